@@ -1,0 +1,43 @@
+/** Exact decimals: text from the wire to the database and back, never a JavaScript number. */
+
+/** A finite decimal as the source wrote it: `-12.500`, `7`, `1.2e-7`. Digits and trailing zeros are kept. */
+export type DecimalText = string & { readonly __brand: 'DecimalText' };
+
+// Bounds keep a hostile answer from costing the database more than a row: PostgreSQL would expand `1e131071`
+// to 128 KiB. The longest text seen from a source has 58 characters (40 fraction digits).
+const longestText = 200;
+const largestExponent = 150;
+
+const decimalPattern = /^-?\d+(?:\.\d+)?(?:[eE]([+-]?\d{1,4}))?$/;
+
+/** Whether `text` is a decimal that PostgreSQL's NUMERIC holds exactly. NaN and infinities are not. */
+export function isDecimalText(text: string): text is DecimalText {
+  if (text.length > longestText) return false;
+  const match = decimalPattern.exec(text);
+  return match !== null && (match[1] === undefined || Math.abs(Number(match[1])) <= largestExponent);
+}
+
+/** @throws RangeError when `text` is not a decimal. */
+export function decimalText(text: string): DecimalText {
+  if (!isDecimalText(text)) throw new RangeError(`not a decimal: ${JSON.stringify(text.slice(0, 80))}`);
+  return text;
+}
+
+/** Signs of an exact comparison, for plain and exponent forms alike: negative, zero or positive as `a - b`. */
+export function compareDecimals(a: DecimalText, b: DecimalText): number {
+  const left = scaled(a);
+  const right = scaled(b);
+  const scale = left.scale > right.scale ? left.scale : right.scale;
+  const difference =
+    left.digits * 10n ** BigInt(scale - left.scale) - right.digits * 10n ** BigInt(scale - right.scale);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+/** `text` as `digits / 10^scale`, with a scale of at least zero. */
+function scaled(text: DecimalText): { digits: bigint; scale: number } {
+  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const scale = fraction.length - Number(exponent);
+  const digits = BigInt(whole + fraction);
+  return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 };
+}

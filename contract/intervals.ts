@@ -1,0 +1,62 @@
+/**
+ * The intervals of the interface, their lengths, and the grid their periods lie on.
+ *
+ * Source: interface specification, section 4 (`/candles`, `/assets/{id}/history`).
+ */
+
+/** A moment as integer milliseconds since the UNIX epoch, UTC. */
+export type EpochMs = number;
+
+export const candleIntervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'] as const;
+export const historyIntervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h6', 'h12', 'd1'] as const;
+
+export type CandleInterval = (typeof candleIntervals)[number];
+export type HistoryInterval = (typeof historyIntervals)[number];
+export type Interval = CandleInterval | HistoryInterval;
+
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+export const weekMs = 7 * dayMs;
+
+/** Length of one period, milliseconds. */
+export const intervalMs: Readonly<Record<Interval, number>> = Object.freeze({
+  m1: minuteMs,
+  m5: 5 * minuteMs,
+  m15: 15 * minuteMs,
+  m30: 30 * minuteMs,
+  h1: hourMs,
+  h2: 2 * hourMs,
+  h4: 4 * hourMs,
+  h6: 6 * hourMs,
+  h8: 8 * hourMs,
+  h12: 12 * hourMs,
+  d1: dayMs,
+  w1: weekMs,
+});
+
+/**
+ * Every period starts a whole number of interval lengths from here: Monday 2000-01-03 00:00 UTC.
+ * Any UTC midnight would do for the intervals up to a day. That weeks begin on Monday is an assumption (the
+ * interface does not say): it is ISO 8601's week, and the one exchanges use for weekly candles.
+ */
+export const gridOriginMs: EpochMs = Date.UTC(2000, 0, 3);
+
+/** Start of the period that holds `timeMs`. */
+export function periodStart(timeMs: EpochMs, interval: Interval): EpochMs {
+  const length = intervalMs[interval];
+  return gridOriginMs + Math.floor((timeMs - gridOriginMs) / length) * length;
+}
+
+/** Whether a period starts exactly at `timeMs`. */
+export function isOnGrid(timeMs: EpochMs, interval: Interval): boolean {
+  return (timeMs - gridOriginMs) % intervalMs[interval] === 0;
+}
+
+export function isCandleInterval(text: string): text is CandleInterval {
+  return (candleIntervals as readonly string[]).includes(text);
+}
+
+export function isHistoryInterval(text: string): text is HistoryInterval {
+  return (historyIntervals as readonly string[]).includes(text);
+}

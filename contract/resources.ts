@@ -1,0 +1,98 @@
+/**
+ * The resources of the interface (specification, section 2) as schemas for reading.
+ *
+ * They accept the variants seen in the field: figures as text or number, nulls, an exchange's `exchangeId` for
+ * `id`, and unknown extra fields, which are dropped. What they return is one shape each, with decimals exact.
+ */
+
+import { z } from 'zod';
+import { absentAsNull, decimal, epochMs, id, integer, text } from './fields.ts';
+
+export const asset = z.object({
+  id,
+  rank: absentAsNull(integer),
+  symbol: text,
+  name: text,
+  supply: absentAsNull(decimal),
+  maxSupply: absentAsNull(decimal),
+  marketCapUsd: absentAsNull(decimal),
+  volumeUsd24Hr: absentAsNull(decimal),
+  priceUsd: absentAsNull(decimal),
+  changePercent24Hr: absentAsNull(decimal),
+  vwap24Hr: absentAsNull(decimal),
+});
+export type Asset = z.output<typeof asset>;
+
+/** A price of an asset at `time`; for `d1` the mean over the UTC day that starts there. */
+export const historyPoint = z.object({ priceUsd: decimal, time: epochMs });
+export type HistoryPoint = z.output<typeof historyPoint>;
+
+export const assetMarket = z.object({
+  /** In the field the exchange's display name, not its id. */
+  exchangeId: text,
+  baseId: id,
+  quoteId: id,
+  baseSymbol: text,
+  quoteSymbol: text,
+  volumeUsd24Hr: absentAsNull(decimal),
+  priceUsd: absentAsNull(decimal),
+  volumePercent: absentAsNull(decimal),
+});
+export type AssetMarket = z.output<typeof assetMarket>;
+
+export const market = z.object({
+  exchangeId: id,
+  rank: absentAsNull(integer),
+  baseSymbol: text,
+  baseId: id,
+  quoteSymbol: text,
+  quoteId: id,
+  priceQuote: absentAsNull(decimal),
+  priceUsd: absentAsNull(decimal),
+  volumeUsd24Hr: absentAsNull(decimal),
+  percentExchangeVolume: absentAsNull(decimal),
+  tradesCount24Hr: absentAsNull(integer),
+  updated: absentAsNull(epochMs),
+});
+export type Market = z.output<typeof market>;
+
+const exchangeFields = z.object({
+  id,
+  name: text,
+  rank: absentAsNull(integer),
+  percentTotalVolume: absentAsNull(decimal),
+  volumeUsd: absentAsNull(decimal),
+  tradingPairs: absentAsNull(integer),
+  socket: absentAsNull(z.boolean()),
+  /** May lack its scheme. */
+  exchangeUrl: absentAsNull(text),
+  updated: absentAsNull(epochMs),
+});
+export const exchange = z.preprocess(exchangeIdAsId, exchangeFields);
+export type Exchange = z.output<typeof exchangeFields>;
+
+export const rate = z.object({
+  id,
+  symbol: text,
+  currencySymbol: absentAsNull(text),
+  rateUsd: decimal,
+  /** `crypto` and `fiat` were seen. The full list of values is not part of the interface. */
+  type: text,
+});
+export type Rate = z.output<typeof rate>;
+
+/** `period` is the start of the candle, `volume` the amount of the base asset traded in it. */
+export const candle = z.object({
+  open: decimal,
+  high: decimal,
+  low: decimal,
+  close: decimal,
+  volume: decimal,
+  period: epochMs,
+});
+export type Candle = z.output<typeof candle>;
+
+function exchangeIdAsId(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('exchangeId' in value) || 'id' in value) return value;
+  return { ...value, id: value.exchangeId };
+}

@@ -1,0 +1,30 @@
+/** What identifies a series, in the interface's own terms. */
+
+import type { CandleInterval, HistoryInterval } from './intervals.ts';
+
+export interface CandleSeries {
+  readonly dataset: 'candles';
+  readonly exchange: string;
+  readonly baseId: string;
+  readonly quoteId: string;
+  readonly interval: CandleInterval;
+}
+
+export interface HistorySeries {
+  readonly dataset: 'asset_history';
+  readonly assetId: string;
+  readonly interval: HistoryInterval;
+}
+
+/** A line of points that has history at the source. */
+export type SeriesKey = CandleSeries | HistorySeries;
+
+/** Data that the source gives only as of now, so that its history begins with our first poll. */
+export type PolledDataset = 'rates';
+
+/** `binance bitcoin/tether m1` or `bitcoin d1`: the name people read in a table or a log line. */
+export function seriesName(series: SeriesKey): string {
+  return series.dataset === 'candles'
+    ? `${series.exchange} ${series.baseId}/${series.quoteId} ${series.interval}`
+    : `${series.assetId} ${series.interval}`;
+}

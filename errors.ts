@@ -1,0 +1,68 @@
+/**
+ * Every error that a user can meet: a stable code, the exit code, and the remedy. `docs/errors.md` explains each.
+ */
+
+/** Exit codes of every command. */
+export const exitCodes = Object.freeze({
+  ok: 0,
+  /** A defect of Tidemark's own. */
+  unexpected: 1,
+  /** An argument or a configuration variable is wrong; nothing was done. */
+  usage: 2,
+  /** The work ended, and something is still missing. */
+  incomplete: 3,
+  source: 4,
+  database: 5,
+  queue: 6,
+  /** Stopped by Ctrl-C before the work was complete. */
+  interrupted: 130,
+});
+
+interface ErrorEntry {
+  readonly exit: number;
+  readonly remedy: string;
+}
+
+export const errorTable = Object.freeze({
+  BAD_ARGUMENT: { exit: exitCodes.usage, remedy: 'see --help of the command' },
+  BAD_CONFIGURATION: { exit: exitCodes.usage, remedy: 'correct the variable; .env.example lists them all' },
+  UNKNOWN_SERIES: { exit: exitCodes.usage, remedy: '`tidemark status` lists the series and their ids' },
+  PORT_IN_USE: { exit: exitCodes.usage, remedy: 'choose another with --port, or stop what listens there' },
+  GAPS_REMAIN: { exit: exitCodes.incomplete, remedy: 'run the same command again; `tidemark gaps` says why' },
+  INTERRUPTED: { exit: exitCodes.interrupted, remedy: 'run the same command again: it resumes from what is stored' },
+  SOURCE_UNREACHABLE: { exit: exitCodes.source, remedy: 'check SOURCE_URL and the network' },
+  SOURCE_NOT_A_MARKET_DATA_SERVICE: {
+    exit: exitCodes.source,
+    remedy: 'SOURCE_URL must be the base address of a Market Data Service, ending in /v2',
+  },
+  SOURCE_REFUSED: { exit: exitCodes.source, remedy: 'check the series and the API key' },
+  UNKNOWN_AT_SOURCE: {
+    exit: exitCodes.source,
+    remedy: 'check the ids (they are lower-case words, such as bitcoin), then `tidemark untrack` the wrong one',
+  },
+  DATABASE_UNREACHABLE: { exit: exitCodes.database, remedy: 'check DATABASE_URL, and that the server runs' },
+  DATABASE_NOT_MIGRATED: { exit: exitCodes.database, remedy: 'run `tidemark migrate`' },
+  DATABASE_TOO_OLD: { exit: exitCodes.database, remedy: 'use PostgreSQL 15 to 18' },
+  DATABASE_FULL: { exit: exitCodes.database, remedy: 'free disk space; the work resumes from what is stored' },
+  MIGRATION_RUNNING: { exit: exitCodes.database, remedy: 'wait for the other migration to end' },
+  EMBEDDED_DATABASE: { exit: exitCodes.database, remedy: 'see .tidemark/postgres.log, or set DATABASE_URL' },
+  QUEUE_UNREACHABLE: { exit: exitCodes.queue, remedy: 'check REDIS_URL, and that the server runs' },
+} satisfies Record<string, ErrorEntry>);
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** An error with a cause that a user can do something about. Prints as one line. */
+export class TidemarkError extends Error {
+  readonly code: ErrorCode;
+  readonly remedy: string;
+  readonly exitCode: number;
+
+  /** @param message the cause, with the offending name and value; @param remedy replaces the table's. */
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; remedy?: string } = {}) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.name = 'TidemarkError';
+    this.code = code;
+    this.remedy = options.remedy ?? errorTable[code].remedy;
+    this.exitCode = errorTable[code].exit;
+  }
+}
