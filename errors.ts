@@ -29,7 +29,10 @@ export const errorTable = Object.freeze({
   UNKNOWN_SERIES: { exit: exitCodes.usage, remedy: '`tidemark status` lists the series and their ids' },
   PORT_IN_USE: { exit: exitCodes.usage, remedy: 'choose another with --port, or stop what listens there' },
   GAPS_REMAIN: { exit: exitCodes.incomplete, remedy: 'run the same command again; `tidemark gaps` says why' },
-  INTERRUPTED: { exit: exitCodes.interrupted, remedy: 'run the same command again: it resumes from what is stored' },
+  INTERRUPTED: {
+    exit: exitCodes.interrupted,
+    remedy: 'run the same command again: it resumes from what is stored',
+  },
   SOURCE_UNREACHABLE: { exit: exitCodes.source, remedy: 'check SOURCE_URL and the network' },
   SOURCE_NOT_A_MARKET_DATA_SERVICE: {
     exit: exitCodes.source,
@@ -38,12 +41,16 @@ export const errorTable = Object.freeze({
   SOURCE_REFUSED: { exit: exitCodes.source, remedy: 'check the series and the API key' },
   UNKNOWN_AT_SOURCE: {
     exit: exitCodes.source,
-    remedy: 'check the ids (they are lower-case words, such as bitcoin), then `tidemark untrack` the wrong one',
+    remedy:
+      'check the ids (they are lower-case words, such as bitcoin), then `tidemark untrack` the wrong one',
   },
   DATABASE_UNREACHABLE: { exit: exitCodes.database, remedy: 'check DATABASE_URL, and that the server runs' },
   DATABASE_NOT_MIGRATED: { exit: exitCodes.database, remedy: 'run `tidemark migrate`' },
   DATABASE_TOO_OLD: { exit: exitCodes.database, remedy: 'use PostgreSQL 15 to 18' },
-  DATABASE_FULL: { exit: exitCodes.database, remedy: 'free disk space; the work resumes from what is stored' },
+  DATABASE_FULL: {
+    exit: exitCodes.database,
+    remedy: 'free disk space; the work resumes from what is stored',
+  },
   MIGRATION_RUNNING: { exit: exitCodes.database, remedy: 'wait for the other migration to end' },
   EMBEDDED_DATABASE: { exit: exitCodes.database, remedy: 'see .tidemark/postgres.log, or set DATABASE_URL' },
   QUEUE_UNREACHABLE: { exit: exitCodes.queue, remedy: 'check REDIS_URL, and that the server runs' },

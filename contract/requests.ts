@@ -1,4 +1,4 @@
-/** Query parameters of each endpoint, by the names known from the field, as schemas for serving. */
+/** Query parameters of each endpoint, by the names known from the field: as a client gives them, and as a service reads them. */
 
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from './intervals.ts';
@@ -47,44 +47,72 @@ export interface CandlesQuery {
   end?: number;
 }
 
-const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-const name = z.string().max(200);
+// What a served request's query may hold. A query string gives text, or a list where a name is repeated.
+
+/** One value of a query string; a repeated name is refused. */
+function single(maximum: number) {
+  return z.string('give each parameter once').max(maximum, `longer than ${maximum} characters`);
+}
+
+/** A whole number from 0 up, in decimal digits only: no sign, no exponent, no hexadecimal. */
+function count(parameter: string) {
+  return z
+    .string(`give ${parameter} once`)
+    .regex(/^\d{1,15}$/, `${parameter} must be a whole number`)
+    .transform(Number);
+}
+
+function required(message: string) {
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? message : 'give each parameter once') })
+    .min(1, message)
+    .max(200, 'longer than 200 characters');
+}
+
+function interval<Interval extends string>(known: readonly Interval[], missing?: string) {
+  const unknown = `use valid interval: ${known.join(', ')}`;
+  return z.enum(known, { error: (issue) => (issue.input === undefined ? (missing ?? unknown) : unknown) });
+}
+
+const name = single(200).optional();
 
 export const pageParameters = z.object({
-  limit: count.max(pageSize.maximum, `limit exceeds ${pageSize.maximum}`).default(pageSize.default),
-  offset: count.default(0),
+  limit: count('limit')
+    .refine((limit) => limit <= pageSize.maximum, `limit exceeds ${pageSize.maximum}`)
+    .default(pageSize.default),
+  offset: count('offset').default(0),
 });
+export type PageRequest = z.output<typeof pageParameters>;
 
-export const assetsParameters = pageParameters.extend({
-  search: name.optional(),
-  ids: z.string().max(20_000).optional(),
-});
+export const assetsParameters = pageParameters.extend({ search: name, ids: single(20_000).optional() });
+export type AssetsRequest = z.output<typeof assetsParameters>;
 
 export const marketsParameters = pageParameters.extend({
-  exchangeId: name.optional(),
-  baseSymbol: name.optional(),
-  quoteSymbol: name.optional(),
-  baseId: name.optional(),
-  quoteId: name.optional(),
-  assetSymbol: name.optional(),
-  assetId: name.optional(),
+  exchangeId: name,
+  baseSymbol: name,
+  quoteSymbol: name,
+  baseId: name,
+  quoteId: name,
+  assetSymbol: name,
+  assetId: name,
 });
+export type MarketsRequest = z.output<typeof marketsParameters>;
 
-/** Error texts follow the field notes, so that clients of other services of this interface understand them. */
+// Error texts follow the field notes, so that clients of other services of this interface understand them.
+
 export const historyParameters = z.object({
-  interval: z.enum(historyIntervals, `use valid interval: ${historyIntervals.join(', ')}`),
-  start: count.optional(),
-  end: count.optional(),
+  interval: interval(historyIntervals),
+  start: count('start').optional(),
+  end: count('end').optional(),
 });
+export type HistoryRequest = z.output<typeof historyParameters>;
 
 export const candlesParameters = z.object({
-  exchange: z.string('missing exchange').min(1, 'missing exchange').max(200),
-  interval: z.enum(candleIntervals, {
-    error: (issue) =>
-      issue.input === undefined ? 'missing interval' : `use valid interval: ${candleIntervals.join(', ')}`,
-  }),
-  baseId: z.string('missing base').min(1, 'missing base').max(200),
-  quoteId: z.string('missing quote').min(1, 'missing quote').max(200),
-  start: count.optional(),
-  end: count.optional(),
+  exchange: required('missing exchange'),
+  interval: interval(candleIntervals, 'missing interval'),
+  baseId: required('missing base'),
+  quoteId: required('missing quote'),
+  start: count('start').optional(),
+  end: count('end').optional(),
 });
+export type CandlesRequest = z.output<typeof candlesParameters>;

@@ -1,0 +1,175 @@
+/** Environment to configuration: typed, validated whole at start, frozen. `.env.example` lists every variable. */
+
+import { z } from 'zod';
+import { requestsPerMinute } from './contract/limits.ts';
+import { TidemarkError } from './errors.ts';
+
+const url = (protocols: string[]) =>
+  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+    error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+  });
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .refine((value) => /^\d{1,12}$/.test(value) && Number(value) >= least && Number(value) <= most, {
+      error: `must be a whole number from ${least} to ${most}`,
+    })
+    .transform(Number);
+const share = z
+  .string()
+  .refine((value) => /^0?\.\d+$|^0$/.test(value) && Number(value) < 1, {
+    error: 'must be a share such as 0.2',
+  })
+  .transform(Number);
+
+const environment = z.object({
+  SOURCE_URL: url(['http:', 'https:'])
+    .refine((value) => /\/v2\/?$/.test(new URL(value).pathname), { error: 'must end in /v2' })
+    .optional(),
+  SOURCE_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+    .optional(),
+  SOURCE_REQUESTS_PER_MINUTE: whole(0, 60_000).optional(),
+  SOURCE_TIMEOUT_SECONDS: whole(1, 600).prefault('30'),
+  SOURCE_MAX_BODY_MB: whole(1, 1024).prefault('32'),
+  DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
+  DATABASE_CONNECTIONS: whole(2, 100).prefault('10'),
+  DATABASE_STATEMENT_TIMEOUT_SECONDS: whole(1, 3600).prefault('60'),
+  REDIS_URL: url(['redis:', 'rediss:']).optional(),
+  QUEUE_NAMESPACE: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,40}$/, 'must be a short lower-case name')
+    .prefault('tidemark'),
+  TIDEMARK_DIR: z.string().min(1).prefault('.tidemark'),
+  WORKER_CONCURRENCY: whole(1, 256).prefault('16'),
+  WORKER_ATTEMPTS: whole(1, 20).prefault('5'),
+  FAILED_RETRY_SECONDS: whole(1, 86_400).prefault('600'),
+  EMPTY_CONFIRM_SECONDS: whole(0, 604_800).prefault('3600'),
+  GRACE_SECONDS: whole(0, 3600).prefault('60'),
+  REFRESH_SECONDS: whole(1, 86_400).prefault('300'),
+  RATES_SECONDS: whole(0, 86_400).prefault('300'),
+  BACKFILL_SHARE: share.prefault('0.2'),
+  PLANNING_TICK_MS: whole(50, 60_000).prefault('1000'),
+  LEDGER_DAYS: whole(1, 3650).prefault('30'),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      error: 'must be one of trace, debug, info, warn, error, fatal, silent',
+    })
+    .prefault('info'),
+});
+
+export interface Config {
+  readonly source: {
+    /** Base address that ends in `/v2`, without a trailing slash. Absent when only the store is used. */
+    readonly url: string | undefined;
+    readonly apiKey: string | undefined;
+    /** 0: the source has no limit. */
+    readonly requestsPerMinute: number;
+    readonly timeoutMs: number;
+    /** Largest decoded answer. */
+    readonly maxBodyBytes: number;
+  };
+  readonly database: {
+    /** Absent: the embedded PostgreSQL in `directory`. */
+    readonly url: string | undefined;
+    readonly connections: number;
+    readonly statementTimeoutMs: number;
+    readonly ledgerDays: number;
+  };
+  readonly queue: {
+    /** Absent: BullMQ's PostgreSQL backend in the same database. */
+    readonly redisUrl: string | undefined;
+    /** Prefix of the Redis keys, and of the PostgreSQL schema. */
+    readonly namespace: string;
+  };
+  readonly worker: {
+    readonly concurrency: number;
+    /** Attempts of a window before it is put aside. */
+    readonly attempts: number;
+    /** How long a window that ran out of attempts waits. */
+    readonly failedRetryMs: number;
+    /** Time between the two empty answers that confirm a window as empty. */
+    readonly emptyConfirmMs: number;
+    /** How long after its end a period may still change at the source. */
+    readonly graceMs: number;
+  };
+  readonly scheduler: {
+    readonly tickMs: number;
+    /** Least time between two readings of a series' open candle. */
+    readonly refreshMs: number;
+    /** 0: rates are not polled. */
+    readonly ratesMs: number;
+    /** Part of the budget that refreshes leave to backfill. */
+    readonly backfillShare: number;
+  };
+  /** Directory of the embedded database. */
+  readonly directory: string;
+  readonly logLevel: z.output<typeof environment>['LOG_LEVEL'];
+}
+
+/**
+ * Reads the configuration. An empty variable counts as absent, as docker compose passes unset ones.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION with the first offending name, its value (not of a secret), and the rule.
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const result = environment.safeParse(given);
+  if (!result.success) {
+    const issue = result.error.issues[0];
+    const name = String(issue?.path[0]);
+    throw new TidemarkError(
+      'BAD_CONFIGURATION',
+      `${name} ${issue?.message}, but is ${shown(name, given[name])}`,
+    );
+  }
+  const value = result.data;
+  return deepFreeze({
+    source: {
+      url: value.SOURCE_URL?.replace(/\/$/, ''),
+      apiKey: value.SOURCE_API_KEY,
+      requestsPerMinute:
+        value.SOURCE_REQUESTS_PER_MINUTE ??
+        (value.SOURCE_API_KEY === undefined ? requestsPerMinute.withoutKey : requestsPerMinute.withKey),
+      timeoutMs: value.SOURCE_TIMEOUT_SECONDS * 1000,
+      maxBodyBytes: value.SOURCE_MAX_BODY_MB * 1024 * 1024,
+    },
+    database: {
+      url: value.DATABASE_URL,
+      connections: value.DATABASE_CONNECTIONS,
+      statementTimeoutMs: value.DATABASE_STATEMENT_TIMEOUT_SECONDS * 1000,
+      ledgerDays: value.LEDGER_DAYS,
+    },
+    queue: { redisUrl: value.REDIS_URL, namespace: value.QUEUE_NAMESPACE },
+    worker: {
+      concurrency: value.WORKER_CONCURRENCY,
+      attempts: value.WORKER_ATTEMPTS,
+      failedRetryMs: value.FAILED_RETRY_SECONDS * 1000,
+      emptyConfirmMs: value.EMPTY_CONFIRM_SECONDS * 1000,
+      graceMs: value.GRACE_SECONDS * 1000,
+    },
+    scheduler: {
+      tickMs: value.PLANNING_TICK_MS,
+      refreshMs: value.REFRESH_SECONDS * 1000,
+      ratesMs: value.RATES_SECONDS * 1000,
+      backfillShare: value.BACKFILL_SHARE,
+    },
+    directory: value.TIDEMARK_DIR,
+    logLevel: value.LOG_LEVEL,
+  });
+}
+
+/** The value for an error message: secrets hidden, passwords in URLs too. */
+function shown(name: string, value: string | undefined): string {
+  if (name === 'SOURCE_API_KEY') return '(hidden)';
+  return JSON.stringify(value?.replace(/(\/\/[^:@/]*:)[^@/]*@/, '$1***@').slice(0, 200));
+}
+
+function deepFreeze<Value extends object>(value: Value): Value {
+  for (const inner of Object.values(value))
+    if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
+  return Object.freeze(value);
+}

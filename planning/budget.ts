@@ -1,0 +1,51 @@
+/** The request budget: how requests are spaced, and how many of each lane the queue may hold. */
+
+/**
+ * The queue's limiter: one request every `durationMs`. Even spacing is safe against a source that counts a fixed
+ * minute and against one that counts a rolling minute. Null for a source without a limit.
+ */
+export function limiterFor(requestsPerMinute: number): { max: 1; durationMs: number } | null {
+  if (requestsPerMinute <= 0) return null;
+  return { max: 1, durationMs: Math.ceil(60_000 / requestsPerMinute) };
+}
+
+/** How many jobs the queue holds when the source has no limit: enough for any worker, small enough to list. */
+const unlimitedHorizon = 1000;
+
+export interface QueueLoad {
+  readonly refresh: number;
+  readonly backfill: number;
+}
+
+export interface FreeSlots {
+  /** Windows that may be added in all. The queue then holds at most a minute's budget. */
+  readonly total: number;
+  /** Of those, at most this many refreshes while there is something to backfill. */
+  readonly refresh: number;
+  /** Kept for backfill while there is something to backfill. */
+  readonly backfill: number;
+}
+
+/**
+ * Room in the queue. Refresh jobs run first whenever there are any, so backfill's share is kept by how many
+ * refreshes are let in: with those that started in the last minute they never exceed `1 - backfillShare` of it.
+ *
+ * @param queued jobs now in the queue, by lane. @param refreshesStarted refresh requests in the last 60 s.
+ */
+export function freeSlots(input: {
+  readonly requestsPerMinute: number;
+  readonly backfillShare: number;
+  readonly queued: QueueLoad;
+  readonly refreshesStarted: number;
+}): FreeSlots {
+  const horizon = input.requestsPerMinute > 0 ? input.requestsPerMinute : unlimitedHorizon;
+  const total = Math.max(0, horizon - input.queued.refresh - input.queued.backfill);
+  const reserved = Math.ceil(horizon * input.backfillShare);
+  const limited = input.requestsPerMinute > 0;
+  const taken = input.queued.refresh + (limited ? input.refreshesStarted : 0);
+  return {
+    total,
+    refresh: Math.max(0, Math.min(total, horizon - reserved - taken)),
+    backfill: Math.max(0, Math.min(total, reserved - input.queued.backfill)),
+  };
+}

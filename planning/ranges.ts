@@ -1,0 +1,66 @@
+/** Arithmetic of half-open ranges `[startMs, endMs)`. A list of ranges is sorted, disjoint and free of empty ones. */
+
+import type { EpochMs } from '../contract/intervals.ts';
+
+export interface Range {
+  readonly startMs: EpochMs;
+  readonly endMs: EpochMs;
+}
+
+/** The same points as a sorted list of disjoint ranges; ranges that touch become one. */
+export function normalize(ranges: readonly Range[]): Range[] {
+  const sorted = ranges.filter((range) => range.startMs < range.endMs).sort((a, b) => a.startMs - b.startMs);
+  const merged: Range[] = [];
+  for (const range of sorted) {
+    const last = merged.at(-1);
+    if (last !== undefined && range.startMs <= last.endMs) {
+      if (range.endMs > last.endMs) merged[merged.length - 1] = { startMs: last.startMs, endMs: range.endMs };
+    } else {
+      merged.push(range);
+    }
+  }
+  return merged;
+}
+
+/** What of `ranges` no range of `minus` holds. Both may be in any order. */
+export function subtract(ranges: readonly Range[], minus: readonly Range[]): Range[] {
+  const holes = normalize(minus);
+  const left: Range[] = [];
+  for (const range of normalize(ranges)) {
+    let startMs = range.startMs;
+    for (const hole of holes) {
+      if (hole.endMs <= startMs) continue;
+      if (hole.startMs >= range.endMs) break;
+      if (hole.startMs > startMs) left.push({ startMs, endMs: hole.startMs });
+      startMs = hole.endMs;
+    }
+    if (startMs < range.endMs) left.push({ startMs, endMs: range.endMs });
+  }
+  return left;
+}
+
+/** What of `ranges` lies within `bounds`. */
+export function clip(ranges: readonly Range[], bounds: Range): Range[] {
+  return normalize(
+    ranges.map((range) => ({
+      startMs: Math.max(range.startMs, bounds.startMs),
+      endMs: Math.min(range.endMs, bounds.endMs),
+    })),
+  );
+}
+
+export function overlaps(a: Range, b: Range): boolean {
+  return a.startMs < b.endMs && b.startMs < a.endMs;
+}
+
+/** Sum of the lengths, milliseconds. */
+export function lengthMs(ranges: readonly Range[]): number {
+  return ranges.reduce((sum, range) => sum + (range.endMs - range.startMs), 0);
+}
+
+/** Cuts a range from its start into pieces of at most `pieceMs`; the last one may be shorter. */
+export function* cut(range: Range, pieceMs: number): Generator<Range> {
+  for (let startMs = range.startMs; startMs < range.endMs; startMs += pieceMs) {
+    yield { startMs, endMs: Math.min(startMs + pieceMs, range.endMs) };
+  }
+}

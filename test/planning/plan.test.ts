@@ -1,0 +1,225 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dayMs, intervalMs, minuteMs, periodStart } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { closedUpTo, newestEnd } from '../../planning/closed.ts';
+import { planWindows, type SeriesGaps } from '../../planning/plan.ts';
+import { lengthMs, normalize, overlaps, type Range, subtract } from '../../planning/ranges.ts';
+import { longestRange, requestsFor, type Window } from '../../planning/windows.ts';
+
+const nowMs = Date.UTC(2024, 5, 15, 12, 34, 56);
+const graceMs = minuteMs;
+const btc: SeriesKey = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'm1',
+};
+
+function series(seriesId: number, gaps: Range[], more: Partial<SeriesGaps> = {}): SeriesGaps {
+  return {
+    seriesId,
+    series: btc,
+    gaps,
+    closedUpToMs: closedUpTo(btc, nowMs, graceMs),
+    trackedFromMs: gaps[0]?.startMs ?? 0,
+    newestMs: null,
+    reachesNow: true,
+    refreshDue: false,
+    ...more,
+  };
+}
+
+const plenty = { total: 1e6, refresh: 1e6, backfill: 1e6 };
+
+function plan(list: SeriesGaps[], more: Partial<Parameters<typeof planWindows>[0]> = {}) {
+  return planWindows({
+    series: list,
+    claimed: new Map(),
+    nowMs,
+    graceMs,
+    longestRangeMs: longestRange,
+    slots: plenty,
+    cursor: 0,
+    ...more,
+  });
+}
+
+function claims(windows: readonly Window[]): Map<number, Range[]> {
+  const map = new Map<number, Range[]>();
+  for (const window of windows) map.set(window.seriesId, [...(map.get(window.seriesId) ?? []), window]);
+  return map;
+}
+
+const gapsUpToNow = fc
+  .array(fc.integer({ min: 1, max: 4000 }), { minLength: 1, maxLength: 9 })
+  .map((minutes) => {
+    // Lengths back from the last closed period, alternately missing and covered.
+    let endMs = closedUpTo(btc, nowMs, graceMs);
+    const gaps: Range[] = [];
+    for (const [index, length] of minutes.entries()) {
+      const startMs = endMs - length * minuteMs;
+      if (index % 2 === 0) gaps.unshift({ startMs, endMs });
+      endMs = startMs;
+    }
+    return gaps;
+  });
+
+describe('planWindows', () => {
+  it('tiles the gaps: every gap covered, no window twice, none longer than a request may span', () => {
+    fc.assert(
+      fc.property(gapsUpToNow, fc.boolean(), (gaps, known) => {
+        const trackedFromMs = (gaps[0]?.startMs ?? 0) - 5 * dayMs;
+        const newestMs = known ? (gaps.at(-1)?.startMs ?? 0) - minuteMs : null;
+        const { windows } = plan([series(1, gaps, { trackedFromMs, newestMs })]);
+        expect(subtract(gaps, windows)).toEqual([]);
+        for (const window of windows) expect(window.endMs - window.startMs).toBeLessThanOrEqual(dayMs);
+        const backfill = windows.filter((window) => window.lane === 'backfill');
+        // Backfill windows lie in gaps only and never overlap each other or the refresh.
+        expect(subtract(backfill, gaps)).toEqual([]);
+        expect(lengthMs(normalize(backfill))).toBe(backfill.reduce((sum, w) => sum + w.endMs - w.startMs, 0));
+        const refresh = windows.filter((window) => window.lane === 'refresh');
+        expect(refresh).toHaveLength(1);
+        for (const window of refresh) {
+          expect(window.endMs).toBe(newestEnd(btc, nowMs, graceMs));
+          expect(backfill.some((other) => overlaps(other, window))).toBe(false);
+        }
+      }),
+    );
+  });
+
+  it('asks as many requests as one gap has windows, and not one more', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 20_000 }), (minutes) => {
+        const endMs = closedUpTo(btc, nowMs, graceMs);
+        const gap = { startMs: endMs - minutes * minuteMs, endMs };
+        const asked = { startMs: gap.startMs, endMs: newestEnd(btc, nowMs, graceMs) };
+        expect(plan([series(1, [gap])]).windows).toHaveLength(requestsFor(asked, dayMs));
+      }),
+    );
+  });
+
+  it('plans in passes exactly what it plans at once, whatever the room in the queue', () => {
+    fc.assert(
+      fc.property(gapsUpToNow, gapsUpToNow, fc.integer({ min: 1, max: 7 }), (first, second, room) => {
+        const list = [series(1, first), series(2, second)];
+        const collected: Window[] = [];
+        let cursor = 0;
+        for (;;) {
+          const slots = { total: room, refresh: room, backfill: room };
+          const pass = plan(list, { claimed: claims(collected), slots, cursor });
+          if (pass.windows.length === 0) break;
+          expect(pass.windows.length).toBeLessThanOrEqual(room);
+          collected.push(...pass.windows);
+          cursor = pass.cursor;
+        }
+        const key = (window: Window) => `${window.seriesId} ${window.startMs} ${window.endMs}`;
+        expect(collected.map(key).sort()).toEqual(plan(list).windows.map(key).sort());
+      }),
+    );
+  });
+
+  it('asks for the newest data of every series before any backfill', () => {
+    const endMs = closedUpTo(btc, nowMs, graceMs);
+    const list = [1, 2, 3].map((id) => series(id, [{ startMs: endMs - 10 * dayMs, endMs }]));
+    const lanes = plan(list, { slots: { total: 5, refresh: 5, backfill: 1 } }).windows;
+    expect(lanes.map((window) => `${window.lane} ${window.seriesId}`)).toEqual([
+      'refresh 1',
+      'refresh 2',
+      'refresh 3',
+      'backfill 1',
+      'backfill 2',
+    ]);
+  });
+
+  it('keeps room for backfill while refreshes alone would fill the queue', () => {
+    const endMs = closedUpTo(btc, nowMs, graceMs);
+    const list = Array.from({ length: 10 }, (_, id) =>
+      series(id + 1, [{ startMs: endMs - 10 * dayMs, endMs }]),
+    );
+    const { windows } = plan(list, { slots: { total: 5, refresh: 4, backfill: 1 } });
+    expect(windows.map((window) => window.lane)).toEqual([
+      'refresh',
+      'refresh',
+      'refresh',
+      'refresh',
+      'backfill',
+    ]);
+  });
+
+  it('takes turns: no series is served twice before every other was served once', () => {
+    const endMs = closedUpTo(btc, nowMs, graceMs) - 20 * dayMs;
+    const list = [1, 2, 3, 4].map((id) =>
+      series(id, [{ startMs: endMs - 10 * dayMs, endMs }], { reachesNow: false }),
+    );
+    const served: number[] = [];
+    const windows: Window[] = [];
+    let cursor = 0;
+    for (let pass = 0; pass < 4; pass++) {
+      const result = plan(list, { claimed: claims(windows), slots: { ...plenty, total: 3 }, cursor });
+      windows.push(...result.windows);
+      served.push(...result.windows.map((window) => window.seriesId));
+      cursor = result.cursor;
+    }
+    expect(served).toEqual([1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4]);
+  });
+
+  it('waits for a tail that is already on its way', () => {
+    const endMs = closedUpTo(btc, nowMs, graceMs);
+    const list = [series(1, [{ startMs: endMs - 10 * minuteMs, endMs }])];
+    const first = plan(list).windows;
+    expect(first).toHaveLength(1);
+    const later = plan(
+      [
+        series(1, [{ startMs: endMs - 10 * minuteMs, endMs: endMs + minuteMs }], {
+          closedUpToMs: endMs + minuteMs,
+        }),
+      ],
+      { claimed: claims(first), nowMs: nowMs + minuteMs },
+    );
+    expect(later.windows).toEqual([]);
+  });
+
+  it('reads an open candle again when it is due, together with two closed ones', () => {
+    const closedUpToMs = closedUpTo(btc, nowMs, graceMs);
+    const due = series(1, [], { refreshDue: true, newestMs: closedUpToMs, trackedFromMs: 0 });
+    expect(plan([due]).windows).toEqual([
+      expect.objectContaining({
+        startMs: closedUpToMs - 2 * minuteMs,
+        endMs: periodStart(nowMs, 'm1') + minuteMs,
+        lane: 'refresh',
+      }),
+    ]);
+    expect(plan([{ ...due, refreshDue: false }]).windows).toEqual([]);
+  });
+
+  it('asks for no running day of d1 history, which the source does not have', () => {
+    const history: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
+    const closedUpToMs = closedUpTo(history, nowMs, graceMs);
+    const { windows } = plan([
+      series(1, [{ startMs: closedUpToMs - 3 * dayMs, endMs: closedUpToMs }], {
+        series: history,
+        closedUpToMs,
+      }),
+    ]);
+    expect(windows.map(({ startMs, endMs }) => ({ startMs, endMs }))).toEqual([
+      { startMs: closedUpToMs - 3 * dayMs, endMs: closedUpToMs },
+    ]);
+  });
+});
+
+describe('closedUpTo', () => {
+  it('is on the grid, at least the grace in the past, and within one period of it', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 0, max: 3_600_000 }), (now, grace) => {
+        for (const interval of ['m1', 'h8', 'd1', 'w1'] as const) {
+          const end = closedUpTo({ ...btc, interval }, now, grace);
+          expect(end).toBeLessThanOrEqual(now - grace);
+          expect(now - grace - end).toBeLessThan(intervalMs[interval]);
+          expect(periodStart(end, interval)).toBe(end);
+        }
+      }),
+    );
+  });
+});
