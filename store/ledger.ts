@@ -1,0 +1,107 @@
+/** The ledger: one row for each request that was made. */
+
+import type pg from 'pg';
+import type { EpochMs } from '../contract/intervals.ts';
+import type { PolledDataset, SeriesKey } from '../contract/series.ts';
+import type { Range } from '../planning/ranges.ts';
+import type { Lane } from '../planning/windows.ts';
+import { type Database, timeRange, timestamp } from './database.ts';
+
+export interface LedgerEntry {
+  readonly timeMs: EpochMs;
+  readonly dataset: SeriesKey['dataset'] | PolledDataset;
+  readonly seriesId: number | null;
+  readonly range: Range | null;
+  readonly lane: Lane | 'poll';
+  /** Which attempt of its job this request was, from 1. */
+  readonly attempt: number;
+  /** A verdict, or the kind of error. */
+  readonly verdict: string;
+  /** HTTP status; null when no answer came. */
+  readonly status: number | null;
+  readonly fresh: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  /** Size of the decoded body. */
+  readonly bytes: number;
+  readonly durationMs: number;
+  readonly error: string | null;
+}
+
+/** Adds a row, within the caller's transaction when `client` is one. */
+export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: LedgerEntry): Promise<void> {
+  await client.query({
+    name: 'record-fetch',
+    text: `insert into tidemark.fetches
+             (time, dataset, series_id, range, lane, attempt, verdict, status, fresh, changed, unchanged, rejected,
+              bytes, duration_ms, error)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    values: [
+      timestamp(entry.timeMs),
+      entry.dataset,
+      entry.seriesId,
+      entry.range === null ? null : timeRange(entry.range.startMs, entry.range.endMs),
+      entry.lane,
+      entry.attempt,
+      entry.verdict,
+      entry.status,
+      entry.fresh,
+      entry.changed,
+      entry.unchanged,
+      entry.rejected,
+      entry.bytes,
+      Math.round(entry.durationMs),
+      entry.error?.slice(0, 1000),
+    ],
+  });
+}
+
+/** Adds the row of a request that gave nothing to store. */
+export async function recordAttemptFailure(
+  database: Database,
+  failure: {
+    readonly timeMs: EpochMs;
+    readonly dataset: LedgerEntry['dataset'];
+    readonly seriesId: number | null;
+    readonly range: Range | null;
+    readonly lane: LedgerEntry['lane'];
+    readonly attempt: number;
+    readonly kind: string;
+    readonly status: number | null;
+    readonly message: string;
+    readonly bytes: number;
+    readonly durationMs: number;
+  },
+): Promise<void> {
+  const { kind, message, ...entry } = failure;
+  await recordFetch(database.pool, {
+    ...entry,
+    verdict: kind,
+    error: message,
+    fresh: 0,
+    changed: 0,
+    unchanged: 0,
+    rejected: 0,
+  });
+}
+
+/** Requests since `sinceMs`, by lane. */
+export async function fetchesSince(
+  database: Database,
+  sinceMs: EpochMs,
+): Promise<Readonly<Record<LedgerEntry['lane'], number>>> {
+  const result = await database.pool.query<{ lane: LedgerEntry['lane']; requests: number }>({
+    name: 'fetches-since',
+    text: 'select lane, count(*) as requests from tidemark.fetches where time > $1 group by lane',
+    values: [timestamp(sinceMs)],
+  });
+  const counts = { refresh: 0, backfill: 0, poll: 0 };
+  for (const row of result.rows) counts[row.lane] = row.requests;
+  return counts;
+}
+
+/** Forgets requests from before `beforeMs`. */
+export async function pruneLedger(database: Database, beforeMs: EpochMs): Promise<void> {
+  await database.pool.query('delete from tidemark.fetches where time < $1', [timestamp(beforeMs)]);
+}

@@ -1,0 +1,106 @@
+/** Brings the schema up to date, or takes it back. */
+
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runner } from 'node-pg-migrate';
+import pg from 'pg';
+import { TidemarkError } from '../errors.ts';
+
+/** Beside `store/` in the sources and in the build alike. */
+const directory = join(dirname(fileURLToPath(import.meta.url)), '..', 'migrations');
+
+/** The migrations this version knows, in order. The newest one names the schema it works with. */
+export const newestMigration = '0001_store';
+
+export interface MigrateOptions {
+  readonly url: string;
+  readonly direction: 'up' | 'down';
+  /** Whether to wait for another migration that runs, or to refuse. */
+  readonly ifBusy: 'wait' | 'refuse';
+}
+
+/**
+ * Runs every pending migration, or takes all of them back, in one transaction.
+ *
+ * @returns the names of what ran.
+ * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD.
+ */
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const client = new pg.Client({ connectionString: options.url, application_name: 'tidemark migrate' });
+  // An error that comes while no query runs would end the process; the next query reports it.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await refuseOldServer(client);
+    if (options.direction === 'up') await createExtension(client);
+    await client.query('create schema if not exists tidemark');
+    const migrations = await runner({
+      dbClient: client,
+      dir: directory,
+      ignorePattern: '.*\\.(map|d\\.ts)',
+      direction: options.direction,
+      count: Number.POSITIVE_INFINITY,
+      migrationsSchema: 'tidemark',
+      migrationsTable: 'migrations',
+      singleTransaction: true,
+      advisoryLockMode: options.ifBusy === 'wait' ? 'wait' : 'fail',
+      log: () => {},
+    });
+    return migrations.map((migration) => migration.name);
+  } catch (error) {
+    if (error instanceof Error && /another migration is already running/i.test(error.message)) {
+      throw new TidemarkError('MIGRATION_RUNNING', 'another migration of this database is running', {
+        cause: error,
+      });
+    }
+    throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+/** @throws TidemarkError DATABASE_NOT_MIGRATED unless the schema is the one this version works with. */
+export async function assertMigrated(pool: pg.Pool): Promise<void> {
+  const known = await pool.query<{ present: boolean }>(
+    `select to_regclass('tidemark.migrations') is not null as present`,
+  );
+  if (known.rows[0]?.present) {
+    const newest = await pool.query<{ name: string }>(
+      'select name from tidemark.migrations order by id desc limit 1',
+    );
+    if (newest.rows[0]?.name === newestMigration) return;
+    const found = newest.rows[0]?.name ?? 'nothing';
+    throw new TidemarkError(
+      'DATABASE_NOT_MIGRATED',
+      `the database is at ${found}, and this version of Tidemark works with ${newestMigration}`,
+    );
+  }
+  throw new TidemarkError('DATABASE_NOT_MIGRATED', 'the database holds no Tidemark schema');
+}
+
+/** `UNIQUE NULLS NOT DISTINCT` needs 15. */
+async function refuseOldServer(client: pg.Client): Promise<void> {
+  const result = await client.query<{ number: string; version: string }>(
+    `select current_setting('server_version_num') as number, current_setting('server_version') as version`,
+  );
+  const row = result.rows[0];
+  if (Number(row?.number) < 150_000) {
+    throw new TidemarkError('DATABASE_TOO_OLD', `the server is PostgreSQL ${row?.version}`);
+  }
+}
+
+/** Takes TimescaleDB into use where the server has it loaded; elsewhere the tables are plain. */
+async function createExtension(client: pg.Client): Promise<void> {
+  const loaded = await client.query<{ libraries: string | null }>(
+    `select current_setting('shared_preload_libraries', true) as libraries`,
+  );
+  if (!loaded.rows[0]?.libraries?.includes('timescaledb')) return;
+  // Another start may create it at the same moment; a role that may not create it works with what is there.
+  await client.query('create extension if not exists timescaledb').catch((error: unknown) => {
+    const code = error instanceof pg.DatabaseError ? error.code : undefined;
+    if (code !== '23505' && code !== '42710' && code !== '42501') throw error;
+  });
+}
+
+if (!existsSync(directory)) throw new Error(`the migrations are missing at ${directory}`);

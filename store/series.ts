@@ -1,0 +1,116 @@
+/** Which series are wanted, and over which range. */
+
+import { type EpochMs, type Interval, intervalMs, periodStart } from '../contract/intervals.ts';
+import type { SeriesKey } from '../contract/series.ts';
+import { TidemarkError } from '../errors.ts';
+import { type Database, timeRange } from './database.ts';
+
+export interface TrackedSeries {
+  readonly seriesId: number;
+  readonly series: SeriesKey;
+  /** Whether the series was not known before. */
+  readonly created: boolean;
+}
+
+/** Columns that identify a series, as every query of this folder selects them. */
+export const seriesColumns = 's.id, s.dataset, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.interval';
+
+export interface SeriesRow {
+  readonly id: number;
+  readonly dataset: string;
+  readonly exchange_id: string | null;
+  readonly base_id: string | null;
+  readonly quote_id: string | null;
+  readonly asset_id: string | null;
+  readonly interval: string;
+}
+
+/** The series of a row. The table's checks guarantee the fields that each dataset needs. */
+export function seriesOf(row: SeriesRow): SeriesKey {
+  return Object.freeze(
+    row.dataset === 'candles'
+      ? {
+          dataset: 'candles',
+          exchange: row.exchange_id,
+          baseId: row.base_id,
+          quoteId: row.quote_id,
+          interval: row.interval,
+        }
+      : { dataset: 'asset_history', assetId: row.asset_id, interval: row.interval },
+  ) as SeriesKey;
+}
+
+/**
+ * Tracks a series from `fromMs` to `toMs` (null: open-ended). Of a series that is tracked already, the tracked
+ * range grows to hold the new one; what lies between two separate ranges is then wanted too. Bounds widen to
+ * whole periods, so that the period that holds `fromMs` is the first.
+ */
+export async function trackSeries(
+  database: Database,
+  series: SeriesKey,
+  fromMs: EpochMs,
+  toMs: EpochMs | null,
+): Promise<TrackedSeries> {
+  const candle = series.dataset === 'candles' ? series : null;
+  const range = timeRange(
+    periodStart(fromMs, series.interval),
+    toMs === null ? null : periodEnd(toMs, series.interval),
+  );
+  const result = await database.pool.query<{ id: number; created: boolean }>(
+    `insert into tidemark.series as s
+       (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked)
+     values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8)
+     on conflict (dataset, exchange_id, base_id, quote_id, asset_id, interval) do update
+       set tracked = case when s.untracked_at is null
+                          then range_merge(s.tracked, excluded.tracked) else excluded.tracked end,
+           untracked_at = null, blocked_until = null, blocked_kind = null, blocked_message = null
+     returning id, xmax = 0 as created`,
+    [
+      series.dataset,
+      candle?.exchange,
+      candle?.baseId,
+      candle?.quoteId,
+      series.dataset === 'asset_history' ? series.assetId : null,
+      series.interval,
+      intervalMs[series.interval] / 1000,
+      range,
+    ],
+  );
+  const row = result.rows[0];
+  if (row === undefined) throw new Error('the series was not stored');
+  return { seriesId: row.id, series, created: row.created };
+}
+
+/**
+ * Stops asking for a series. What is stored of it stays, and stays queryable.
+ *
+ * @throws TidemarkError UNKNOWN_SERIES
+ */
+export async function untrackSeries(database: Database, seriesId: number): Promise<SeriesKey> {
+  const result = await database.pool.query<SeriesRow>(
+    `update tidemark.series s set untracked_at = coalesce(untracked_at, now()) where id = $1 returning ${seriesColumns}`,
+    [seriesId],
+  );
+  const row = result.rows[0];
+  if (row === undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${seriesId}`);
+  return seriesOf(row);
+}
+
+/** Keeps a series from being asked for until `untilMs`: the source refuses it as a whole. */
+export async function blockSeries(
+  database: Database,
+  block: { seriesId: number; kind: string; message: string; untilMs: EpochMs },
+): Promise<void> {
+  await database.pool.query(
+    `update tidemark.series
+        set blocked_until = to_timestamp($2::double precision / 1000), blocked_kind = $3, blocked_message = $4
+      where id = $1`,
+    [block.seriesId, block.untilMs, block.kind, block.message],
+  );
+}
+
+/** End of the period that holds the last moment before `timeMs`. */
+function periodEnd(timeMs: EpochMs, interval: Interval): EpochMs {
+  const start = periodStart(timeMs, interval);
+  return start === timeMs ? start : start + intervalMs[interval];
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openDatabase } from '../../store/database.ts';
+import { assertMigrated, migrate } from '../../store/migrate.ts';
+import { createTestDatabase } from '../parts/test-database.ts';
+
+async function emptyDatabase() {
+  const { url, drop } = await createTestDatabase();
+  const database = openDatabase({
+    url,
+    applicationName: 'test',
+    maxConnections: 2,
+    statementTimeoutMs: 30_000,
+  });
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  return database;
+}
+
+async function objects(url: ReturnType<typeof openDatabase>) {
+  const result = await url.pool.query<{ name: string }>(
+    `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where (n.nspname = 'tidemark' or (n.nspname = 'public' and c.relkind = 'v')) and c.relkind in ('r', 'v')
+       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+     order by 1`,
+  );
+  return result.rows.map((row) => row.name);
+}
+
+describe('migrate', () => {
+  it('goes up, down and up again, leaving nothing behind in between', async () => {
+    const database = await emptyDatabase();
+    const up = () => migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
+    const names = await up();
+    expect(names.length).toBeGreaterThan(0);
+    await assertMigrated(database.pool);
+    const migrated = await objects(database);
+    expect(migrated).toContain('public.candles');
+    expect(await up()).toEqual([]);
+
+    expect(await migrate({ url: database.url, direction: 'down', ifBusy: 'wait' })).toEqual(
+      [...names].reverse(),
+    );
+    expect(await objects(database)).toEqual(['tidemark.migrations']);
+    await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
+    await up();
+    expect(await objects(database)).toEqual(migrated);
+  });
+
+  it('refuses a second migration at the same time, and the first is whole', async () => {
+    const database = await emptyDatabase();
+    const holder = await database.pool.connect();
+    // node-pg-migrate's lock, held as by a migration that takes long.
+    await holder.query('select pg_advisory_lock(7241865325823964)');
+    await expect(migrate({ url: database.url, direction: 'up', ifBusy: 'refuse' })).rejects.toMatchObject({
+      code: 'MIGRATION_RUNNING',
+    });
+    const waiting = migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    await holder.query('select pg_advisory_unlock(7241865325823964)');
+    holder.release();
+    expect((await waiting).length).toBeGreaterThan(0);
+    await assertMigrated(database.pool);
+  });
+
+  it('makes all migrations or none', async () => {
+    const database = await emptyDatabase();
+    await database.pool.query('create view public.rates as select 1 as taken');
+    await expect(migrate({ url: database.url, direction: 'up', ifBusy: 'wait' })).rejects.toThrow(/rates/);
+    expect(await objects(database)).toEqual(['public.rates', 'tidemark.migrations']);
+  });
+});

@@ -1,0 +1,30 @@
+/** A migrated database of a test's own, on the server asked for. */
+
+import { type Database, openDatabase } from '../../store/database.ts';
+import { migrate } from '../../store/migrate.ts';
+import { createTestDatabase } from '../parts/test-database.ts';
+
+export interface TestStore {
+  readonly database: Database;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function openTestStore(on: 'main' | 'plain' = 'main'): Promise<TestStore> {
+  const { url, drop } = await createTestDatabase(on);
+  await migrate({ url, direction: 'up', ifBusy: 'wait' });
+  const database = openDatabase({
+    url,
+    applicationName: 'tidemark test',
+    maxConnections: 10,
+    statementTimeoutMs: 30_000,
+  });
+  return {
+    database,
+    url,
+    close: async () => {
+      await database.close();
+      await drop();
+    },
+  };
+}

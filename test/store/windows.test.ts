@@ -1,0 +1,271 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { decimalText } from '../../contract/decimal.ts';
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { Candle } from '../../contract/resources.ts';
+import type { CandleSeries } from '../../contract/series.ts';
+import type { Database } from '../../store/database.ts';
+import { listGaps, seriesWithGaps } from '../../store/gaps.ts';
+import { fetchesSince } from '../../store/ledger.ts';
+import { trackSeries } from '../../store/series.ts';
+import { commitWindow, deferWindow, type WindowCommit } from '../../store/windows.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { openTestStore, type TestStore } from './open-store.ts';
+
+const startMs = Date.UTC(2024, 0, 1);
+const minute = (index: number) => startMs + index * minuteMs;
+const window = { startMs, endMs: minute(60) };
+const nowMs = startMs + 10 * hourMs;
+
+function candle(index: number, close = `1.${index}000`): Candle {
+  const value = decimalText(close);
+  return {
+    open: value,
+    high: value,
+    low: value,
+    close: value,
+    volume: decimalText('0.0000000000000001'),
+    period: minute(index),
+  };
+}
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => candle(index));
+
+for (const kind of ['main', 'plain'] as const) {
+  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `commitWindow on ${kind}`, () => {
+    let store: TestStore;
+    let database: Database;
+    let seriesId: number;
+    let market = 0;
+    let series: CandleSeries;
+
+    beforeAll(async () => {
+      store = await openTestStore(kind);
+      database = store.database;
+    });
+    afterAll(() => store.close());
+    beforeEach(async () => {
+      market++;
+      series = {
+        dataset: 'candles',
+        exchange: 'x',
+        baseId: `base-${market}`,
+        quoteId: 'tether',
+        interval: 'm1',
+      };
+      ({ seriesId } = await trackSeries(database, series, window.startMs, window.endMs));
+    });
+
+    function commit(rows: readonly Candle[], more: Partial<WindowCommit> = {}) {
+      return commitWindow(database, {
+        seriesId,
+        series,
+        window,
+        lane: 'backfill',
+        attempt: 1,
+        answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 10, durationMs: 1 },
+        nowMs,
+        graceMs: minuteMs,
+        emptyConfirmMs: hourMs,
+        ...more,
+      } as WindowCommit);
+    }
+    async function stored() {
+      const result = await database.pool.query<{ time: number; close: string; volume: string }>(
+        'select time, close, volume from tidemark.candle_points where series_id = $1 order by time',
+        [seriesId],
+      );
+      return result.rows;
+    }
+    const gaps = async () =>
+      (await listGaps(database, { nowMs, graceMs: minuteMs, seriesIds: [seriesId] })).map((gap) => ({
+        startMs: gap.startMs,
+        endMs: gap.endMs,
+        reason: gap.reason,
+      }));
+
+    it('stores points as text, digit by digit, with coverage and ledger', async () => {
+      const result = await commit([candle(0, '62103.1200000000000000'), candle(59, '0.00000000010')]);
+      expect(result).toMatchObject({
+        verdict: 'filled',
+        fresh: 2,
+        changed: 0,
+        unchanged: 0,
+        covered: window,
+      });
+      expect(await stored()).toEqual([
+        { time: minute(0), close: '62103.1200000000000000', volume: '0.0000000000000001' },
+        { time: minute(59), close: '0.00000000010', volume: '0.0000000000000001' },
+      ]);
+      expect(await gaps()).toEqual([]);
+      const ledger = await database.pool.query(
+        'select verdict, fresh, lower(range) as start from tidemark.fetches where series_id = $1',
+        [seriesId],
+      );
+      expect(ledger.rows).toEqual([{ verdict: 'filled', fresh: 2, start: startMs }]);
+    });
+
+    it('writes nothing to the points when nothing changed', async () => {
+      await commit(upTo(60));
+      const before = await database.pool.query(
+        'select xmin::text, ctid::text from tidemark.candle_points where series_id = $1 order by time',
+        [seriesId],
+      );
+      expect(await commit(upTo(60))).toMatchObject({ fresh: 0, changed: 0, unchanged: 60 });
+      const after = await database.pool.query(
+        'select xmin::text, ctid::text from tidemark.candle_points where series_id = $1 order by time',
+        [seriesId],
+      );
+      expect(after.rows).toEqual(before.rows);
+    });
+
+    it('keeps the value before a change as a revision, with its digits', async () => {
+      await commit([candle(0, '1.50'), ...upTo(60).slice(1)]);
+      expect(await commit([candle(0, '1.51'), ...upTo(60).slice(1)])).toMatchObject({
+        changed: 1,
+        unchanged: 59,
+      });
+      expect((await stored())[0]?.close).toBe('1.51');
+      const revisions = await database.pool.query(
+        `select time, before->>'close' as close, seen_at from tidemark.revisions where series_id = $1`,
+        [seriesId],
+      );
+      expect(revisions.rows).toEqual([{ time: minute(0), close: '1.50', seen_at: nowMs }]);
+    });
+
+    it('covers nothing on an empty answer, until one at least an hour later agrees', async () => {
+      expect(await commit([])).toMatchObject({ verdict: 'empty', covered: null });
+      expect(await gaps()).toEqual([{ ...window, reason: 'awaits_second_answer' }]);
+      const planned = (atMs: number) =>
+        seriesWithGaps(database, {
+          nowMs: atMs,
+          graceMs: minuteMs,
+          openRefreshMs: null,
+          seriesIds: [seriesId],
+          rangesPerSeries: 5,
+        });
+      expect(await planned(nowMs + hourMs - 1)).toEqual([]);
+      expect(await planned(nowMs + hourMs)).toHaveLength(1);
+
+      expect(await commit([], { nowMs: nowMs + minuteMs })).toMatchObject({ verdict: 'empty' });
+      expect(await commit([], { nowMs: nowMs + hourMs })).toMatchObject({
+        verdict: 'confirmed_empty',
+        covered: window,
+      });
+      expect(await gaps()).toEqual([]);
+      const row = await database.pool.query(
+        'select covered = confirmed_empty as same from tidemark.series where id = $1',
+        [seriesId],
+      );
+      expect(row.rows).toEqual([{ same: true }]);
+    });
+
+    it('lets a later answer with points overturn a confirmed emptiness', async () => {
+      await commit([]);
+      await commit([], { nowMs: nowMs + hourMs });
+      await commit(upTo(60), { nowMs: nowMs + 2 * hourMs });
+      const row = await database.pool.query(
+        `select covered = tstzmultirange(tracked) as whole, confirmed_empty = '{}' as none from tidemark.series where id = $1`,
+        [seriesId],
+      );
+      expect(row.rows).toEqual([{ whole: true, none: true }]);
+    });
+
+    it('confirms only the part that was empty twice', async () => {
+      await commit([], { window: { startMs, endMs: minute(30) } });
+      expect(await commit([], { nowMs: nowMs + hourMs })).toMatchObject({ verdict: 'empty' });
+      expect(await gaps()).toEqual([
+        { startMs: minute(30), endMs: minute(60), reason: 'awaits_second_answer' },
+      ]);
+    });
+
+    it('covers only what an answer that was cut short holds', async () => {
+      expect(await commit(upTo(20))).toMatchObject({ verdict: 'cut_short' });
+      expect(await gaps()).toEqual([{ startMs: minute(20), endMs: minute(60), reason: 'not_asked' }]);
+    });
+
+    it('stores the open candle without covering it', async () => {
+      const openNow = minute(30) + 20_000;
+      await commit(upTo(31), { nowMs: openNow, graceMs: 0 });
+      expect(await stored()).toHaveLength(31);
+      const row = await database.pool.query(
+        'select upper(covered) as upto from tidemark.series where id = $1',
+        [seriesId],
+      );
+      expect(row.rows).toEqual([{ upto: minute(30) }]);
+    });
+
+    it('drops points outside the window, sorts the rest and takes the last of a duplicate', async () => {
+      const result = await commit([candle(5, '2'), candle(3), candle(5, '3'), candle(-1, '9'), candle(60)]);
+      expect(result).toMatchObject({ fresh: 2, dropped: 3 });
+      expect((await stored()).map((row) => [row.time, row.close])).toEqual([
+        [minute(3), '1.3000'],
+        [minute(5), '3'],
+      ]);
+    });
+
+    it('puts an answer older than its window aside instead of covering it', async () => {
+      const old = { rows: [], rejected: [], sourceTimeMs: startMs - 1, status: 200, bytes: 1, durationMs: 1 };
+      expect(await commit([], { answer: old })).toMatchObject({ verdict: 'stale', covered: null });
+      expect(await gaps()).toEqual([{ ...window, reason: 'stale' }]);
+    });
+
+    it('keeps rejected rows in quarantine, once, and the rest of the window', async () => {
+      const answer = {
+        rows: upTo(60).slice(1),
+        rejected: [{ raw: '{"high":"1\u0000"}', reason: 'high below low' }],
+        sourceTimeMs: nowMs,
+        status: 200,
+        bytes: 1,
+        durationMs: 1,
+      };
+      await commit([], { answer });
+      expect(await commit([], { answer })).toMatchObject({ verdict: 'filled', covered: window });
+      const rows = await database.pool.query('select reason from tidemark.quarantine where series_id = $1', [
+        seriesId,
+      ]);
+      expect(rows.rows).toEqual([{ reason: 'high below low' }]);
+    });
+
+    it('shows a window that was given up with its reason, leaves it out until its time, and then settles it', async () => {
+      await deferWindow(database, {
+        seriesId,
+        window,
+        kind: 'server_error',
+        message: 'HTTP 500',
+        attempts: 5,
+        nowMs,
+        retryAtMs: nowMs + hourMs,
+      });
+      expect(await gaps()).toEqual([{ ...window, reason: 'failed' }]);
+      await commit(upTo(60));
+      expect(await gaps()).toEqual([]);
+      const pending = await database.pool.query(
+        'select 1 from tidemark.pending_windows where series_id = $1',
+        [seriesId],
+      );
+      expect(pending.rows).toEqual([]);
+    });
+
+    it('loses nothing when the same window is committed by many at once', async () => {
+      const results = await Promise.all(Array.from({ length: 8 }, () => commit(upTo(60))));
+      expect(results.reduce((sum, result) => sum + result.fresh, 0)).toBe(60);
+      expect(await stored()).toHaveLength(60);
+      const row = await database.pool.query('select points from tidemark.series where id = $1', [seriesId]);
+      expect(row.rows).toEqual([{ points: 60 }]);
+    });
+
+    it('stores neither points nor coverage when any part of the commit fails', async () => {
+      await database.pool.query('alter table tidemark.fetches add constraint broken check (attempt < 99)');
+      await expect(commit(upTo(60), { attempt: 99 })).rejects.toThrow(/broken/);
+      await database.pool.query('alter table tidemark.fetches drop constraint broken');
+      expect(await stored()).toEqual([]);
+      expect(await gaps()).toEqual([{ ...window, reason: 'not_asked' }]);
+    });
+
+    it('counts the ledger by lane', async () => {
+      const before = await fetchesSince(database, nowMs - 1);
+      await commit(upTo(60), { lane: 'refresh' });
+      const after = await fetchesSince(database, nowMs - 1);
+      expect(after.refresh).toBe(before.refresh + 1);
+    });
+  });
+}
