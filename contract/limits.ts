@@ -47,3 +47,10 @@ export const defaultHistoryRangeMs: Readonly<Record<HistoryInterval, number>> = 
   ...longestHistoryRangeMs,
   d1: 365 * dayMs,
 });
+
+/** Range that a candles request without `start` and `end` gets, milliseconds: the longest, but a year for d1 and w1. */
+export const defaultCandleRangeMs: Readonly<Record<CandleInterval, number>> = Object.freeze({
+  ...longestCandleRangeMs,
+  d1: 365 * dayMs,
+  w1: 365 * dayMs,
+});

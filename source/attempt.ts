@@ -1,0 +1,107 @@
+/** One HTTP attempt: exactly one request on the wire, no retry, no redirect, one deadline over all of it. */
+
+import { type Dispatcher, errors } from 'undici';
+import { BodyError, readBody } from './body.ts';
+import { excerpt } from './excerpt.ts';
+import type { HeaderLookup } from './retry-at.ts';
+import { SourceError, type SourceErrorKind } from './source-error.ts';
+
+export interface AttemptOptions {
+  readonly dispatcher: Dispatcher;
+  /** `GET /assets/bitcoin`: names the request in messages. */
+  readonly name: string;
+  /** Path and query, percent-encoded. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Deadline for the whole attempt, from waiting for a connection to the last byte of the body. */
+  readonly timeoutMs: number;
+  /** Largest body, both as sent and decoded. */
+  readonly maxBodyBytes: number;
+  /** The API key: never to be shown, not even when the answer quotes it. */
+  readonly secret: string | null;
+}
+
+export interface Reply {
+  readonly name: string;
+  readonly status: number;
+  readonly header: HeaderLookup;
+  /** Decoded. Empty when the status is not 200 and the body is broken, late, or larger than 64 KiB. */
+  readonly body: Buffer;
+  readonly secret: string | null;
+  readonly durationMs: number;
+}
+
+/** Nobody explains an error in more than this; a page that does is not worth the transfer. */
+const largestErrorBody = 64 * 1024;
+
+/**
+ * The answer, whatever its status.
+ *
+ * @throws SourceError `unreachable`, `timeout`, `too_large`, or `unexpected` when it does not speak HTTP or its
+ * body cannot be decoded.
+ */
+export async function attempt(options: AttemptOptions): Promise<Reply> {
+  const { dispatcher, name, path, headers, timeoutMs, maxBodyBytes, secret } = options;
+  const started = performance.now();
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), timeoutMs);
+  let status: number | null = null;
+  try {
+    const response = await dispatcher.request({ method: 'GET', path, headers, signal: deadline.signal });
+    status = response.statusCode;
+    const header = headerLookup(response.headers);
+    const encoding = header('content-encoding');
+    const body =
+      status === 200
+        ? await readBody(response.body, { encoding, maxBytes: maxBodyBytes })
+        : await errorBody(response.body, encoding);
+    return { name, status, header, body, secret, durationMs: performance.now() - started };
+  } catch (error) {
+    const { kind, words, bytes } = deadline.signal.aborted
+      ? { kind: 'timeout' as const, words: `no complete answer within ${timeoutMs} ms`, bytes: 0 }
+      : failure(error);
+    const durationMs = performance.now() - started;
+    throw new SourceError({ kind, message: `${name}: ${words}`, status, bytes, durationMs, cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The beginning of the body, in one line without the key. */
+export function bodyToShow(reply: Reply): string {
+  return wordsToShow(reply, reply.body.toString('utf8', 0, 4096));
+}
+
+/** Words of the answer, in one line without the key. */
+export function wordsToShow({ secret }: Reply, words: string): string {
+  return excerpt(secret === null ? words : words.replaceAll(secret, '(the API key)'));
+}
+
+/** A body that breaks or never ends must not hide the status that came before it. */
+async function errorBody(stream: AsyncIterable<Buffer>, encoding: string | undefined): Promise<Buffer> {
+  try {
+    return await readBody(stream, { encoding, maxBytes: largestErrorBody });
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+function failure(error: unknown): { kind: SourceErrorKind; words: string; bytes: number } {
+  if (error instanceof BodyError) return { kind: error.kind, words: error.message, bytes: error.bytes };
+  const isHttp = !(error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError);
+  return { kind: isHttp ? 'unreachable' : 'unexpected', words: causeOf(error), bytes: 0 };
+}
+
+/** The words of the innermost error: what wraps it often has none (an AggregateError of several addresses). */
+function causeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
+  if (!(error instanceof Error)) return excerpt(String(error));
+  return excerpt(error.message === '' ? error.name : error.message);
+}
+
+function headerLookup(headers: Readonly<Record<string, string | string[] | undefined>>): HeaderLookup {
+  return (name) => {
+    const value = headers[name];
+    return Array.isArray(value) ? value[0] : value;
+  };
+}

@@ -1,0 +1,155 @@
+/**
+ * The client of a Market Data Service.
+ *
+ * Every call makes exactly one HTTP request. Nothing here waits, retries or follows a redirect: the queue counts
+ * calls against the source's limit, and a request hidden in here would break that count.
+ */
+
+import { Pool } from 'undici';
+import type { EpochMs } from '../contract/intervals.ts';
+import { type Endpoint, pathOf } from '../contract/paths.ts';
+import type {
+  AssetsQuery,
+  CandlesQuery,
+  HistoryQuery,
+  MarketsQuery,
+  PageQuery,
+} from '../contract/requests.ts';
+import type {
+  Asset,
+  AssetMarket,
+  Candle,
+  Exchange,
+  HistoryPoint,
+  Market,
+  Rate,
+} from '../contract/resources.ts';
+import { TidemarkError } from '../errors.ts';
+import { type Answer, listAnswer, type ObjectAnswer, objectAnswer } from './answer.ts';
+import { attempt, type Reply } from './attempt.ts';
+import { refusal } from './refusal.ts';
+import {
+  candleReader,
+  readAsset,
+  readAssetMarket,
+  readExchange,
+  readHistoryPoint,
+  readMarket,
+  readRate,
+} from './rows.ts';
+
+export interface SourceOptions {
+  /** Base address, ending in `/v2`. */
+  readonly baseUrl: string;
+  readonly apiKey?: string | undefined;
+  /** Deadline of one call, from waiting for a connection to the last byte. */
+  readonly timeoutMs: number;
+  /** Largest body that is read, decoded. */
+  readonly maxBodyBytes: number;
+  /** Connections kept, hence calls that travel at once. A call beyond them waits, and its deadline runs. */
+  readonly connections: number;
+  /** `tidemark/1.2.3` */
+  readonly userAgent?: string;
+  /** The clock that `retryAtMs` is counted from. */
+  readonly now?: () => EpochMs;
+}
+
+/** Every method makes one request, and throws a `SourceError` when that does not give the resource. */
+export interface Source {
+  candles(query: CandlesQuery): Promise<Answer<Candle>>;
+  assetHistory(id: string, query: HistoryQuery): Promise<Answer<HistoryPoint>>;
+  rates(): Promise<Answer<Rate>>;
+  rate(id: string): Promise<ObjectAnswer<Rate>>;
+  assets(query?: AssetsQuery): Promise<Answer<Asset>>;
+  asset(id: string): Promise<ObjectAnswer<Asset>>;
+  assetMarkets(id: string, page?: PageQuery): Promise<Answer<AssetMarket>>;
+  markets(query?: MarketsQuery): Promise<Answer<Market>>;
+  exchanges(): Promise<Answer<Exchange>>;
+  exchange(id: string): Promise<ObjectAnswer<Exchange>>;
+
+  // Listed in the interface by path only: parameters and rows are taken to be those of the named relative.
+  candlesMarket(query: CandlesQuery): Promise<Answer<Candle>>;
+  exchangesAll(): Promise<Answer<Exchange>>;
+  marketsData(query?: MarketsQuery): Promise<Answer<Market>>;
+  ratesAll(): Promise<Answer<Rate>>;
+
+  /** Lets the calls under way end, then closes the connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens no connection yet.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION when the address or the key cannot be used in a request.
+ */
+export function openSource(options: SourceOptions): Source {
+  const { origin, basePath } = baseOf(options.baseUrl);
+  const headers = headersOf(options);
+  const now = options.now ?? Date.now;
+  const pool = new Pool(origin, {
+    connections: options.connections,
+    // One deadline a call, in attempt.ts: these would be further ones, each with an error of its own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: options.timeoutMs },
+  });
+
+  async function get(endpoint: Endpoint, id?: string, query: object = {}): Promise<Reply> {
+    const path = pathOf(endpoint, id);
+    const reply = await attempt({
+      dispatcher: pool,
+      name: `GET ${path}`,
+      path: `${basePath}${path}${queryText(query)}`,
+      headers,
+      timeoutMs: options.timeoutMs,
+      maxBodyBytes: options.maxBodyBytes,
+      secret: options.apiKey ?? null,
+    });
+    if (reply.status !== 200) throw refusal(reply, now());
+    return reply;
+  }
+
+  return Object.freeze({
+    candles: async (query) =>
+      listAnswer(await get('candles', undefined, query), candleReader(query.interval)),
+    assetHistory: async (id, query) => listAnswer(await get('assetHistory', id, query), readHistoryPoint),
+    rates: async () => listAnswer(await get('rates'), readRate),
+    rate: async (id) => objectAnswer(await get('rate', id), readRate),
+    assets: async (query) => listAnswer(await get('assets', undefined, query), readAsset),
+    asset: async (id) => objectAnswer(await get('asset', id), readAsset),
+    assetMarkets: async (id, page) => listAnswer(await get('assetMarkets', id, page), readAssetMarket),
+    markets: async (query) => listAnswer(await get('markets', undefined, query), readMarket),
+    exchanges: async () => listAnswer(await get('exchanges'), readExchange),
+    exchange: async (id) => objectAnswer(await get('exchange', id), readExchange),
+    candlesMarket: async (query) =>
+      listAnswer(await get('candlesMarket', undefined, query), candleReader(query.interval)),
+    exchangesAll: async () => listAnswer(await get('exchangesAll'), readExchange),
+    marketsData: async (query) => listAnswer(await get('marketsData', undefined, query), readMarket),
+    ratesAll: async () => listAnswer(await get('ratesAll'), readRate),
+    close: () => pool.close(),
+  } satisfies Source);
+}
+
+function baseOf(baseUrl: string): { origin: string; basePath: string } {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    throw new TidemarkError('BAD_CONFIGURATION', `not an http or https address: ${JSON.stringify(baseUrl)}`);
+  return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
+}
+
+function headersOf({ apiKey, userAgent = 'tidemark' }: SourceOptions): Record<string, string> {
+  const headers = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': userAgent };
+  if (apiKey === undefined) return headers;
+  // The key itself stays out of the message.
+  if (!/^[\x21-\x7e]+$/.test(apiKey))
+    throw new TidemarkError('BAD_CONFIGURATION', 'the API key holds a character that no header can carry');
+  return { ...headers, authorization: `Bearer ${apiKey}` };
+}
+
+/** `?interval=d1&start=0`, without what is undefined; empty when nothing is left. */
+function queryText(query: object): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) parameters.set(name, String(value));
+  return parameters.size === 0 ? '' : `?${parameters}`;
+}

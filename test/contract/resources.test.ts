@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import {
+  asset,
+  assetMarket,
+  candle,
+  exchange,
+  historyPoint,
+  market,
+  rate,
+} from '../../contract/resources.ts';
+import { describeRecordings, recordedLists, recording } from '../recordings.ts';
+
+const schemas = { asset, assetMarket, candle, exchange, historyPoint, rate };
+
+const dollar = {
+  id: 'united-states-dollar',
+  symbol: 'USD',
+  currencySymbol: '$',
+  rateUsd: '1.0',
+  type: 'fiat',
+};
+
+test('decimals keep their digits and zeros, as text and as a whole number', () => {
+  expect(rate.parse({ ...dollar, rateUsd: '0.08890902579535300000' }).rateUsd).toBe('0.08890902579535300000');
+  expect(rate.parse({ ...dollar, rateUsd: 3 }).rateUsd).toBe('3');
+});
+
+test.each([1.5, 2 ** 53, Number.NaN, '', 'abc', 'NaN', null, true, {}])(
+  '%s is no exact decimal',
+  (rateUsd) => {
+    expect(rate.safeParse({ ...dollar, rateUsd }).success).toBe(false);
+  },
+);
+
+test('a refused decimal says what it is not', () => {
+  expect(rate.safeParse({ ...dollar, rateUsd: true }).error?.issues[0]?.message).toBe('not a decimal');
+});
+
+test('unknown fields are dropped, those left out read as null', () => {
+  expect(rate.parse({ ...dollar, currencySymbol: undefined, explorer: 'x' })).toEqual({
+    ...dollar,
+    currencySymbol: null,
+  });
+});
+
+test.each(['NUL \0', 'half a pair \ud800', 'x'.repeat(201), ''])('an id %j is refused', (id) => {
+  expect(rate.safeParse({ ...dollar, id }).success).toBe(false);
+});
+
+test.each(['icelandic-króna', 'a(b)', '𝒳'])('an id %j is taken', (id) => {
+  expect(rate.parse({ ...dollar, id }).id).toBe(id);
+});
+
+test('an exchange is known by id or exchangeId', () => {
+  expect(exchange.parse({ exchangeId: 'kraken', name: 'Kraken' }).id).toBe('kraken');
+  expect(exchange.parse({ id: 'kraken', name: 'Kraken' }).id).toBe('kraken');
+});
+
+test('a dead exchange is all nulls', () => {
+  const dead = { percentTotalVolume: null, volumeUsd: null, socket: null, tradingPairs: '3', rank: '70' };
+  expect(exchange.parse({ exchangeId: 'dead', name: 'Dead', ...dead })).toMatchObject({
+    percentTotalVolume: null,
+    volumeUsd: null,
+    socket: null,
+    tradingPairs: 3,
+    rank: 70,
+  });
+});
+
+test('rank is a number, from text as from a number', () => {
+  const bitcoin = { id: 'bitcoin', symbol: 'BTC', name: 'Bitcoin' };
+  expect([asset.parse({ ...bitcoin, rank: '1' }).rank, asset.parse({ ...bitcoin, rank: 1 }).rank]).toEqual([
+    1, 1,
+  ]);
+  expect(asset.safeParse({ ...bitcoin, rank: '1.5' }).success).toBe(false);
+});
+
+test('times are whole milliseconds and nothing else', () => {
+  const point = { priceUsd: '1', time: 0 };
+  expect(historyPoint.safeParse(point).success).toBe(true);
+  for (const time of ['0', 0.5, -1, null, 9e15])
+    expect(historyPoint.safeParse({ ...point, time }).success).toBe(false);
+});
+
+test('a candle and a market need what identifies them', () => {
+  expect(candle.safeParse({ open: '1', high: '1', low: '1', close: '1', volume: '0' }).success).toBe(false);
+  expect(market.safeParse({ exchangeId: 'kraken', baseId: 'bitcoin', quoteId: 'euro' }).success).toBe(false);
+});
+
+describeRecordings('recorded answers', () => {
+  test.each(recordedLists)('$name: every row is taken, every value kept', ({ name, resource, rows }) => {
+    const { data }: { data: Record<string, unknown>[] } = JSON.parse(recording(name));
+    expect(data).toHaveLength(rows);
+    for (const row of data) {
+      const read: Record<string, unknown> = schemas[resource].parse(row);
+      for (const [field, value] of Object.entries(read)) {
+        const written = field === 'id' ? (row.id ?? row.exchangeId) : row[field];
+        expect(typeof value === 'number' ? String(value) : value).toEqual(
+          typeof value === 'number' ? String(written) : (written ?? null),
+        );
+      }
+    }
+  });
+});

@@ -1,0 +1,43 @@
+/** How a call ends that does not give its resource. */
+
+import type { RequestListener } from 'node:http';
+import { expect } from 'vitest';
+import type { Source } from '../../source/source.ts';
+import { SourceError } from '../../source/source-error.ts';
+import { serve, sourceAt } from './local-server.ts';
+
+/** The clock that the calls of `failureAt` see. */
+export const nowMs = Date.UTC(2024, 0, 31, 12);
+
+/** The error that `call` ends with, by default one for the rates. */
+export async function failureOf(
+  source: Source,
+  call: (source: Source) => Promise<unknown> = (it) => it.rates(),
+): Promise<SourceError> {
+  const error = await call(source).then(
+    () => 'an answer',
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof SourceError)) throw new Error(`expected a SourceError, got: ${error}`);
+  expect(error.message).not.toMatch(/[\r\n]/);
+  return error;
+}
+
+/** The error at a server that treats every request like this. The call must have made exactly one. */
+export async function failureAt(
+  listener: RequestListener,
+  options: Parameters<typeof sourceAt>[1] = {},
+): Promise<SourceError> {
+  const server = await serve(listener);
+  const error = await failureOf(sourceAt(server.baseUrl, { now: () => nowMs, ...options }));
+  expect(server.requests).toHaveLength(1);
+  return error;
+}
+
+export function answering(
+  status: number,
+  body: string,
+  headers: Record<string, string> = {},
+): RequestListener {
+  return (_, response) => void response.writeHead(status, headers).end(body);
+}

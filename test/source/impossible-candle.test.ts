@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { candle } from '../../contract/resources.ts';
+import { impossible } from '../../source/impossible-candle.ts';
+import { describeRecordings, recordedLists, recording } from '../recordings.ts';
+
+const noon = Date.UTC(2024, 4, 6, 12); // a Monday
+const possible = { open: '2', high: '3.0', low: '1', close: '2.50', volume: '0', period: noon };
+
+test.each([
+  {},
+  { open: '3', close: '3.000', low: '3', high: '3.0' },
+  { open: '9.99', high: '10.01', low: '9.98', close: '10.00' },
+  { volume: '-0.00' },
+])('possible: %o', (change) => {
+  expect(impossible(candle.parse({ ...possible, ...change }), 'h1')).toBeNull();
+});
+
+test.each([
+  [{ high: '0.9' }, 'high is below low'],
+  [{ open: '0.9999999999999999' }, 'open is below low'],
+  [{ open: '3.0000000000000001' }, 'open is above high'],
+  [{ close: '0.9999999999999999' }, 'close is below low'],
+  [{ close: '3.0000000000000001' }, 'close is above high'],
+  [{ volume: '-0.0000000000000001' }, 'volume is negative'],
+  [{ period: noon + 60_000 }, 'does not start a period of h1'],
+])('impossible: %o', (change, reason) => {
+  expect(impossible(candle.parse({ ...possible, ...change }), 'h1')).toBe(reason);
+});
+
+test('a day starts at midnight, a week on any day', () => {
+  const midnight = candle.parse({ ...possible, period: Date.UTC(2024, 4, 8) });
+  expect(impossible(midnight, 'd1')).toBeNull();
+  expect(impossible(midnight, 'w1')).toBeNull();
+  expect(impossible(candle.parse(possible), 'w1')).toBe('does not start a period of w1');
+});
+
+describeRecordings('recorded candles', () => {
+  const lists = recordedLists.filter((list) => list.resource === 'candle');
+  test.each(lists)('$name: no real candle is impossible', ({ name, interval }) => {
+    const { data }: { data: unknown[] } = JSON.parse(recording(name));
+    const reasons = data
+      .map((row) => impossible(candle.parse(row), interval))
+      .filter((reason) => reason !== null);
+    expect(reasons).toEqual([]);
+  });
+});

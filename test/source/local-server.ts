@@ -1,0 +1,57 @@
+/** A local HTTP server that answers as a test says, and remembers what it was asked. */
+
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import { onTestFinished } from 'vitest';
+import { openSource, type Source, type SourceOptions } from '../../source/source.ts';
+
+export interface LocalServer {
+  readonly baseUrl: string;
+  /** Every request that arrived, in order. */
+  readonly requests: { readonly url: string; readonly headers: IncomingHttpHeaders }[];
+}
+
+/** Serves until the test ends. */
+export async function serve(listener: RequestListener): Promise<LocalServer> {
+  const requests: LocalServer['requests'] = [];
+  const server = createServer((request, response) => {
+    requests.push({ url: request.url ?? '', headers: request.headers });
+    listener(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { baseUrl: `http://127.0.0.1:${portOf(server.address())}/v2`, requests };
+}
+
+/** Serves one JSON value, or a text as it is, to every request. */
+export function serveBody(
+  body: unknown,
+  status = 200,
+  headers: Record<string, string> = {},
+): Promise<LocalServer> {
+  return serve((_, response) => {
+    response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
+  });
+}
+
+/** A source with generous limits, closed when the test ends. */
+export function sourceAt(baseUrl: string, options: Partial<SourceOptions> = {}): Source {
+  const source = openSource({
+    baseUrl,
+    timeoutMs: 30_000,
+    maxBodyBytes: 1_000_000,
+    connections: 4,
+    ...options,
+  });
+  onTestFinished(() => source.close());
+  return source;
+}
+
+export function portOf(address: ReturnType<ReturnType<typeof createServer>['address']>): number {
+  if (address === null || typeof address === 'string') throw new Error('no TCP address');
+  return address.port;
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { openSource } from '../../source/source.ts';
+import { serve, serveBody, sourceAt } from './local-server.ts';
+
+describe('a request', () => {
+  test('carries the key, asks for gzip only, and says who asks', async () => {
+    const server = await serveBody({ data: [] });
+    await sourceAt(server.baseUrl, { apiKey: 'sesame', userAgent: 'tidemark/1.2.3' }).rates();
+    await sourceAt(server.baseUrl).rates();
+    const [withKey, without] = server.requests.map((request) => request.headers);
+    expect(withKey).toMatchObject({
+      authorization: 'Bearer sesame',
+      'accept-encoding': 'gzip',
+      'user-agent': 'tidemark/1.2.3',
+    });
+    expect(without).not.toHaveProperty('authorization');
+  });
+
+  test('travels over a connection that is kept', async () => {
+    const ports = new Set<number | undefined>();
+    const server = await serve((request, response) => {
+      ports.add(request.socket.remotePort);
+      response.end('{"data":[]}');
+    });
+    const source = sourceAt(server.baseUrl, { connections: 1 });
+    for (let call = 0; call < 5; call += 1) await source.rates();
+    expect(ports.size).toBe(1);
+  });
+
+  test('goes below the path of the base address, with or without a slash at its end', async () => {
+    const server = await serveBody({ data: [] });
+    await sourceAt(server.baseUrl.replace('/v2', '/proxy/v2/')).rates();
+    expect(server.requests[0]?.url).toBe('/proxy/v2/rates');
+  });
+
+  test.each(['', 'not an address', 'ftp://127.0.0.1/v2', '127.0.0.1/v2'])(
+    'address %j is refused',
+    (baseUrl) => {
+      expect(() => openSource({ baseUrl, timeoutMs: 1, maxBodyBytes: 1, connections: 1 })).toThrow(
+        expect.objectContaining({
+          code: 'BAD_CONFIGURATION',
+          message: expect.stringContaining(JSON.stringify(baseUrl)),
+        }),
+      );
+    },
+  );
+
+  test('a key that no header can carry is refused, and not shown', () => {
+    const options = { baseUrl: 'http://127.0.0.1/v2', timeoutMs: 1, maxBodyBytes: 1, connections: 1 };
+    expect(() => openSource({ ...options, apiKey: 'secret\n' })).toThrow(
+      expect.objectContaining({ code: 'BAD_CONFIGURATION', message: expect.not.stringContaining('secret') }),
+    );
+  });
+});

@@ -1,0 +1,56 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { serve, serveBody, sourceAt } from './local-server.ts';
+
+const candles = { exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'h1' } as const;
+const candle = { open: '1.50', high: '2', low: '1', close: '1.5', volume: '0.0', period: 3_600_000 };
+const rate = { id: 'icelandic-króna', symbol: 'ISK', currencySymbol: null, type: 'fiat', rateUsd: '0.0076' };
+
+describe('rows', () => {
+  test('one bad row costs that row only, and is kept as it came', async () => {
+    const bad = { ...candle, high: '1.4999999999999999' };
+    const server = await serveBody({
+      data: [candle, bad, null, { ...candle, period: 7 }, { ...candle, close: 'x' }, candle],
+    });
+    const answer = await sourceAt(server.baseUrl).candles(candles);
+    expect(answer.rows).toEqual([candle, candle]);
+    expect(answer.rejected).toEqual([
+      { raw: JSON.stringify(bad), reason: 'open is above high' },
+      { raw: 'null', reason: expect.stringContaining('expected object') },
+      { raw: JSON.stringify({ ...candle, period: 7 }), reason: 'does not start a period of h1' },
+      { raw: JSON.stringify({ ...candle, close: 'x' }), reason: 'close: not a decimal' },
+    ]);
+  });
+
+  test('a price that is a JSON number keeps all its digits', async () => {
+    const server = await serveBody('{"data":[{"priceUsd":44090.964957831288414800,"time":0}],"timestamp":1}');
+    const answer = await sourceAt(server.baseUrl).assetHistory('bitcoin', { interval: 'd1' });
+    expect(answer.rows).toEqual([{ priceUsd: '44090.964957831288414800', time: 0 }]);
+  });
+
+  test('a rejected row is kept up to a length, whatever its depth', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const server = await serveBody(`{"data":[{"id":"${'x'.repeat(5000)}"},${deep}]}`);
+    const { rows, rejected } = await sourceAt(server.baseUrl).rates();
+    expect(rows).toEqual([]);
+    expect(rejected.map(({ raw }) => raw.length <= 2000)).toEqual([true, true]);
+  });
+
+  test('an empty list is an answer', async () => {
+    const server = await serveBody({ data: [], timestamp: 1_676_359_230_884 });
+    expect(await sourceAt(server.baseUrl).candles(candles)).toMatchObject({ rows: [], rejected: [] });
+  });
+});
+
+describe('compression', () => {
+  test('gzip is undone; the size is that of the text', async () => {
+    const rates = Array.from({ length: 500 }, () => rate);
+    const text = JSON.stringify({ data: rates });
+    const server = await serve((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text));
+    });
+    const answer = await sourceAt(server.baseUrl).rates();
+    expect(answer.rows).toEqual(rates);
+    expect(answer.bytes).toBe(Buffer.byteLength(text));
+  });
+});

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { answering, failureAt, failureOf } from './failure-at.ts';
+import { portOf, serveBody, sourceAt } from './local-server.ts';
+
+describe('not the expected shape', () => {
+  test.each([
+    ['HTML', '<!doctype html><html>sorry</html>', 'HTML instead of JSON'],
+    ['truncated JSON', '{"data":[{"id":"bitcoin","ra', 'not JSON'],
+    ['truncated JSON with figures', '{"data":[{"rateUsd":0.5},{"id":"bitcoin","ra', 'not JSON'],
+    ['text', 'service moved', 'not JSON'],
+    ['nothing', '', 'an empty body'],
+    ['a number', '1', 'no list'],
+    ['null', 'null', 'no list'],
+    ['data that is no list', '{"data":{"id":"bitcoin"}}', 'no list'],
+    ['data that is null', '{"data":null}', 'no list'],
+    ['another JSON', '{"status":"ok"}', 'no list'],
+    ['a notice', '{"data":{"message":"We are deprecating this version"}}', 'We are deprecating this version'],
+    ['an error in a 200', '{"error":"internal"}', 'internal'],
+  ])('%s', async (_, body, words) => {
+    const error = await failureAt(answering(200, body));
+    expect(error).toMatchObject({ kind: 'unexpected', status: 200, bytes: Buffer.byteLength(body) });
+    expect(error.message).toMatch(/^GET \/rates: status 200: /);
+    expect(error.message).toContain(words);
+  });
+
+  test('a notice with 429 is not a rate limit: waiting would not help', async () => {
+    const error = await failureAt(
+      answering(429, '{"data":{"message":"We are deprecating this version"},"timestamp":1}'),
+    );
+    expect(error).toMatchObject({ kind: 'unexpected', status: 429, retryAtMs: null });
+    expect(error.message).toContain('We are deprecating this version');
+  });
+
+  test.each([
+    ['a list', '{"data":[]}', 'expected object'],
+    ['a notice', '{"data":{"message":"gone"}}', 'gone'],
+    ['a part', '{"data":{"id":"bitcoin"}}', 'symbol'],
+  ])('%s where one object was due', async (_, body, words) => {
+    const server = await serveBody(body);
+    const error = await failureOf(sourceAt(server.baseUrl), (source) => source.asset('bitcoin'));
+    expect(error).toMatchObject({ kind: 'unexpected', status: 200 });
+    expect(error.message).toContain(words);
+  });
+
+  test('bytes that are not UTF-8', async () => {
+    const error = await failureAt(
+      (_, response) => void response.end(Buffer.from('{"data":["króna"]}', 'latin1')),
+    );
+    expect(error).toMatchObject({ kind: 'unexpected', message: 'GET /rates: status 200: not UTF-8' });
+  });
+
+  test('a server that does not speak HTTP', async () => {
+    const server = createServer((socket) => socket.end('-ERR unknown command\r\n')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const error = await failureOf(sourceAt(`http://127.0.0.1:${portOf(server.address())}/v2`));
+    expect(error).toMatchObject({ kind: 'unexpected', status: null });
+  });
+});

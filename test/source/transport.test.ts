@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../parts/free-port.ts';
+import { failureAt, failureOf } from './failure-at.ts';
+import { portOf, serve, sourceAt } from './local-server.ts';
+
+describe('no answer', () => {
+  test('connection refused', async () => {
+    const port = await freePort();
+    const error = await failureOf(sourceAt(`http://127.0.0.1:${port}/v2`));
+    expect(error).toMatchObject({ kind: 'unreachable', status: null });
+    expect(error.message).toContain(`ECONNREFUSED 127.0.0.1:${port}`);
+  });
+
+  test('a name with several addresses, all of them refused', async () => {
+    const error = await failureOf(sourceAt(`http://localhost:${await freePort()}/v2`));
+    expect(error.message).toContain('ECONNREFUSED');
+  });
+
+  test('a connection closed instead of an answer: no second request is made', async () => {
+    const error = await failureAt((request) => void request.socket.destroy());
+    expect(error).toMatchObject({ kind: 'unreachable', status: null });
+  });
+
+  test('a connection closed within the body, before or beside its content length', async () => {
+    const cut = await failureAt((_, response) => {
+      response.writeHead(200, { 'content-length': '1000' }).write('{"data":[', () => response.destroy());
+    });
+    expect(cut).toMatchObject({ kind: 'unreachable', status: 200 });
+    const chunked = await failureAt(
+      (_, response) => void response.write('{"data":[', () => response.destroy()),
+    );
+    expect(chunked).toMatchObject({ kind: 'unreachable', status: 200 });
+  });
+
+  test('a content length shorter than the body cuts the JSON', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"data":[]}'));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const error = await failureOf(sourceAt(`http://127.0.0.1:${portOf(server.address())}/v2`));
+    expect(error.kind).toBe('unexpected');
+  });
+});
+
+describe('deadline', () => {
+  test.each([
+    ['no answer at all', () => {}],
+    ['headers and no body', (_: unknown, response) => void response.writeHead(200).flushHeaders()],
+    [
+      'a slow drip',
+      (_: unknown, response) => {
+        const drip = setInterval(() => response.write(' '), 10);
+        response.on('close', () => clearInterval(drip));
+      },
+    ],
+  ] satisfies [string, RequestListener][])('%s', async (_, listener) => {
+    const error = await failureAt(listener, { timeoutMs: 150 });
+    expect(error).toMatchObject({ kind: 'timeout', message: 'GET /rates: no complete answer within 150 ms' });
+  });
+
+  test('a call that waits for a connection makes no request when its time is up', async () => {
+    const server = await serve(() => {});
+    const source = sourceAt(server.baseUrl, { connections: 1, timeoutMs: 150 });
+    const [first, second] = await Promise.all([failureOf(source), failureOf(source)]);
+    expect([first.kind, second.kind]).toEqual(['timeout', 'timeout']);
+    expect(server.requests.length).toBeLessThanOrEqual(2);
+  });
+
+  test('the next call after one that timed out gets its own answer', async () => {
+    let calls = 0;
+    const server = await serve((_, response) => {
+      calls += 1;
+      if (calls > 1) response.end('{"data":[]}');
+    });
+    const source = sourceAt(server.baseUrl, { connections: 1, timeoutMs: 500 });
+    expect((await failureOf(source)).kind).toBe('timeout');
+    expect((await source.rates()).rows).toEqual([]);
+  });
+});
