@@ -47,7 +47,7 @@ const environment = z.object({
   FAILED_RETRY_SECONDS: whole(1, 86_400).prefault('600'),
   EMPTY_CONFIRM_SECONDS: whole(0, 604_800).prefault('3600'),
   GRACE_SECONDS: whole(0, 3600).prefault('60'),
-  REFRESH_SECONDS: whole(1, 86_400).prefault('300'),
+  REFRESH_SECONDS: whole(1, 86_400).prefault('900'),
   RATES_SECONDS: whole(0, 86_400).prefault('300'),
   BACKFILL_SHARE: share.prefault('0.2'),
   PLANNING_TICK_MS: whole(50, 60_000).prefault('1000'),
@@ -56,8 +56,10 @@ const environment = z.object({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'must be one of trace, debug, info, warn, error, fatal, silent',
     })
-    .prefault('info'),
+    .optional(),
 });
+
+export type LogLevel = NonNullable<z.output<typeof environment>['LOG_LEVEL']>;
 
 export interface Config {
   readonly source: {
@@ -105,7 +107,8 @@ export interface Config {
   };
   /** Directory of the embedded database. */
   readonly directory: string;
-  readonly logLevel: z.output<typeof environment>['LOG_LEVEL'];
+  /** Absent: `info` for services, `warn` for commands that show their progress. */
+  readonly logLevel: LogLevel | undefined;
 }
 
 /**

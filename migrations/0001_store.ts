@@ -27,6 +27,8 @@ export async function up(pgm: MigrationBuilder): Promise<void> {
       earliest        timestamptz,
       newest          timestamptz,
       refreshed_at    timestamptz,
+      most_rows       integer not null default 0,
+      most_rows_at    timestamptz,
       blocked_until   timestamptz,
       blocked_kind    text,
       blocked_message text,
@@ -40,6 +42,7 @@ export async function up(pgm: MigrationBuilder): Promise<void> {
     comment on column tidemark.series.tracked is 'The part the user wants; open-ended: up to the present.';
     comment on column tidemark.series.covered is 'Asked for, answered and committed; never past the last closed period.';
     comment on column tidemark.series.confirmed_empty is 'The part of covered that two answers agreed to be empty.';
+    comment on column tidemark.series.most_rows is 'Rows of the largest answer of late: a shorter one was not capped.';
     comment on column tidemark.series.blocked_until is 'The source refuses the whole series: no requests until then.';
 
     create table tidemark.candle_points (

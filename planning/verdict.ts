@@ -3,7 +3,8 @@
  *
  * filled      points came: covered up to the last closed period.
  * cut_short   a dense run of points from the window's start that stops before its end looks capped: covered is
- *             what it holds, the rest stays a gap. Points with holes are a thin market and cover the window.
+ *             what it holds, the rest stays a gap. Points with holes are a thin market and cover the window, and
+ *             so does a run shorter than another answer of late, which no cap can have cut: the market paused.
  * empty       an answer without points. Not covered: a source having a bad day answers so too.
  * stale       the window has closed periods, but by the source's own clock none had closed when it answered: a copy
  *             of an older answer, or a clock that is behind. Its points are kept, nothing is covered.
@@ -23,6 +24,7 @@ export interface Judgement {
 /**
  * @param timesMs start of each period in the answer: ascending, without duplicates, on the grid, in the window.
  * @param rejected rows of the answer that could not be read: they are holes, not emptiness.
+ * @param mostRows rows of the largest answer of the series of late.
  * @param closedUpToMs end of the last closed period, by our clock.
  * @param answeredUpToMs the same by the clock of the source, as its answer's timestamp shows it.
  */
@@ -31,6 +33,7 @@ export function judge(input: {
   readonly interval: Interval;
   readonly timesMs: readonly EpochMs[];
   readonly rejected: number;
+  readonly mostRows: number;
   readonly closedUpToMs: EpochMs;
   readonly answeredUpToMs: EpochMs;
 }): Judgement {
@@ -47,7 +50,8 @@ export function judge(input: {
   const length = intervalMs[interval];
   const reachedMs = last + length;
   // One period of slack: the newest point of a range may arrive late without the answer being capped.
-  if (isDense(window, interval, timesMs) && endMs - reachedMs > length) {
+  const mayBeCapped = timesMs.length + input.rejected >= input.mostRows;
+  if (mayBeCapped && isDense(window, interval, timesMs) && endMs - reachedMs > length) {
     return { verdict: 'cut_short', covered: { startMs: window.startMs, endMs: reachedMs } };
   }
   return { verdict: 'filled', covered: closed };

@@ -59,7 +59,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
         select ${seriesColumns}, s.closed_up_to, s.newest, lower(s.tracked) as tracked_from,
                upper_inf(s.tracked) or upper(s.tracked) > $1 as reaches_now,
                $3::double precision is not null and (s.refreshed_at is null
-                 or s.refreshed_at <= $1 - greatest(s.period, make_interval(secs => $3 / 1000))) as refresh_due,
+                 or s.refreshed_at <= $1 - make_interval(secs => $3 / 1000)) as refresh_due,
                ${missingRanges} - coalesce(p.ranges, '{}') as gaps,
                coalesce(p.ranges @> s.closed_up_to, false) as tail_waits
         from closed s

@@ -105,3 +105,47 @@ export async function fetchesSince(
 export async function pruneLedger(database: Database, beforeMs: EpochMs): Promise<void> {
   await database.pool.query('delete from tidemark.fetches where time < $1', [timestamp(beforeMs)]);
 }
+
+/** What became of the requests of some series. */
+export interface FetchTally {
+  readonly requests: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Points that were not stored before. */
+  readonly fresh: number;
+  readonly lastFailure: { readonly kind: string; readonly message: string } | null;
+}
+
+export async function tallyFetches(
+  database: Database,
+  query: { sinceMs: EpochMs; seriesIds: readonly number[] },
+): Promise<FetchTally> {
+  const result = await database.pool.query<{
+    requests: number;
+    succeeded: number;
+    fresh: number;
+    kind: string | null;
+    message: string | null;
+  }>({
+    name: 'tally-fetches',
+    text: `
+      with mine as (
+        select * from tidemark.fetches where time >= $1 and series_id = any ($2)
+      )
+      select count(*) as requests, count(*) filter (where error is null) as succeeded,
+             coalesce(sum(fresh), 0)::bigint as fresh,
+             (select verdict from mine where error is not null order by time desc limit 1) as kind,
+             (select error from mine where error is not null order by time desc limit 1) as message
+      from mine`,
+    values: [timestamp(query.sinceMs), query.seriesIds],
+  });
+  const row = result.rows[0];
+  if (row === undefined) return { requests: 0, succeeded: 0, failed: 0, fresh: 0, lastFailure: null };
+  return {
+    requests: row.requests,
+    succeeded: row.succeeded,
+    failed: row.requests - row.succeeded,
+    fresh: row.fresh,
+    lastFailure: row.kind === null ? null : { kind: row.kind, message: row.message ?? row.kind },
+  };
+}

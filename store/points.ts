@@ -24,6 +24,8 @@ export interface PointChanges {
   readonly unchanged: number;
 }
 
+const noChanges: PointChanges = Object.freeze({ fresh: 0, changed: 0, unchanged: 0 });
+
 /** Candles as columns, in the order of the table's. */
 export function candleColumns(candles: readonly Candle[]): PointColumns {
   return {
@@ -60,7 +62,7 @@ export async function writePoints(
   points: PointColumns,
   seenAtMs: EpochMs,
 ): Promise<PointChanges | null> {
-  if (points.timesMs.length === 0) return { fresh: 0, changed: 0, unchanged: 0 };
+  if (points.timesMs.length === 0) return noChanges;
   const statement = statements[points.dataset];
   const values = [
     seriesId,

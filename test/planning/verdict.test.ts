@@ -14,6 +14,7 @@ function verdict(indexes: readonly number[], more: Partial<Parameters<typeof jud
     interval: 'm1',
     timesMs: indexes.map(minute),
     rejected: 0,
+    mostRows: 0,
     closedUpToMs: later,
     answeredUpToMs: later,
     ...more,
@@ -35,6 +36,11 @@ describe('judge', () => {
         });
       }),
     );
+  });
+
+  it('takes a run shorter than another answer of late for a market that paused', () => {
+    expect(verdict(upTo(85), { mostRows: 86 })).toEqual({ verdict: 'filled', covered: window });
+    expect(verdict(upTo(85), { mostRows: 85 }).verdict).toBe('cut_short');
   });
 
   it('takes holes for a thin market and covers the window', () => {

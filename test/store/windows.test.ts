@@ -6,8 +6,9 @@ import type { CandleSeries } from '../../contract/series.ts';
 import type { Database } from '../../store/database.ts';
 import { listGaps, seriesWithGaps } from '../../store/gaps.ts';
 import { fetchesSince } from '../../store/ledger.ts';
+import { deferWindow } from '../../store/pending.ts';
 import { trackSeries } from '../../store/series.ts';
-import { commitWindow, deferWindow, type WindowCommit } from '../../store/windows.ts';
+import { commitWindow, type WindowCommit } from '../../store/windows.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from './open-store.ts';
 

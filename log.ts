@@ -1,0 +1,44 @@
+/** Logs: pino, JSON lines on standard error, with keys and passwords redacted. */
+
+import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import type { Config, LogLevel } from './config.ts';
+
+/** Words that never belong in a log, wherever they come up. */
+const secretFields = ['apiKey', 'password', 'authorization', 'connectionString'];
+
+/**
+ * @param secrets texts to hide wherever they occur, such as the API key inside an error's message.
+ * @param stream where the lines go; absent: standard error, so that standard output holds only results.
+ */
+export function createLog(level: LogLevel, secrets: readonly string[], stream?: DestinationStream): Logger {
+  const hidden = secrets.filter((secret) => secret.length >= 4);
+  const target = stream ?? destination({ dest: 2, sync: true });
+  return pino(
+    {
+      level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: {
+        paths: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
+        censor: '[redacted]',
+      },
+    },
+    { write: (line: string) => target.write(withoutSecrets(line, hidden)) },
+  );
+}
+
+/** A line without the given secrets, and without the password of any URL in it. */
+export function withoutSecrets(line: string, secrets: readonly string[]): string {
+  let clean = line.replace(/(\b[a-z][a-z+.-]*:\/\/[^\s:@/"]*:)[^\s@/"]+@/gi, '$1[redacted]@');
+  for (const secret of secrets) clean = clean.replaceAll(secret, '[redacted]');
+  return clean;
+}
+
+/** The secrets that a configuration holds. */
+export function secretsOf(config: Config): string[] {
+  const passwords = [config.database.url, config.queue.redisUrl]
+    .filter((url) => url !== undefined)
+    .map((url) => decodeURIComponent(new URL(url).password));
+  return [...passwords, config.source.apiKey ?? ''].filter((secret) => secret !== '');
+}

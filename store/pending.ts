@@ -1,0 +1,52 @@
+/** Windows that were asked for without success: they stay gaps, are shown with their reason, and wait. */
+
+import type pg from 'pg';
+import type { EpochMs } from '../contract/intervals.ts';
+import type { Range } from '../planning/ranges.ts';
+import { type Database, timeRange, timestamp } from './database.ts';
+
+interface Aside {
+  readonly seriesId: number;
+  readonly window: Range;
+  readonly verdict: 'failed' | 'stale';
+  readonly kind: string;
+  readonly message: string;
+  readonly attempts: number;
+  readonly nowMs: EpochMs;
+  readonly retryAtMs: EpochMs;
+}
+
+/** Puts a window aside that is out of attempts or was refused. It stays a gap and is shown with its reason. */
+export async function deferWindow(database: Database, window: Omit<Aside, 'verdict'>): Promise<void> {
+  await putAside(database.pool, { ...window, verdict: 'failed' });
+}
+
+export async function putAside(client: pg.Pool | pg.PoolClient, aside: Aside): Promise<void> {
+  await client.query(
+    `insert into tidemark.pending_windows as p
+       (series_id, range, verdict, kind, message, attempts, first_at, retry_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
+     on conflict (series_id, range) do update
+       set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message,
+           attempts = p.attempts + excluded.attempts, retry_at = excluded.retry_at`,
+    [
+      aside.seriesId,
+      timeRange(aside.window.startMs, aside.window.endMs),
+      aside.verdict,
+      aside.kind,
+      aside.message.slice(0, 1000),
+      aside.attempts,
+      timestamp(aside.nowMs),
+      timestamp(aside.retryAtMs),
+    ],
+  );
+}
+
+/** Forgets what was pending within a range that is now covered. */
+export async function settlePending(client: pg.PoolClient, seriesId: number, covered: Range): Promise<void> {
+  await client.query({
+    name: 'settle-pending',
+    text: 'delete from tidemark.pending_windows where series_id = $1 and range <@ $2::tstzrange',
+    values: [seriesId, timeRange(covered.startMs, covered.endMs)],
+  });
+}
