@@ -1,0 +1,58 @@
+/** Which range a request means, and whether one answer may span it. */
+
+import { dayMs, type EpochMs, intervalMs } from '../contract/intervals.ts';
+import {
+  defaultCandleRangeMs,
+  defaultHistoryRangeMs,
+  longestCandleRangeMs,
+  longestHistoryRangeMs,
+} from '../contract/limits.ts';
+import type { CandlesRequest, HistoryRequest } from '../contract/requests.ts';
+import type { TimeRange } from './market-data.ts';
+import { badRequest } from './refusals.ts';
+
+export interface RangeLimits {
+  readonly longestCandleRangeMs: typeof longestCandleRangeMs;
+  readonly longestHistoryRangeMs: typeof longestHistoryRangeMs;
+}
+
+export const interfaceLimits: RangeLimits = Object.freeze({ longestCandleRangeMs, longestHistoryRangeMs });
+
+/**
+ * The range of a history request: both bounds or neither, and neither means the most recent range of the default
+ * length. @throws ServiceRefusal 400.
+ */
+export function historyRange(request: HistoryRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
+  const { interval, start, end } = request;
+  if (start === undefined && end === undefined) return mostRecent(nowMs, defaultHistoryRangeMs[interval]);
+  if (start === undefined) throw badRequest('query requires start');
+  if (end === undefined) throw badRequest('query requires end');
+  return checked({ startMs: start, endMs: end }, interval, limits.longestHistoryRangeMs[interval]);
+}
+
+/**
+ * The range of a candles request. The interface makes `start` and `end` optional each on its own: one alone means
+ * the longest range that begins or ends there. @throws ServiceRefusal 400.
+ */
+export function candlesRange(request: CandlesRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
+  const { interval, start, end } = request;
+  const longestMs = limits.longestCandleRangeMs[interval];
+  if (start === undefined && end === undefined) {
+    // Up to the end of the running period: candles include the open one.
+    return mostRecent(nowMs + intervalMs[interval], defaultCandleRangeMs[interval]);
+  }
+  const startMs = start ?? Math.max(0, (end ?? 0) - longestMs);
+  return checked({ startMs, endMs: end ?? startMs + longestMs }, interval, longestMs);
+}
+
+function mostRecent(endMs: EpochMs, lengthMs: number): TimeRange {
+  return { startMs: endMs - lengthMs, endMs };
+}
+
+function checked(range: TimeRange, interval: string, longestMs: number): TimeRange {
+  if (range.startMs >= range.endMs) throw badRequest('start must be before end');
+  if (range.endMs - range.startMs > longestMs) {
+    throw badRequest(`range exceeds ${longestMs / dayMs} days, the longest for interval ${interval}`);
+  }
+  return range;
+}

@@ -1,0 +1,28 @@
+/** The simulator's own count of days and minutes. */
+
+import { dayMs, type EpochMs, minuteMs } from '../contract/intervals.ts';
+
+/** Where every price process begins: nothing is known of the time before. */
+export const originMs: EpochMs = Date.UTC(2010, 0, 1);
+
+export const minutesPerDay = 1440;
+export const hoursPerDay = 24;
+export const minutesPerHour = 60;
+
+/** Whole days since the origin; negative before it. */
+export function dayOf(timeMs: EpochMs): number {
+  return Math.floor((timeMs - originMs) / dayMs);
+}
+
+/** Whole minutes since the origin; negative before it. */
+export function minuteOf(timeMs: EpochMs): number {
+  return Math.floor((timeMs - originMs) / minuteMs);
+}
+
+export function dayStartMs(day: number): EpochMs {
+  return originMs + day * dayMs;
+}
+
+export function minuteStartMs(minute: number): EpochMs {
+  return originMs + minute * minuteMs;
+}

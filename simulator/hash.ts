@@ -1,0 +1,34 @@
+/**
+ * The simulator's only source of chance: integer hashes of a key and a position.
+ *
+ * Any moment can be computed without the ones before it, and every engine gives the same digits: the price process
+ * uses nothing but these, exact integer arithmetic and the four IEEE operations, whose results do not depend on the
+ * engine as those of `Math.exp` or `Math.log` may.
+ */
+
+/** A key for one stream of chance, from the seed and what the stream is for. Unsigned 32 bits. */
+export function streamKey(...parts: (string | number)[]): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(parts.join('\u0000'), 'utf8')) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hashAt(hash, parts.length);
+}
+
+/** Unsigned 32 bits for one position of a stream. (The finaliser is "lowbias32" of Chris Wellons' hash prospector.) */
+export function hashAt(key: number, position: number): number {
+  let hash = (key + Math.imul(position, 0x9e3779b9)) | 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** Uniform in [0, 1). */
+export function uniformAt(key: number, position: number): number {
+  return hashAt(key, position) / 0x1_0000_0000;
+}
+
+/** Roughly normal, mean 0, deviation 1, within 3.5: the sum of the hash's four bytes. */
+export function normalAt(key: number, position: number): number {
+  const hash = hashAt(key, position);
+  const sum = (hash & 255) + ((hash >>> 8) & 255) + ((hash >>> 16) & 255) + (hash >>> 24);
+  return (sum - 510) / 147.8;
+}

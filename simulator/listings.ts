@@ -1,0 +1,146 @@
+/** The snapshots of assets, markets, exchanges and rates, made of the figures of one minute. */
+
+import { dayMs, type EpochMs, minuteMs } from '../contract/intervals.ts';
+import type { Asset, AssetMarket, Exchange, Market, Rate } from '../contract/resources.ts';
+import { untradedAsset } from './assets.ts';
+import { minuteOf, minuteStartMs } from './calendar.ts';
+import { fixedText } from './digits.ts';
+import { type MarketFigures, one, usdPriceAt } from './figures.ts';
+import { hashAt, streamKey } from './hash.ts';
+import { priceText } from './history.ts';
+import { closedExchange, exchangePlans } from './markets.ts';
+import type { World } from './world.ts';
+
+const dayMinutes = dayMs / minuteMs;
+/** Fraction digits of an exchange's share, which in the field has far more than any other figure. */
+const shareDigits = 36;
+
+/** Every asset by rank, largest market capitalisation first. */
+export function listAssets(world: World, figures: readonly MarketFigures[], nowMs: EpochMs): Asset[] {
+  const minute = minuteOf(nowMs);
+  const listed = [...world.assets.values()].map(({ plan, walk }) => {
+    const price = usdPriceAt(walk, minute);
+    const before = usdPriceAt(walk, minute - dayMinutes);
+    const traded = figures.filter((market) => market.traded.plan.baseId === plan.id);
+    const volume = sum(traded.map((market) => market.volume));
+    const turnover = sum(traded.map((market) => market.hourlyTurnoverUsd));
+    const cap = price * BigInt(plan.supply);
+    const asset: Omit<Asset, 'rank'> = {
+      id: plan.id,
+      symbol: plan.symbol,
+      name: plan.name,
+      supply: fixedText(BigInt(plan.supply) * one),
+      maxSupply: plan.maxSupply === null ? null : fixedText(BigInt(plan.maxSupply) * one),
+      marketCapUsd: fixedText(cap),
+      volumeUsd24Hr: fixedText(sum(traded.map((market) => market.volumeUsd))),
+      priceUsd: fixedText(price),
+      changePercent24Hr: fixedText(((price - before) * 100n * one) / before),
+      vwap24Hr: volume === 0n ? null : fixedText((turnover * one) / volume),
+    };
+    return { asset, cap };
+  });
+  listed.sort((a, b) => (a.cap > b.cap ? -1 : 1));
+  const { id, symbol, name } = untradedAsset;
+  const untraded = { id, symbol, name, supply: fixedText(0n), maxSupply: null, marketCapUsd: fixedText(0n) };
+  const nothing = { volumeUsd24Hr: fixedText(0n), priceUsd: null, changePercent24Hr: null, vwap24Hr: null };
+  return [...listed.map((entry) => entry.asset), { ...untraded, ...nothing }].map((asset, index) => ({
+    ...asset,
+    rank: index + 1,
+  }));
+}
+
+/** Every market by exchange and rank. An exchange without a socket does not count its trades. */
+export function listMarkets(figures: readonly MarketFigures[], nowMs: EpochMs): Market[] {
+  return exchangePlans
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .flatMap((exchange) => {
+      const own = figures.filter((market) => market.traded.exchange === exchange);
+      const total = sum(own.map((market) => market.volumeUsd));
+      return own.toSorted(byVolume).map(
+        (market, index): Market => ({
+          exchangeId: exchange.id,
+          rank: index + 1,
+          ...names(market),
+          priceQuote: fixedText(market.priceQuote),
+          priceUsd: fixedText(market.priceUsd),
+          volumeUsd24Hr: market.volume === 0n ? null : fixedText(market.volumeUsd),
+          percentExchangeVolume: total === 0n ? null : fixedText((market.volumeUsd * 100n * one) / total),
+          tradesCount24Hr: exchange.socket ? Number(market.volumeUsd / one / 400n) : null,
+          updated: minuteStartMs(minuteOf(nowMs)),
+        }),
+      );
+    });
+}
+
+/** Markets on which the asset is base or quote: without volume first, then by volume, largest first. */
+export function listAssetMarkets(figures: readonly MarketFigures[], assetId: string): AssetMarket[] {
+  const own = figures.filter(
+    ({ traded }) => traded.plan.baseId === assetId || traded.plan.quoteId === assetId,
+  );
+  const total = sum(own.map((market) => market.volumeUsd));
+  const silent = own.filter((market) => market.volume === 0n);
+  const traded = own.filter((market) => market.volume !== 0n).toSorted(byVolume);
+  return [...silent, ...traded].map((market) => ({
+    exchangeId: market.traded.plan.exchangeId,
+    ...names(market),
+    volumeUsd24Hr: market.volume === 0n ? null : fixedText(market.volumeUsd),
+    priceUsd: fixedText(market.priceUsd),
+    volumePercent: market.volume === 0n ? null : fixedText((market.volumeUsd * 100n * one) / total),
+  }));
+}
+
+/** Every exchange by rank. */
+export function listExchanges(figures: readonly MarketFigures[], nowMs: EpochMs): Exchange[] {
+  const updated = minuteStartMs(minuteOf(nowMs));
+  const total = sum(figures.map((market) => market.volumeUsd));
+  const listed = exchangePlans.map((plan) => {
+    const own = figures.filter((market) => market.traded.exchange === plan);
+    return { plan, pairs: own.length, volumeUsd: sum(own.map((market) => market.volumeUsd)) };
+  });
+  listed.sort((a, b) => (a.volumeUsd > b.volumeUsd ? -1 : 1));
+  const open = listed.map(
+    ({ plan, pairs, volumeUsd }, index): Exchange => ({
+      id: plan.id,
+      name: plan.name,
+      rank: index + 1,
+      percentTotalVolume:
+        total === 0n ? null : fixedText((volumeUsd * 100n * 10n ** BigInt(shareDigits)) / total, shareDigits),
+      volumeUsd: fixedText(volumeUsd),
+      tradingPairs: pairs,
+      socket: plan.socket,
+      exchangeUrl: plan.exchangeUrl,
+      updated,
+    }),
+  );
+  const nothing = { percentTotalVolume: null, volumeUsd: null, socket: null, exchangeUrl: null };
+  return [...open, { ...closedExchange, rank: open.length + 1, tradingPairs: 0, ...nothing, updated }];
+}
+
+/** Every rate at the minute of `atMs`, in no particular order, which is always the same. */
+export function listRates(world: World, atMs: EpochMs): Rate[] {
+  const minute = minuteOf(atMs);
+  const shuffle = streamKey(world.seed, 'rates');
+  return [...world.currencies.values()]
+    .map(({ plan, walk }, index) => ({ plan, walk, order: hashAt(shuffle, index) }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ plan, walk }) => ({
+      id: plan.id,
+      symbol: plan.symbol,
+      currencySymbol: plan.currencySymbol,
+      rateUsd: priceText(walk, walk.at(minute)),
+      type: world.assets.has(plan.id) ? 'crypto' : 'fiat',
+    }));
+}
+
+function names({ traded }: MarketFigures) {
+  const { baseId, quoteId } = traded.plan;
+  return { baseId, quoteId, baseSymbol: traded.base.plan.symbol, quoteSymbol: traded.quote.plan.symbol };
+}
+
+function byVolume(a: MarketFigures, b: MarketFigures): number {
+  return a.volumeUsd > b.volumeUsd ? -1 : a.volumeUsd < b.volumeUsd ? 1 : 0;
+}
+
+function sum(values: readonly bigint[]): bigint {
+  return values.reduce((total, value) => total + value, 0n);
+}

@@ -1,0 +1,128 @@
+/**
+ * A synthetic Market Data Service: deterministic from a seed and the time alone, any moment since 2010 without storing
+ * it, and consistent across intervals.
+ */
+
+import { dayMs, type EpochMs } from '../contract/intervals.ts';
+import type { MarketsRequest } from '../contract/requests.ts';
+import type { Asset, Candle, HistoryPoint, Market, Rate } from '../contract/resources.ts';
+import type { CandleSeries, HistorySeries } from '../contract/series.ts';
+import type { MarketData, TimeRange } from '../service/market-data.ts';
+import { untradedAsset } from './assets.ts';
+import { originMs } from './calendar.ts';
+import { Figures } from './figures.ts';
+import { listAssetMarkets, listAssets, listExchanges, listMarkets, listRates } from './listings.ts';
+import { createWorld, marketKey } from './world.ts';
+
+export interface SimulatorOptions {
+  readonly seed: string | number;
+  /** The time of a truth that is asked for without one. */
+  readonly now: () => EpochMs;
+}
+
+/**
+ * What would be answered, free of limits and faults. An answer with the timestamp T is the truth as of T, to the last
+ * digit of the open candle; `asOfMs` is the clock's time unless given.
+ */
+export interface Truth {
+  /** Candles whose period starts in `range`. @throws RangeError for an unknown market. */
+  candles(series: CandleSeries, range: TimeRange, asOfMs?: EpochMs): Candle[];
+  /** @throws RangeError for an unknown asset. */
+  history(series: HistorySeries, range: TimeRange, asOfMs?: EpochMs): HistoryPoint[];
+  rates(asOfMs?: EpochMs): Rate[];
+}
+
+export interface Simulator extends MarketData {
+  readonly truth: Truth;
+}
+
+export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
+  const world = createWorld(String(seed));
+  const figures = new Figures(world);
+  function candles(series: CandleSeries, range: TimeRange, asOfMs: EpochMs): Candle[] | null {
+    const traded = world.markets.get(marketKey(series.exchange, series.baseId, series.quoteId));
+    return traded?.candles.rows(series.interval, range, asOfMs) ?? null;
+  }
+
+  function history(series: HistorySeries, range: TimeRange, asOfMs: EpochMs): HistoryPoint[] | null {
+    if (series.assetId === untradedAsset.id) return [];
+    return world.assets.get(series.assetId)?.history.points(series.interval, range, asOfMs) ?? null;
+  }
+
+  /** The first day has no day before it to compare with. */
+  const listed = (nowMs: EpochMs) => Math.max(nowMs, originMs + dayMs);
+  const allAssets = (nowMs: EpochMs) => listAssets(world, figures.at(listed(nowMs)), listed(nowMs));
+  const allExchanges = (nowMs: EpochMs) => listExchanges(figures.at(listed(nowMs)), listed(nowMs));
+  const allRates = (nowMs: EpochMs) => listRates(world, listed(nowMs));
+
+  return {
+    async assets({ search, ids, limit, offset }, nowMs) {
+      const wanted = ids === undefined ? null : new Set(ids.split(','));
+      const matching = allAssets(nowMs).filter(
+        (asset) => (wanted?.has(asset.id) ?? true) && (search === undefined || isFound(asset, search)),
+      );
+      return matching.slice(offset, offset + limit);
+    },
+    async asset(id, nowMs) {
+      return allAssets(nowMs).find((asset) => asset.id === id) ?? null;
+    },
+    async assetHistory(series, range, nowMs) {
+      return history(series, range, nowMs);
+    },
+    async assetMarkets(id, { limit, offset }, nowMs) {
+      if (!world.assets.has(id) && id !== untradedAsset.id) return null;
+      return listAssetMarkets(figures.at(listed(nowMs)), id).slice(offset, offset + limit);
+    },
+    async markets(request, nowMs) {
+      const { limit, offset } = request;
+      const all = listMarkets(figures.at(listed(nowMs)), listed(nowMs));
+      return all.filter((market) => isAsked(market, request)).slice(offset, offset + limit);
+    },
+    async exchanges(nowMs) {
+      return allExchanges(nowMs);
+    },
+    async exchange(id, nowMs) {
+      return allExchanges(nowMs).find((exchange) => exchange.id === id) ?? null;
+    },
+    async rates(nowMs) {
+      return allRates(nowMs);
+    },
+    async rate(id, nowMs) {
+      return allRates(nowMs).find((rate) => rate.id === id) ?? null;
+    },
+    async candles(series, range, nowMs) {
+      return candles(series, range, nowMs);
+    },
+    truth: {
+      candles: (series, range, asOfMs = now()) => known(candles(series, range, asOfMs), series),
+      history: (series, range, asOfMs = now()) => known(history(series, range, asOfMs), series),
+      rates: (asOfMs = now()) => allRates(asOfMs),
+    },
+  };
+}
+
+function known<Value>(value: Value | null, series: CandleSeries | HistorySeries): Value {
+  if (value === null) throw new RangeError(`the simulator has no such series: ${JSON.stringify(series)}`);
+  return value;
+}
+
+/** A search finds an id or a symbol that begins so, in any case. */
+function isFound(asset: Asset, search: string): boolean {
+  const start = search.toLowerCase();
+  return asset.id.toLowerCase().startsWith(start) || asset.symbol.toLowerCase().startsWith(start);
+}
+
+function isAsked(market: Market, request: MarketsRequest): boolean {
+  const same = (value: string, asked: string | undefined) => asked === undefined || value === asked;
+  const alike = (value: string, asked: string | undefined) =>
+    asked === undefined || value.toLowerCase() === asked.toLowerCase();
+  return (
+    same(market.exchangeId, request.exchangeId) &&
+    same(market.baseId, request.baseId) &&
+    same(market.quoteId, request.quoteId) &&
+    alike(market.baseSymbol, request.baseSymbol) &&
+    alike(market.quoteSymbol, request.quoteSymbol) &&
+    (same(market.baseId, request.assetId) || same(market.quoteId, request.assetId)) &&
+    (alike(market.baseSymbol, request.assetSymbol) || alike(market.quoteSymbol, request.assetSymbol))
+  );
+}

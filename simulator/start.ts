@@ -1,0 +1,77 @@
+/** The simulator as a running service: the interface's routes, limits and, on request, faults. */
+
+import type { AddressInfo } from 'node:net';
+import type { EpochMs } from '../contract/intervals.ts';
+import { TidemarkError } from '../errors.ts';
+import { interfaceLimits, type RangeLimits } from '../service/ranges.ts';
+import { basePath, createService } from '../service/server.ts';
+import { capped, FaultDealer, type Faults, noFaults } from './faults.ts';
+import { addMisbehaviour } from './misbehaviour.ts';
+import { RateLimit } from './rate-limit.ts';
+import { type RequestCounts, RequestLog } from './request-log.ts';
+import { createSimulator, type Truth } from './simulator.ts';
+
+export interface SimulatorServiceOptions {
+  /** Any free one unless given. */
+  readonly port?: number;
+  /** Loopback unless given. */
+  readonly host?: string;
+  readonly seed?: string | number;
+  /** Requests a rolling minute; null for no limit. Unless given, the interface's: 200 without a key, 500 with one. */
+  readonly perMinute?: number | null;
+  /** What is not given does not occur. */
+  readonly faults?: Partial<Faults>;
+  /** The time by which data is known, requests are limited and answers are stamped. */
+  readonly now?: () => EpochMs;
+  /** Longest ranges; the interface's unless given. */
+  readonly limits?: RangeLimits;
+  /** Compress answers for clients that ask for it; true unless given. */
+  readonly gzip?: boolean;
+}
+
+export interface RunningSimulator {
+  /** Base address, ending in `/v2`. */
+  readonly url: string;
+  readonly port: number;
+  /** What it would answer, free of limits and faults. */
+  readonly truth: Truth;
+  requests(): RequestCounts;
+  /** From the next request on. What is not given does not occur. @throws RangeError for a rate outside 0 to 1. */
+  setFaults(faults: Partial<Faults>): void;
+  /** Ends every connection, unanswered ones too. */
+  close(): Promise<void>;
+}
+
+export const defaultSeed = 'tidemark';
+
+/** @throws TidemarkError PORT_IN_USE; RangeError for impossible faults. */
+export async function startSimulator(options: SimulatorServiceOptions = {}): Promise<RunningSimulator> {
+  const { port = 0, host = '127.0.0.1', seed = defaultSeed, now = Date.now } = options;
+  const { limits = interfaceLimits, gzip = true } = options;
+  const simulator = createSimulator({ seed, now });
+  const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
+  const log = new RequestLog();
+  const data = capped(simulator, () => dealer.faults.maxRows);
+  const parts = { now, rateLimit: new RateLimit(options.perMinute), dealer, log };
+  const app = createService({ data, now, limits, gzip, extend: (app) => addMisbehaviour(app, parts) });
+
+  try {
+    await app.listen({ port, host });
+  } catch (error) {
+    await app.close();
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+      throw new TidemarkError('PORT_IN_USE', `port ${port} on ${host} is in use`, { cause: error });
+    }
+    throw error;
+  }
+  const bound = (app.server.address() as AddressInfo).port;
+  const name = host.includes(':') ? `[${host}]` : host;
+  return {
+    url: `http://${name}:${bound}${basePath}`,
+    port: bound,
+    truth: simulator.truth,
+    requests: () => log.counts(),
+    setFaults: (faults) => dealer.set({ ...noFaults, ...faults }),
+    close: () => app.close(),
+  };
+}

@@ -1,0 +1,232 @@
+/** Every endpoint against the contract, and against the types of the interface's section 2. */
+
+import type { FastifyInstance } from 'fastify';
+import { isLosslessNumber, type LosslessNumber, parse } from 'lossless-json';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import { dayMs, hourMs } from '../../contract/intervals.ts';
+import { type Endpoint, pathOf, pathTemplates } from '../../contract/paths.ts';
+import * as resources from '../../contract/resources.ts';
+import { createService } from '../../service/server.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+
+const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
+const simulator = createSimulator({ seed: 'endpoints', now: () => nowMs });
+let app: FastifyInstance;
+beforeAll(() => {
+  app = createService({ data: simulator, now: () => nowMs });
+});
+afterAll(() => app.close());
+
+type Row = Record<string, unknown>;
+
+/** The answer with every JSON number as its text in the answer. */
+async function ask(url: string): Promise<{ data: unknown; timestamp: unknown }> {
+  const answer = await app.inject(`/v2${url}`);
+  expect({ url, status: answer.statusCode, body: answer.body.slice(0, 100) }).toMatchObject({ status: 200 });
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  return parse(answer.body) as { data: unknown; timestamp: unknown };
+}
+
+/** `value` with whole numbers as numbers and all others as text, as the contract's schemas want them. */
+function readable(value: unknown): unknown {
+  if (isLosslessNumber(value)) {
+    const number = value as LosslessNumber;
+    return Number.isSafeInteger(Number(number.value)) ? Number(number.value) : number.value;
+  }
+  if (Array.isArray(value)) return value.map(readable);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, readable(field)]));
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (isLosslessNumber(value)) return 'number';
+  return typeof value;
+}
+
+const candles = 'exchange=kraken&interval=h1&baseId=bitcoin&quoteId=euro';
+const icelandic = 'icelandic-króna';
+
+const cases: [Endpoint, string, z.ZodType, Record<string, string>][] = [
+  [
+    'assets',
+    '/assets',
+    resources.asset,
+    {
+      id: 'string',
+      rank: 'string',
+      symbol: 'string',
+      name: 'string',
+      supply: 'string',
+      maxSupply: 'string?',
+      marketCapUsd: 'string',
+      volumeUsd24Hr: 'string',
+      priceUsd: 'string?',
+      changePercent24Hr: 'string?',
+    },
+  ],
+  [
+    'asset',
+    pathOf('asset', 'golem-(glm)'),
+    resources.asset,
+    {
+      id: 'string',
+      rank: 'number',
+      symbol: 'string',
+      name: 'string',
+      supply: 'string',
+      maxSupply: 'string',
+      marketCapUsd: 'string',
+      volumeUsd24Hr: 'string',
+      priceUsd: 'string',
+      changePercent24Hr: 'string',
+      vwap24Hr: 'string',
+    },
+  ],
+  [
+    'assetHistory',
+    `${pathOf('assetHistory', 'bitcoin')}?interval=d1`,
+    resources.historyPoint,
+    { priceUsd: 'number', time: 'number' },
+  ],
+  ...(['assetMarkets', 'assetMarketsAlias'] as const).map(
+    (endpoint): [Endpoint, string, z.ZodType, Record<string, string>] => [
+      endpoint,
+      pathOf(endpoint, 'bitcoin'),
+      resources.assetMarket,
+      {
+        exchangeId: 'string',
+        baseId: 'string',
+        quoteId: 'string',
+        baseSymbol: 'string',
+        quoteSymbol: 'string',
+        volumeUsd24Hr: 'number',
+        priceUsd: 'number',
+        volumePercent: 'number',
+      },
+    ],
+  ),
+  ...(['markets', 'marketsData'] as const).map(
+    (endpoint): [Endpoint, string, z.ZodType, Record<string, string>] => [
+      endpoint,
+      pathOf(endpoint),
+      resources.market,
+      {
+        exchangeId: 'string',
+        rank: 'number',
+        baseSymbol: 'string',
+        baseId: 'string',
+        quoteSymbol: 'string',
+        quoteId: 'string',
+        priceQuote: 'string',
+        priceUsd: 'string',
+        volumeUsd24Hr: 'string',
+        percentExchangeVolume: 'string',
+        tradesCount24Hr: 'number?',
+        updated: 'number',
+      },
+    ],
+  ),
+  ...(['exchanges', 'exchangesAll', 'exchange'] as const).map(
+    (endpoint): [Endpoint, string, z.ZodType, Record<string, string>] => [
+      endpoint,
+      pathOf(endpoint, 'kraken'),
+      resources.exchange,
+      {
+        id: 'string',
+        name: 'string',
+        rank: 'number',
+        percentTotalVolume: 'string?',
+        volumeUsd: 'string?',
+        tradingPairs: 'number',
+        socket: 'boolean?',
+        exchangeUrl: 'string?',
+        updated: 'number',
+      },
+    ],
+  ),
+  ...(['rates', 'ratesAll', 'rate'] as const).map(
+    (endpoint): [Endpoint, string, z.ZodType, Record<string, string>] => [
+      endpoint,
+      pathOf(endpoint, icelandic),
+      resources.rate,
+      { id: 'string', symbol: 'string', currencySymbol: 'string?', rateUsd: 'string', type: 'string' },
+    ],
+  ),
+  ...(['candles', 'candlesMarket'] as const).map(
+    (endpoint): [Endpoint, string, z.ZodType, Record<string, string>] => [
+      endpoint,
+      `${pathOf(endpoint)}?${candles}`,
+      resources.candle,
+      {
+        open: 'string',
+        high: 'string',
+        low: 'string',
+        close: 'string',
+        volume: 'string',
+        period: 'number',
+      },
+    ],
+  ),
+];
+
+test('the cases are all endpoints', () => {
+  expect(new Set(cases.map(([endpoint]) => endpoint))).toEqual(new Set(Object.keys(pathTemplates)));
+});
+
+describe.each(cases)('%s', (endpoint, url, schema, types) => {
+  test('answers as the interface says', async () => {
+    const { data, timestamp } = await ask(url);
+    expect(typeOf(timestamp)).toBe('number');
+    const single = ['asset', 'exchange', 'rate'].includes(endpoint);
+    expect(Array.isArray(data)).toBe(!single);
+    const rows = (single ? [data] : data) as Row[];
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) {
+      schema.parse(readable(row));
+      expect(Object.keys(row)).toEqual(Object.keys(types));
+      for (const [name, type] of Object.entries(types)) {
+        const allowed = type.endsWith('?') ? [type.slice(0, -1), 'null'] : [type];
+        expect(allowed, `${name} of ${JSON.stringify(readable(row))}`).toContain(typeOf(row[name]));
+      }
+    }
+    if (!single) {
+      for (const [name, type] of Object.entries(types)) {
+        const isNull = rows.some((row) => row[name] === null);
+        expect(isNull, `a null ${name}`).toBe(type.endsWith('?'));
+      }
+    }
+  });
+});
+
+test('the price of a history point is a JSON number with all its digits', async () => {
+  const { data } = await ask(`/assets/bitcoin/history?interval=h1&start=${nowMs - dayMs}&end=${nowMs}`);
+  const series = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' } as const;
+  const points = simulator.truth.history(series, { startMs: nowMs - dayMs, endMs: nowMs });
+  expect(points.length).toBeGreaterThan(20);
+  expect((data as Row[]).map((row) => String(row.priceUsd))).toEqual(points.map((point) => point.priceUsd));
+});
+
+test('lists are paged, and ordered as in the field', async () => {
+  const ids = async (url: string) => ((await ask(url)).data as Row[]).map((row) => row.id ?? row.exchangeId);
+  const all = await ids('/assets');
+  expect([...(await ids('/assets?limit=5')), ...(await ids('/assets?offset=5'))]).toEqual(all);
+  expect(await ids('/assets?ids=solana,bitcoin,nothing')).toEqual(['bitcoin', 'solana']);
+  expect(await ids('/assets?search=gLm')).toEqual(expect.arrayContaining(['golem-(glm)', 'galleon']));
+  const markets = await ids('/markets');
+  expect(markets).toEqual(markets.toSorted());
+  const { data } = await ask('/markets?assetSymbol=btc&exchangeId=binance');
+  expect(data).toHaveLength(4);
+});
+
+test('a market that has not begun is no candle, an unknown one is not found', async () => {
+  const early = Date.UTC(2018, 0, 1);
+  const born = `/candles?exchange=binance&interval=h1&baseId=dogecoin&quoteId=tether&start=${early}&end=${early + hourMs}`;
+  expect((await ask(born)).data).toEqual([]);
+  const unknown = await app.inject(`/v2${born.replace('dogecoin', 'dogekróna')}`);
+  expect([unknown.statusCode, unknown.json()]).toEqual([
+    404,
+    { error: 'binance dogekróna/tether not found', timestamp: nowMs },
+  ]);
+});

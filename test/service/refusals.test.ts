@@ -1,0 +1,172 @@
+import { request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dayMs } from '../../contract/intervals.ts';
+import { longestHistoryRangeMs } from '../../contract/limits.ts';
+import { acceptsGzip } from '../../service/compression.ts';
+import { createService } from '../../service/server.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+
+const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
+let app: FastifyInstance;
+let url: string;
+beforeAll(async () => {
+  app = createService({ data: createSimulator({ seed: 1, now: () => nowMs }), now: () => nowMs });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+});
+afterAll(() => app.close());
+
+const day = `start=${nowMs - dayMs}&end=${nowMs}`;
+const market = 'exchange=binance&baseId=bitcoin&quoteId=tether';
+const candleIntervals = 'use valid interval: m1, m5, m15, m30, h1, h2, h4, h8, h12, d1, w1';
+const historyIntervals = 'use valid interval: m1, m5, m15, m30, h1, h2, h6, h12, d1';
+
+test.each([
+  [400, '/v2/assets/bitcoin/history', historyIntervals],
+  [400, '/v2/assets/bitcoin/history?interval=h4', historyIntervals],
+  [400, '/v2/assets/bitcoin/history?interval=h1&interval=h1', historyIntervals],
+  [400, `/v2/assets/bitcoin/history?interval=h1&end=${nowMs}`, 'query requires start'],
+  [400, `/v2/assets/bitcoin/history?interval=h1&start=${nowMs}`, 'query requires end'],
+  [400, `/v2/assets/bitcoin/history?interval=h1&start=2&end=2`, 'start must be before end'],
+  [400, '/v2/assets/bitcoin/history?interval=h1&start=-5&end=2', 'start must be a whole number'],
+  [400, '/v2/assets/bitcoin/history?interval=h1&start=1e3&end=0x7d0', 'start must be a whole number'],
+  [400, '/v2/assets/bitcoin/history?interval=h1&start=&end=2', 'start must be a whole number'],
+  [
+    400,
+    `/v2/assets/bitcoin/history?interval=m1&start=${nowMs - dayMs - 1}&end=${nowMs}`,
+    'range exceeds 1 days, the longest for interval m1',
+  ],
+  [400, '/v2/candles?interval=h1&baseId=bitcoin&quoteId=tether', 'missing exchange'],
+  [400, '/v2/candles?exchange=&interval=h1&baseId=bitcoin&quoteId=tether', 'missing exchange'],
+  [400, '/v2/candles?exchange=a&exchange=b&interval=h1', 'give each parameter once'],
+  [400, `/v2/candles?${market}&${day}`, 'missing interval'],
+  [400, `/v2/candles?${market}&interval=h6`, candleIntervals],
+  [400, '/v2/candles?exchange=binance&interval=h1&quoteId=tether', 'missing base'],
+  [400, '/v2/candles?exchange=binance&interval=h1&baseId=bitcoin', 'missing quote'],
+  [400, `/v2/candles?${market}&interval=m1&start=5&end=4`, 'start must be before end'],
+  [
+    400,
+    `/v2/candles?${market}&interval=m1&start=0&end=${nowMs}`,
+    'range exceeds 1 days, the longest for interval m1',
+  ],
+  [400, '/v2/assets?limit=2001', 'limit exceeds 2000'],
+  [400, '/v2/assets/bitcoin/markets?limit=2001', 'limit exceeds 2000'],
+  [400, '/v2/markets?offset=-1', 'offset must be a whole number'],
+  [400, '/v2/assets/%E0%A4%A', 'bad path'],
+  [404, '/v2/assets/asdf', 'asdf not found'],
+  [404, '/v2/assets/asdf/markets', 'asdf not found'],
+  [404, '/v2/assets/króna%22/history?interval=h1', 'króna" not found'],
+  [404, '/v2/rates/asdf', 'asdf not found'],
+  [404, '/v2/exchanges/asdf', 'asdf not found'],
+  [404, '/v2/nothing', 'not found'],
+  [414, `/v2/assets/${'x'.repeat(3000)}`, 'path too long'],
+  [404, '/elsewhere', 'not found'],
+])('%i %.80s', async (status, path, error) => {
+  const answer = await app.inject(encodeURI(path).replaceAll('%25', '%'));
+  expect(answer.json()).toEqual({ error, timestamp: nowMs });
+  expect(answer.statusCode).toBe(status);
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+});
+
+test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE'])(
+  '%s is not allowed',
+  async (method) => {
+    for (const path of ['/v2', '/v2/rates', '/v2/nothing', '/v2?x']) {
+      const { status, headers, body } = await new Promise<{
+        status: number | undefined;
+        headers: Record<string, unknown>;
+        body: string;
+      }>((resolve, reject) => {
+        const sent = httpRequest(`${url}${path}`, { method }, (answer) => {
+          let body = '';
+          answer.setEncoding('utf8');
+          answer.on('data', (part) => {
+            body += part;
+          });
+          answer.on('end', () => resolve({ status: answer.statusCode, headers: answer.headers, body }));
+        });
+        sent.on('error', reject);
+        sent.end();
+      });
+      expect([method, path, status]).toEqual([method, path, 405]);
+      expect(headers.allow).toBe('GET, HEAD');
+      expect(JSON.parse(body)).toEqual({ error: 'method not allowed', timestamp: nowMs });
+    }
+  },
+);
+
+test('HEAD answers as GET does, without a body', async () => {
+  const head = await fetch(`${url}/v2/rates`, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } });
+  const get = await fetch(`${url}/v2/rates`, { headers: { 'accept-encoding': 'identity' } });
+  expect(head.status).toBe(200);
+  expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
+  expect(await head.text()).toBe('');
+});
+
+test('the longest range is answered, to the millisecond', async () => {
+  const start = nowMs - longestHistoryRangeMs.m1;
+  const answer = await app.inject(`/v2/assets/bitcoin/history?interval=m1&start=${start}&end=${nowMs}`);
+  expect(answer.statusCode).toBe(200);
+});
+
+describe('without a range', () => {
+  const times = async (path: string) =>
+    ((await app.inject(`/v2${path}`)).json().data as { time?: number; period?: number }[]).map(
+      (row) => row.time ?? row.period ?? 0,
+    );
+
+  test('history answers the most recent range', async () => {
+    const hours = await times('/assets/ethereum/history?interval=h1');
+    expect(hours.at(0)).toBeGreaterThanOrEqual(nowMs - 30 * dayMs);
+    expect(hours.at(-1)).toBe(Date.UTC(2024, 4, 16, 10));
+    expect((await times('/assets/ethereum/history?interval=d1')).length).toBeGreaterThan(355);
+  });
+
+  test('candles end with the open one', async () => {
+    expect((await times(`/candles?${market}&interval=m1`)).at(-1)).toBe(Date.UTC(2024, 4, 16, 10, 7));
+    expect((await times(`/candles?${market}&interval=w1`)).at(-1)).toBe(Date.UTC(2024, 4, 13));
+  });
+
+  test('one bound of a candles range is enough', async () => {
+    const start = Date.UTC(2024, 0, 1);
+    const from = await times(`/candles?${market}&interval=m1&start=${start}`);
+    const to = await times(`/candles?${market}&interval=m1&end=${start + dayMs}`);
+    expect(from.length).toBeGreaterThan(1380);
+    expect(to).toEqual(from);
+  });
+});
+
+describe('compression', () => {
+  test('gzip when asked for, the same text', async () => {
+    const plain = await fetch(`${url}/v2/rates`, { headers: { 'accept-encoding': 'identity' } });
+    const zipped = await fetch(`${url}/v2/rates`, { headers: { 'accept-encoding': 'gzip' } });
+    expect(plain.headers.get('content-encoding')).toBe(null);
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(zipped.headers.get('vary')).toBe('accept-encoding');
+    expect(await zipped.text()).toBe(await plain.text());
+  });
+
+  test.each([
+    [undefined, false],
+    ['gzip', true],
+    ['deflate, GZIP;q=0.5', true],
+    ['gzip;q=0', false],
+    ['*', true],
+    ['*, gzip; q=0', false],
+    ['identity', false],
+    ['br', false],
+  ])('Accept-Encoding %s', (header, accepted) => {
+    expect(acceptsGzip(header)).toBe(accepted);
+  });
+});
+
+test('a defect is a 500 that shows nothing of itself', async () => {
+  const broken = createSimulator({ seed: 1, now: () => nowMs });
+  broken.rates = () => Promise.reject(new Error('SELECT secret FROM rates'));
+  const failing = createService({ data: broken, now: () => nowMs });
+  const answer = await failing.inject('/v2/rates');
+  expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal error', timestamp: nowMs }]);
+  await failing.close();
+});

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import {
+  candleIntervals,
+  dayMs,
+  hourMs,
+  isOnGrid,
+  minuteMs,
+  periodStart,
+  weekMs,
+} from '../../contract/intervals.ts';
+import type { Candle } from '../../contract/resources.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+import { candleSeries, exact, merged } from './exact.ts';
+
+const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31, 250);
+const { truth } = createSimulator({ seed: 'consistency', now: () => nowMs });
+
+// Liquid, ticked, thin with outages, thin with tiny prices.
+const markets = [
+  'binance bitcoin/tether',
+  'kraken bitcoin/euro',
+  'bitso xrp/mexican-peso',
+  'binance galleon/tether',
+];
+
+describe.each(markets)('%s', (market) => {
+  const week = { startMs: Date.UTC(2024, 4, 6), endMs: Date.UTC(2024, 4, 13) };
+  const running = { startMs: Date.UTC(2024, 4, 13), endMs: Date.UTC(2024, 4, 20) };
+
+  test.each(candleIntervals)('%s candles are the aggregates of their minutes, exactly', (interval) => {
+    for (const range of [week, running]) {
+      const minutes = truth.candles(candleSeries(market, 'm1'), range);
+      const byPeriod = new Map<number, Candle[]>();
+      for (const row of minutes) {
+        const period = periodStart(row.period, interval);
+        byPeriod.set(period, [...(byPeriod.get(period) ?? []), row]);
+      }
+      const rows = truth.candles(candleSeries(market, interval), range);
+      expect(rows.map((row) => row.period)).toEqual([...byPeriod.keys()]);
+      for (const row of rows) {
+        const { open, high, low, close, volume } = merged(byPeriod.get(row.period) ?? []);
+        const values = [row.open, row.high, row.low, row.close, row.volume].map(exact);
+        expect(values).toEqual([open, high, low, close, volume]);
+      }
+    }
+  });
+
+  test('no candle is impossible', () => {
+    for (const row of truth.candles(candleSeries(market, 'm1'), week)) {
+      const [open, high, low, close] = [exact(row.open), exact(row.high), exact(row.low), exact(row.close)];
+      expect(low <= open && low <= close && high >= open && high >= close && low > 0n).toBe(true);
+      expect(isOnGrid(row.period, 'm1')).toBe(true);
+    }
+  });
+
+  test('any cut of a range gives the same rows', () => {
+    const whole = truth.candles(candleSeries(market, 'm5'), week);
+    const parts = [0, 1, 2, 3, 4, 5, 6].flatMap((part) => {
+      // Cuts off the grid: a row belongs to the part in which it starts.
+      const startMs = week.startMs + part * dayMs + (part === 0 ? 0 : 61_234);
+      const endMs = week.startMs + (part + 1) * dayMs + (part === 6 ? 0 : 61_234);
+      return truth.candles(candleSeries(market, 'm5'), { startMs, endMs });
+    });
+    expect(parts).toEqual(whole);
+  });
+});
+
+test('the open candle keeps its open, and its extremes and volume only grow until it closes', () => {
+  const startMs = Date.UTC(2024, 4, 15, 9);
+  const range = { startMs, endMs: startMs + hourMs };
+  const series = candleSeries('binance bitcoin/tether', 'h1');
+  expect(truth.candles(series, range, startMs)).toEqual([]);
+  const states = [1, 20_000, 59_999, 10 * minuteMs + 30_000, 59 * minuteMs + 59_999, hourMs, 2 * hourMs];
+  const rows = states.map((elapsedMs) => {
+    const [row, ...others] = truth.candles(series, range, startMs + elapsedMs);
+    expect(others).toEqual([]);
+    return row === undefined ? expect.fail('no candle') : row;
+  });
+  for (let at = 1; at < rows.length; at++) {
+    const [before, after] = [rows[at - 1], rows[at]];
+    if (before === undefined || after === undefined) continue;
+    expect(after.open).toBe(before.open);
+    expect(exact(after.high) >= exact(before.high) && exact(after.low) <= exact(before.low)).toBe(true);
+    expect(exact(after.volume) >= exact(before.volume)).toBe(true);
+  }
+  expect(rows[5]).not.toEqual(rows[4]);
+  expect(rows[6]).toEqual(rows[5]);
+});
+
+describe('history', () => {
+  const asset = (assetId: string, interval: 'm1' | 'm30' | 'h1' | 'h6' | 'd1') =>
+    ({ dataset: 'asset_history', assetId, interval }) as const;
+
+  test.each(['bitcoin', 'galleon', 'tether'])('a d1 point of %s is the mean of the day', (assetId) => {
+    const startMs = Date.UTC(2024, 1, 1);
+    const days = truth.history(asset(assetId, 'd1'), { startMs, endMs: startMs + 40 * dayMs });
+    expect(days.length).toBeGreaterThan(35);
+    for (const day of days) {
+      const points = truth.history(asset(assetId, 'm1'), { startMs: day.time, endMs: day.time + dayMs });
+      const sum = points.map((point) => exact(point.priceUsd)).reduce((a, b) => a + b);
+      const count = BigInt(points.length);
+      expect(exact(day.priceUsd)).toBe((2n * sum + count) / (2n * count));
+    }
+  });
+
+  test('coarser points are the minutes at their times', () => {
+    const range = { startMs: Date.UTC(2024, 4, 10), endMs: Date.UTC(2024, 4, 12) };
+    const minutes = new Map(
+      truth.history(asset('bitcoin', 'm1'), range).map((point) => [point.time, point.priceUsd]),
+    );
+    for (const interval of ['m30', 'h1', 'h6'] as const) {
+      const points = truth.history(asset('bitcoin', interval), range);
+      expect(points.length).toBeGreaterThan(4);
+      for (const point of points) expect(minutes.get(point.time)).toBe(point.priceUsd);
+    }
+  });
+
+  test('the running day has no d1 point, and no point lies in the future', () => {
+    const range = { startMs: nowMs - 3 * dayMs, endMs: nowMs + weekMs };
+    expect(truth.history(asset('bitcoin', 'd1'), range).at(-1)?.time).toBe(Date.UTC(2024, 4, 15));
+    expect(truth.history(asset('bitcoin', 'm1'), range).at(-1)?.time).toBe(Date.UTC(2024, 4, 16, 10, 7));
+  });
+});
+
+test('a rate is the asset history at its minute', () => {
+  const rate = truth.rates().find((row) => row.id === 'bitcoin');
+  const [point] = truth.history(
+    { dataset: 'asset_history', assetId: 'bitcoin', interval: 'm1' },
+    { startMs: nowMs - minuteMs, endMs: nowMs },
+  );
+  expect(point?.priceUsd).toBe(rate?.rateUsd);
+});
