@@ -24,7 +24,9 @@ const share = z
 
 const environment = z.object({
   SOURCE_URL: url(['http:', 'https:'])
-    .refine((value) => /\/v2\/?$/.test(new URL(value).pathname), { error: 'must end in /v2' })
+    .refine((value) => !URL.canParse(value) || /\/v2\/?$/.test(new URL(value).pathname), {
+      error: 'must end in /v2',
+    })
     .optional(),
   SOURCE_API_KEY: z
     .string()

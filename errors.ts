@@ -53,6 +53,7 @@ export const errorTable = Object.freeze({
   },
   MIGRATION_RUNNING: { exit: exitCodes.database, remedy: 'wait for the other migration to end' },
   EMBEDDED_DATABASE: { exit: exitCodes.database, remedy: 'see .tidemark/postgres.log, or set DATABASE_URL' },
+  NOT_RUNNING: { exit: exitCodes.queue, remedy: 'start it: `tidemark run`, or scheduler and worker' },
   QUEUE_UNREACHABLE: { exit: exitCodes.queue, remedy: 'check REDIS_URL, and that the server runs' },
 } satisfies Record<string, ErrorEntry>);
 

@@ -1,0 +1,142 @@
+/** The queue of everything that costs a request. */
+
+import type { Range } from '../planning/ranges.ts';
+import type { Lane, Window } from '../planning/windows.ts';
+import { priorities, type RequestJob, windowJobId, windowOfJobId } from './jobs.ts';
+import { workersOn } from './presence.ts';
+import type { BullQueue } from './queue-store.ts';
+import { keepRepeating } from './repeat.ts';
+
+/** The windows that are queued, waiting for another attempt, or under way. */
+export interface Claimed {
+  readonly windows: ReadonlyMap<number, readonly Range[]>;
+  /** Windows by lane. */
+  readonly load: Readonly<Record<Lane, number>>;
+}
+
+export interface Depth {
+  /** Ready to run. */
+  readonly waiting: number;
+  readonly active: number;
+  /** Waiting for another attempt, or for the time of the next poll. */
+  readonly delayed: number;
+}
+
+export interface RequestQueue {
+  /** Adds the windows that are not in the queue yet. */
+  addWindows(windows: readonly Window[]): Promise<void>;
+  claimedWindows(): Promise<Claimed>;
+  /** Takes the windows of a series out, save those under way. */
+  dropSeries(seriesId: number): Promise<void>;
+  depth(): Promise<Depth>;
+  /** Starts no job for this long, in any worker anywhere. A longer pause that already holds stays. */
+  pauseForMs(ms: number): Promise<void>;
+  /** What is left of a pause; the limiter's own spacing counts as one. */
+  pausedForMs(): Promise<number>;
+  /** Polls rates every so often; 0 ends it. Called again with the same time, it mends what is broken. */
+  pollRatesEvery(ms: number): Promise<void>;
+  /** Workers connected to this queue now. */
+  workersPresent(): Promise<number>;
+}
+
+/** Listing is bounded: the planner keeps the queue at about a minute of budget, and a test may ask for more. */
+const mostListed = 20_000;
+/** In the order in which a job moves through them, so that one that moves while they are read is not missed. */
+const claimingStates = ['wait', 'prioritized', 'active', 'delayed'] as const;
+
+/** @param attempts how many attempts a job of this queue has. @param workerName what workers of the queue call themselves. */
+export function requestQueue(
+  queue: BullQueue<RequestJob['data'], RequestJob['name']>,
+  options: { attempts: number; workerName: string },
+): RequestQueue {
+  const jobOptions = {
+    attempts: options.attempts,
+    backoff: { type: 'outcome' },
+    // The id is held only while the job is kept, and a failure is recorded in the database.
+    removeOnComplete: true,
+    removeOnFail: true,
+    stackTraceLimit: 0,
+  };
+  // A job's id tells its window, and not its lane. Most jobs listed here were added here.
+  let lanes = new Map<string, Lane>();
+
+  async function laneOf(id: string): Promise<Lane | null> {
+    const known = lanes.get(id);
+    if (known !== undefined) return known;
+    const job = await queue.getJob(id);
+    return job !== undefined && 'lane' in job.data ? job.data.lane : null;
+  }
+
+  return Object.freeze({
+    async addWindows(windows) {
+      if (windows.length === 0) return;
+      for (const window of windows) lanes.set(windowJobId(window), window.lane);
+      await queue.addBulk(
+        windows.map((window) => ({
+          name: window.series.dataset,
+          data: window,
+          opts: { ...jobOptions, jobId: windowJobId(window), priority: priorities[window.lane] },
+        })),
+      );
+    },
+
+    async claimedWindows() {
+      const ids = await queue.getRanges([...claimingStates], 0, mostListed - 1, true);
+      const windows = new Map<number, Range[]>();
+      const load = { refresh: 0, backfill: 0 };
+      const still = new Map<string, Lane>();
+      await Promise.all(
+        ids.map(async (id) => {
+          const window = windowOfJobId(id);
+          if (window === null) return;
+          const lane = await laneOf(id);
+          // It ended while the list was read. What it left uncovered is a gap that the planner sees.
+          if (lane === null) return;
+          still.set(id, lane);
+          load[lane] += 1;
+          const ranges = windows.get(window.seriesId) ?? [];
+          ranges.push({ startMs: window.startMs, endMs: window.endMs });
+          windows.set(window.seriesId, ranges);
+        }),
+      );
+      lanes = still;
+      return { windows, load };
+    },
+
+    async dropSeries(seriesId) {
+      const ids = await queue.getRanges(['wait', 'prioritized', 'delayed'], 0, mostListed - 1, true);
+      const dropped = ids.filter((id) => windowOfJobId(id)?.seriesId === seriesId);
+      // One that has started meanwhile is locked, and stays.
+      await Promise.all(dropped.map((id) => queue.remove(id)));
+    },
+
+    async depth() {
+      const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed');
+      const count = (state: string) => counts[state] ?? 0;
+      return {
+        waiting: count('wait') + count('prioritized'),
+        active: count('active'),
+        delayed: count('delayed'),
+      };
+    },
+
+    async pauseForMs(ms) {
+      const wanted = Math.ceil(ms);
+      if (wanted > 0 && (await queue.getRateLimitTtl()) < wanted) await queue.rateLimit(wanted);
+    },
+
+    async pausedForMs() {
+      return Math.max(0, await queue.getRateLimitTtl());
+    },
+
+    pollRatesEvery: (ms) =>
+      keepRepeating(queue, {
+        name: 'rates',
+        data: {},
+        everyMs: ms,
+        options: { ...jobOptions, priority: priorities.poll },
+      }),
+
+    workersPresent: () => workersOn(queue, options.workerName),
+  } satisfies RequestQueue);
+}

@@ -1,0 +1,102 @@
+/**
+ * The scheduler: keeps the queue topped up from what is missing, and keeps the polls coming.
+ *
+ * Passes are jobs of the `planning` queue that come by the clock, so of several schedulers one takes each, and one
+ * runs at a time. A pass lost with its process is found and run again after some twenty seconds. While a
+ * source without a limit is read, the queue would run dry between two of them: then a pass that added something
+ * asks for another one soon.
+ */
+
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { EpochMs } from '../contract/intervals.ts';
+import type { RangeLimits } from '../planning/windows.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import { done, type Outcome } from '../queue/outcome.ts';
+import { extraTickId } from '../queue/planning.ts';
+import type { Database } from '../store/database.ts';
+import { planTick, type TickParts } from './plan-tick.ts';
+
+export interface SchedulerOptions {
+  readonly database: Database;
+  readonly queues: QueueBackend;
+  readonly requestsPerMinute: number;
+  readonly settings: Config['scheduler'];
+  readonly graceMs: number;
+  /** Whether open candles are read again and rates polled; a bare backfill does neither. */
+  readonly refresh: boolean;
+  /** Only these series; absent: all that are tracked. */
+  readonly seriesIds?: readonly number[] | undefined;
+  readonly rangeLimits?: RangeLimits | undefined;
+  readonly log: Logger;
+  readonly now?: () => EpochMs;
+}
+
+export interface RunningScheduler {
+  close(): Promise<void>;
+}
+
+const extraTickMs = 200;
+/** How often to see that the clock's jobs are there: a flushed Redis takes them along. */
+const keepAliveMs = 5000;
+const closingGraceMs = 5000;
+/** A pass is short, so one lost with its process is soon taken up. */
+const lockMs = 10_000;
+
+export async function startScheduler(options: SchedulerOptions): Promise<RunningScheduler> {
+  const { queues, settings, log } = options;
+  const now = options.now ?? Date.now;
+  const pollMs = options.refresh ? settings.ratesMs : null;
+  const parts: TickParts = {
+    database: options.database,
+    requests: queues.requests,
+    requestsPerMinute: options.requestsPerMinute,
+    backfillShare: settings.backfillShare,
+    graceMs: options.graceMs,
+    openRefreshMs: options.refresh ? settings.refreshMs : null,
+    seriesIds: options.seriesIds,
+    rangeLimits: options.rangeLimits,
+  };
+  let cursor = 0;
+  let troubled = false;
+
+  async function tick(attempt: { id: string }): Promise<Outcome> {
+    let added = 0;
+    try {
+      const pass = await planTick(parts, now(), cursor);
+      ({ added, cursor } = pass);
+      if (added > 0) log.debug(pass, 'planned');
+      if (troubled) log.info('planning works again');
+      troubled = false;
+    } catch (error) {
+      // Nothing is lost with a pass: the next one plans from what is true then.
+      if (!troubled)
+        log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'planning failed');
+      troubled = true;
+    }
+    if (added === 0 || options.requestsPerMinute > 0) return done;
+    if (attempt.id === extraTickId) return { kind: 'retry', inMs: extraTickMs, counted: false };
+    await queues.planning.tickSoon(extraTickMs);
+    return done;
+  }
+
+  async function keepAlive(): Promise<void> {
+    await queues.planning.tickEvery(settings.tickMs);
+    if (pollMs !== null) await queues.requests.pollRatesEvery(pollMs);
+  }
+
+  const worker = queues.startPlanningWorker(tick, { concurrency: 1, limiter: null, lockMs });
+  await worker.ready();
+  await keepAlive();
+  // The queue says by itself when it is in trouble.
+  const keeping = setInterval(() => void keepAlive().catch(() => {}), keepAliveMs);
+
+  return Object.freeze({
+    async close() {
+      clearInterval(keeping);
+      await worker.close(closingGraceMs);
+      // So that no worker polls for a scheduler that is gone. Another scheduler brings it back within seconds.
+      if (pollMs !== null) await queues.requests.pollRatesEvery(0);
+    },
+  } satisfies RunningScheduler);
+}

@@ -1,0 +1,64 @@
+/** Runs a TypeScript module of the tests in a process of its own, to be killed, stopped or waited for. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { waitFor } from './wait-for.ts';
+
+export interface ChildModule {
+  readonly process: ChildProcess;
+  /** Everything it has printed, to either output. */
+  printed(): string;
+  /** Waits until it has printed a text that matches. @throws Error when it ends, or half a minute passes, without. */
+  waitForPrinted(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends the signal, SIGKILL by default, and waits for the end. */
+  end(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/**
+ * Node 20 runs no TypeScript, and `dist/` may be older than the sources; so Vite, which comes with Vitest, loads the
+ * module. It is evaluated with the arguments in `process.argv` from index 2 on, as if it had been started by itself.
+ * @param path relative to the repository's root, such as `test/store/embedded/holder.ts`.
+ */
+export function startChildModule(
+  path: string,
+  words: readonly string[] = [],
+  environment: NodeJS.ProcessEnv = {},
+): ChildModule {
+  const requireAsVitest = createRequire(createRequire(import.meta.url).resolve('vitest/package.json'));
+  const loader = `
+    const { runnerImport } = await import(${JSON.stringify(requireAsVitest.resolve('vite'))});
+    await runnerImport(${JSON.stringify(resolve(path))}, { configFile: false, logLevel: 'silent' });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', loader, '--', path, ...words], {
+    env: { ...process.env, ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
+  }
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  return {
+    process: child,
+    printed: () => printed,
+    async waitForPrinted(pattern) {
+      await waitFor(`${path} to print ${pattern}`, () => {
+        if (pattern.test(printed)) return true;
+        if (hasEnded()) throw new Error(`${path} ended without printing ${pattern}: ${printed}`);
+        return false;
+      });
+      const match = pattern.exec(printed);
+      if (match === null) throw new Error('the pattern must not keep state between its uses');
+      return match;
+    },
+    async end(signal = 'SIGKILL') {
+      if (hasEnded()) return;
+      const exited = once(child, 'exit');
+      child.kill(signal);
+      await exited;
+    },
+  };
+}

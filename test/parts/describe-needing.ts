@@ -1,0 +1,24 @@
+/** Groups of tests that need a part which not every machine has. */
+
+import { describe, inject } from 'vitest';
+import type { ProvidedParts } from './provided.ts';
+
+type Part = keyof ProvidedParts['absent'];
+
+const names: Readonly<Record<Part, string>> = {
+  timescale: 'TimescaleDB',
+  plainPostgres: 'PostgreSQL without TimescaleDB',
+  redis: 'Redis',
+};
+
+/** Like `describe`, but skipped where the part is absent; the group's name then says why, and the report repeats it. */
+export function describeNeeding(part: Part, title: string, body: () => void): void {
+  const why = inject('absent')[part];
+  if (why === '') describe(title, body);
+  else describeMissing(title, `needs ${names[part]}: ${why}`, body);
+}
+
+/** A skipped group whose name says why. */
+export function describeMissing(title: string, why: string, body: () => void): void {
+  describe.skip(`${title} (skipped: ${why})`, body);
+}

@@ -1,0 +1,62 @@
+/** A throw-away cluster of a PostgreSQL that is installed on this machine together with TimescaleDB. */
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabasePart } from './database-part.ts';
+import { type ServerSettings, startThrowAwayCluster } from './throw-away-cluster.ts';
+
+interface Installation {
+  readonly binaries: string;
+  readonly shared: string;
+}
+
+/** Where Debian, Red Hat and Homebrew put PostgreSQL, and what `pg_config` says; the newest version first. */
+function installations(): Installation[] {
+  const found: Installation[] = [];
+  const list = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
+  for (const version of list('/usr/lib/postgresql')) {
+    found.push({
+      binaries: `/usr/lib/postgresql/${version}/bin`,
+      shared: `/usr/share/postgresql/${version}`,
+    });
+  }
+  for (const folder of list('/usr').filter((name) => name.startsWith('pgsql-'))) {
+    found.push({ binaries: `/usr/${folder}/bin`, shared: `/usr/${folder}/share` });
+  }
+  found.reverse();
+  try {
+    const ask = (what: string) =>
+      execFileSync('pg_config', [what], { encoding: 'utf8', stdio: 'pipe' }).trim();
+    found.push({ binaries: ask('--bindir'), shared: ask('--sharedir') });
+  } catch {
+    // no pg_config: the folders above are all there is to know
+  }
+  return found.filter(({ binaries }) => existsSync(join(binaries, 'initdb')));
+}
+
+/** Starts the cluster, or says why there is none. @param settings beside the tests' own, and instead of them. */
+export async function localTimescale(settings: ServerSettings = {}): Promise<DatabasePart | string> {
+  const installed = installations();
+  if (installed.length === 0) return 'no PostgreSQL is installed';
+  const chosen = installed.find(({ shared }) => existsSync(join(shared, 'extension/timescaledb.control')));
+  if (chosen === undefined) return 'the installed PostgreSQL lacks TimescaleDB';
+  try {
+    return await startThrowAwayCluster({
+      initdb: join(chosen.binaries, 'initdb'),
+      postgres: join(chosen.binaries, 'postgres'),
+      how: `a throw-away cluster of ${chosen.binaries}`,
+      settings: {
+        shared_preload_libraries: 'timescaledb',
+        'timescaledb.telemetry_level': 'off',
+        // Every database with the extension keeps a worker of its own, and tests make many databases.
+        'timescaledb.max_background_workers': 48,
+        max_worker_processes: 64,
+        max_locks_per_transaction: 256,
+        ...settings,
+      },
+    });
+  } catch (error) {
+    return `the installed PostgreSQL did not start: ${error instanceof Error ? error.message : error}`;
+  }
+}

@@ -1,0 +1,42 @@
+/** The last lines of a run: what it ran against, what was skipped and why, and the count. */
+
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
+import type {} from './provided.ts';
+
+export class PartsReporter implements Reporter {
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
+    for (const test of tests) count[test.result().state] += 1;
+    // A file that does not load and an error outside any test fail the run without failing a test.
+    count.failed += modules.filter((module) => module.errors().length > 0).length + unhandledErrors.length;
+    const provided = this.#vitest?.getRootProject().getProvidedContext();
+    if (provided?.partsReport === undefined) count.failed += 1;
+    const skipped = groups(tests.filter((test) => test.result().state === 'skipped'));
+    const lines = [
+      ...(provided?.partsReport ?? ['The parts did not start.']),
+      ...[...skipped].map(([group, size]) => `Skipped: ${group}, ${size} ${size === 1 ? 'test' : 'tests'}`),
+      `Tests: ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`,
+    ];
+    process.stdout.write(`${lines.join('\n')}\n`);
+  }
+}
+
+/** Skipped tests, counted by the outermost group that says why, else by their own note. */
+function groups(skipped: readonly TestCase[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const test of skipped) {
+    const [, group] = /^(.*?\(skipped: .*?\))(?: > |$)/.exec(test.fullName) ?? [];
+    const result = test.result();
+    const note = result.state === 'skipped' && result.note ? result.note : 'no reason given';
+    const key = group ?? `${test.fullName} (${note})`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}

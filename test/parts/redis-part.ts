@@ -1,0 +1,86 @@
+/** A Redis for a test run, and how it was come by. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { asPresentUser } from '../../store/embedded/unprivileged.ts';
+import { dockerRedis } from './docker-container.ts';
+import { freePort } from './free-port.ts';
+import { startTethered } from './tethered.ts';
+import { waitFor } from './wait-for.ts';
+
+export interface RedisPart {
+  readonly url: string;
+  /** Such as `Redis 7.0.15`. */
+  readonly server: string;
+  readonly how: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * The first of: TEST_REDIS_URL, the machine's `redis-server`, a Docker image; or why there is none.
+ * @throws Error when TEST_REDIS_URL is set and nothing answers there: what was asked for by name is not replaced.
+ */
+export async function obtainRedis(): Promise<RedisPart | string> {
+  const given = process.env.TEST_REDIS_URL;
+  if (given)
+    return { url: given, server: await describe(given), how: 'TEST_REDIS_URL', stop: async () => {} };
+  const local = await localRedis();
+  if (typeof local !== 'string') return local;
+  const docker = await dockerRedis();
+  if (typeof docker !== 'string') return { ...docker, server: await describe(docker.url) };
+  return `${local}, and ${docker}`;
+}
+
+async function localRedis(): Promise<RedisPart | string> {
+  try {
+    execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
+  } catch {
+    return 'redis-server is not installed';
+  }
+  const port = await freePort();
+  const directory = mkdtempSync(join(tmpdir(), 'tidemark-test-redis-'));
+  const flags = {
+    port,
+    bind: '127.0.0.1',
+    dir: directory,
+    save: '',
+    appendonly: 'no',
+    'maxmemory-policy': 'noeviction',
+  };
+  const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const server = startTethered(['redis-server', ...words], {
+    launch: asPresentUser,
+    signal: 'TERM',
+    directory,
+  });
+  const url = `redis://127.0.0.1:${port}`;
+  try {
+    await waitFor('the throw-away Redis to answer', async () => {
+      if (!server.isRunning()) throw new Error(server.output().split('\n').at(-1));
+      return await describe(url).then(
+        () => true,
+        () => false,
+      );
+    });
+    return { url, server: await describe(url), how: 'a throw-away redis-server', stop: () => server.stop() };
+  } catch (error) {
+    await server.stop();
+    return `redis-server did not start: ${error instanceof Error ? error.message : error}`;
+  }
+}
+
+async function describe(url: string): Promise<string> {
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  // The rejected call below tells the same; without a listener the error would end the run.
+  redis.on('error', () => {});
+  try {
+    await redis.connect();
+    const info = await redis.info('server');
+    return `Redis ${/redis_version:(\S+)/.exec(info)?.[1] ?? 'of unknown version'}`;
+  } finally {
+    redis.disconnect();
+  }
+}

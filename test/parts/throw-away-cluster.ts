@@ -1,0 +1,84 @@
+/** A PostgreSQL cluster for one test run. */
+
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { accountInsteadOfRoot, launchAs, spawnOptions } from '../../store/embedded/unprivileged.ts';
+import { type DatabasePart, describeServer } from './database-part.ts';
+import { freePort } from './free-port.ts';
+import { startTethered } from './tethered.ts';
+import { waitFor } from './wait-for.ts';
+
+export type ServerSettings = Readonly<Record<string, string | number>>;
+
+export interface ClusterPrograms {
+  readonly initdb: string;
+  readonly postgres: string;
+  /** Settings beside the common ones. */
+  readonly settings: ServerSettings;
+  /** What to call this in the report. */
+  readonly how: string;
+}
+
+/** @throws Error saying why it did not start; nothing of it is left then. */
+export async function startThrowAwayCluster(programs: ClusterPrograms): Promise<DatabasePart> {
+  const directory = mkdtempSync(join(tmpdir(), 'tidemark-test-postgres-'));
+  try {
+    return await start(programs, directory);
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function start(programs: ClusterPrograms, directory: string): Promise<DatabasePart> {
+  const account = accountInsteadOfRoot();
+  const password = randomBytes(16).toString('hex');
+  const passwordFile = join(directory, 'password');
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (account !== null) {
+    for (const path of [directory, passwordFile]) chownSync(path, account.uid, account.gid);
+  }
+  const launch = launchAs(account, programs.postgres, directory);
+  const data = join(directory, 'data');
+  const [program = '', ...words] = [
+    ...[...launch.prefix, programs.initdb, '-D', data, '-U', 'tidemark'],
+    ...['--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--encoding=UTF8', '--locale=C', '--no-sync'],
+  ];
+  execFileSync(program, words, { ...spawnOptions(launch), stdio: 'pipe' });
+
+  const port = await freePort();
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    max_connections: 300,
+    timezone: 'UTC',
+    // Nothing in the cluster outlives the run, so nothing needs to reach the disk.
+    fsync: 'off',
+    full_page_writes: 'off',
+    ...programs.settings,
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const server = startTethered([programs.postgres, '-D', data, ...flags], {
+    launch,
+    signal: 'INT', // the fast shutdown
+    directory,
+  });
+  const url = `postgres://tidemark:${password}@127.0.0.1:${port}/postgres`;
+  try {
+    await waitFor('the throw-away PostgreSQL to answer', async () => {
+      if (!server.isRunning()) throw new Error(server.output().split('\n').at(-1));
+      return await describeServer(url).then(
+        () => true,
+        () => false,
+      );
+    });
+    return { url, ...(await describeServer(url)), how: programs.how, stop: () => server.stop() };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}

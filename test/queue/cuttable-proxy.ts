@@ -1,0 +1,51 @@
+/** A TCP proxy in front of a server, to take that server away and bring it back for one test alone. */
+
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export interface CuttableProxy {
+  /** The server's address with the proxy's host and port. */
+  readonly url: string;
+  /** Breaks every connection, and refuses new ones until `mend`. */
+  cut(): Promise<void>;
+  mend(): Promise<void>;
+}
+
+export async function proxyTo(target: string): Promise<CuttableProxy> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname);
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.pipe(other);
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+  });
+  const listen = async (at: number) => {
+    server.listen(at, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  await listen(0);
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no TCP address');
+  const cut = async () => {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  onTestFinished(cut);
+  const url = new URL(target);
+  url.host = `127.0.0.1:${address.port}`;
+  return { url: url.href, cut, mend: () => listen(address.port) };
+}

@@ -1,0 +1,18 @@
+/** A process that takes a job and never ends it. Arguments: the queue's options as JSON, the lock in milliseconds. */
+
+import { pino } from 'pino';
+import { openQueueBackend } from '../../queue/backend.ts';
+
+const [options = '', lockMs = ''] = process.argv.slice(2);
+const queues = await openQueueBackend({
+  ...JSON.parse(options),
+  attempts: 3,
+  log: pino({ level: 'silent' }),
+});
+queues.startRequestWorker(
+  (attempt) => {
+    console.log(`holds ${attempt.id}`);
+    return new Promise(() => {});
+  },
+  { concurrency: 1, limiter: null, lockMs: Number(lockMs) },
+);

@@ -1,0 +1,96 @@
+/** Queues to test on: the same tests on PostgreSQL always, and on Redis where there is one. */
+
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { type Logger, pino } from 'pino';
+import { describe, inject, onTestFinished } from 'vitest';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { Window } from '../../planning/windows.ts';
+import {
+  migrateQueueBackend,
+  openQueueBackend,
+  type QueueBackend,
+  type QueueBackendOptions,
+} from '../../queue/backend.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { createTestDatabase } from '../parts/test-database.ts';
+
+export type Kind = QueueBackend['kind'];
+
+export const silent = pino({ level: 'silent' });
+
+/** A log that keeps its lines, warnings and worse. */
+export function collectingLog(lines: string[]): Logger {
+  return pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+}
+
+export function onEachBackend(title: string, body: (kind: Kind) => void): void {
+  describe(`${title}, on PostgreSQL`, () => body('postgres'));
+  describeNeeding('redis', `${title}, on Redis`, () => body('redis'));
+}
+
+/** A namespace of the test's own, created and, when the test has finished, removed. */
+export async function prepareQueue(kind: Kind, databaseUrl?: string): Promise<QueueBackendOptions> {
+  const namespace = `test_${randomBytes(6).toString('hex')}`;
+  const redisUrl = kind === 'redis' ? (inject('redisUrl') ?? undefined) : undefined;
+  if (databaseUrl === undefined && kind === 'postgres') {
+    const database = await createTestDatabase();
+    onTestFinished(() => database.drop());
+    databaseUrl = database.url;
+  }
+  // Redis needs no database.
+  const options = { redisUrl, databaseUrl: databaseUrl ?? 'postgres://127.0.0.1:1/none', namespace };
+  await migrateQueueBackend(options, 'up');
+  if (kind === 'redis') onTestFinished(() => emptyQueue(options));
+  return options;
+}
+
+/**
+ * Opens the queues; they close when the test has finished. The test then fails if the queue complained of anything
+ * but what it was told to `expect`.
+ */
+export async function openQueue(
+  options: QueueBackendOptions,
+  { attempts = 3, expect = /(?!)/ }: { attempts?: number; expect?: RegExp } = {},
+): Promise<QueueBackend> {
+  const lines: string[] = [];
+  const queues = await openQueueBackend({ ...options, attempts, log: collectingLog(lines) });
+  onTestFinished(async () => {
+    await queues.close();
+    const unexpected = lines.filter((line) => !expect.test(line));
+    if (unexpected.length > 0) throw new Error(`the queue complained: ${unexpected.join('')}`);
+  });
+  return queues;
+}
+
+/** Loses everything the queues hold, as a flushed Redis or a restored database does. */
+export async function emptyQueue(options: QueueBackendOptions): Promise<void> {
+  if (options.redisUrl !== undefined) {
+    const redis = new Redis(options.redisUrl);
+    const keys = await redis.keys(`${options.namespace}:*`);
+    if (keys.length > 0) await redis.del(...keys);
+    redis.disconnect();
+    return;
+  }
+  const client = new pg.Client({ connectionString: options.databaseUrl });
+  await client.connect();
+  await client.query(
+    `set search_path to "${options.namespace}_queue"; truncate job, scheduler, rate_limit cascade`,
+  );
+  await client.end();
+}
+
+export const bitcoinHours: SeriesKey = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'h1',
+};
+
+/** The window `[place, place + 1)` hours of a series. */
+export function windowAt(place: number, lane: Window['lane'] = 'backfill', seriesId = 1): Window {
+  const startMs = place * 3_600_000;
+  return { seriesId, series: bitcoinHours, startMs, endMs: startMs + 3_600_000, lane };
+}

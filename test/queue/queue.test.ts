@@ -1,0 +1,350 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { QueueBackend } from '../../queue/backend.ts';
+import type { RequestJob } from '../../queue/jobs.ts';
+import { windowJobId } from '../../queue/jobs.ts';
+import { type Attempt, done, type Outcome, putBack } from '../../queue/outcome.ts';
+import type { WorkerSettings } from '../../queue/worker.ts';
+import { startChildModule } from '../parts/child-module.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { emptyQueue, onEachBackend, openQueue, prepareQueue, windowAt } from './queue-parts.ts';
+
+type RequestAttempt = Attempt<RequestJob>;
+
+/** Runs what is queued, and closes with the test. */
+function startWorker(
+  queues: QueueBackend,
+  processor: (attempt: RequestAttempt) => Promise<Outcome> | Outcome,
+  settings: Partial<WorkerSettings> = {},
+) {
+  const worker = queues.startRequestWorker(async (attempt) => processor(attempt), {
+    concurrency: 1,
+    limiter: null,
+    ...settings,
+  });
+  onTestFinished(() => worker.close(0));
+  return worker;
+}
+
+onEachBackend('the requests queue', (kind) => {
+  test('a window is queued once, whoever adds it', async () => {
+    const options = await prepareQueue(kind);
+    const [one, other] = [await openQueue(options), await openQueue(options)];
+    await one.requests.addWindows([windowAt(1), windowAt(2, 'refresh')]);
+    await other.requests.addWindows([windowAt(2, 'refresh'), windowAt(3), windowAt(3)]);
+
+    const claimed = await one.requests.claimedWindows();
+    expect(claimed.load).toEqual({ refresh: 1, backfill: 2 });
+    expect(
+      claimed.windows
+        .get(1)
+        ?.map((range) => range.startMs / 3_600_000)
+        .sort(),
+    ).toEqual([1, 2, 3]);
+    expect(await one.requests.depth()).toEqual({ waiting: 3, active: 0, delayed: 0 });
+
+    const ran: string[] = [];
+    startWorker(one, (attempt) => {
+      ran.push(attempt.id);
+      return done;
+    });
+    await waitFor('an empty queue', async () => (await one.requests.claimedWindows()).windows.size === 0);
+    expect(new Set(ran)).toEqual(new Set([1, 2, 3].map((place) => windowJobId(windowAt(place)))));
+    expect(ran).toHaveLength(3);
+
+    // The id is free again: what is still missing can be asked for again.
+    await other.requests.addWindows([windowAt(1)]);
+    await waitFor('the window to run again', () => ran.length === 4);
+  });
+
+  test('a job carries its window to the worker unchanged', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    const received: RequestAttempt[] = [];
+    const window = windowAt(438_000, 'refresh', 7);
+    await queues.requests.addWindows([window]);
+    startWorker(queues, (attempt) => {
+      received.push(attempt);
+      return done;
+    });
+    await waitFor('the job', () => received.length === 1);
+    expect(received[0]).toMatchObject({ id: windowJobId(window), number: 1, last: false });
+    expect(received[0]?.job).toEqual({ name: 'candles', data: window });
+  });
+
+  test('what was taken and what waits for another attempt is still claimed', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3, 'refresh')]);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    startWorker(queues, async (attempt) => {
+      if (attempt.id === windowJobId(windowAt(3))) return { kind: 'retry', inMs: 600_000, counted: true };
+      await held;
+      return done;
+    });
+    await waitFor('one under way and one delayed', async () => {
+      const depth = await queues.requests.depth();
+      return depth.active === 1 && depth.delayed === 1 && depth.waiting === 1;
+    });
+    // Another process knows none of the lanes by heart.
+    const claimed = await queues.requests.claimedWindows();
+    expect(claimed.load).toEqual({ refresh: 1, backfill: 2 });
+    expect(claimed.windows.get(1)).toHaveLength(3);
+    release();
+  });
+
+  test('refreshes run before backfill, however late they come', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3)]);
+    await queues.requests.addWindows([windowAt(8, 'refresh'), windowAt(9, 'refresh')]);
+    const ran: number[] = [];
+    startWorker(queues, ({ job }) => {
+      if (job.name !== 'rates') ran.push(job.data.startMs / 3_600_000);
+      return done;
+    });
+    await waitFor('all five', () => ran.length === 5);
+    expect(ran).toEqual([8, 9, 1, 2, 3]);
+  });
+
+  test('the limiter spaces the starts of all workers together', async () => {
+    const options = await prepareQueue(kind);
+    const [one, other] = [await openQueue(options), await openQueue(options)];
+    const starts: number[] = [];
+    const limiter = { max: 1, durationMs: 60 };
+    for (const queues of [one, other]) {
+      startWorker(
+        queues,
+        () => {
+          starts.push(performance.now());
+          return done;
+        },
+        { concurrency: 4, limiter },
+      );
+    }
+    const jobs = 24;
+    await one.requests.addWindows(Array.from({ length: jobs }, (_, place) => windowAt(place)));
+    await waitFor('all jobs', () => starts.length === jobs);
+    // A job may start up to one spacing after it was taken, and it is the taking that is spaced.
+    const spanMs = (starts.at(-1) ?? 0) - (starts[0] ?? 0);
+    expect(spanMs).toBeGreaterThanOrEqual((jobs - 2) * limiter.durationMs);
+  });
+
+  for (const limiter of [null, { max: 1, durationMs: 5 }]) {
+    test(`a pause holds ${limiter === null ? 'without a limiter' : 'with a limiter'}, and only grows`, async () => {
+      const options = await prepareQueue(kind);
+      const [one, other] = [await openQueue(options), await openQueue(options)];
+      const pausedAt = performance.now();
+      await one.requests.pauseForMs(1500);
+      await one.requests.pauseForMs(1);
+      expect(await other.requests.pausedForMs()).toBeGreaterThan(1);
+
+      let startedAt = 0;
+      startWorker(
+        other,
+        () => {
+          startedAt = performance.now();
+          return done;
+        },
+        { limiter },
+      );
+      await one.requests.addWindows([windowAt(1)]);
+      await waitFor('the job', () => startedAt > 0);
+      // Both clocks count whole milliseconds.
+      expect(startedAt - pausedAt).toBeGreaterThanOrEqual(1498);
+    });
+  }
+
+  test('counted retries use up the attempts, and the job then leaves the queue', async () => {
+    const queues = await openQueue(await prepareQueue(kind), { attempts: 3 });
+    const attempts: Array<[number, boolean]> = [];
+    startWorker(queues, (attempt) => {
+      attempts.push([attempt.number, attempt.last]);
+      return { kind: 'retry', inMs: 5, counted: true };
+    });
+    await queues.requests.addWindows([windowAt(1)]);
+    await waitFor('the last attempt', () => attempts.length === 3);
+    await waitFor('an empty queue', async () => (await queues.requests.claimedWindows()).windows.size === 0);
+    expect(attempts).toEqual([
+      [1, false],
+      [2, false],
+      [3, true],
+    ]);
+  });
+
+  test('an attempt that throws is tried again', async () => {
+    const queues = await openQueue(await prepareQueue(kind), { expect: /a defect/ });
+    const attempts: number[] = [];
+    startWorker(queues, (attempt) => {
+      attempts.push(attempt.number);
+      if (attempts.length === 1) throw new Error('a defect');
+      return done;
+    });
+    await queues.requests.addWindows([windowAt(1)]);
+    await waitFor('another attempt', () => attempts.length === 2);
+    expect(attempts).toEqual([1, 2]);
+  });
+
+  test('uncounted retries and jobs put back keep their attempts', async () => {
+    const queues = await openQueue(await prepareQueue(kind), { attempts: 2 });
+    const attempts: number[] = [];
+    const outcomes: Outcome[] = [
+      putBack,
+      { kind: 'retry', inMs: 5, counted: false },
+      putBack,
+      { kind: 'retry', inMs: 5, counted: false },
+      done,
+    ];
+    startWorker(queues, (attempt) => {
+      attempts.push(attempt.number);
+      return outcomes[attempts.length - 1] ?? done;
+    });
+    await queues.requests.addWindows([windowAt(1)]);
+    await waitFor('the last outcome', () => attempts.length === outcomes.length);
+    expect(attempts).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  test('a job put back is the next of its lane', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3)]);
+    const ran: number[] = [];
+    startWorker(queues, ({ job }) => {
+      if (job.name !== 'rates') ran.push(job.data.startMs / 3_600_000);
+      return ran.length === 1 ? putBack : done;
+    });
+    await waitFor('all', () => ran.length === 4);
+    expect(ran).toEqual([1, 1, 2, 3]);
+  });
+
+  test('the job of a killed worker comes back, and the kill is not held against it', async () => {
+    const options = await prepareQueue(kind);
+    const queues = await openQueue(options);
+    await queues.requests.addWindows([windowAt(1)]);
+    const lockMs = 400;
+    const holder = startChildModule('test/queue/job-holder.ts', [JSON.stringify(options), String(lockMs)]);
+    onTestFinished(() => holder.end());
+    await holder.waitForPrinted(/holds 1_3600000_7200000/);
+    expect(await queues.requests.workersPresent()).toBe(1);
+    await holder.end('SIGKILL');
+    expect(await queues.requests.depth()).toMatchObject({ active: 1 });
+
+    const numbers: number[] = [];
+    startWorker(
+      queues,
+      (attempt) => {
+        numbers.push(attempt.number);
+        return done;
+      },
+      { lockMs },
+    );
+    await waitFor('the job to come back', () => numbers.length === 1);
+    expect(numbers).toEqual([1]);
+    await waitFor('an empty queue', async () => (await queues.requests.claimedWindows()).windows.size === 0);
+  });
+
+  test('closing waits for what is under way', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    await queues.requests.addWindows([windowAt(1), windowAt(2)]);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let started = 0;
+    let stopped = false;
+    const worker = startWorker(queues, async (attempt) => {
+      started += 1;
+      attempt.stopping.addEventListener('abort', () => {
+        stopped = true;
+      });
+      await held;
+      return done;
+    });
+    await waitFor('a job under way', () => started === 1);
+    const closing = worker.close(30_000);
+    release();
+    await closing;
+    expect({ started, stopped }).toEqual({ started: 1, stopped: false });
+    expect(await queues.requests.depth()).toEqual({ waiting: 1, active: 0, delayed: 0 });
+  });
+
+  test('closing puts back what does not end in time', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    await queues.requests.addWindows([windowAt(1), windowAt(2)]);
+    let started = 0;
+    const worker = startWorker(queues, async (attempt) => {
+      started += 1;
+      await new Promise((resolve) => attempt.stopping.addEventListener('abort', resolve));
+      return putBack;
+    });
+    await waitFor('a job under way', () => started === 1);
+    await worker.close(10);
+    expect(await queues.requests.depth()).toEqual({ waiting: 2, active: 0, delayed: 0 });
+  });
+
+  test('closing during a long pause does not wait for its end', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    await queues.requests.addWindows([windowAt(1), windowAt(2)]);
+    let started = 0;
+    const worker = startWorker(queues, async (attempt) => {
+      await queues.requests.pauseForMs(600_000);
+      started += 1;
+      await new Promise((resolve) => attempt.stopping.addEventListener('abort', resolve));
+      return putBack;
+    });
+    await waitFor('a job under way', () => started === 1);
+    await worker.close(0);
+    expect(await queues.requests.depth()).toEqual({ waiting: 2, active: 0, delayed: 0 });
+    expect(await queues.requests.workersPresent()).toBe(0);
+  });
+
+  test('the windows of one series can be dropped', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    const mine = [windowAt(1, 'refresh', 12), windowAt(2, 'backfill', 12)];
+    await queues.requests.addWindows([...mine, windowAt(1, 'backfill', 1), windowAt(1, 'backfill', 2)]);
+    await queues.requests.dropSeries(12);
+    expect([...(await queues.requests.claimedWindows()).windows.keys()].sort()).toEqual([1, 2]);
+  });
+
+  test('workers of this installation are counted, and no others', async () => {
+    const options = await prepareQueue(kind);
+    const queues = await openQueue(options);
+    const stranger = await openQueue(await prepareQueue(kind, options.databaseUrl));
+    await startWorker(stranger, () => done).ready();
+    expect(await queues.requests.workersPresent()).toBe(0);
+    const worker = startWorker(queues, () => done);
+    await worker.ready();
+    await startWorker(queues, () => done).ready();
+    expect(await queues.requests.workersPresent()).toBe(2);
+    await worker.close(0);
+    await waitFor('one of them to leave', async () => (await queues.requests.workersPresent()) === 1);
+  });
+
+  test('polls come again and again, run before backfill, and survive the loss of the queue', async () => {
+    const options = await prepareQueue(kind);
+    const queues = await openQueue(options);
+    await queues.requests.addWindows([windowAt(1), windowAt(2)]);
+    await queues.requests.pollRatesEvery(50);
+    const ran: string[] = [];
+    startWorker(queues, ({ job }) => {
+      ran.push(job.name);
+      return done;
+    });
+    await waitFor('three polls', () => ran.filter((name) => name === 'rates').length >= 3);
+    expect(ran[0]).toBe('rates');
+
+    await emptyQueue(options);
+    await queues.requests.pollRatesEvery(50);
+    const before = ran.length;
+    await waitFor('polls after the loss', () => ran.length >= before + 2);
+
+    await queues.requests.pollRatesEvery(0);
+    await waitFor('no poll to be left', async () => (await queues.requests.depth()).delayed === 0);
+  });
+
+  test('keeping a poll alive does not add to it', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    await Promise.all([1, 2, 3].map(() => queues.requests.pollRatesEvery(600_000)));
+    await queues.requests.pollRatesEvery(600_000);
+    const { waiting, delayed } = await queues.requests.depth();
+    expect(waiting + delayed).toBe(1);
+  });
+});

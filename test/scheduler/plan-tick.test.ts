@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
+import { trackSeries } from '../../store/series.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { candleSeries, hourMs, noonMs, openParts, type WorkerParts } from '../workers/worker-parts.ts';
+
+function tickParts(parts: WorkerParts, more: Partial<TickParts> = {}): TickParts {
+  return {
+    database: parts.database,
+    requests: parts.queues.requests,
+    requestsPerMinute: 50,
+    backfillShare: 0.2,
+    graceMs: 0,
+    openRefreshMs: null,
+    rangeLimits: { candles: { h1: hourMs } },
+    ...more,
+  };
+}
+
+onEachBackend('a planning pass', (kind) => {
+  test('fills the queue to a minute of budget, and a second one adds nothing', async () => {
+    const parts = await openParts(kind);
+    await trackSeries(parts.database, candleSeries, noonMs - 1000 * hourMs, noonMs);
+    const first = await planTick(tickParts(parts), noonMs, 0);
+    expect(first).toMatchObject({ added: 50, queued: 50 });
+    expect(await planTick(tickParts(parts), noonMs, first.cursor)).toMatchObject({ added: 0, queued: 50 });
+    expect(await parts.queues.requests.depth()).toMatchObject({ waiting: 50 });
+  });
+
+  test('two at once queue no window twice', async () => {
+    const parts = await openParts(kind);
+    await trackSeries(parts.database, candleSeries, noonMs - 20 * hourMs, noonMs);
+    await Promise.all([planTick(tickParts(parts), noonMs, 0), planTick(tickParts(parts), noonMs, 0)]);
+    const claimed = (await parts.queues.requests.claimedWindows()).windows;
+    const starts = [...claimed.values()].flat().map((range) => range.startMs);
+    expect(starts.length).toBe(20);
+    expect(new Set(starts).size).toBe(20);
+  });
+
+  test('asks only for the series it is told to', async () => {
+    const parts = await openParts(kind);
+    await trackSeries(parts.database, candleSeries, noonMs - 3 * hourMs, noonMs);
+    const other = { ...candleSeries, baseId: 'ethereum' };
+    const { seriesId } = await trackSeries(parts.database, other, noonMs - 2 * hourMs, noonMs);
+    await planTick(tickParts(parts, { seriesIds: [seriesId] }), noonMs, 0);
+    const claimed = await parts.queues.requests.claimedWindows();
+    expect([...claimed.windows.keys()]).toEqual([seriesId]);
+    expect(claimed.load).toEqual({ refresh: 0, backfill: 2 });
+  });
+
+  test('the newest data is a refresh, and the open candle is asked for only when told to', async () => {
+    const parts = await openParts(kind);
+    await trackSeries(parts.database, candleSeries, noonMs, null);
+    const halfPastMs = noonMs + hourMs / 2;
+    expect(await planTick(tickParts(parts), halfPastMs, 0)).toMatchObject({ added: 0 });
+    expect(await planTick(tickParts(parts, { openRefreshMs: 1000 }), halfPastMs, 0)).toMatchObject({
+      added: 1,
+    });
+    expect((await parts.queues.requests.claimedWindows()).load).toEqual({ refresh: 1, backfill: 0 });
+  });
+});
+
+describe('a planning pass', () => {
+  test('fails when the queue cannot be listed, rather than plan as if it were empty', async () => {
+    const parts = await openParts('postgres');
+    await trackSeries(parts.database, candleSeries, noonMs - 3 * hourMs, noonMs);
+    const requests = { ...parts.queues.requests, claimedWindows: () => Promise.reject(new Error('away')) };
+    await expect(planTick(tickParts(parts, { requests }), noonMs, 0)).rejects.toThrow('away');
+    expect(await parts.queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
+  });
+});

@@ -1,0 +1,118 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { trackSeries } from '../../store/series.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { emptyQueue, onEachBackend, openQueue, silent } from '../queue/queue-parts.ts';
+import { priceAt, serveCandles } from '../workers/candle-server.ts';
+import {
+  candleSeries,
+  hourMs,
+  ledgerOf,
+  noonMs,
+  openParts,
+  settings,
+  startTestWorker,
+  type WorkerParts,
+} from '../workers/worker-parts.ts';
+
+async function startTestScheduler(parts: WorkerParts, more: Partial<SchedulerOptions> = {}) {
+  const scheduler = await startScheduler({
+    database: parts.database,
+    queues: parts.queues,
+    requestsPerMinute: 0,
+    settings: { tickMs: 100, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
+    graceMs: 0,
+    refresh: false,
+    rangeLimits: { candles: { h1: 2 * hourMs } },
+    log: silent,
+    now: () => noonMs,
+    ...more,
+  });
+  onTestFinished(() => scheduler.close());
+  return scheduler;
+}
+
+function noGapLeft(parts: WorkerParts): Promise<void> {
+  return waitFor(
+    'no gap to be left',
+    async () => (await listGaps(parts.database, { nowMs: noonMs, graceMs: 0 })).length === 0,
+  );
+}
+
+onEachBackend('scheduler and worker', (kind) => {
+  test('fill a gap window by window, with as many requests as windows, and rest when it is done', async () => {
+    const parts = await openParts(kind);
+    const server = await serveCandles(() => noonMs);
+    const hours = 200;
+    await trackSeries(parts.database, candleSeries, noonMs - hours * hourMs, noonMs);
+    await startTestWorker(parts, server.baseUrl, { settings: { ...settings, concurrency: 8 } });
+    const scheduler = await startTestScheduler(parts);
+    await noGapLeft(parts);
+    expect(server.requests).toHaveLength(hours / 2);
+    const stored = await parts.database.pool.query<{ close: string }>(
+      'select close::text from candles order by time',
+    );
+    expect(stored.rows.map((row) => row.close)).toEqual(
+      Array.from({ length: hours }, (_, place) => priceAt(noonMs - (hours - place) * hourMs)),
+    );
+
+    // A second run over the same range finds nothing to ask for.
+    await scheduler.close();
+    let passes = 0;
+    await startTestScheduler(parts, {
+      now: () => {
+        passes += 1;
+        return noonMs;
+      },
+    });
+    await waitFor('three passes', () => passes >= 3);
+    expect(server.requests).toHaveLength(hours / 2);
+  });
+
+  test('two of each share the work without repeating any', async () => {
+    const parts = await openParts(kind);
+    const other = { ...parts, queues: await openQueue(parts.queueOptions) };
+    const server = await serveCandles(() => noonMs);
+    await trackSeries(parts.database, candleSeries, noonMs - 240 * hourMs, noonMs);
+    for (const each of [parts, other]) {
+      await startTestWorker(each, server.baseUrl, { settings: { ...settings, concurrency: 4 } });
+      await startTestScheduler(each, { requestsPerMinute: 30 });
+    }
+    await noGapLeft(parts);
+    expect(server.requests).toHaveLength(120);
+  });
+
+  test('a flushed queue is planned again, and so are its clocks', async () => {
+    // A pass that is under way when its queue vanishes cannot report its end.
+    const parts = await openParts(kind, { expect: /Missing (key|lock) for job/ });
+    const server = await serveCandles(() => noonMs);
+    await trackSeries(parts.database, candleSeries, noonMs - 40 * hourMs, noonMs);
+    await startTestScheduler(parts);
+    await waitFor('a full queue', async () => (await parts.queues.requests.depth()).waiting === 20);
+    await emptyQueue(parts.queueOptions);
+    await waitFor(
+      'the queue to be full again',
+      async () => (await parts.queues.requests.depth()).waiting === 20,
+    );
+    await startTestWorker(parts, server.baseUrl);
+    await noGapLeft(parts);
+    expect(server.requests).toHaveLength(20);
+  });
+
+  test('rates are polled while refreshing, and no longer when the scheduler has gone', async () => {
+    const parts = await openParts(kind);
+    const server = await serveCandles(() => noonMs);
+    await startTestWorker(parts, server.baseUrl);
+    const scheduler = await startTestScheduler(parts, {
+      refresh: true,
+      settings: { tickMs: 100, refreshMs: 1000, ratesMs: 150, backfillShare: 0.2 },
+    });
+    await waitFor('two polls', async () => (await ledgerOf(parts.database)).length >= 2);
+    await scheduler.close();
+    await waitFor('no poll to be left', async () => {
+      const { waiting, active, delayed } = await parts.queues.requests.depth();
+      return waiting + active + delayed === 0;
+    });
+  });
+});

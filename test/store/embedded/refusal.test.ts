@@ -1,0 +1,188 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { TidemarkError } from '../../../errors.ts';
+import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
+import { accountInsteadOfRoot, launchAs } from '../../../store/embedded/unprivileged.ts';
+import { describeMissing } from '../../parts/describe-needing.ts';
+import { existingDirectory, query, scratchDirectory, serverPid } from './scratch.ts';
+
+const isRoot = process.getuid?.() === 0;
+
+/** The error that the acquisition ends in. */
+async function refusalOf(directory: string): Promise<TidemarkError> {
+  try {
+    const { release } = await acquireEmbeddedDatabase({ directory });
+    await release();
+  } catch (error) {
+    if (error instanceof TidemarkError) return error;
+    throw error;
+  }
+  throw new Error('it was not refused');
+}
+
+/** A directory with a database that is not running. */
+async function stoppedDatabase(): Promise<string> {
+  const directory = scratchDirectory();
+  const { release } = await acquireEmbeddedDatabase({ directory });
+  await release();
+  return directory;
+}
+
+describe('a directory that cannot serve', () => {
+  it('is named when it is a file', async () => {
+    const file = join(existingDirectory(), 'file');
+    writeFileSync(file, '');
+    const error = await refusalOf(file);
+    expect(error).toMatchObject({ code: 'EMBEDDED_DATABASE', message: expect.stringContaining(file) });
+    expect(`${error.message} ${error.remedy}`).not.toContain('\n');
+  });
+
+  it('is named when its password is lost, or is another one', async () => {
+    const directory = await stoppedDatabase();
+    rmSync(join(directory, 'password'));
+    expect((await refusalOf(directory)).message).toMatch(/password is missing/);
+    writeFileSync(join(directory, 'password'), 'another');
+    const error = await refusalOf(directory);
+    expect(error.message).toMatch(/password authentication failed/);
+    expect(error.remedy).toMatch(/restore it/);
+  });
+
+  it('is named when another version of PostgreSQL made it', async () => {
+    const directory = await stoppedDatabase();
+    writeFileSync(join(directory, 'postgres', 'PG_VERSION'), '15\n');
+    const error = await refusalOf(directory);
+    expect(error.message).toMatch(/was made by another version of PostgreSQL/);
+    expect(serverPid(directory)).toBeNull();
+  });
+
+  it('keeps the reason that PostgreSQL gave', async () => {
+    const directory = await stoppedDatabase();
+    writeFileSync(join(directory, 'postgres', 'postgresql.conf'), 'no_such_setting = 1\n');
+    const error = await refusalOf(directory);
+    expect(error.code).toBe('EMBEDDED_DATABASE');
+    expect(error.message).toMatch(/did not start: .*configuration file/);
+  });
+});
+
+describe('permissions', () => {
+  it('that are too open are closed', async () => {
+    const directory = await stoppedDatabase();
+    chmodSync(directory, 0o777);
+    chmodSync(join(directory, 'postgres'), 0o755);
+    chmodSync(join(directory, 'password'), 0o644);
+    const { release } = await acquireEmbeddedDatabase({ directory });
+    await release();
+    expect(statSync(directory).mode & 0o067).toBe(0);
+    expect(statSync(join(directory, 'postgres')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(directory, 'password')).mode & 0o777).toBe(0o600);
+  });
+
+  it('of a directory that holds other things are left alone', async () => {
+    const directory = existingDirectory('other');
+    chmodSync(directory, 0o755);
+    const { release } = await acquireEmbeddedDatabase({ directory });
+    await release();
+    expect(statSync(directory).mode & 0o777).toBe(0o755);
+  });
+});
+
+function describeAsRoot(title: string, body: () => void): void {
+  if (isRoot && process.platform === 'linux') describe(title, body);
+  else describeMissing(title, 'needs root on Linux', body);
+}
+
+describeAsRoot('as root, the server runs as another user', () => {
+  it('in a directory whose parent only root may enter, with the one capability for that', async () => {
+    const directory = scratchDirectory(); // below a directory of mode 0700
+    const { url, release } = await acquireEmbeddedDatabase({ directory });
+    const status = readFileSync(`/proc/${serverPid(directory)}/status`, 'utf8');
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await release();
+    expect(status).not.toMatch(/^Uid:\s+0/m);
+    // Bit 2 is dac_read_search; bit 1 is dac_override, in a container that lacks the other.
+    expect(status).toMatch(/^CapEff:\s+000000000000000[24]$/m);
+    expect(serverPid(directory)).toBeNull();
+  });
+
+  it('without any capability where every user may enter', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'tidemark-embedded-'));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const account = accountInsteadOfRoot();
+    expect(launchAs(account, '/usr/bin/env', directory).prefix).not.toEqual([]);
+    chmodSync(directory, 0o755);
+    expect(launchAs(account, '/usr/bin/env', directory)).toEqual({ account, prefix: [] });
+  });
+});
+
+/** Mounts a small disk, or says why not. */
+function smallDisk(megabytes: number): { path: string; unmount(): void } | string {
+  if (!isRoot || process.platform !== 'linux') return 'needs root on Linux, to mount a small disk';
+  const path = mkdtempSync(join(tmpdir(), 'tidemark-disk-'));
+  const remove = () => rmSync(path, { recursive: true, force: true });
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path], { stdio: 'ignore' });
+  } catch {
+    remove();
+    return 'this machine does not allow mounting a small disk';
+  }
+  const unmount = () => {
+    execFileSync('umount', ['-l', path]);
+    remove();
+  };
+  return { path, unmount };
+}
+
+function describeWithSmallDisk(title: string, body: () => void): void {
+  const probe = smallDisk(1);
+  if (typeof probe === 'string') {
+    describeMissing(title, probe, body);
+    return;
+  }
+  probe.unmount();
+  describe(title, body);
+}
+
+describeWithSmallDisk('a full disk', () => {
+  const mount = (megabytes: number): string => {
+    const disk = smallDisk(megabytes);
+    if (typeof disk === 'string') throw new Error(disk);
+    onTestFinished(disk.unmount);
+    return disk.path;
+  };
+
+  it('stops the first start with one line, and leaves nothing half made', async () => {
+    const directory = join(mount(24), '.tidemark');
+    const error = await refusalOf(directory);
+    expect(error.code).toBe('DATABASE_FULL');
+    expect(error.message).toContain(directory);
+    expect(error.message).not.toContain('\n');
+    expect(() => statSync(join(directory, 'postgres'))).toThrow();
+  });
+
+  it('keeps what is stored, and starts again when there is room', async () => {
+    const disk = mount(160);
+    const directory = join(disk, '.tidemark');
+    const first = await acquireEmbeddedDatabase({ directory });
+    await query(first.url, 'create table kept as select 1 as one');
+    const filling = query(
+      first.url,
+      'create table filling as select repeat(i::text, 400) from generate_series(1, 1e6) i',
+    );
+    await expect(filling).rejects.toThrow(/No space left on device|connection|terminated/i);
+    await first.release();
+
+    mkdirSync(join(disk, 'other'));
+    const ballast = join(disk, 'other', 'ballast');
+    // Takes all that is left, whatever that is.
+    expect(() => writeFileSync(ballast, Buffer.alloc(200 * 1024 * 1024))).toThrow(/ENOSPC/);
+    expect((await refusalOf(directory)).code).toBe('DATABASE_FULL');
+
+    rmSync(ballast);
+    const second = await acquireEmbeddedDatabase({ directory });
+    expect(await query(second.url, 'select * from kept')).toEqual([{ one: 1 }]);
+    await second.release();
+  });
+});

@@ -1,0 +1,107 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
+import { isAlive } from '../../../store/embedded/postmaster.ts';
+import { waitFor } from '../../parts/wait-for.ts';
+import { leave, query, scratchDirectory, serverPid, startHolder, urlHeldBy } from './scratch.ts';
+
+const modeOf = (...path: string[]) => statSync(join(...path)).mode & 0o777;
+
+describe('the first command', () => {
+  it('makes the database, and finds it again the next time', async () => {
+    const directory = scratchDirectory();
+    const first = await acquireEmbeddedDatabase({ directory });
+    await query(first.url, `create table kept as select '0.1000000000000000'::numeric as price`);
+    await first.release();
+    expect(serverPid(directory)).toBeNull();
+
+    const second = await acquireEmbeddedDatabase({ directory });
+    const rows = await query(second.url, 'select price::text from kept');
+    await second.release();
+    expect(rows).toEqual([{ price: '0.1000000000000000' }]);
+    expect(new URL(second.url).port).toBe(new URL(first.url).port);
+  });
+
+  it('lets nobody in without the password, and listens on loopback only', async () => {
+    const directory = scratchDirectory();
+    const { url, release } = await acquireEmbeddedDatabase({ directory });
+    const password = readFileSync(join(directory, 'password'), 'utf8');
+    const wrong = url.replace(password, 'guess');
+    const without = url.replace(`:${password}`, '');
+    const refusals = [
+      await query(wrong, 'select 1').catch(String),
+      await query(without, 'select 1').catch(String),
+    ];
+    const [settings] = await query(
+      url,
+      `select current_setting('listen_addresses') as addresses, current_setting('unix_socket_directories') as sockets,
+              current_setting('timezone') as zone, current_setting('server_encoding') as encoding`,
+    );
+    await release();
+    expect(password).toMatch(/^[0-9a-f]{64}$/);
+    expect(refusals[0]).toMatch(/password authentication failed/);
+    expect(refusals[1]).toMatch(/password/);
+    expect(settings).toEqual({ addresses: '127.0.0.1', sockets: '', zone: 'UTC', encoding: 'UTF8' });
+    expect(modeOf(directory, 'password')).toBe(0o600);
+    expect(modeOf(directory, 'postgres')).toBe(0o700);
+    expect(modeOf(directory) & 0o067).toBe(0);
+  });
+
+  it('does not confuse two directories', async () => {
+    const one = await acquireEmbeddedDatabase({ directory: scratchDirectory() });
+    const other = await acquireEmbeddedDatabase({ directory: scratchDirectory() });
+    expect(other.url).not.toBe(one.url);
+    await one.release();
+    expect(await query(other.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await other.release();
+  });
+
+  it('works in a directory whose name means something to a shell', async () => {
+    const directory = `${scratchDirectory()} "$HOME" 'a' \`b\``;
+    const { url, release } = await acquireEmbeddedDatabase({ directory });
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await release();
+    expect(serverPid(directory)).toBeNull();
+  });
+});
+
+describe('commands that share a database', () => {
+  it('use the same server, which the last one stops', async () => {
+    const directory = scratchDirectory();
+    const [first, second] = [startHolder(directory), startHolder(directory)];
+    const url = await urlHeldBy(first);
+    expect(await urlHeldBy(second)).toBe(url);
+    const pid = serverPid(directory);
+
+    await leave(first);
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(serverPid(directory)).toBe(pid);
+
+    await leave(second);
+    expect(serverPid(directory)).toBeNull();
+    await waitFor('the server to be gone', () => pid !== null && !isAlive(pid));
+  });
+
+  it('may all come at once to a directory that does not exist yet', async () => {
+    const directory = scratchDirectory();
+    const holders = [startHolder(directory), startHolder(directory), startHolder(directory)];
+    const urls = await Promise.all(holders.map(urlHeldBy));
+    expect(new Set(urls).size).toBe(1);
+    expect(readdirSync(directory).sort()).toEqual(['password', 'postgres', 'postgres.log']);
+    await Promise.all(holders.map(leave));
+    expect(serverPid(directory)).toBeNull();
+  });
+
+  it('may come while the last one stops the server', async () => {
+    const directory = scratchDirectory();
+    let held = await acquireEmbeddedDatabase({ directory });
+    for (let round = 0; round < 5; round += 1) {
+      const [next] = await Promise.all([acquireEmbeddedDatabase({ directory }), held.release()]);
+      expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+      held = next;
+    }
+    await Promise.all([held.release(), held.release()]);
+    expect(serverPid(directory)).toBeNull();
+  });
+});

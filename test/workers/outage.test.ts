@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { watchOutage } from '../../workers/outage.ts';
+import { collectingLog, silent } from '../queue/queue-parts.ts';
+
+function watch(lines: string[] = []) {
+  return watchOutage({ what: 'the source', threshold: 3, log: collectingLog(lines) });
+}
+
+/** A failure of an attempt that began and ended at one time. */
+const failAt = (nowMs: number) => ({ startedMs: nowMs, nowMs, message: 'connection refused' });
+
+test('a few failures are no outage, and a success forgets them', () => {
+  const outage = watch();
+  expect([outage.failed(failAt(0)), outage.failed(failAt(1))]).toEqual([0, 0]);
+  outage.succeeded(2);
+  expect([outage.failed(failAt(3)), outage.failed(failAt(4))]).toEqual([0, 0]);
+});
+
+test('the pause doubles with each failed try up to a minute', () => {
+  const outage = watch();
+  outage.failed(failAt(0));
+  outage.failed(failAt(0));
+  const pauses: number[] = [];
+  let nowMs = 0;
+  for (let tries = 0; tries < 9; tries += 1) {
+    const pauseMs = outage.failed(failAt(nowMs));
+    pauses.push(pauseMs);
+    nowMs += pauseMs;
+  }
+  expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1000));
+});
+
+test('attempts that were under way together lengthen the pause once', () => {
+  const outage = watch();
+  outage.failed(failAt(0));
+  outage.failed(failAt(0));
+  expect(outage.failed(failAt(100))).toBe(1000);
+  for (const nowMs of [150, 200, 600]) {
+    expect(outage.failed({ startedMs: 50, nowMs, message: 'reset' })).toBe(1100 - nowMs);
+  }
+  expect(outage.failed({ startedMs: 60, nowMs: 5000, message: 'reset' })).toBe(0);
+  expect(outage.failed(failAt(5001))).toBe(2000);
+});
+
+test('an outage is said once when it begins, and the next one again', () => {
+  const lines: string[] = [];
+  const outage = watch(lines);
+  for (let place = 0; place < 20; place += 1) outage.failed(failAt(place * 100_000));
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/connection refused.*the source is away/);
+  outage.succeeded(3_000_000);
+  for (let place = 0; place < 3; place += 1) outage.failed(failAt(4_000_000));
+  expect(lines).toHaveLength(2);
+});
+
+test('after an outage the first pause is short again', () => {
+  const outage = watchOutage({ what: 'the database', threshold: 1, log: silent });
+  outage.failed(failAt(0));
+  expect(outage.failed(failAt(1000))).toBe(2000);
+  outage.succeeded(3000);
+  expect(outage.failed(failAt(4000))).toBe(1000);
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import type { SourceErrorKind } from '../../source/source-error.ts';
+import { backoffMs, isOutage, reactionTo } from '../../workers/reaction.ts';
+
+const nowMs = Date.UTC(2024, 0, 1);
+const context = { attempt: 1, last: false, unknownBefore: false, failedRetryMs: 600_000, nowMs, random: 0 };
+const error = (kind: SourceErrorKind, more: { unknownId?: boolean; retryAtMs?: number } = {}) => ({
+  kind,
+  unknownId: false,
+  retryAtMs: null,
+  ...more,
+});
+
+describe('the reaction to a failed attempt', () => {
+  test.each(['unreachable', 'timeout', 'server_error', 'unexpected', 'too_large', 'not_found'] as const)(
+    '%s: another attempt, and the last one puts the window aside',
+    (kind) => {
+      expect(reactionTo(error(kind), context)).toEqual({ kind: 'retry', inMs: 500 });
+      expect(reactionTo(error(kind), { ...context, attempt: 5, last: true })).toEqual({
+        kind: 'defer',
+        forMs: 600_000,
+      });
+    },
+  );
+
+  test('rate_limited: a pause until the source says, a moment at least', () => {
+    const pause = (retryAtMs: number) => reactionTo(error('rate_limited', { retryAtMs }), context);
+    expect(pause(nowMs + 42_000)).toEqual({ kind: 'pause', forMs: 42_000 });
+    expect(pause(nowMs - 5000)).toEqual({ kind: 'pause', forMs: 1000 });
+    expect(reactionTo(error('rate_limited'), { ...context, last: true })).toEqual({
+      kind: 'pause',
+      forMs: 60_000,
+    });
+  });
+
+  test('unauthorized: a pause, whichever attempt it is', () => {
+    expect(reactionTo(error('unauthorized'), { ...context, last: true })).toEqual({
+      kind: 'pause',
+      forMs: 60_000,
+    });
+  });
+
+  test('refused: put aside at once', () => {
+    expect(reactionTo(error('refused'), context)).toEqual({ kind: 'defer', forMs: 600_000 });
+  });
+
+  test('an unknown id: asked again, and the series blocked when it is still unknown', () => {
+    const unknown = error('not_found', { unknownId: true });
+    expect(reactionTo(unknown, context)).toMatchObject({ kind: 'retry' });
+    expect(reactionTo(unknown, { ...context, unknownBefore: true })).toEqual({
+      kind: 'block',
+      forMs: 3_600_000,
+    });
+    // A 404 in other words proves nothing about the id, even after one that did.
+    expect(reactionTo(error('not_found'), { ...context, unknownBefore: true })).toMatchObject({
+      kind: 'retry',
+    });
+  });
+});
+
+test('backoff doubles up to a minute, and random spreads it over the upper half', () => {
+  expect([1, 2, 3, 4, 5, 6, 7, 20].map((attempt) => backoffMs(attempt, 1))).toEqual([
+    1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000,
+  ]);
+  expect(backoffMs(3, 0)).toBe(2000);
+});
+
+test('what concerns one request says nothing of the source as a whole', () => {
+  const kinds: SourceErrorKind[] = [
+    'unreachable',
+    'timeout',
+    'server_error',
+    'rate_limited',
+    'refused',
+    'unauthorized',
+    'not_found',
+    'too_large',
+    'unexpected',
+  ];
+  expect(kinds.filter((kind) => isOutage(error(kind)))).toEqual([
+    'unreachable',
+    'timeout',
+    'server_error',
+    'not_found',
+  ]);
+  expect(isOutage(error('not_found', { unknownId: true }))).toBe(false);
+});

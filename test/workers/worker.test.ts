@@ -1,0 +1,220 @@
+import type { ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { listGaps, seriesWithGaps } from '../../store/gaps.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { priceAt, serveCandles } from './candle-server.ts';
+import {
+  coveredOf,
+  hourMs,
+  ledgerOf,
+  noonMs,
+  openParts,
+  startTestWorker,
+  trackHours,
+  type WorkerParts,
+} from './worker-parts.ts';
+
+const wholeTrack = (hours: number) => {
+  const text = (timeMs: number) => new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ');
+  return `{["${text(noonMs - hours * hourMs)}+00","${text(noonMs)}+00")}`;
+};
+
+async function untilIdle(parts: WorkerParts): Promise<void> {
+  await waitFor(
+    'an empty queue',
+    async () => (await parts.queues.requests.claimedWindows()).windows.size === 0,
+  );
+}
+
+onEachBackend('a worker', (kind) => {
+  test('fetches each window once and commits it, candles as well as history', async () => {
+    const parts = await openParts(kind);
+    const server = await serveCandles(() => noonMs);
+    const windows = await trackHours(parts, 4);
+    const history = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' } as const;
+    const [first] = await trackHours(parts, 48, history);
+    if (first === undefined) throw new Error('no window');
+    const days = { ...first, endMs: first.startMs + 48 * hourMs };
+    await parts.queues.requests.addWindows([...windows, days]);
+    await startTestWorker(parts, server.baseUrl, {});
+    await untilIdle(parts);
+
+    expect(server.requests).toHaveLength(5);
+    const candles = await parts.database.pool.query<{ close: string }>(
+      'select close::text from candles order by time',
+    );
+    expect(candles.rows.map((row) => row.close)).toEqual(windows.map((window) => priceAt(window.startMs)));
+    const points = await parts.database.pool.query<{ price: string }>(
+      'select price_usd::text as price from asset_history order by time',
+    );
+    expect(points.rows.length).toBeGreaterThan(0);
+    expect(
+      await seriesWithGaps(parts.database, {
+        nowMs: noonMs,
+        graceMs: 0,
+        openRefreshMs: null,
+        seriesIds: [windows[0]?.seriesId ?? 0],
+        rangesPerSeries: 8,
+      }),
+    ).toEqual([]);
+  });
+
+  test('polls rates', async () => {
+    const parts = await openParts(kind);
+    const server = await serveCandles(() => noonMs);
+    await startTestWorker(parts, server.baseUrl);
+    await parts.queues.requests.pollRatesEvery(600_000);
+    await waitFor('the poll', async () => (await ledgerOf(parts.database)).length === 1);
+    const rates = await parts.database.pool.query<{ rate: string }>(
+      'select rate_usd::text as rate from rates',
+    );
+    expect(rates.rows).toEqual([{ rate: '1.5' }]);
+  });
+
+  test('a 429 pauses all workers until the source says, and costs the window no attempt', async () => {
+    const parts = await openParts(kind, { attempts: 1 });
+    const arrivals: number[] = [];
+    const server = await serveCandles(
+      () => noonMs,
+      (_request, response, place) => {
+        arrivals.push(performance.now());
+        if (place > 1) return false;
+        response.writeHead(429, { 'retry-after': '2', 'content-type': 'text/plain' }).end('slow down');
+        return true;
+      },
+    );
+    await parts.queues.requests.addWindows(await trackHours(parts, 3));
+    await startTestWorker(parts, server.baseUrl);
+    await startTestWorker(parts, server.baseUrl);
+    await untilIdle(parts);
+
+    // The second worker may have been under way already when the first was told to wait.
+    const held = (arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0);
+    expect(held).toBeGreaterThanOrEqual(1990);
+    expect(arrivals).toHaveLength(4);
+    const ledger = await ledgerOf(parts.database);
+    expect(ledger.filter((line) => line.status === 429)).toEqual([
+      { verdict: 'rate_limited', attempt: 1, status: 429 },
+    ]);
+    expect(ledger.filter((line) => line.verdict === 'filled').map((line) => line.attempt)).toEqual([1, 1, 1]);
+    expect(await coveredOf(parts.database)).toBe(wholeTrack(3));
+  });
+
+  test('a window out of attempts is put aside with its reason, and holds up no other', async () => {
+    const parts = await openParts(kind, { attempts: 2 });
+    const [broken, ...others] = await trackHours(parts, 3);
+    const server = await serveCandles(
+      () => noonMs,
+      (request, response) => {
+        if (!request.url?.includes(`start=${broken?.startMs}`)) return false;
+        response.writeHead(500).end('oh no');
+        return true;
+      },
+    );
+    await parts.queues.requests.addWindows(broken === undefined ? [] : [broken, ...others]);
+    await startTestWorker(parts, server.baseUrl);
+    await untilIdle(parts);
+
+    expect(server.requests).toHaveLength(4);
+    const gaps = await listGaps(parts.database, { nowMs: noonMs, graceMs: 0 });
+    expect(gaps).toMatchObject([
+      { startMs: broken?.startMs, endMs: broken?.endMs, reason: 'failed', retryAtMs: noonMs + 600_000 },
+    ]);
+    expect(gaps[0]?.message).toMatch(/500/);
+    const failures = (await ledgerOf(parts.database)).filter((line) => line.verdict === 'server_error');
+    expect(failures.map((line) => line.attempt)).toEqual([1, 2]);
+  });
+
+  test('a refused window costs one request', async () => {
+    const parts = await openParts(kind);
+    const server = await serveCandles(
+      () => noonMs,
+      (_request, response) => {
+        response.writeHead(400).end(JSON.stringify({ error: 'range too long', timestamp: noonMs }));
+        return true;
+      },
+    );
+    await parts.queues.requests.addWindows(await trackHours(parts, 1));
+    await startTestWorker(parts, server.baseUrl);
+    await untilIdle(parts);
+    expect(server.requests).toHaveLength(1);
+    const [gap] = await listGaps(parts.database, { nowMs: noonMs, graceMs: 0 });
+    expect(gap).toMatchObject({ reason: 'failed' });
+    expect(gap?.message).toMatch(/range too long/);
+  });
+
+  test('an id that the source does not know blocks its series, and spares its other windows', async () => {
+    const parts = await openParts(kind);
+    const server = await serveCandles(
+      () => noonMs,
+      (request, response) => {
+        if (!request.url?.includes('nosuch')) return false;
+        response.writeHead(404).end(JSON.stringify({ error: 'nosuch not found', timestamp: noonMs }));
+        return true;
+      },
+    );
+    const unknown = await trackHours(parts, 20, {
+      dataset: 'candles',
+      exchange: 'binance',
+      baseId: 'nosuch',
+      quoteId: 'tether',
+      interval: 'h1',
+    });
+    const known = await trackHours(parts, 2);
+    await parts.queues.requests.addWindows(unknown);
+    await startTestWorker(parts, server.baseUrl);
+    await waitFor('the block', async () => {
+      const gaps = await listGaps(parts.database, { nowMs: noonMs, graceMs: 0 });
+      return gaps.some((gap) => gap.reason === 'blocked');
+    });
+    await untilIdle(parts);
+    expect(server.requests).toHaveLength(2);
+    await parts.queues.requests.addWindows(known);
+    await untilIdle(parts);
+    const gaps = await listGaps(parts.database, { nowMs: noonMs, graceMs: 0 });
+    expect(new Set(gaps.map((gap) => gap.reason))).toEqual(new Set(['blocked']));
+    expect(new Set(gaps.map((gap) => gap.seriesId))).toEqual(new Set([unknown[0]?.seriesId]));
+  });
+
+  test('stopping returns what is under way to the queue, and another worker ends it', async () => {
+    const parts = await openParts(kind);
+    const hanging: ServerResponse[] = [];
+    const server = await serveCandles(
+      () => noonMs,
+      (_request, response, place) => {
+        if (place === 1) hanging.push(response);
+        return place === 1;
+      },
+    );
+    await parts.queues.requests.addWindows(await trackHours(parts, 2));
+    const first = await startTestWorker(parts, server.baseUrl);
+    await waitFor('a request under way', () => server.requests.length === 1);
+    await first.close(10);
+    expect(await parts.queues.requests.depth()).toEqual({ waiting: 2, active: 0, delayed: 0 });
+    for (const response of hanging) response.destroy();
+
+    await startTestWorker(parts, server.baseUrl);
+    await untilIdle(parts);
+    expect(await coveredOf(parts.database)).toBe(wholeTrack(2));
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('while the source is away the queue is paused, and every window is fetched when it is back', async () => {
+    const parts = await openParts(kind, { attempts: 6 });
+    let away = true;
+    const server = await serveCandles(
+      () => noonMs,
+      (_request, response) => {
+        if (away) response.writeHead(503).end();
+        return away;
+      },
+    );
+    await parts.queues.requests.addWindows(await trackHours(parts, 8));
+    await startTestWorker(parts, server.baseUrl);
+    await waitFor('a pause', async () => (await parts.queues.requests.pausedForMs()) > 100);
+    away = false;
+    await untilIdle(parts);
+    expect(await coveredOf(parts.database)).toBe(wholeTrack(8));
+  });
+});

@@ -1,0 +1,32 @@
+import type { HistoryPoint } from '../contract/resources.ts';
+import type { HistorySeries } from '../contract/series.ts';
+import type { Window } from '../planning/windows.ts';
+import { commitWindow, type WindowAnswer } from '../store/windows.ts';
+import type { Work, WorkParts } from './work.ts';
+
+/** One window of an asset's history: one request of `/assets/{id}/history`. */
+export function assetHistoryWork(
+  window: Window,
+  series: HistorySeries,
+  parts: WorkParts,
+): Work<WindowAnswer<HistoryPoint>> {
+  const { assetId, interval } = series;
+  return {
+    dataset: series.dataset,
+    lane: window.lane,
+    window,
+    fetch: () => parts.source.assetHistory(assetId, { interval, start: window.startMs, end: window.endMs }),
+    commit: (answer, attempt) =>
+      commitWindow(parts.database, {
+        seriesId: window.seriesId,
+        series,
+        window,
+        lane: window.lane,
+        attempt: attempt.number,
+        answer,
+        nowMs: attempt.nowMs,
+        graceMs: parts.graceMs,
+        emptyConfirmMs: parts.emptyConfirmMs,
+      }),
+  };
+}

@@ -1,0 +1,66 @@
+/** What the steps of an attempt share. */
+
+import type { LimitFunction } from 'p-limit';
+import type { Logger } from 'pino';
+import type { EpochMs } from '../contract/intervals.ts';
+import { seriesName } from '../contract/series.ts';
+import type { Attempt } from '../queue/outcome.ts';
+import type { RequestQueue } from '../queue/requests.ts';
+import type { Database } from '../store/database.ts';
+import { deferWindow } from '../store/pending.ts';
+import type { OutageWatch } from './outage.ts';
+import type { Work } from './work.ts';
+
+export interface AttemptParts {
+  readonly database: Database;
+  readonly requests: RequestQueue;
+  /** Bounds the commits under way: each holds a connection, and fetches may outnumber those. */
+  readonly commitSlot: LimitFunction;
+  readonly sourceWatch: OutageWatch;
+  readonly storeWatch: OutageWatch;
+  /** Series that the source did not know when it was last asked. */
+  readonly unknownSeries: Set<number>;
+  /** Until when the source holds us off, so that those who were under way together say it once. */
+  readonly heldOff: { untilMs: EpochMs };
+  readonly failedRetryMs: number;
+  readonly log: Logger;
+  readonly now: () => EpochMs;
+  readonly random: () => number;
+}
+
+export type AttemptFacts = Pick<Attempt<unknown>, 'number' | 'last' | 'stopping'>;
+
+/** A queue that is away cannot be paused, starts nothing, and says so by itself. */
+export async function pause(ms: number, parts: Pick<AttemptParts, 'requests'>): Promise<void> {
+  await parts.requests.pauseForMs(ms).catch(() => {});
+}
+
+/** Puts the window aside: it stays a gap, shown with its reason, and is asked for again at `retryAtMs`. */
+export async function putAside<Answer>(
+  failure: { kind: string; message: string; nowMs: EpochMs; retryAtMs: EpochMs },
+  work: Work<Answer>,
+  attempt: AttemptFacts,
+  parts: AttemptParts,
+): Promise<void> {
+  if (work.window !== null) {
+    const { seriesId } = work.window;
+    await deferWindow(parts.database, {
+      ...failure,
+      seriesId,
+      window: work.window,
+      attempts: attempt.number,
+    });
+  }
+  parts.log.warn({ ...nameOf(work), cause: failure.message, attempts: attempt.number }, 'put aside for now');
+}
+
+/** The work's name for the log. */
+export function nameOf<Answer>(work: Work<Answer>): object {
+  if (work.window === null) return { dataset: work.dataset };
+  const { series, startMs, endMs } = work.window;
+  return {
+    series: seriesName(series),
+    from: new Date(startMs).toISOString(),
+    to: new Date(endMs).toISOString(),
+  };
+}

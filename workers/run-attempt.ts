@@ -1,0 +1,65 @@
+/**
+ * The way of one attempt: fetch, then commit.
+ *
+ *   fetched and committed        the job is done, whatever the verdict: what is still missing is planned again.
+ *   the source failed            the ledger gets its row, and the reaction of reaction.ts follows.
+ *   the commit failed            nothing of the window is stored. The job is tried again, uncounted while the
+ *                                database is in trouble; an answer that can never be stored uses up its attempts.
+ *   the worker must stop         the job goes back to the queue. An answer that was under way is lost.
+ *
+ * A crash at any instant leaves the window wholly stored or still a gap, and the job to be found as stalled.
+ */
+
+import { done, type Outcome, putBack } from '../queue/outcome.ts';
+import { SourceError } from '../source/source-error.ts';
+import { afterSourceError } from './after-source-error.ts';
+import { afterStoreTrouble } from './after-store-trouble.ts';
+import { type AttemptFacts, type AttemptParts, nameOf } from './attempt-parts.ts';
+import type { Work } from './work.ts';
+
+export async function runAttempt<Answer>(
+  work: Work<Answer>,
+  attempt: AttemptFacts,
+  parts: AttemptParts,
+): Promise<Outcome> {
+  if (attempt.stopping.aborted) return putBack;
+  const startedMs = parts.now();
+  try {
+    const answer = await unlessStopped(work.fetch(), attempt.stopping);
+    if (answer === stopped) return putBack;
+    parts.sourceWatch.succeeded(parts.now());
+    if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
+    const summary = await parts.commitSlot(() =>
+      work.commit(answer, { number: attempt.number, nowMs: parts.now() }),
+    );
+    parts.storeWatch.succeeded(parts.now());
+    parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
+    return done;
+  } catch (error) {
+    if (!(error instanceof SourceError)) return afterStoreTrouble(error, startedMs, work, attempt, parts);
+    try {
+      return await afterSourceError(error, startedMs, work, attempt, parts);
+    } catch (storeError) {
+      return afterStoreTrouble(storeError, startedMs, work, attempt, parts);
+    }
+  }
+}
+
+const stopped = Symbol('stopped');
+
+/** The promise's value, or `stopped` as soon as the worker must stop. */
+async function unlessStopped<Value>(
+  promise: Promise<Value>,
+  stopping: AbortSignal,
+): Promise<Value | typeof stopped> {
+  let onAbort = () => {};
+  const abort = new Promise<typeof stopped>((resolve) => {
+    onAbort = () => resolve(stopped);
+    stopping.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([promise, abort]);
+  } finally {
+    stopping.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,25 @@
+/** What a job asks for, and where its answer goes: the part of a job that differs from dataset to dataset. */
+
+import type { EpochMs } from '../contract/intervals.ts';
+import type { Window } from '../planning/windows.ts';
+import type { Source } from '../source/source.ts';
+import type { Database } from '../store/database.ts';
+import type { LedgerEntry } from '../store/ledger.ts';
+
+export interface Work<Answer> {
+  readonly dataset: LedgerEntry['dataset'];
+  readonly lane: LedgerEntry['lane'];
+  /** Null for a poll. */
+  readonly window: Window | null;
+  /** Makes exactly one request. @throws SourceError */
+  fetch(): Promise<Answer>;
+  /** Stores the answer in one transaction. @returns a summary for the log. */
+  commit(answer: Answer, attempt: { number: number; nowMs: EpochMs }): Promise<object>;
+}
+
+export interface WorkParts {
+  readonly source: Source;
+  readonly database: Database;
+  readonly graceMs: number;
+  readonly emptyConfirmMs: number;
+}

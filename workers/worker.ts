@@ -1,0 +1,92 @@
+/** A worker: takes jobs from the `requests` queue within the budget, and runs them. */
+
+import pLimit from 'p-limit';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { EpochMs } from '../contract/intervals.ts';
+import { limiterFor } from '../planning/budget.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import type { RequestJob } from '../queue/jobs.ts';
+import { type Attempt, done, type Outcome } from '../queue/outcome.ts';
+import type { Source } from '../source/source.ts';
+import type { Database } from '../store/database.ts';
+import { assetHistoryWork } from './asset-history.ts';
+import type { AttemptParts } from './attempt-parts.ts';
+import { candlesWork } from './candles.ts';
+import { watchOutage } from './outage.ts';
+import { ratesWork } from './rates.ts';
+import { runAttempt } from './run-attempt.ts';
+import type { WorkParts } from './work.ts';
+
+export interface WorkerOptions {
+  readonly database: Database;
+  readonly source: Source;
+  readonly queues: QueueBackend;
+  /** The budget that all workers share; 0: the source has no limit. */
+  readonly requestsPerMinute: number;
+  readonly settings: Config['worker'];
+  readonly log: Logger;
+  readonly now?: () => EpochMs;
+  readonly random?: () => number;
+  /** How long a job stays locked by a worker that was killed, and the time between two looks for such jobs. */
+  readonly lockMs?: number;
+}
+
+export interface RunningWorker {
+  /**
+   * Takes no more jobs and lets those under way end. What is not done after `graceMs` goes back to the queue.
+   */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** Below the ten seconds that `docker stop` waits before it kills. */
+const defaultGraceMs = 8000;
+/** Failures in a row of any windows before the source is taken to be away. */
+const outageThreshold = 5;
+/** Connections that commits leave to the planner and to `status`. */
+const keptConnections = 2;
+
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { database, queues, settings, log } = options;
+  const connections = database.pool.options.max;
+  const parts: AttemptParts & WorkParts = {
+    database,
+    source: options.source,
+    requests: queues.requests,
+    commitSlot: pLimit(Math.max(1, connections - keptConnections)),
+    sourceWatch: watchOutage({ what: 'the source', threshold: outageThreshold, log }),
+    storeWatch: watchOutage({ what: 'the database', threshold: 1, log }),
+    unknownSeries: new Set(),
+    heldOff: { untilMs: 0 },
+    failedRetryMs: settings.failedRetryMs,
+    graceMs: settings.graceMs,
+    emptyConfirmMs: settings.emptyConfirmMs,
+    log,
+    now: options.now ?? Date.now,
+    random: options.random ?? Math.random,
+  };
+  const worker = queues.startRequestWorker((attempt) => run(attempt, parts), {
+    concurrency: settings.concurrency,
+    limiter: limiterFor(options.requestsPerMinute),
+    ...(options.lockMs === undefined ? {} : { lockMs: options.lockMs }),
+  });
+  await worker.ready();
+  return Object.freeze({ close: (graceMs = defaultGraceMs) => worker.close(graceMs) });
+}
+
+/** One processor a dataset. */
+async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts): Promise<Outcome> {
+  const { job } = attempt;
+  if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
+  const { series } = job.data;
+  switch (series.dataset) {
+    case 'candles':
+      return runAttempt(candlesWork(job.data, series, parts), attempt, parts);
+    case 'asset_history':
+      return runAttempt(assetHistoryWork(job.data, series, parts), attempt, parts);
+    default:
+      // Queued by a newer version. What it was for is still a gap there.
+      parts.log.warn({ job: attempt.id }, 'a job of an unknown dataset was left alone');
+      return done;
+  }
+}
