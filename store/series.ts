@@ -3,7 +3,7 @@
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
-import { type Database, timeRange } from './database.ts';
+import { type Database, timeRange, timestamp } from './database.ts';
 
 export interface TrackedSeries {
   readonly seriesId: number;
@@ -107,6 +107,18 @@ export async function blockSeries(
       where id = $1`,
     [block.seriesId, block.untilMs, block.kind, block.message],
   );
+}
+
+/** Tracked series with an open candle that was not read since. */
+export async function notRefreshedSince(database: Database, sinceMs: EpochMs): Promise<number[]> {
+  const result = await database.pool.query<{ id: number }>(
+    `select id from tidemark.series s
+     where untracked_at is null and upper_inf(tracked) and (refreshed_at is null or refreshed_at < $1)
+       and not (dataset = 'asset_history' and interval = 'd1')
+     order by id`,
+    [timestamp(sinceMs)],
+  );
+  return result.rows.map((row) => row.id);
 }
 
 /** End of the period that holds the last moment before `timeMs`. */

@@ -1,0 +1,75 @@
+/** `tidemark backfill candles|history ...`: tracks, then works until no gap is left. */
+
+import type { Command } from 'commander';
+import { TidemarkError } from '../errors.ts';
+import { trackSeries } from '../store/series.ts';
+import { type BackfillOutcome, fillGaps } from './fill-gaps.ts';
+import { requireSource } from './pipeline.ts';
+import { showProgress } from './progress.ts';
+import {
+  type CandleOptions,
+  candleOptions,
+  type HistoryOptions,
+  historyOptions,
+  type Selection,
+  selectCandles,
+  selectHistory,
+} from './selectors.ts';
+import { openSession } from './session.ts';
+import { onStop } from './stop.ts';
+import { counted, duration } from './wording.ts';
+
+export function backfillCommand(program: Command): void {
+  const backfill = program
+    .command('backfill')
+    .description('track series and work until none of the range is missing; exits 0 only then')
+    .helpCommand(false);
+  const json = ['--json', 'print the outcome as JSON'] as const;
+  candleOptions(backfill.command('candles').description('candles of a market'))
+    .option(...json)
+    .action((options: CandleOptions & { json?: true }) => run(selectCandles(options, Date.now()), options));
+  historyOptions(backfill.command('history').description('price history of an asset'))
+    .option(...json)
+    .action((options: HistoryOptions & { json?: true }) => run(selectHistory(options, Date.now()), options));
+}
+
+async function run(selection: Selection, options: { json?: true }): Promise<void> {
+  const stop = onStop();
+  const session = await openSession({ command: 'backfill', defaultLogLevel: 'error', handlesSignals: true });
+  try {
+    requireSource(session.config);
+    const ids: number[] = [];
+    for (const series of selection.series) {
+      ids.push((await trackSeries(session.database, series, selection.fromMs, selection.toMs)).seriesId);
+    }
+    const outcome = await fillGaps(session, {
+      seriesIds: ids,
+      fromMs: selection.fromMs,
+      toMs: selection.toMs,
+      signal: stop.signal,
+      progress: showProgress({ quiet: options.json === true, synthetic: false }),
+    });
+    if (options.json) console.log(JSON.stringify(outcome));
+    else console.log(lastLine(outcome));
+    if (outcome.interrupted) {
+      throw new TidemarkError(
+        'INTERRUPTED',
+        `stopped with ${counted(outcome.windowsLeft, 'window')} left; what was fetched is stored`,
+      );
+    }
+  } finally {
+    await session.close();
+    stop.release();
+  }
+}
+
+/** What was done, and what still awaits a second answer. */
+export function lastLine(outcome: BackfillOutcome): string {
+  const work = `${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ${duration(outcome.durationMs)}`;
+  if (outcome.interrupted) return `interrupted: ${work}`;
+  const awaiting =
+    outcome.awaiting === 0
+      ? ''
+      : `; ${counted(outcome.awaiting, 'range')} answered empty and await a second answer`;
+  return `${outcome.requests === 0 ? 'nothing was missing' : 'complete'}: ${work}${awaiting}`;
+}

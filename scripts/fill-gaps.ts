@@ -1,0 +1,211 @@
+/**
+ * Works until none of a range is missing.
+ *
+ *   looking    Reads the gaps. None that can be asked for now, and none of their windows queued: *ended*.
+ *   joining    Workers and a scheduler run elsewhere: they find the gaps themselves, this only watches.
+ *   working    Where one of them is absent, this process runs it, for these series only.
+ *   ended      Complete, but for what answered empty and awaits its second answer; or something failed.
+ *
+ * A crash leaves nothing to mend: what is left to do is in the database.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EpochMs } from '../contract/intervals.ts';
+import { seriesName } from '../contract/series.ts';
+import { TidemarkError } from '../errors.ts';
+import { closedUpTo } from '../planning/closed.ts';
+import { clip, lengthMs, type Range } from '../planning/ranges.ts';
+import { longestRange, requestsFor } from '../planning/windows.ts';
+import { type Gap, listGaps } from '../store/gaps.ts';
+import { type FetchTally, tallyFetches } from '../store/ledger.ts';
+import { type SeriesStatus, seriesStatus } from '../store/status.ts';
+import { explain } from './gaps.ts';
+import { MissingParts } from './missing-parts.ts';
+import type { Progress, SeriesProgress } from './progress.ts';
+import type { Session } from './session.ts';
+import { moment } from './wording.ts';
+
+export interface BackfillRequest {
+  readonly seriesIds: readonly number[];
+  readonly fromMs: EpochMs;
+  /** Null: up to the last period that has closed now. */
+  readonly toMs: EpochMs | null;
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+}
+
+export interface BackfillOutcome {
+  readonly requests: number;
+  /** Points that were not stored before. */
+  readonly points: number;
+  readonly durationMs: number;
+  /** Ranges that answered empty and await their second answer. */
+  readonly awaiting: number;
+  readonly windowsLeft: number;
+  readonly interrupted: boolean;
+}
+
+const lookEveryMs = 250;
+/** Requests that fail before the first that succeeds, after which the source itself is taken to be wrong. */
+const hopelessAfter = 4;
+
+/**
+ * @throws TidemarkError GAPS_REMAIN when windows are out of attempts; SOURCE_UNREACHABLE,
+ * SOURCE_NOT_A_MARKET_DATA_SERVICE, SOURCE_REFUSED or UNKNOWN_AT_SOURCE when the source cannot give the series.
+ */
+export async function fillGaps(session: Session, request: BackfillRequest): Promise<BackfillOutcome> {
+  const { database, config } = session;
+  const startedMs = Date.now();
+  const bounds = await boundsOf(session, request, startedMs);
+  const parts = new MissingParts(session, request.seriesIds);
+  let wanted: ReadonlyMap<number, number> | undefined;
+  try {
+    for (;;) {
+      const queues = await parts.ensure(wanted !== undefined);
+      const claimed = await queues.requests.claimedWindows();
+      const nowMs = Date.now();
+      const gaps = await missingWithin(session, bounds, nowMs);
+      wanted ??= lengths(gaps);
+      const left = remaining(gaps, wanted, request.seriesIds, bounds);
+      const windowsLeft = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
+      const perMinute = config.source.requestsPerMinute;
+      request.progress.update(left, {
+        windows: windowsLeft,
+        expectedMs: perMinute === 0 ? null : (windowsLeft / perMinute) * 60_000,
+        pausedMs: await queues.requests.pausedForMs(),
+      });
+      const tally = await tallyFetches(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
+      const queued = request.seriesIds.some((id) => claimed.windows.has(id));
+      const workable = gaps.filter((gap) => isWorkable(gap, nowMs));
+      if (request.signal.aborted) return outcomeOf(tally, startedMs, gaps, windowsLeft, true);
+      refuseHopelessSource(tally);
+      if (workable.length === 0 && !queued) {
+        await refuseWhatIsMissing(session, gaps, request.seriesIds);
+        return outcomeOf(tally, startedMs, gaps, windowsLeft, false);
+      }
+      await delay(lookEveryMs, undefined, { signal: request.signal }).catch(() => {});
+    }
+  } finally {
+    request.progress.stop();
+    await parts.close();
+  }
+}
+
+interface Bounds {
+  readonly series: ReadonlyMap<number, SeriesStatus>;
+  readonly ranges: ReadonlyMap<number, Range>;
+}
+
+/** The range of each series that this backfill answers for: what has closed by now. */
+async function boundsOf(session: Session, request: BackfillRequest, nowMs: EpochMs): Promise<Bounds> {
+  const { graceMs } = session.config.worker;
+  const rows = await seriesStatus(session.database, { nowMs, graceMs, seriesIds: request.seriesIds });
+  const ranges = rows.map((row): [number, Range] => {
+    const closedMs = closedUpTo(row.series, nowMs, graceMs);
+    return [row.seriesId, { startMs: request.fromMs, endMs: Math.min(request.toMs ?? closedMs, closedMs) }];
+  });
+  return { series: new Map(rows.map((row) => [row.seriesId, row])), ranges: new Map(ranges) };
+}
+
+async function missingWithin(session: Session, bounds: Bounds, nowMs: EpochMs): Promise<Gap[]> {
+  const { graceMs } = session.config.worker;
+  const all = await listGaps(session.database, { nowMs, graceMs, seriesIds: [...bounds.ranges.keys()] });
+  return all.flatMap((gap) => {
+    const range = bounds.ranges.get(gap.seriesId);
+    return range === undefined ? [] : clip([gap], range).map((piece) => ({ ...gap, ...piece }));
+  });
+}
+
+/** Whether anything will come of waiting for a gap: a window that failed waits longer than anybody watches. */
+function isWorkable(gap: Gap, nowMs: EpochMs): boolean {
+  if (gap.reason === 'not_asked' || gap.reason === 'stale') return true;
+  return gap.retryAtMs !== null && gap.retryAtMs <= nowMs;
+}
+
+function lengths(gaps: readonly Gap[]): Map<number, number> {
+  const sums = new Map<number, number>();
+  for (const gap of gaps) sums.set(gap.seriesId, (sums.get(gap.seriesId) ?? 0) + lengthMs([gap]));
+  return sums;
+}
+
+function remaining(
+  gaps: readonly Gap[],
+  wanted: ReadonlyMap<number, number>,
+  seriesIds: readonly number[],
+  bounds: Bounds,
+): SeriesProgress[] {
+  const nowMs = Date.now();
+  const open = gaps.filter((gap) => isWorkable(gap, nowMs));
+  const missing = lengths(gaps);
+  return seriesIds.flatMap((seriesId) => {
+    const row = bounds.series.get(seriesId);
+    if (row === undefined) return [];
+    const wantedMs = wanted.get(seriesId) ?? 0;
+    const windowsLeft = open
+      .filter((gap) => gap.seriesId === seriesId)
+      .reduce((sum, gap) => sum + requestsFor(gap, longestRange(row.series)), 0);
+    const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
+    return [{ seriesId, series: row.series, wantedMs, doneMs, windowsLeft }];
+  });
+}
+
+function outcomeOf(
+  tally: FetchTally,
+  startedMs: EpochMs,
+  gaps: readonly Gap[],
+  windowsLeft: number,
+  interrupted: boolean,
+): BackfillOutcome {
+  return {
+    requests: tally.requests,
+    points: tally.fresh,
+    durationMs: Date.now() - startedMs,
+    awaiting: gaps.filter((gap) => gap.reason === 'awaits_second_answer').length,
+    windowsLeft,
+    interrupted,
+  };
+}
+
+/** @throws TidemarkError when every request so far failed: nothing will come of the thousands that would follow. */
+function refuseHopelessSource(tally: FetchTally): void {
+  const last = tally.lastFailure;
+  if (last === null || tally.succeeded > 0 || tally.failed < hopelessAfter) return;
+  // A 404 without the interface's JSON: what answers there knows none of the interface's paths.
+  if (last.kind === 'unexpected' || last.kind === 'not_found') {
+    throw new TidemarkError('SOURCE_NOT_A_MARKET_DATA_SERVICE', last.message);
+  }
+  if (last.kind === 'unreachable' || last.kind === 'timeout') {
+    throw new TidemarkError('SOURCE_UNREACHABLE', last.message);
+  }
+  if (last.kind === 'unauthorized') throw new TidemarkError('SOURCE_REFUSED', last.message);
+}
+
+/** @throws TidemarkError unless what is missing only awaits a second answer. */
+async function refuseWhatIsMissing(
+  session: Session,
+  gaps: readonly Gap[],
+  seriesIds: readonly number[],
+): Promise<void> {
+  const blocked = gaps.find((gap) => gap.reason === 'blocked');
+  if (blocked !== undefined) {
+    throw new TidemarkError('UNKNOWN_AT_SOURCE', `${seriesName(blocked.series)}: ${blocked.message}`);
+  }
+  const failed = gaps.filter((gap) => gap.reason !== 'awaits_second_answer');
+  const [first] = failed;
+  if (first !== undefined) {
+    throw new TidemarkError(
+      'GAPS_REMAIN',
+      `${failed.length} of the ranges asked for are missing, first ${seriesName(first.series)} ${moment(first.startMs)} to ${moment(first.endMs)}: ${explain(first)}`,
+    );
+  }
+  if (gaps.length === 0) return;
+  const { graceMs } = session.config.worker;
+  const rows = await seriesStatus(session.database, { nowMs: Date.now(), graceMs, seriesIds });
+  const nothing = rows.find((row) => row.points === 0 && gaps.some((gap) => gap.seriesId === row.seriesId));
+  if (nothing !== undefined) {
+    throw new TidemarkError(
+      'UNKNOWN_AT_SOURCE',
+      `${seriesName(nothing.series)}: the source has no point in the whole range`,
+    );
+  }
+}

@@ -1,0 +1,63 @@
+/** `tidemark migrate [up|down]` */
+
+import { type Command, Option } from 'commander';
+import { TidemarkError } from '../errors.ts';
+import { createLog, secretsOf } from '../log.ts';
+import { migrateQueueBackend } from '../queue/backend.ts';
+import { openDatabase } from '../store/database.ts';
+import { migrate } from '../store/migrate.ts';
+import { serverVersions } from '../store/status.ts';
+import { configFromEnvironment, databaseOf } from './session.ts';
+
+export function migrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .description('bring the database schema up to date, or take it back')
+    .argument('[direction]', 'up or down', 'up')
+    .addOption(new Option('--yes', 'confirm that `down` drops everything that is stored'))
+    .action(run);
+}
+
+async function run(direction: string, options: { yes?: true }): Promise<void> {
+  if (direction !== 'up' && direction !== 'down') {
+    throw new TidemarkError('BAD_ARGUMENT', `the direction is up or down, not ${JSON.stringify(direction)}`);
+  }
+  if (direction === 'down' && options.yes !== true) {
+    throw new TidemarkError('BAD_ARGUMENT', '`migrate down` drops everything that is stored', {
+      remedy: 'add --yes when that is meant',
+    });
+  }
+  const config = configFromEnvironment();
+  const log = createLog(config.logLevel ?? 'warn', secretsOf(config));
+  const { url, release } = await databaseOf(config, log);
+  try {
+    const done = await migrate({ url, direction, ifBusy: 'refuse' });
+    await migrateQueueBackend(
+      { redisUrl: config.queue.redisUrl, databaseUrl: url, namespace: config.queue.namespace },
+      direction,
+    );
+    for (const name of done) console.log(`${direction === 'up' ? 'applied' : 'took back'} ${name}`);
+    console.log(await summary(url, done.length));
+  } finally {
+    await release();
+  }
+}
+
+async function summary(url: string, changes: number): Promise<string> {
+  const database = openDatabase({
+    url,
+    applicationName: 'tidemark migrate',
+    maxConnections: 1,
+    statementTimeoutMs: 10_000,
+  });
+  try {
+    const { postgres, timescale } = await serverVersions(database);
+    const storage =
+      timescale === null
+        ? 'without TimescaleDB: points are kept in plain tables'
+        : `with TimescaleDB ${timescale}: points are kept in hypertables`;
+    return `${changes === 0 ? 'nothing to do' : 'done'}: PostgreSQL ${postgres} ${storage}`;
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,117 @@
+/** The options that name series and a range of them: the same for `track` and `backfill`. */
+
+import type { Command } from 'commander';
+import {
+  candleIntervals,
+  type EpochMs,
+  historyIntervals,
+  isCandleInterval,
+  isHistoryInterval,
+} from '../contract/intervals.ts';
+import type { SeriesKey } from '../contract/series.ts';
+import { TidemarkError } from '../errors.ts';
+import { parseMoment } from './moment.ts';
+
+export interface Selection {
+  readonly series: readonly SeriesKey[];
+  readonly fromMs: EpochMs;
+  /** Null: open-ended, and followed into the future. */
+  readonly toMs: EpochMs | null;
+}
+
+interface RangeOptions {
+  readonly from: string;
+  readonly to?: string;
+}
+
+export interface CandleOptions extends RangeOptions {
+  readonly exchange: string;
+  readonly base: string;
+  readonly quote: string;
+  readonly interval: string;
+}
+
+export interface HistoryOptions extends RangeOptions {
+  readonly asset: string;
+  readonly interval: string;
+}
+
+const times = 'a date or time in UTC (2024-01-31, 2024-01-31T06:00Z) or an age (11y, 90d, 6h)';
+
+export function candleOptions(command: Command): Command {
+  return rangeOptions(
+    command
+      .requiredOption('--exchange <id>', 'exchange, such as binance')
+      .requiredOption('--base <id>', 'asset that is bought, such as bitcoin')
+      .requiredOption('--quote <id>', 'asset it is paid with, such as tether')
+      .requiredOption('--interval <list>', `one or more of ${candleIntervals.join(', ')}, with commas`),
+  );
+}
+
+export function historyOptions(command: Command): Command {
+  return rangeOptions(
+    command
+      .requiredOption('--asset <id>', 'asset, such as bitcoin')
+      .requiredOption('--interval <list>', `one or more of ${historyIntervals.join(', ')}, with commas`),
+  );
+}
+
+function rangeOptions(command: Command): Command {
+  return command
+    .requiredOption('--from <time>', `start: ${times}`)
+    .option('--to <time>', 'end (excluded), as --from; without it the series is followed into the future');
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+export function selectCandles(options: CandleOptions, nowMs: EpochMs): Selection {
+  const exchange = nameOf(options.exchange, '--exchange');
+  const baseId = nameOf(options.base, '--base');
+  const quoteId = nameOf(options.quote, '--quote');
+  const series = intervalsOf(options.interval).map((interval): SeriesKey => {
+    if (!isCandleInterval(interval)) throw badInterval(interval, 'candles', candleIntervals);
+    return { dataset: 'candles', exchange, baseId, quoteId, interval };
+  });
+  return { series, ...rangeOf(options, nowMs) };
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+export function selectHistory(options: HistoryOptions, nowMs: EpochMs): Selection {
+  const assetId = nameOf(options.asset, '--asset');
+  const series = intervalsOf(options.interval).map((interval): SeriesKey => {
+    if (!isHistoryInterval(interval)) throw badInterval(interval, 'asset history', historyIntervals);
+    return { dataset: 'asset_history', assetId, interval };
+  });
+  return { series, ...rangeOf(options, nowMs) };
+}
+
+function rangeOf(options: RangeOptions, nowMs: EpochMs): { fromMs: EpochMs; toMs: EpochMs | null } {
+  const fromMs = parseMoment(options.from, '--from', nowMs);
+  const toMs = options.to === undefined ? null : parseMoment(options.to, '--to', nowMs);
+  if (toMs !== null && fromMs >= toMs) {
+    throw new TidemarkError('BAD_ARGUMENT', `--from ${options.from} is not before --to ${options.to}`);
+  }
+  if (toMs === null && fromMs > nowMs) {
+    throw new TidemarkError('BAD_ARGUMENT', `--from ${options.from} lies in the future`);
+  }
+  return { fromMs, toMs };
+}
+
+function intervalsOf(list: string): string[] {
+  return [...new Set(list.split(',').map((interval) => interval.trim()))];
+}
+
+function nameOf(text: string, option: string): string {
+  const name = text.trim();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here
+  if (name.length === 0 || name.length > 200 || /[\u0000-\u001f\u007f]/.test(name)) {
+    throw new TidemarkError('BAD_ARGUMENT', `${option} ${JSON.stringify(text.slice(0, 80))} is not an id`);
+  }
+  return name;
+}
+
+function badInterval(interval: string, dataset: string, known: readonly string[]): TidemarkError {
+  return new TidemarkError(
+    'BAD_ARGUMENT',
+    `--interval: ${dataset} has no interval ${JSON.stringify(interval)}, only ${known.join(', ')}`,
+  );
+}

@@ -1,0 +1,75 @@
+/** `tidemark run`, `scheduler` and `worker`: the long-running parts, until SIGTERM or Ctrl-C. */
+
+import type { Command } from 'commander';
+import { TidemarkError } from '../errors.ts';
+import { requireSource, runScheduler, runWorker } from './pipeline.ts';
+import { openSession } from './session.ts';
+import { onStop, stopped } from './stop.ts';
+
+interface Parts {
+  readonly scheduler: boolean;
+  readonly worker: boolean;
+  readonly concurrency?: number | undefined;
+}
+
+export function serviceCommands(program: Command): void {
+  program
+    .command('run')
+    .description('scheduler and worker in one process: keeps every tracked series complete and fresh')
+    .action(() => serve('run', { scheduler: true, worker: true }));
+  program
+    .command('scheduler')
+    .description('plan what to fetch and keep the queue full; the fetching is done by workers')
+    .action(() => serve('scheduler', { scheduler: true, worker: false }));
+  program
+    .command('worker')
+    .description('fetch and store what the scheduler plans; any number of them share one budget')
+    .option('--concurrency <count>', 'requests under way at once (default: WORKER_CONCURRENCY)')
+    .action((options: { concurrency?: string }) =>
+      serve('worker', { scheduler: false, worker: true, concurrency: concurrencyOf(options.concurrency) }),
+    );
+}
+
+function concurrencyOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= 256) return value;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `--concurrency ${JSON.stringify(text)} is not a number from 1 to 256`,
+  );
+}
+
+async function serve(command: string, parts: Parts): Promise<void> {
+  const stop = onStop();
+  const session = await openSession({ command, defaultLogLevel: 'info', handlesSignals: true });
+  const closing: Array<() => Promise<void>> = [() => session.close()];
+  try {
+    if (parts.worker) requireSource(session.config);
+    const queues = await session.openQueues();
+    closing.unshift(() => queues.close());
+    if (parts.worker) {
+      const worker = await runWorker(session, queues, parts.concurrency);
+      closing.unshift(() => worker.close());
+    }
+    if (parts.scheduler) {
+      const scheduler = await runScheduler(session, queues);
+      closing.unshift(() => scheduler.close());
+    }
+    session.log.info(
+      {
+        source: session.config.source.url,
+        requestsPerMinute: session.config.source.requestsPerMinute,
+        queue: queues.kind,
+        database: session.embedded ? 'embedded' : 'configured',
+      },
+      `${command} started`,
+    );
+    await stopped(stop.signal);
+    session.log.info(`${command} is stopping`);
+  } finally {
+    for (const close of closing) await close();
+    stop.release();
+  }
+  session.log.info(`${command} stopped`);
+}

@@ -1,0 +1,103 @@
+/** What a command works with: configuration, log, and the database, the embedded one included. */
+
+import type { Logger } from 'pino';
+import { type Config, type LogLevel, readConfig } from '../config.ts';
+import { exitCodes } from '../errors.ts';
+import { createLog, secretsOf } from '../log.ts';
+import { migrateQueueBackend, openQueueBackend, type QueueBackend } from '../queue/backend.ts';
+import { type Database, openDatabase } from '../store/database.ts';
+import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
+import { explainDatabaseError } from '../store/failure.ts';
+import { assertMigrated, migrate } from '../store/migrate.ts';
+
+export interface Session {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly database: Database;
+  /** Whether the database is the one under `.tidemark/`. */
+  readonly embedded: boolean;
+  openQueues(): Promise<QueueBackend>;
+  close(): Promise<void>;
+}
+
+export interface SessionOptions {
+  /** Shown in pg_stat_activity. */
+  readonly command: string;
+  readonly defaultLogLevel: LogLevel;
+  /** Instead of the environment's. */
+  readonly config?: Config;
+  /** Whether the command itself sees to Ctrl-C and SIGTERM. Otherwise they close the session and end the process. */
+  readonly handlesSignals?: boolean;
+}
+
+/** Reads the configuration; a `.env` file beside the command counts where the environment has no value. */
+export function configFromEnvironment(): Config {
+  try {
+    process.loadEnvFile();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  }
+  return readConfig(process.env);
+}
+
+/**
+ * Opens the database. The embedded one is started and migrated; one that `DATABASE_URL` names is only checked.
+ *
+ * @throws TidemarkError for every cause that a user can do something about.
+ */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const config = options.config ?? configFromEnvironment();
+  const log = createLog(config.logLevel ?? options.defaultLogLevel, secretsOf(config));
+  const { url, release } = await databaseOf(config, log);
+  const queueOptions = {
+    redisUrl: config.queue.redisUrl,
+    databaseUrl: url,
+    namespace: config.queue.namespace,
+  };
+  const embedded = config.database.url === undefined;
+  const database = openDatabase({
+    url,
+    applicationName: `tidemark ${options.command}`,
+    maxConnections: config.database.connections,
+    statementTimeoutMs: config.database.statementTimeoutMs,
+    onIdleError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  });
+  const onSignal = () => void close().finally(() => process.exit(exitCodes.interrupted));
+  async function close(): Promise<void> {
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
+    await database.close();
+    await release();
+  }
+  if (options.handlesSignals !== true) {
+    process.once('SIGINT', onSignal);
+    process.once('SIGTERM', onSignal);
+  }
+  try {
+    if (embedded) {
+      await migrate({ url, direction: 'up', ifBusy: 'wait' });
+      await migrateQueueBackend(queueOptions, 'up');
+    }
+    await assertMigrated(database.pool);
+  } catch (error) {
+    await close();
+    throw explainDatabaseError(error);
+  }
+  return {
+    config,
+    log,
+    database,
+    embedded,
+    openQueues: () => openQueueBackend({ ...queueOptions, attempts: config.worker.attempts, log }),
+    close,
+  };
+}
+
+/** The database's address, and how to give it back. */
+export async function databaseOf(
+  config: Config,
+  log: Logger,
+): Promise<{ url: string; release(): Promise<void> }> {
+  if (config.database.url !== undefined) return { url: config.database.url, release: async () => {} };
+  return acquireEmbeddedDatabase({ directory: config.directory, log: (line) => log.info(line) });
+}

@@ -1,0 +1,180 @@
+/** `tidemark status`: what is tracked, covered and missing, and how the budget and the queue stand. */
+
+import { type Command, Option } from 'commander';
+import { minuteMs } from '../contract/intervals.ts';
+import { seriesName } from '../contract/series.ts';
+import { TidemarkError } from '../errors.ts';
+import { fetchesSince } from '../store/ledger.ts';
+import {
+  type RatesStatus,
+  ratesStatus,
+  type SeriesStatus,
+  seriesStatus,
+  serverVersions,
+} from '../store/status.ts';
+import { openSession, type Session } from './session.ts';
+import { type Column, table } from './table.ts';
+import { count, duration, moment, percent } from './wording.ts';
+
+export function statusCommand(program: Command): void {
+  program
+    .command('status')
+    .description('show what is tracked, covered and missing, the budget, and the queue')
+    .option('--json', 'one JSON document, times as ISO 8601, lengths in seconds')
+    .addOption(
+      new Option(
+        '--check [part]',
+        'print nothing and exit 0 if database and queue answer, and the part is at work',
+      ).choices(['worker', 'scheduler']),
+    )
+    .action(run);
+}
+
+async function run(options: { json?: true; check?: true | 'worker' | 'scheduler' }): Promise<void> {
+  const session = await openSession({ command: 'status', defaultLogLevel: 'warn' });
+  try {
+    if (options.check !== undefined) {
+      await check(session, options.check);
+      return;
+    }
+    const status = await gather(session, Date.now());
+    console.log(options.json ? JSON.stringify(asJson(status), null, 2) : asText(status));
+  } finally {
+    await session.close();
+  }
+}
+
+/** @throws TidemarkError unless database and queue answer, and the part asked for is connected to its queue. */
+async function check(session: Session, part: true | 'worker' | 'scheduler'): Promise<void> {
+  const queues = await session.openQueues();
+  try {
+    await queues.requests.depth();
+    if (part === true) return;
+    const present = await queues[part === 'worker' ? 'requests' : 'planning'].workersPresent();
+    if (present === 0) throw new TidemarkError('NOT_RUNNING', `no ${part} is connected to the queue`);
+  } finally {
+    await queues.close();
+  }
+}
+
+type Status = Awaited<ReturnType<typeof gather>>;
+
+async function gather(session: Session, nowMs: number) {
+  const { config, database } = session;
+  const queues = await session.openQueues();
+  try {
+    const [series, rates, requests, versions, depth, pausedMs, workers] = await Promise.all([
+      seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
+      ratesStatus(database),
+      fetchesSince(database, nowMs - minuteMs),
+      serverVersions(database),
+      queues.requests.depth(),
+      queues.requests.pausedForMs(),
+      queues.requests.workersPresent(),
+    ]);
+    return {
+      nowMs,
+      series,
+      rates,
+      versions,
+      embedded: session.embedded,
+      source: config.source.url ?? null,
+      budget: {
+        perMinute: config.source.requestsPerMinute,
+        lastMinute: requests.refresh + requests.backfill + requests.poll,
+        ...requests,
+      },
+      queue: { backend: queues.kind, ...depth, workers, pausedMs },
+    };
+  } finally {
+    await queues.close();
+  }
+}
+
+const columns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
+  { title: 'id', value: (row) => String(row.seriesId), right: true },
+  { title: 'series', value: (row) => seriesName(row.series) },
+  { title: 'tracked from', value: (row) => moment(row.tracked.startMs) },
+  { title: 'to', value: (row) => (row.tracked.endMs === null ? 'now' : moment(row.tracked.endMs)) },
+  { title: 'covered', value: (row) => percent(row.coveredMs, row.wantedMs), right: true },
+  { title: 'missing', value: (row) => (row.missingMs === 0 ? '-' : duration(row.missingMs)), right: true },
+  { title: 'gaps', value: (row) => count(row.gaps), right: true },
+  { title: 'points', value: (row) => count(row.points), right: true },
+  { title: 'newest', value: (row) => (row.newestMs === null ? '-' : moment(row.newestMs)) },
+  {
+    title: 'age',
+    value: (row) => (row.newestMs === null ? '-' : duration(nowMs - row.newestMs)),
+    right: true,
+  },
+  { title: 'note', value: note },
+];
+
+/** The table of series, which `demo` shows too. */
+export function seriesTable(series: readonly SeriesStatus[], nowMs: number): string {
+  return series.length === 0
+    ? 'no series is tracked: see `tidemark track --help`'
+    : table(columns(nowMs), series);
+}
+
+export function ratesLine(rates: RatesStatus, nowMs: number): string {
+  if (rates.newestMs === null) return 'rates: none polled yet';
+  return `rates: ${count(rates.currencies)} currencies, newest ${moment(rates.newestMs)}, ${duration(nowMs - rates.newestMs)} old`;
+}
+
+function note(row: SeriesStatus): string {
+  if (row.blocked !== null) return `refused by the source: ${row.blocked}`;
+  const parts = [
+    row.failedMs > 0 ? `${duration(row.failedMs)} failed` : '',
+    row.awaitingMs > 0 ? `${duration(row.awaitingMs)} empty so far` : '',
+    row.confirmedEmptyMs > 0 ? `${duration(row.confirmedEmptyMs)} confirmed empty` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+function asText(status: Status): string {
+  const { versions, queue, budget } = status;
+  const store = versions.timescale === null ? 'plain tables' : `TimescaleDB ${versions.timescale}`;
+  const used =
+    budget.perMinute === 0
+      ? `${budget.lastMinute} requests in the last minute, no limit`
+      : `${budget.lastMinute} of ${budget.perMinute} requests in the last minute`;
+  const paused = queue.pausedMs > 1000 ? `, paused for ${duration(queue.pausedMs)}` : '';
+  return [
+    `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
+    `source: ${status.source ?? 'not set (SOURCE_URL)'}`,
+    `budget: ${used}`,
+    `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
+    ratesLine(status.rates, status.nowMs),
+    '',
+    seriesTable(status.series, status.nowMs),
+  ].join('\n');
+}
+
+function asJson(status: Status) {
+  const iso = (timeMs: number | null) => (timeMs === null ? null : new Date(timeMs).toISOString());
+  return {
+    time: iso(status.nowMs),
+    database: { ...status.versions, embedded: status.embedded },
+    source: status.source,
+    budget: status.budget,
+    queue: status.queue,
+    rates: { currencies: status.rates.currencies, newest: iso(status.rates.newestMs) },
+    series: status.series.map((row) => ({
+      id: row.seriesId,
+      ...row.series,
+      tracked: { from: iso(row.tracked.startMs), to: iso(row.tracked.endMs) },
+      wantedSeconds: row.wantedMs / 1000,
+      coveredSeconds: row.coveredMs / 1000,
+      missingSeconds: row.missingMs / 1000,
+      awaitingSeconds: row.awaitingMs / 1000,
+      failedSeconds: row.failedMs / 1000,
+      confirmedEmptySeconds: row.confirmedEmptyMs / 1000,
+      gaps: row.gaps,
+      points: row.points,
+      earliest: iso(row.earliestMs),
+      newest: iso(row.newestMs),
+      newestAgeSeconds: row.newestMs === null ? null : (status.nowMs - row.newestMs) / 1000,
+      blocked: row.blocked,
+    })),
+  };
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env node
+/** The command line: every command in a file of its own beside this one. */
+
+import { Command } from 'commander';
+import { readConfig } from '../config.ts';
+import { secretsOf } from '../log.ts';
+import { backfillCommand } from './backfill.ts';
+import { demoCommand } from './demo.ts';
+import { gapsCommand } from './gaps.ts';
+import { migrateCommand } from './migrate.ts';
+import { reportError } from './report.ts';
+import { serviceCommands } from './services.ts';
+import { simulateCommand } from './simulate.ts';
+import { statusCommand } from './status.ts';
+import { trackCommand } from './track.ts';
+import { untrackCommand } from './untrack.ts';
+import { version } from './version.ts';
+
+const exitCodesHelp = `
+Exit codes:
+  0    done
+  1    a defect of Tidemark's own
+  2    a wrong argument or variable; nothing was done
+  3    the work ended and something is still missing
+  4    the source refused, could not be reached, or is no Market Data Service
+  5    the database could not be used
+  6    the queue could not be used
+  130  interrupted before the work was complete
+
+Configuration is by environment variables, or a .env file: see .env.example.`;
+
+const program = new Command('tidemark')
+  .description("An exact, complete copy of a market data service's history in your own TimescaleDB.")
+  .version(version)
+  .helpCommand(false)
+  .showSuggestionAfterError()
+  .exitOverride()
+  .configureOutput({ writeErr: (text) => writeUnlessError(text) })
+  .addHelpText('after', exitCodesHelp);
+
+migrateCommand(program);
+trackCommand(program);
+untrackCommand(program);
+backfillCommand(program);
+serviceCommands(program);
+statusCommand(program);
+gapsCommand(program);
+simulateCommand(program);
+demoCommand(program);
+
+// A reader that leaves, such as `head`, is not an error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = reportError(error, knownSecrets());
+}
+
+/** Help goes to the terminal; complaints are printed once, by `reportError`. */
+function writeUnlessError(text: string): void {
+  if (!text.startsWith('error:')) process.stderr.write(text);
+}
+
+function knownSecrets(): string[] {
+  try {
+    return secretsOf(readConfig(process.env));
+  } catch {
+    return [process.env.SOURCE_API_KEY ?? ''].filter((secret) => secret !== '');
+  }
+}

@@ -1,0 +1,46 @@
+/** How times, durations and shares are written for people. */
+
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../contract/intervals.ts';
+
+/** `2024-01-31 06:00:00Z`, without what is zero: `2024-01-31`. */
+export function moment(timeMs: EpochMs): string {
+  const text = new Date(timeMs).toISOString();
+  if (timeMs % dayMs === 0) return text.slice(0, 10);
+  return `${text.slice(0, timeMs % minuteMs === 0 ? 16 : 19).replace('T', ' ')}Z`;
+}
+
+/** The two largest units: `3 d 4 h`, `12 min`, `8 s`. */
+export function duration(ms: number): string {
+  const units = [
+    [365 * dayMs, 'y'],
+    [dayMs, 'd'],
+    [hourMs, 'h'],
+    [minuteMs, 'min'],
+    [1000, 's'],
+  ] as const;
+  const first = units.findIndex(([length]) => ms >= length);
+  if (first === -1) return `${Math.round(ms)} ms`;
+  const parts: string[] = [];
+  let rest = ms;
+  for (const [length, unit] of units.slice(first, first + 2)) {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    if (count > 0) parts.push(`${count} ${unit}`);
+  }
+  return parts.join(' ');
+}
+
+export function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `1 window`, `2 windows`. */
+export function counted(value: number, thing: string): string {
+  return `${count(value)} ${thing}${value === 1 ? '' : 's'}`;
+}
+
+/** A share in percent; 100 only when it is whole, so that rounding never claims completeness. */
+export function percent(part: number, whole: number): string {
+  if (whole <= 0 || part >= whole) return '100 %';
+  return `${(Math.floor((part / whole) * 10_000) / 100).toFixed(2)} %`;
+}

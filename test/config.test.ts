@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../config.ts';
+
+const refusal = (env: Record<string, string>) => {
+  try {
+    readConfig(env);
+  } catch (error) {
+    return String(error);
+  }
+  return 'accepted';
+};
+
+describe('readConfig', () => {
+  it('takes the budget from the interface: 200 a minute, 500 with a key', () => {
+    expect(readConfig({}).source.requestsPerMinute).toBe(200);
+    expect(readConfig({ SOURCE_API_KEY: 'k' }).source.requestsPerMinute).toBe(500);
+    expect(
+      readConfig({ SOURCE_API_KEY: 'k', SOURCE_REQUESTS_PER_MINUTE: '60' }).source.requestsPerMinute,
+    ).toBe(60);
+    expect(readConfig({ SOURCE_REQUESTS_PER_MINUTE: '0' }).source.requestsPerMinute).toBe(0);
+  });
+
+  it('takes an empty variable as absent, as docker compose passes it', () => {
+    expect(readConfig({ SOURCE_API_KEY: '', REDIS_URL: '' })).toEqual(readConfig({}));
+  });
+
+  it('takes a source address with a trailing slash', () => {
+    expect(readConfig({ SOURCE_URL: 'https://x.example/api/v2/' }).source.url).toBe(
+      'https://x.example/api/v2',
+    );
+  });
+
+  it.each([
+    ['SOURCE_URL', 'x.example/v2'],
+    ['SOURCE_URL', 'ftp://x.example/v2'],
+    ['SOURCE_URL', 'https://x.example/v3'],
+    ['SOURCE_REQUESTS_PER_MINUTE', '-1'],
+    ['SOURCE_REQUESTS_PER_MINUTE', '1e3'],
+    ['SOURCE_REQUESTS_PER_MINUTE', 'many'],
+    ['DATABASE_URL', 'mysql://x/y'],
+    ['REDIS_URL', 'localhost:6379'],
+    ['QUEUE_NAMESPACE', 'No Spaces'],
+    ['BACKFILL_SHARE', '1.5'],
+    ['WORKER_CONCURRENCY', '0'],
+    ['LOG_LEVEL', 'loud'],
+  ])('refuses %s=%s by name and value', (name, value) => {
+    const message = refusal({ [name]: value });
+    expect(message).toContain(name);
+    expect(message).toContain(JSON.stringify(value));
+  });
+
+  it('does not show a secret that is wrong', () => {
+    expect(refusal({ SOURCE_API_KEY: 'two words' })).toContain('SOURCE_API_KEY');
+    expect(refusal({ SOURCE_API_KEY: 'two words' })).not.toContain('two words');
+    expect(refusal({ DATABASE_URL: 'mysql://me:hush@x/y' })).not.toContain('hush');
+  });
+
+  it('is frozen all the way down', () => {
+    const config = readConfig({});
+    expect(() => Object.assign(config.source, { url: 'x' })).toThrow(TypeError);
+  });
+
+  it('reads the variables that .env.example lists, with the defaults it states, and no others', () => {
+    const lines = readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm);
+    const example = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
+    expect(readConfig(example)).toEqual(readConfig({}));
+    const read = [...readFileSync('config.ts', 'utf8').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(
+      ([, name]) => name,
+    );
+    expect(Object.keys(example).sort()).toEqual(read.sort());
+  });
+});

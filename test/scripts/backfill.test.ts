@@ -1,0 +1,103 @@
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { startSimulator } from '../../simulator/start.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { createTestDatabase } from '../parts/test-database.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { start, tidemark } from './command.ts';
+
+async function environment(queue: 'postgres' | 'redis') {
+  const { url, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  const simulator = await startSimulator({ perMinute: null });
+  onTestFinished(() => simulator.close());
+  const env: Record<string, string> = {
+    DATABASE_URL: url,
+    SOURCE_URL: simulator.url,
+    SOURCE_REQUESTS_PER_MINUTE: '0',
+    PLANNING_TICK_MS: '200',
+    // A namespace of the test's own: Redis is shared by all of them.
+    QUEUE_NAMESPACE: `t${new URL(url).pathname.slice(-12)}`,
+    ...(queue === 'redis' ? { REDIS_URL: inject('redisUrl') ?? '' } : {}),
+  };
+  expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
+  return { env, simulator };
+}
+
+const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
+const days = (count: number) => [
+  '--from',
+  '2024-03-01',
+  '--to',
+  `2024-03-${String(1 + count).padStart(2, '0')}`,
+];
+
+function suite(queue: 'postgres' | 'redis') {
+  it('fills a range, says so, and has nothing to do the second time', async () => {
+    const { env, simulator } = await environment(queue);
+    const backfill = ['backfill', 'candles', ...market, '--interval', 'm1,h1', ...days(5), '--json'];
+    const first = await tidemark(backfill, env);
+    expect(first.stderr).toBe('');
+    expect(first.exitCode).toBe(0);
+    const outcome = JSON.parse(first.stdout);
+    expect(outcome).toMatchObject({ windowsLeft: 0, awaiting: 0, interrupted: false });
+    expect(outcome.requests).toBe(simulator.requests().total);
+
+    const second = await tidemark(backfill, env);
+    expect(second.exitCode).toBe(0);
+    expect(JSON.parse(second.stdout)).toMatchObject({ requests: 0, points: 0 });
+    expect(simulator.requests().total).toBe(outcome.requests);
+
+    const status = JSON.parse((await tidemark(['status', '--json'], env)).stdout);
+    expect(status.queue.backend).toBe(queue);
+    expect(status.series).toHaveLength(2);
+    for (const series of status.series) {
+      expect(series).toMatchObject({ missingSeconds: 0, gaps: 0, coveredSeconds: 5 * 86_400 });
+    }
+    expect(status.series.reduce((sum: number, one: { points: number }) => sum + one.points, 0)).toBe(
+      outcome.points,
+    );
+    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({ gaps: [] });
+  });
+
+  it('stops on Ctrl-C, says how to go on, and then fetches only the rest', async () => {
+    const { env, simulator } = await environment(queue);
+    const whole = days(20);
+    const limited = { ...env, SOURCE_REQUESTS_PER_MINUTE: '600' };
+    const running = start(['backfill', 'candles', ...market, '--interval', 'm1', ...whole], limited);
+    await waitFor('some windows to be fetched', () => simulator.requests().total >= 5);
+    running.kill('SIGINT');
+    const stopped = await running.ended;
+    expect(stopped.exitCode).toBe(130);
+    expect(stopped.stderr).toMatch(/INTERRUPTED: .*run the same command again/);
+    const before = simulator.requests().total;
+    expect(before).toBeLessThan(20);
+
+    const rest = await tidemark(['backfill', 'candles', ...market, '--interval', 'm1', ...whole], env);
+    expect(rest.exitCode).toBe(0);
+    // A request that was under way when the signal came may have to be made again.
+    expect(simulator.requests().total).toBeGreaterThanOrEqual(20);
+    expect(simulator.requests().total).toBeLessThanOrEqual(20 + 16);
+    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({ gaps: [] });
+  });
+
+  it('joins scheduler and worker that run already', async () => {
+    const { env } = await environment(queue);
+    const service = start(['run'], { ...env, RATES_SECONDS: '0' });
+    await waitFor(
+      'the worker',
+      async () => (await tidemark(['status', '--check', 'worker'], env)).exitCode === 0,
+    );
+    const backfill = await tidemark(['backfill', 'candles', ...market, '--interval', 'm1', ...days(3)], {
+      ...env,
+      // It could not fetch anything itself.
+      SOURCE_URL: 'http://127.0.0.1:1/v2',
+    });
+    expect(backfill.stderr).toBe('');
+    expect(backfill.exitCode).toBe(0);
+    service.kill('SIGTERM');
+    expect((await service.ended).exitCode).toBe(0);
+  });
+}
+
+describe('tidemark backfill, queue on PostgreSQL', () => suite('postgres'));
+describeNeeding('redis', 'tidemark backfill, queue on Redis', () => suite('redis'));

@@ -1,0 +1,209 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { migrateQueueBackend } from '../../queue/backend.ts';
+import { startSimulator } from '../../simulator/start.ts';
+import { migrate } from '../../store/migrate.ts';
+import { createTestDatabase } from '../parts/test-database.ts';
+import { type Ended, tidemark } from './command.ts';
+
+/** One line that names the cause, a remedy, no stack, and nothing on standard output. */
+function expectRefusal(ended: Ended, exitCode: number, code: string, ...words: string[]): void {
+  expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect(ended.stderr).toMatch(new RegExp(`^tidemark: ${code}: .+; .+`));
+  for (const word of words) expect(ended.stderr).toContain(word);
+  expect(ended.exitCode).toBe(exitCode);
+}
+
+const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
+
+describe('a wrong argument or variable is refused in one line, before anything is done', () => {
+  it.each<[string[], Record<string, string>, string, string]>([
+    [['nonsense'], {}, 'BAD_ARGUMENT', 'nonsense'],
+    [['status', '--nonsense'], {}, 'BAD_ARGUMENT', '--nonsense'],
+    [['track', 'candles', '--exchange', 'binance'], {}, 'BAD_ARGUMENT', '--base'],
+    [['track', 'candles', ...market, '--interval', 'm7', '--from', '1d'], {}, 'BAD_ARGUMENT', 'm7'],
+    [['track', 'candles', ...market, '--interval', 'h6', '--from', '1d'], {}, 'BAD_ARGUMENT', 'h6'],
+    [
+      ['track', 'history', '--asset', 'bitcoin', '--interval', 'w1', '--from', '1d'],
+      {},
+      'BAD_ARGUMENT',
+      'w1',
+    ],
+    [['track', 'history', '--asset', '', '--interval', 'd1', '--from', '1d'], {}, 'BAD_ARGUMENT', '--asset'],
+    [
+      ['track', 'candles', ...market, '--interval', 'm1', '--from', '2024-02-31'],
+      {},
+      'BAD_ARGUMENT',
+      '2024-02-31',
+    ],
+    [
+      ['backfill', 'candles', ...market, '--interval', 'm1', '--from', '2024-02-03', '--to', '2024-02-03'],
+      {},
+      'BAD_ARGUMENT',
+      '--from',
+    ],
+    [['untrack', 'bitcoin'], {}, 'BAD_ARGUMENT', 'bitcoin'],
+    [['worker', '--concurrency', '0'], {}, 'BAD_ARGUMENT', '--concurrency'],
+    [['simulate', '--port', '70000'], {}, 'BAD_ARGUMENT', '70000'],
+    [['simulate', '--error-rate', '1.5'], {}, 'BAD_ARGUMENT', '--error-rate'],
+    [['simulate', '--error-rate', '0.7', '--html-rate', '0.7'], {}, 'BAD_ARGUMENT', 'sum'],
+    [['migrate', 'sideways'], {}, 'BAD_ARGUMENT', 'sideways'],
+    [['migrate', 'down'], {}, 'BAD_ARGUMENT', '--yes'],
+    [['status'], { SOURCE_URL: 'not a url' }, 'BAD_CONFIGURATION', 'SOURCE_URL'],
+    [['status'], { SOURCE_URL: 'https://x.example/v1' }, 'BAD_CONFIGURATION', '/v2'],
+    [['run'], { SOURCE_REQUESTS_PER_MINUTE: 'lots' }, 'BAD_CONFIGURATION', 'lots'],
+  ])('%j %j', async (words, env, code, word) => {
+    expectRefusal(await tidemark(words, env), 2, code, word);
+  });
+
+  it('shows what there is to do when told nothing', async () => {
+    const ended = await tidemark([]);
+    expect(ended.exitCode).toBe(2);
+    expect(ended.stderr).toContain('Usage: tidemark');
+  });
+
+  it.each([[[]], [['track']], [['track', 'candles']], [['backfill', 'history']], [['simulate']], [['demo']]])(
+    'explains itself: %j --help',
+    async (words) => {
+      const ended = await tidemark([...words, '--help']);
+      expect(ended.exitCode).toBe(0);
+      expect(ended.stdout).toContain(`Usage: ${['tidemark', ...words].join(' ')}`);
+      expect(ended.stderr).toBe('');
+    },
+  );
+});
+
+describe('what cannot be reached or used is named in one line', () => {
+  const nobody = 'postgres://someone:hush@127.0.0.1:1/nothing';
+
+  async function migrated(): Promise<Record<string, string>> {
+    const { url, drop } = await createTestDatabase();
+    onTestFinished(drop);
+    await migrate({ url, direction: 'up', ifBusy: 'wait' });
+    await migrateQueueBackend({ databaseUrl: url, namespace: 'tidemark' }, 'up');
+    return { DATABASE_URL: url };
+  }
+
+  it('a database that is not there, without showing its password', async () => {
+    const ended = await tidemark(['status'], { DATABASE_URL: nobody });
+    expectRefusal(ended, 5, 'DATABASE_UNREACHABLE', '127.0.0.1:1');
+    expect(ended.stderr).not.toContain('hush');
+    expectRefusal(await tidemark(['migrate'], { DATABASE_URL: nobody }), 5, 'DATABASE_UNREACHABLE');
+  });
+
+  it('a database that does not exist, and one without the schema', async () => {
+    const { url, drop } = await createTestDatabase();
+    onTestFinished(drop);
+    const missing = new URL(url);
+    missing.pathname = '/no_such_database';
+    expectRefusal(await tidemark(['status'], { DATABASE_URL: missing.href }), 5, 'DATABASE_UNREACHABLE');
+    expectRefusal(
+      await tidemark(['status'], { DATABASE_URL: url }),
+      5,
+      'DATABASE_NOT_MIGRATED',
+      'tidemark migrate',
+    );
+  });
+
+  it('a Redis that is not there', async () => {
+    const env = { ...(await migrated()), REDIS_URL: 'redis://127.0.0.1:1' };
+    expectRefusal(await tidemark(['status'], env), 6, 'QUEUE_UNREACHABLE', '127.0.0.1:1');
+  });
+
+  it('a second migration while one runs', async () => {
+    const { url, drop } = await createTestDatabase();
+    onTestFinished(drop);
+    const both = await Promise.all([1, 2].map(() => tidemark(['migrate'], { DATABASE_URL: url })));
+    const codes = both.map((ended) => ended.exitCode).sort();
+    // They may also have run one after the other; what must not happen is a third outcome.
+    expect([
+      [0, 0],
+      [0, 5],
+    ]).toContainEqual(codes);
+    for (const ended of both.filter((one) => one.exitCode === 5))
+      expectRefusal(ended, 5, 'MIGRATION_RUNNING');
+    expect((await tidemark(['status'], { DATABASE_URL: url })).exitCode).toBe(0);
+  });
+
+  it('a port that is in use', async () => {
+    const simulator = await startSimulator();
+    onTestFinished(() => simulator.close());
+    const ended = await tidemark(['simulate', '--port', String(simulator.port)]);
+    expectRefusal(ended, 2, 'PORT_IN_USE', String(simulator.port));
+  });
+
+  it('a series id that does not exist', async () => {
+    expectRefusal(await tidemark(['untrack', '4711'], await migrated()), 2, 'UNKNOWN_SERIES', '4711');
+  });
+
+  const history = ['backfill', 'history', '--interval', 'd1', '--from', '2024-01-01', '--to', '2024-02-01'];
+
+  it('no source at all', async () => {
+    const ended = await tidemark([...history, '--asset', 'bitcoin'], await migrated());
+    expectRefusal(ended, 2, 'BAD_CONFIGURATION', 'SOURCE_URL');
+  });
+
+  it('a source that does not answer', async () => {
+    const env = {
+      ...(await migrated()),
+      SOURCE_URL: 'http://127.0.0.1:1/v2',
+      SOURCE_REQUESTS_PER_MINUTE: '0',
+    };
+    const ended = await tidemark([...history, '--asset', 'bitcoin'], env);
+    expectRefusal(ended, 4, 'SOURCE_UNREACHABLE', '127.0.0.1:1');
+  });
+
+  it.each([
+    ['HTML', 200, 'text/html', '<!doctype html><title>Welcome</title>'],
+    ['HTML with 404', 404, 'text/html', '<!doctype html><title>Not here</title>'],
+    ['other JSON', 200, 'application/json', '{"hello":"world"}'],
+  ])('a source that answers with %s', async (_, status, type, body) => {
+    const server = createServer((_request, response) => {
+      response.writeHead(status, { 'content-type': type }).end(body);
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const env = {
+      ...(await migrated()),
+      SOURCE_URL: `http://127.0.0.1:${port}/v2`,
+      SOURCE_REQUESTS_PER_MINUTE: '0',
+    };
+    expectRefusal(
+      await tidemark([...history, '--asset', 'bitcoin'], env),
+      4,
+      'SOURCE_NOT_A_MARKET_DATA_SERVICE',
+    );
+  });
+
+  it('an asset and a market that the source does not know', async () => {
+    const simulator = await startSimulator({ perMinute: null });
+    onTestFinished(() => simulator.close());
+    const env = { ...(await migrated()), SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '0' };
+    expectRefusal(
+      await tidemark([...history, '--asset', 'no-such-asset'], env),
+      4,
+      'UNKNOWN_AT_SOURCE',
+      'no-such-asset',
+    );
+    const candles = [
+      'backfill',
+      'candles',
+      '--exchange',
+      'binance',
+      '--base',
+      'nothing',
+      '--quote',
+      'tether',
+    ];
+    expectRefusal(
+      await tidemark([...candles, '--interval', 'm1', '--from', '2024-01-01', '--to', '2024-03-01'], env),
+      4,
+      'UNKNOWN_AT_SOURCE',
+      'nothing',
+    );
+    // The sixty days of minutes were not all asked for.
+    expect(simulator.requests().total).toBeLessThan(40);
+  });
+});

@@ -1,0 +1,58 @@
+/** Runs the built command line as a process of its own, as a user does. */
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+const program = resolve('dist/scripts/tidemark.js');
+
+export interface Ended {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly ended: Promise<Ended>;
+  /** What it has printed on standard output so far. */
+  stdout(): string;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Only these variables and the system's own reach the command. */
+export function start(words: readonly string[], env: Readonly<Record<string, string>>): Running {
+  const child = spawn(process.execPath, [program, ...words], {
+    cwd: emptyDirectory(),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const ended = new Promise<Ended>((settle) => {
+    child.on('close', (exitCode) => settle({ exitCode, stdout, stderr }));
+  });
+  return { ended, stdout: () => stdout, kill: (signal) => void child.kill(signal) };
+}
+
+export function tidemark(
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  return start(words, env).ended;
+}
+
+/** A directory without a `.env`, gone after the test. */
+export function emptyDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}

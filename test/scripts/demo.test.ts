@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { emptyDirectory, tidemark } from './command.ts';
+
+it('demo --once backfills, refreshes and reports, marks its data, resumes, and leaves nothing running', async () => {
+  const directory = emptyDirectory();
+  const env = { TIDEMARK_DIR: directory };
+  const first = await tidemark(['demo', '--once'], env);
+  expect(first.stderr).toBe('');
+  expect(first.exitCode).toBe(0);
+  for (const line of first.stdout
+    .split('\n')
+    .filter((text) => /\d{4}-\d\d-\d\d|bitcoin\/tether m1/.test(text))) {
+    // Lines of SQL name no value.
+    expect(line).toMatch(/synthetic/);
+  }
+  expect(first.stdout).toMatch(/\[synthetic\] .*bitcoin\/tether m1 .* 100 % /);
+  expect(first.stdout).toMatch(/volatility_percent\n\[synthetic\] .* 30 +\d+\.\d\d\n/);
+
+  const second = await tidemark(['demo', '--once'], env);
+  expect(second.exitCode).toBe(0);
+  const requests = (text: string) => Number(/\[synthetic\] (\d+) requests? in /.exec(text)?.[1]);
+  expect(requests(first.stdout)).toBeGreaterThan(140);
+  expect(requests(second.stdout)).toBeLessThan(20);
+
+  const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+  expect(processes.split('\n').filter((line) => line.includes(directory))).toEqual([]);
+});
