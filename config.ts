@@ -1,8 +1,10 @@
 /** Environment to configuration: typed, validated whole at start, frozen. `.env.example` lists every variable. */
 
 import { z } from 'zod';
+import { candleIntervals, dayMs, historyIntervals, type Interval, intervalMs } from './contract/intervals.ts';
 import { requestsPerMinute } from './contract/limits.ts';
 import { TidemarkError } from './errors.ts';
+import type { RangeLimits } from './planning/windows.ts';
 
 const url = (protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
@@ -22,6 +24,27 @@ const share = z
   })
   .transform(Number);
 
+/** `m1=0.5,h8=100`: longest range of one request in days, by interval. */
+const daysByInterval = <Name extends Interval>(known: readonly Name[]) =>
+  z
+    .string()
+    .prefault('')
+    .transform((list, context): Partial<Record<Name, number>> => {
+      const ranges: Partial<Record<Name, number>> = {};
+      for (const entry of list.split(',').filter((part) => part.trim() !== '')) {
+        const [name = '', days = ''] = entry.split('=').map((part) => part.trim());
+        const interval = known.find((one) => one === name);
+        const rangeMs = /^\d{1,5}(\.\d{1,6})?$/.test(days) ? Number(days) * dayMs : 0;
+        if (interval === undefined || rangeMs < intervalMs[interval]) {
+          const message = `must be a list such as ${known[0]}=1, with days of at least one period`;
+          context.addIssue({ code: 'custom', message });
+          return z.NEVER;
+        }
+        ranges[interval] = Math.floor(rangeMs / intervalMs[interval]) * intervalMs[interval];
+      }
+      return ranges;
+    });
+
 const environment = z.object({
   SOURCE_URL: url(['http:', 'https:'])
     .refine((value) => !URL.canParse(value) || /\/v2\/?$/.test(new URL(value).pathname), {
@@ -34,6 +57,8 @@ const environment = z.object({
     .optional(),
   SOURCE_REQUESTS_PER_MINUTE: whole(0, 60_000).optional(),
   SOURCE_TIMEOUT_SECONDS: whole(1, 600).prefault('30'),
+  SOURCE_CANDLE_DAYS: daysByInterval(candleIntervals),
+  SOURCE_HISTORY_DAYS: daysByInterval(historyIntervals),
   SOURCE_MAX_BODY_MB: whole(1, 1024).prefault('32'),
   DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
   DATABASE_CONNECTIONS: whole(2, 100).prefault('10'),
@@ -73,6 +98,8 @@ export interface Config {
     readonly timeoutMs: number;
     /** Largest decoded answer. */
     readonly maxBodyBytes: number;
+    /** Longest ranges of one request, where they differ from the interface's. */
+    readonly rangeLimits: RangeLimits;
   };
   readonly database: {
     /** Absent: the embedded PostgreSQL in `directory`. */
@@ -141,6 +168,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
         (value.SOURCE_API_KEY === undefined ? requestsPerMinute.withoutKey : requestsPerMinute.withKey),
       timeoutMs: value.SOURCE_TIMEOUT_SECONDS * 1000,
       maxBodyBytes: value.SOURCE_MAX_BODY_MB * 1024 * 1024,
+      rangeLimits: { candles: value.SOURCE_CANDLE_DAYS, asset_history: value.SOURCE_HISTORY_DAYS },
     },
     database: {
       url: value.DATABASE_URL,

@@ -15,6 +15,7 @@ import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/outcome.ts';
 import { extraTickId } from '../queue/planning.ts';
 import type { Database } from '../store/database.ts';
+import { pruneLedger } from '../store/ledger.ts';
 import { planTick, type TickParts } from './plan-tick.ts';
 
 export interface SchedulerOptions {
@@ -23,6 +24,8 @@ export interface SchedulerOptions {
   readonly requestsPerMinute: number;
   readonly settings: Config['scheduler'];
   readonly graceMs: number;
+  /** How long rows of the ledger are kept; absent: for good. */
+  readonly ledgerMs?: number | undefined;
   /** Whether open candles are read again and rates polled; a bare backfill does neither. */
   readonly refresh: boolean;
   /** Only these series; absent: all that are tracked. */
@@ -39,6 +42,7 @@ export interface RunningScheduler {
 const extraTickMs = 200;
 /** How often to see that the clock's jobs are there: a flushed Redis takes them along. */
 const keepAliveMs = 5000;
+const pruneEveryMs = 3_600_000;
 const closingGraceMs = 5000;
 /** A pass is short, so one lost with its process is soon taken up. */
 const lockMs = 10_000;
@@ -85,15 +89,25 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     if (pollMs !== null) await queues.requests.pollRatesEvery(pollMs);
   }
 
+  async function prune(): Promise<void> {
+    if (options.ledgerMs === undefined) return;
+    await pruneLedger(options.database, now() - options.ledgerMs).catch((error: unknown) => {
+      log.warn({ err: error }, 'old rows of the ledger could not be removed');
+    });
+  }
+
   const worker = queues.startPlanningWorker(tick, { concurrency: 1, limiter: null, lockMs });
   await worker.ready();
   await keepAlive();
   // The queue says by itself when it is in trouble.
   const keeping = setInterval(() => void keepAlive().catch(() => {}), keepAliveMs);
+  const pruning = setInterval(() => void prune(), pruneEveryMs);
+  await prune();
 
   return Object.freeze({
     async close() {
       clearInterval(keeping);
+      clearInterval(pruning);
       await worker.close(closingGraceMs);
       // So that no worker polls for a scheduler that is gone. Another scheduler brings it back within seconds.
       if (pollMs !== null) await queues.requests.pollRatesEvery(0);

@@ -15,7 +15,8 @@ import { seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { closedUpTo } from '../planning/closed.ts';
 import { clip, lengthMs, type Range } from '../planning/ranges.ts';
-import { longestRange, requestsFor } from '../planning/windows.ts';
+import { longestRange, type RangeLimits, requestsFor } from '../planning/windows.ts';
+import { explainDatabaseError } from '../store/failure.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
 import { type FetchTally, tallyFetches } from '../store/ledger.ts';
 import { type SeriesStatus, seriesStatus } from '../store/status.ts';
@@ -46,6 +47,8 @@ export interface BackfillOutcome {
 }
 
 const lookEveryMs = 250;
+/** How long a database may be away before the backfill gives up: a restart takes seconds. */
+const databasePatienceMs = 60_000;
 /** Requests that fail before the first that succeeds, after which the source itself is taken to be wrong. */
 const hopelessAfter = 4;
 
@@ -59,29 +62,45 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
   const bounds = await boundsOf(session, request, startedMs);
   const parts = new MissingParts(session, request.seriesIds);
   let wanted: ReadonlyMap<number, number> | undefined;
+  let unreachableSinceMs: EpochMs | null = null;
+
+  async function look(): Promise<BackfillOutcome | null> {
+    session.assertRoom();
+    const queues = await parts.ensure(wanted !== undefined);
+    // Claims before gaps: a window that ends in between is then still claimed, and not taken for forgotten.
+    const claimed = await queues.requests.claimedWindows();
+    const nowMs = Date.now();
+    const gaps = await missingWithin(session, bounds, nowMs);
+    wanted ??= lengths(gaps);
+    const left = remaining(gaps, wanted, bounds, config.source.rangeLimits);
+    const windowsLeft = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
+    const perMinute = config.source.requestsPerMinute;
+    request.progress.update(left, {
+      windows: windowsLeft,
+      expectedMs: perMinute === 0 ? null : (windowsLeft / perMinute) * 60_000,
+      pausedMs: await queues.requests.pausedForMs(),
+    });
+    const tally = await tallyFetches(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
+    if (request.signal.aborted) return outcomeOf(tally, startedMs, gaps, windowsLeft, true);
+    refuseHopelessSource(tally);
+    const queued = request.seriesIds.some((id) => claimed.windows.has(id));
+    if (queued || gaps.some((gap) => isWorkable(gap, nowMs))) return null;
+    await refuseWhatIsMissing(session, gaps, request.seriesIds);
+    return outcomeOf(tally, startedMs, gaps, windowsLeft, false);
+  }
+
   try {
     for (;;) {
-      const queues = await parts.ensure(wanted !== undefined);
-      const claimed = await queues.requests.claimedWindows();
-      const nowMs = Date.now();
-      const gaps = await missingWithin(session, bounds, nowMs);
-      wanted ??= lengths(gaps);
-      const left = remaining(gaps, wanted, request.seriesIds, bounds);
-      const windowsLeft = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
-      const perMinute = config.source.requestsPerMinute;
-      request.progress.update(left, {
-        windows: windowsLeft,
-        expectedMs: perMinute === 0 ? null : (windowsLeft / perMinute) * 60_000,
-        pausedMs: await queues.requests.pausedForMs(),
-      });
-      const tally = await tallyFetches(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
-      const queued = request.seriesIds.some((id) => claimed.windows.has(id));
-      const workable = gaps.filter((gap) => isWorkable(gap, nowMs));
-      if (request.signal.aborted) return outcomeOf(tally, startedMs, gaps, windowsLeft, true);
-      refuseHopelessSource(tally);
-      if (workable.length === 0 && !queued) {
-        await refuseWhatIsMissing(session, gaps, request.seriesIds);
-        return outcomeOf(tally, startedMs, gaps, windowsLeft, false);
+      try {
+        const outcome = await look();
+        if (outcome !== null) return outcome;
+        unreachableSinceMs = null;
+      } catch (error) {
+        const explained = explainDatabaseError(error);
+        const isAway = explained instanceof TidemarkError && explained.code === 'DATABASE_UNREACHABLE';
+        unreachableSinceMs ??= Date.now();
+        const isPatient = Date.now() - unreachableSinceMs < databasePatienceMs && !request.signal.aborted;
+        if (!isAway || !isPatient) throw explained;
       }
       await delay(lookEveryMs, undefined, { signal: request.signal }).catch(() => {});
     }
@@ -131,21 +150,19 @@ function lengths(gaps: readonly Gap[]): Map<number, number> {
 function remaining(
   gaps: readonly Gap[],
   wanted: ReadonlyMap<number, number>,
-  seriesIds: readonly number[],
   bounds: Bounds,
+  limits: RangeLimits,
 ): SeriesProgress[] {
   const nowMs = Date.now();
   const open = gaps.filter((gap) => isWorkable(gap, nowMs));
   const missing = lengths(gaps);
-  return seriesIds.flatMap((seriesId) => {
-    const row = bounds.series.get(seriesId);
-    if (row === undefined) return [];
+  return [...bounds.series.values()].map(({ seriesId, series }) => {
     const wantedMs = wanted.get(seriesId) ?? 0;
     const windowsLeft = open
       .filter((gap) => gap.seriesId === seriesId)
-      .reduce((sum, gap) => sum + requestsFor(gap, longestRange(row.series)), 0);
+      .reduce((sum, gap) => sum + requestsFor(gap, longestRange(series, limits)), 0);
     const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
-    return [{ seriesId, series: row.series, wantedMs, doneMs, windowsLeft }];
+    return { seriesId, series, wantedMs, doneMs, windowsLeft };
   });
 }
 
@@ -169,7 +186,9 @@ function outcomeOf(
 /** @throws TidemarkError when every request so far failed: nothing will come of the thousands that would follow. */
 function refuseHopelessSource(tally: FetchTally): void {
   const last = tally.lastFailure;
-  if (last === null || tally.succeeded > 0 || tally.failed < hopelessAfter) return;
+  if (last === null || tally.succeeded > 0) return;
+  if (last.kind === 'unauthorized') throw new TidemarkError('SOURCE_REFUSED', last.message);
+  if (tally.failed < hopelessAfter) return;
   // A 404 without the interface's JSON: what answers there knows none of the interface's paths.
   if (last.kind === 'unexpected' || last.kind === 'not_found') {
     throw new TidemarkError('SOURCE_NOT_A_MARKET_DATA_SERVICE', last.message);
@@ -177,7 +196,6 @@ function refuseHopelessSource(tally: FetchTally): void {
   if (last.kind === 'unreachable' || last.kind === 'timeout') {
     throw new TidemarkError('SOURCE_UNREACHABLE', last.message);
   }
-  if (last.kind === 'unauthorized') throw new TidemarkError('SOURCE_REFUSED', last.message);
 }
 
 /** @throws TidemarkError unless what is missing only awaits a second answer. */

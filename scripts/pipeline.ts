@@ -1,6 +1,7 @@
 /** Scheduler and worker as the configuration describes them, for the commands that run one or both. */
 
 import type { Config } from '../config.ts';
+import { dayMs } from '../contract/intervals.ts';
 import { TidemarkError } from '../errors.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
@@ -61,9 +62,11 @@ export function runScheduler(
     queues,
     requestsPerMinute: config.source.requestsPerMinute,
     settings: config.scheduler,
+    ledgerMs: config.database.ledgerDays * dayMs,
     graceMs: config.worker.graceMs,
     refresh: only === undefined,
     seriesIds: only,
+    rangeLimits: config.source.rangeLimits,
     log,
   });
 }

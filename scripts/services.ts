@@ -1,10 +1,11 @@
 /** `tidemark run`, `scheduler` and `worker`: the long-running parts, until SIGTERM or Ctrl-C. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { TidemarkError } from '../errors.ts';
 import { requireSource, runScheduler, runWorker } from './pipeline.ts';
-import { openSession } from './session.ts';
-import { onStop, stopped } from './stop.ts';
+import { openSession, type Session } from './session.ts';
+import { onStop } from './stop.ts';
 
 interface Parts {
   readonly scheduler: boolean;
@@ -65,11 +66,21 @@ async function serve(command: string, parts: Parts): Promise<void> {
       },
       `${command} started`,
     );
-    await stopped(stop.signal);
+    await untilStopped(stop.signal, session);
     session.log.info(`${command} is stopping`);
   } finally {
     for (const close of closing) await close();
     stop.release();
   }
   session.log.info(`${command} stopped`);
+}
+
+const lookEveryMs = 1000;
+
+/** @throws TidemarkError DATABASE_FULL. */
+async function untilStopped(signal: AbortSignal, session: Session): Promise<void> {
+  while (!signal.aborted) {
+    session.assertRoom();
+    await delay(lookEveryMs, undefined, { signal }).catch(() => {});
+  }
 }

@@ -7,6 +7,7 @@ import { createLog, secretsOf } from '../log.ts';
 import { migrateQueueBackend, openQueueBackend, type QueueBackend } from '../queue/backend.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
+import { assertRoom } from '../store/embedded/failure.ts';
 import { explainDatabaseError } from '../store/failure.ts';
 import { assertMigrated, migrate } from '../store/migrate.ts';
 
@@ -17,6 +18,11 @@ export interface Session {
   /** Whether the database is the one under `.tidemark/`. */
   readonly embedded: boolean;
   openQueues(): Promise<QueueBackend>;
+  /**
+   * Call it now and then while writing. @throws TidemarkError DATABASE_FULL while the embedded database can still
+   * stop in order.
+   */
+  assertRoom(): void;
   close(): Promise<void>;
 }
 
@@ -89,6 +95,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     database,
     embedded,
     openQueues: () => openQueueBackend({ ...queueOptions, attempts: config.worker.attempts, log }),
+    assertRoom: () => {
+      if (embedded) assertRoom(config.directory);
+    },
     close,
   };
 }

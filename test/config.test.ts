@@ -44,6 +44,9 @@ describe('readConfig', () => {
     ['BACKFILL_SHARE', '1.5'],
     ['WORKER_CONCURRENCY', '0'],
     ['LOG_LEVEL', 'loud'],
+    ['SOURCE_CANDLE_DAYS', 'h6=1'],
+    ['SOURCE_HISTORY_DAYS', 'm1=1,h1'],
+    ['SOURCE_HISTORY_DAYS', 'd1=0.5'],
   ])('refuses %s=%s by name and value', (name, value) => {
     const message = refusal({ [name]: value });
     expect(message).toContain(name);
@@ -54,6 +57,17 @@ describe('readConfig', () => {
     expect(refusal({ SOURCE_API_KEY: 'two words' })).toContain('SOURCE_API_KEY');
     expect(refusal({ SOURCE_API_KEY: 'two words' })).not.toContain('two words');
     expect(refusal({ DATABASE_URL: 'mysql://me:hush@x/y' })).not.toContain('hush');
+  });
+
+  it('takes longest ranges in days, cut to whole periods', () => {
+    const { rangeLimits } = readConfig({
+      SOURCE_CANDLE_DAYS: 'm1=0.5, h8=100.4',
+      SOURCE_HISTORY_DAYS: 'd1=365',
+    }).source;
+    expect(rangeLimits).toEqual({
+      candles: { m1: 43_200_000, h8: 301 * 28_800_000 },
+      asset_history: { d1: 365 * 86_400_000 },
+    });
   });
 
   it('is frozen all the way down', () => {

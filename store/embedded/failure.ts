@@ -42,6 +42,19 @@ export function failureOfFiles(error: unknown, directory: string): unknown {
   );
 }
 
+/** Two segments of the write-ahead log, and room for the shutdown. A server that runs out entirely cannot start again. */
+const leastRoomBytes = 48 * 1024 * 1024;
+
+/** @throws TidemarkError DATABASE_FULL while there is still room to stop in order. */
+export function assertRoom(directory: string): void {
+  const { bavail, bsize } = statfsSync(directory);
+  if (bavail * bsize >= leastRoomBytes) return;
+  throw new TidemarkError(
+    'DATABASE_FULL',
+    `the disk that holds ${directory} has ${Math.floor((bavail * bsize) / 1024 / 1024)} MB left`,
+  );
+}
+
 /** The log lies on the same disk, so a full one may not even hold the reason. A start needs a new WAL file of 16 MB. */
 function isFull(directory: string): boolean {
   const { bavail, bsize } = statfsSync(directory);

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { TidemarkError } from '../../../errors.ts';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
 import { accountInsteadOfRoot, launchAs } from '../../../store/embedded/unprivileged.ts';
 import { describeMissing } from '../../parts/describe-needing.ts';
+import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
 import { existingDirectory, query, scratchDirectory, serverPid } from './scratch.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -117,44 +117,9 @@ describeAsRoot('as root, the server runs as another user', () => {
   });
 });
 
-/** Mounts a small disk, or says why not. */
-function smallDisk(megabytes: number): { path: string; unmount(): void } | string {
-  if (!isRoot || process.platform !== 'linux') return 'needs root on Linux, to mount a small disk';
-  const path = mkdtempSync(join(tmpdir(), 'tidemark-disk-'));
-  const remove = () => rmSync(path, { recursive: true, force: true });
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path], { stdio: 'ignore' });
-  } catch {
-    remove();
-    return 'this machine does not allow mounting a small disk';
-  }
-  const unmount = () => {
-    execFileSync('umount', ['-l', path]);
-    remove();
-  };
-  return { path, unmount };
-}
-
-function describeWithSmallDisk(title: string, body: () => void): void {
-  const probe = smallDisk(1);
-  if (typeof probe === 'string') {
-    describeMissing(title, probe, body);
-    return;
-  }
-  probe.unmount();
-  describe(title, body);
-}
-
 describeWithSmallDisk('a full disk', () => {
-  const mount = (megabytes: number): string => {
-    const disk = smallDisk(megabytes);
-    if (typeof disk === 'string') throw new Error(disk);
-    onTestFinished(disk.unmount);
-    return disk.path;
-  };
-
   it('stops the first start with one line, and leaves nothing half made', async () => {
-    const directory = join(mount(24), '.tidemark');
+    const directory = join(mountSmallDisk(24), '.tidemark');
     const error = await refusalOf(directory);
     expect(error.code).toBe('DATABASE_FULL');
     expect(error.message).toContain(directory);
@@ -163,7 +128,7 @@ describeWithSmallDisk('a full disk', () => {
   });
 
   it('keeps what is stored, and starts again when there is room', async () => {
-    const disk = mount(160);
+    const disk = mountSmallDisk(160);
     const directory = join(disk, '.tidemark');
     const first = await acquireEmbeddedDatabase({ directory });
     await query(first.url, 'create table kept as select 1 as one');
