@@ -6,15 +6,7 @@ import { trackSeries } from '../store/series.ts';
 import { type BackfillOutcome, fillGaps } from './fill-gaps.ts';
 import { requireSource } from './pipeline.ts';
 import { showProgress } from './progress.ts';
-import {
-  type CandleOptions,
-  candleOptions,
-  type HistoryOptions,
-  historyOptions,
-  type Selection,
-  selectCandles,
-  selectHistory,
-} from './selectors.ts';
+import { addSelections, type SelectingOptions, type Selection } from './selectors.ts';
 import { openSession } from './session.ts';
 import { onStop } from './stop.ts';
 import { counted, duration } from './wording.ts';
@@ -24,16 +16,10 @@ export function backfillCommand(program: Command): void {
     .command('backfill')
     .description('track series and work until none of the range is missing; exits 0 only then')
     .helpCommand(false);
-  const json = ['--json', 'print the outcome as JSON'] as const;
-  candleOptions(backfill.command('candles').description('candles of a market'))
-    .option(...json)
-    .action((options: CandleOptions & { json?: true }) => run(selectCandles(options, Date.now()), options));
-  historyOptions(backfill.command('history').description('price history of an asset'))
-    .option(...json)
-    .action((options: HistoryOptions & { json?: true }) => run(selectHistory(options, Date.now()), options));
+  addSelections(backfill, 'print the outcome as JSON', run);
 }
 
-async function run(selection: Selection, options: { json?: true }): Promise<void> {
+async function run(selection: Selection, options: SelectingOptions): Promise<void> {
   const stop = onStop();
   const session = await openSession({ command: 'backfill', defaultLogLevel: 'error', handlesSignals: true });
   try {

@@ -24,21 +24,44 @@ interface RangeOptions {
   readonly to?: string;
 }
 
-export interface CandleOptions extends RangeOptions {
+interface CandleOptions extends RangeOptions {
   readonly exchange: string;
   readonly base: string;
   readonly quote: string;
   readonly interval: string;
 }
 
-export interface HistoryOptions extends RangeOptions {
+interface HistoryOptions extends RangeOptions {
   readonly asset: string;
   readonly interval: string;
 }
 
 const times = 'a date or time in UTC (2024-01-31, 2024-01-31T06:00Z) or an age (11y, 90d, 6h)';
 
-export function candleOptions(command: Command): Command {
+/** What every command that names series takes beside them. */
+export interface SelectingOptions {
+  readonly json?: true;
+}
+
+/**
+ * Adds `candles` and `history` to a command, each with its options.
+ *
+ * @param json what `--json` prints.
+ */
+export function addSelections(
+  parent: Command,
+  json: string,
+  run: (selection: Selection, options: SelectingOptions) => Promise<void>,
+): void {
+  candleOptions(parent.command('candles').description('candles of a market'))
+    .option('--json', json)
+    .action((options: CandleOptions & SelectingOptions) => run(selectCandles(options, Date.now()), options));
+  historyOptions(parent.command('history').description('price history of an asset'))
+    .option('--json', json)
+    .action((options: HistoryOptions & SelectingOptions) => run(selectHistory(options, Date.now()), options));
+}
+
+function candleOptions(command: Command): Command {
   return rangeOptions(
     command
       .requiredOption('--exchange <id>', 'exchange, such as binance')
@@ -48,7 +71,7 @@ export function candleOptions(command: Command): Command {
   );
 }
 
-export function historyOptions(command: Command): Command {
+function historyOptions(command: Command): Command {
   return rangeOptions(
     command
       .requiredOption('--asset <id>', 'asset, such as bitcoin')
@@ -63,7 +86,7 @@ function rangeOptions(command: Command): Command {
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
-export function selectCandles(options: CandleOptions, nowMs: EpochMs): Selection {
+function selectCandles(options: CandleOptions, nowMs: EpochMs): Selection {
   const exchange = nameOf(options.exchange, '--exchange');
   const baseId = nameOf(options.base, '--base');
   const quoteId = nameOf(options.quote, '--quote');
@@ -75,7 +98,7 @@ export function selectCandles(options: CandleOptions, nowMs: EpochMs): Selection
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
-export function selectHistory(options: HistoryOptions, nowMs: EpochMs): Selection {
+function selectHistory(options: HistoryOptions, nowMs: EpochMs): Selection {
   const assetId = nameOf(options.asset, '--asset');
   const series = intervalsOf(options.interval).map((interval): SeriesKey => {
     if (!isHistoryInterval(interval)) throw badInterval(interval, 'asset history', historyIntervals);

@@ -3,15 +3,7 @@
 import type { Command } from 'commander';
 import { seriesName } from '../contract/series.ts';
 import { trackSeries } from '../store/series.ts';
-import {
-  type CandleOptions,
-  candleOptions,
-  type HistoryOptions,
-  historyOptions,
-  type Selection,
-  selectCandles,
-  selectHistory,
-} from './selectors.ts';
+import { addSelections, type SelectingOptions, type Selection } from './selectors.ts';
 import { openSession } from './session.ts';
 import { moment } from './wording.ts';
 
@@ -20,16 +12,10 @@ export function trackCommand(program: Command): void {
     .command('track')
     .description('follow series: their past is backfilled and their present refreshed by `run`')
     .helpCommand(false);
-  const json = ['--json', 'print what is tracked as JSON'] as const;
-  candleOptions(track.command('candles').description('candles of a market'))
-    .option(...json)
-    .action((options: CandleOptions & { json?: true }) => run(selectCandles(options, Date.now()), options));
-  historyOptions(track.command('history').description('price history of an asset'))
-    .option(...json)
-    .action((options: HistoryOptions & { json?: true }) => run(selectHistory(options, Date.now()), options));
+  addSelections(track, 'print what is tracked as JSON, a line a series', run);
 }
 
-async function run(selection: Selection, options: { json?: true }): Promise<void> {
+async function run(selection: Selection, options: SelectingOptions): Promise<void> {
   const session = await openSession({ command: 'track', defaultLogLevel: 'warn' });
   try {
     for (const series of selection.series) {
