@@ -10,9 +10,13 @@ const largestExponent = 150;
 
 const decimalPattern = /^-?\d+(?:\.\d+)?(?:[eE]([+-]?\d{1,4}))?$/;
 
+/** Decimals without sign, exponent or leading zeros: what sources send, and comparable as text. */
+const plainPattern = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
+
 /** Whether `text` is a decimal that PostgreSQL's NUMERIC holds exactly. NaN and infinities are not. */
 export function isDecimalText(text: string): text is DecimalText {
   if (text.length > longestText) return false;
+  if (plainPattern.test(text)) return true;
   const match = decimalPattern.exec(text);
   return match !== null && (match[1] === undefined || Math.abs(Number(match[1])) <= largestExponent);
 }
@@ -23,8 +27,11 @@ export function decimalText(text: string): DecimalText {
   return text;
 }
 
-/** Decimals without sign, exponent or leading zeros: what sources send, and comparable as text. */
-const plainPattern = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
+/** Whether all are plain with as many digits before a point: then text order is numeric order, save for zeros at the end. */
+export function areAlike(decimals: readonly DecimalText[]): boolean {
+  const point = decimals[0]?.indexOf('.') ?? -1;
+  return point > 0 && decimals.every((text) => text.indexOf('.') === point && plainPattern.test(text));
+}
 
 /** Exact comparison, of plain and exponent forms alike: negative, zero or positive as `a - b`. */
 export function compareDecimals(a: DecimalText, b: DecimalText): number {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { type DecimalText, isDecimalText } from './decimal.ts';
+import { latestMs } from './intervals.ts';
 
 const notADecimal = 'not a decimal';
 
@@ -24,7 +25,7 @@ export const integer = z
   .transform(Number);
 
 /** UNIX milliseconds. Always a JSON integer. */
-export const epochMs = z.int().min(0).max(8_640_000_000_000_000);
+export const epochMs = z.int().min(0).max(latestMs);
 
 /**
  * Text that a database can keep as it is: PostgreSQL takes no NUL, and half a surrogate pair has no UTF-8. One such

@@ -7,6 +7,9 @@
 /** A moment as integer milliseconds since the UNIX epoch, UTC. */
 export type EpochMs = number;
 
+/** The last moment that a JavaScript `Date` holds: 13 September 275760. */
+export const latestMs: EpochMs = 8_640_000_000_000_000;
+
 export const candleIntervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'] as const;
 export const historyIntervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h6', 'h12', 'd1'] as const;
 

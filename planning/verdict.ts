@@ -2,15 +2,16 @@
  * What an answer proves about its window.
  *
  * filled      points came: covered up to the last closed period.
- * cut_short   a dense run of points from the window's start that stops before its end looks capped: covered is
- *             what it holds, the rest stays a gap. Points with holes are a thin market and cover the window, and
- *             so does a run shorter than another answer of late, which no cap can have cut: the market paused.
+ * cut_short   points that stop well before the window's end, as those of a capped answer do: covered is what it
+ *             holds, the rest stays a gap. Not so when the silence at the end is no longer than a hole among the
+ *             points, which is a thin market, or when another answer of late had more rows, which no cap lets
+ *             through: then the market paused, and the window is covered.
  * empty       an answer without points. Not covered: a source having a bad day answers so too.
  * stale       the window has closed periods, but by the source's own clock none had closed when it answered: a copy
  *             of an older answer, or a clock that is behind. Its points are kept, nothing is covered.
  */
 
-import { type EpochMs, type Interval, intervalMs, isOnGrid, periodStart } from '../contract/intervals.ts';
+import { type EpochMs, type Interval, intervalMs } from '../contract/intervals.ts';
 import type { Range } from './ranges.ts';
 
 export type Verdict = 'filled' | 'cut_short' | 'empty' | 'stale';
@@ -19,6 +20,8 @@ export interface Judgement {
   readonly verdict: Verdict;
   /** What of the window is now known, or, of an empty answer, would be if a second one agrees. */
   readonly covered: Range | null;
+  /** What a cut short answer leaves of the closed part of its window. */
+  readonly rest: Range | null;
 }
 
 /**
@@ -43,28 +46,34 @@ export function judge(input: {
   const last = timesMs.at(-1);
   if (closed === null) {
     const wasClosed = Math.min(window.endMs, input.closedUpToMs) > window.startMs;
-    return { verdict: wasClosed ? 'stale' : last === undefined ? 'empty' : 'filled', covered: null };
+    return {
+      verdict: wasClosed ? 'stale' : last === undefined ? 'empty' : 'filled',
+      covered: null,
+      rest: null,
+    };
   }
-  if (last === undefined) return { verdict: input.rejected === 0 ? 'empty' : 'filled', covered: closed };
+  if (last === undefined)
+    return { verdict: input.rejected === 0 ? 'empty' : 'filled', covered: closed, rest: null };
 
   const length = intervalMs[interval];
   const reachedMs = last + length;
-  // One period of slack: the newest point of a range may arrive late without the answer being capped.
   const mayBeCapped = timesMs.length + input.rejected >= input.mostRows;
-  if (mayBeCapped && isDense(window, interval, timesMs) && endMs - reachedMs > length) {
-    return { verdict: 'cut_short', covered: { startMs: window.startMs, endMs: reachedMs } };
+  // One period of slack: the newest point of a range may arrive late without the answer being capped.
+  const longestHoleMs = Math.max(length, longestHole(timesMs, length));
+  if (mayBeCapped && endMs - reachedMs > longestHoleMs) {
+    const covered = { startMs: window.startMs, endMs: reachedMs };
+    return { verdict: 'cut_short', covered, rest: { startMs: reachedMs, endMs } };
   }
-  return { verdict: 'filled', covered: closed };
+  return { verdict: 'filled', covered: closed, rest: null };
 }
 
-/** Whether the points start with the window's first period and none is missing up to the last of them. */
-function isDense(window: Range, interval: Interval, timesMs: readonly EpochMs[]): boolean {
-  const first = timesMs[0];
-  const last = timesMs.at(-1);
-  if (first === undefined || last === undefined) return false;
-  const length = intervalMs[interval];
-  const opening = isOnGrid(window.startMs, interval)
-    ? window.startMs
-    : periodStart(window.startMs, interval) + length;
-  return first === opening && timesMs.length === (last - first) / length + 1;
+/** Length of the longest run of missing periods between two points, milliseconds. */
+function longestHole(timesMs: readonly EpochMs[], lengthMs: number): number {
+  let longestMs = 0;
+  let previousMs: EpochMs | undefined;
+  for (const timeMs of timesMs) {
+    if (previousMs !== undefined) longestMs = Math.max(longestMs, timeMs - previousMs - lengthMs);
+    previousMs = timeMs;
+  }
+  return longestMs;
 }

@@ -44,6 +44,8 @@ const reconnectMs = 1000;
 const closingMs = 5000;
 /** An attempt that threw something nobody expected. */
 const afterDefectMs = 1000;
+/** BullMQ's code for a job that is there no more. */
+const jobIsGone = -1;
 
 /** Carries the delay of a counted retry to the backoff strategy. */
 class RetryLater extends Error {
@@ -89,9 +91,14 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
       },
     },
   );
-  worker.on('error', complain);
+  function complainUnlessGone(error: Error): void {
+    // It was dropped in the moment in which it was taken (the store on PostgreSQL lets that happen), or the queue was
+    // lost. What it was for is stored, or still a gap: nobody has to act.
+    if (!('code' in error && error.code === jobIsGone)) complain(error);
+  }
+  worker.on('error', complainUnlessGone);
   worker.on('failed', (_job, error) => {
-    if (!(error instanceof RetryLater)) complain(error);
+    if (!(error instanceof RetryLater)) complainUnlessGone(error);
   });
 
   return Object.freeze({

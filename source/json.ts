@@ -7,10 +7,13 @@ import { parse } from 'lossless-json';
 
 /**
  * Whether the text may hold a number that a double might change: one with a fraction, an exponent, 16 digits or
- * more, or `-0`. A number can only follow `:`, `,`, `[` or the start. What looks like that inside a string costs the
+ * more, or `-0`. A number can only follow `:`, `,` or `[`, or be the whole text. What looks like that inside a string costs the
  * slower reading and nothing else; dates (`T00:00:00.000Z`) are in every newer history answer, hence the exception.
  */
-const inexactNumber = /(?:^|[:[,])\s*(?:-0|-?(?:\d{16}|\d{1,15}[.eE](?!\d*Z)))/;
+const inexactNumber = /[:[,]\s*(?:-0|-?(?:\d{16}|\d{1,15}[.eE](?!\d*Z)))/;
+
+/** A text that is one number. Asked apart: as an alternative in the pattern above it would double the time of that. */
+const bareNumber = /^\s*[-\d]/;
 
 /** Numbers of up to 15 digits are the same as a double. */
 const plainInteger = /^(?:0|-?[1-9]\d{0,14})$/;
@@ -22,7 +25,7 @@ const plainInteger = /^(?:0|-?[1-9]\d{0,14})$/;
  * @throws SyntaxError when the text is not JSON, or nests too deeply to read.
  */
 export function parseExactJson(text: string): unknown {
-  if (!inexactNumber.test(text)) return JSON.parse(text);
+  if (!inexactNumber.test(text) && !bareNumber.test(text)) return JSON.parse(text);
   try {
     return parse(text, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue });
   } catch (error) {

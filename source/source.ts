@@ -75,6 +75,8 @@ export interface Source {
 
   /** Lets the calls under way end, then closes the connections. */
   close(): Promise<void>;
+  /** Ends the calls under way too; they fail as `unreachable`. For who has given them up: a hung one takes long. */
+  abandon(): Promise<void>;
 }
 
 /**
@@ -126,7 +128,10 @@ export function openSource(options: SourceOptions): Source {
     exchangesAll: async () => listAnswer(await get('exchangesAll'), readExchange),
     marketsData: async (query) => listAnswer(await get('marketsData', undefined, query), readMarket),
     ratesAll: async () => listAnswer(await get('ratesAll'), readRate),
-    close: () => pool.close(),
+    close: async () => {
+      if (!pool.destroyed) await pool.close();
+    },
+    abandon: () => pool.destroy(),
   } satisfies Source);
 }
 

@@ -7,35 +7,11 @@ import type { Judgement } from '../planning/verdict.ts';
 import { timeRange, timestamp } from './database.ts';
 import { putAside, settlePending } from './pending.ts';
 import type { PointChanges, PointColumns } from './points.ts';
+import { ofLate } from './standing.ts';
 import type { WindowCommit, WindowResult } from './windows.ts';
 
 /** How long a window waits whose answer was made before its periods had closed. */
 const staleRetryMs = 60_000;
-/** A largest answer older than this says nothing any more: a source may introduce a cap. */
-const ofLateMs = 3_600_000;
-
-export interface LargestAnswer {
-  readonly rows: number;
-  readonly atMs: EpochMs;
-}
-
-/**
- * The series' largest answer of late, this one included. Locks the series' row, so that coverage moves one window
- * at a time.
- */
-export async function largestAnswer(client: pg.PoolClient, commit: WindowCommit): Promise<LargestAnswer> {
-  const result = await client.query<{ most_rows: number; most_rows_at: EpochMs | null }>({
-    name: 'largest-answer',
-    text: 'select most_rows, most_rows_at from tidemark.series where id = $1 for no key update',
-    values: [commit.seriesId],
-  });
-  const before = result.rows[0];
-  const rows = commit.answer.rows.length + commit.answer.rejected.length;
-  const beforeAtMs = before?.most_rows_at ?? null;
-  if (before === undefined || beforeAtMs === null) return { rows, atMs: commit.nowMs };
-  const isLarger = before.most_rows > rows && beforeAtMs > commit.nowMs - ofLateMs;
-  return isLarger ? { rows: before.most_rows, atMs: beforeAtMs } : { rows, atMs: commit.nowMs };
-}
 
 /** Moves the series' coverage as the verdict allows, and settles what was pending of it. */
 export async function recordCoverage(
@@ -44,7 +20,6 @@ export async function recordCoverage(
   judgement: Judgement,
   points: PointColumns,
   changes: PointChanges,
-  largest: LargestAnswer,
 ): Promise<{ verdict: WindowResult['verdict']; covered: Range | null }> {
   if (judgement.verdict === 'empty') return recordEmpty(client, commit, judgement.covered);
   if (judgement.verdict === 'stale') {
@@ -62,12 +37,16 @@ export async function recordCoverage(
   const { covered } = judgement;
   await client.query({
     name: 'record-coverage',
-    text: `update tidemark.series s
+    text: `with settled as (
+             delete from tidemark.pending_windows where series_id = $1 and range <@ $2::tstzrange
+           )
+           update tidemark.series s
               set covered = s.covered + coalesce(tstzmultirange($2::tstzrange), '{}'),
                   confirmed_empty = s.confirmed_empty - coalesce(tstzmultirange($3::tstzrange), '{}'),
                   points = s.points + $4, earliest = least(s.earliest, $5), newest = greatest(s.newest, $6),
                   refreshed_at = case when $7 then $8 else s.refreshed_at end,
-                  most_rows = $9, most_rows_at = $10
+                  most_rows = case when s.most_rows > $9 and s.most_rows_at > $10 then s.most_rows else $9 end,
+                  most_rows_at = case when s.most_rows > $9 and s.most_rows_at > $10 then s.most_rows_at else $8 end
             where s.id = $1`,
     values: [
       commit.seriesId,
@@ -78,11 +57,13 @@ export async function recordCoverage(
       momentOf(points.timesMs.at(-1)),
       commit.lane === 'refresh',
       timestamp(commit.nowMs),
-      largest.rows,
-      timestamp(largest.atMs),
+      commit.answer.rows.length + commit.answer.rejected.length,
+      ofLate(commit),
     ],
   });
-  if (covered !== null) await settlePending(client, commit.seriesId, covered);
+  // Asking again from where a cut leads on only if it brought something new. A tail that holds no more than the points
+  // it reached back to does not: the market is quiet, or the source is not well, and a second answer has to tell.
+  if (judgement.rest !== null && changes.fresh === 0) return recordEmpty(client, commit, judgement.rest);
   return { verdict: judgement.verdict, covered };
 }
 

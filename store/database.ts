@@ -37,6 +37,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     types,
   });
   pool.on('error', (error) => options.onIdleError?.(error));
+  // The pool listens to idle clients only. One that is in use and loses its connection between two queries, or in a
+  // COPY, would end the process; its next query fails and tells.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return { pool, url: options.url, close: () => pool.end() };
 }
 
@@ -78,6 +81,24 @@ function parseTimestamp(text: string): EpochMs {
 export function timestamp(timeMs: EpochMs): string {
   return new Date(timeMs).toISOString();
 }
+
+/** The same for many that are close together: formatting a date costs more than the rest of preparing a point. */
+export function timestamps(timesMs: readonly EpochMs[]): string[] {
+  let hourMs = Number.NaN;
+  let hour = '';
+  return timesMs.map((timeMs) => {
+    const sinceHourMs = timeMs - hourMs;
+    if (!(sinceHourMs >= 0 && sinceHourMs < 3_600_000)) {
+      const text = timestamp(timeMs);
+      hour = text.slice(0, text.indexOf('T') + 4);
+      hourMs = Math.floor(timeMs / 3_600_000) * 3_600_000;
+      return text;
+    }
+    return sinceHourMs % 60_000 === 0 ? `${hour}${minuteTexts[sinceHourMs / 60_000]}` : timestamp(timeMs);
+  });
+}
+
+const minuteTexts = Array.from({ length: 60 }, (_, minute) => `${String(minute).padStart(2, '0')}:00.000Z`);
 
 /** A parameter for `tstzrange`, half-open; null leaves the end open. */
 export function timeRange(startMs: EpochMs, endMs: EpochMs | null): string {

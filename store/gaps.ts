@@ -58,7 +58,8 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
       ), wanted as (
         select ${seriesColumns}, s.closed_up_to, s.newest, lower(s.tracked) as tracked_from,
                upper_inf(s.tracked) or upper(s.tracked) > $1 as reaches_now,
-               $3::double precision is not null and (s.refreshed_at is null
+               $3::double precision is not null and not (s.dataset = 'asset_history' and s.interval = 'd1')
+                 and (s.refreshed_at is null
                  or s.refreshed_at <= $1 - make_interval(secs => $3 / 1000)) as refresh_due,
                ${missingRanges} - coalesce(p.ranges, '{}') as gaps,
                coalesce(p.ranges @> s.closed_up_to, false) as tail_waits

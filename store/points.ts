@@ -1,21 +1,24 @@
 /**
- * Writing points: new ones are inserted, changed ones updated with the old value kept as a revision, and
- * unchanged ones are not touched. The incoming points are joined against what is stored for their window first,
- * because an upsert would lock, and on TimescaleDB decompress, every row it meets.
+ * Writing points: new ones are inserted, changed ones updated with the old value kept as a revision (but for a candle
+ * that was still open: that it changes is its nature), and unchanged ones are not touched. The incoming points are joined against what is stored for their window first,
+ * because an upsert would lock, and on TimescaleDB decompress, every row it meets. A window that holds nothing yet,
+ * as in every backfill, takes them by COPY, at half of what that join and insert costs the server.
  */
 
 import type pg from 'pg';
+import type { DecimalText } from '../contract/decimal.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import type { Range } from '../planning/ranges.ts';
-import { arrayOf, timestamp } from './database.ts';
+import { copyRows } from './copy.ts';
+import { arrayOf, timestamp, timestamps } from './database.ts';
 
-/** Points of one series as columns: the form in which they travel to the database. */
+/** Points of one series as columns. */
 export interface PointColumns {
   readonly dataset: 'candles' | 'asset_history';
   readonly timesMs: readonly EpochMs[];
-  /** One array literal of decimals for each value column of the table. */
-  readonly values: readonly string[];
+  /** The decimals of each value column of the table. */
+  readonly values: ReadonlyArray<readonly DecimalText[]>;
 }
 
 export interface PointChanges {
@@ -23,6 +26,8 @@ export interface PointChanges {
   readonly changed: number;
   readonly unchanged: number;
 }
+
+export const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
 
 const noChanges: PointChanges = Object.freeze({ fresh: 0, changed: 0, unchanged: 0 });
 
@@ -32,11 +37,11 @@ export function candleColumns(candles: readonly Candle[]): PointColumns {
     dataset: 'candles',
     timesMs: candles.map((candle) => candle.period),
     values: [
-      arrayOf(candles.map((candle) => candle.open)),
-      arrayOf(candles.map((candle) => candle.high)),
-      arrayOf(candles.map((candle) => candle.low)),
-      arrayOf(candles.map((candle) => candle.close)),
-      arrayOf(candles.map((candle) => candle.volume)),
+      candles.map((candle) => candle.open),
+      candles.map((candle) => candle.high),
+      candles.map((candle) => candle.low),
+      candles.map((candle) => candle.close),
+      candles.map((candle) => candle.volume),
     ],
   };
 }
@@ -45,31 +50,37 @@ export function historyColumns(points: readonly HistoryPoint[]): PointColumns {
   return {
     dataset: 'asset_history',
     timesMs: points.map((point) => point.time),
-    values: [arrayOf(points.map((point) => point.priceUsd))],
+    values: [points.map((point) => point.priceUsd)],
   };
 }
 
 /**
  * Stores the points of a window within the caller's transaction.
  *
+ * @param known.holdsAny whether any point of the window was stored a moment ago.
  * @returns the counts, or null when another transaction inserted some of the same points meanwhile: the caller
- * starts over and then sees them.
+ * rolls back, starts over, and then sees them.
  */
 export async function writePoints(
   client: pg.PoolClient,
   seriesId: number,
   window: Range,
   points: PointColumns,
-  seenAtMs: EpochMs,
+  known: { holdsAny: boolean; seenAtMs: EpochMs },
 ): Promise<PointChanges | null> {
   if (points.timesMs.length === 0) return noChanges;
   const statement = statements[points.dataset];
+  const times = timestamps(points.timesMs);
+  if (!known.holdsAny) {
+    const isCopied = await copyRows(client, statement.copyNew, String(seriesId), [times, ...points.values]);
+    return isCopied ? { fresh: times.length, changed: 0, unchanged: 0 } : null;
+  }
   const values = [
     seriesId,
     timestamp(window.startMs),
     timestamp(window.endMs),
-    arrayOf(points.timesMs.map(timestamp)),
-    ...points.values,
+    arrayOf(times),
+    ...points.values.map(arrayOf),
   ];
   const inserted = await client.query<{ missing: number; fresh: number; different: number }>({
     ...statement.insertNew,
@@ -78,7 +89,7 @@ export async function writePoints(
   const row = inserted.rows[0] ?? { missing: 0, fresh: 0, different: 0 };
   if (row.fresh < row.missing) return null;
   if (row.different > 0) {
-    await client.query({ ...statement.updateChanged, values: [...values, timestamp(seenAtMs)] });
+    await client.query({ ...statement.updateChanged, values: [...values, timestamp(known.seenAtMs)] });
   }
   return {
     fresh: row.fresh,
@@ -88,8 +99,8 @@ export async function writePoints(
 }
 
 const statements = Object.freeze({
-  candles: writeStatements('candle_points', ['open', 'high', 'low', 'close', 'volume']),
-  asset_history: writeStatements('asset_history_points', ['price_usd']),
+  candles: writeStatements(pointTables.candles, ['open', 'high', 'low', 'close', 'volume']),
+  asset_history: writeStatements(pointTables.asset_history, ['price_usd']),
 });
 
 /** `$1` series, `$2` and `$3` the window, `$4` times, `$5`... the value columns, then the time of seeing. */
@@ -104,6 +115,7 @@ function writeStatements(table: string, columns: readonly string[]) {
     )`;
   const different = `(${list('i.')}) is distinct from (${list('s.')})`;
   return {
+    copyNew: `copy tidemark.${table} (series_id, time, ${list('')}) from stdin`,
     insertNew: {
       name: `insert-new-${table}`,
       text: `with ${incoming}, missing as (
@@ -128,7 +140,8 @@ function writeStatements(table: string, columns: readonly string[]) {
           where p.series_id = $1 and p.time = d.time and p.time >= $2 and p.time < $3
         )
         insert into tidemark.revisions (series_id, time, seen_at, before)
-        select $1, time, $${columns.length + 5}, before from different
+        select $1, d.time, $${columns.length + 5}, d.before
+        from different d join tidemark.series s on s.id = $1 and s.covered @> d.time
         on conflict do nothing`,
     },
   };

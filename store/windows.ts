@@ -10,7 +10,7 @@ import { closedUpTo } from '../planning/closed.ts';
 import type { Range } from '../planning/ranges.ts';
 import { judge, type Verdict } from '../planning/verdict.ts';
 import type { Lane } from '../planning/windows.ts';
-import { largestAnswer, recordCoverage } from './coverage.ts';
+import { recordCoverage } from './coverage.ts';
 import { type Database, inTransaction } from './database.ts';
 import { recordFetch } from './ledger.ts';
 import {
@@ -21,6 +21,7 @@ import {
   writePoints,
 } from './points.ts';
 import { quarantineRows, type RejectedRow } from './quarantine.ts';
+import { lockedMostRows, standingOf } from './standing.ts';
 
 /** A 200 answer as the source's client read it. */
 export interface WindowAnswer<Row> {
@@ -71,7 +72,11 @@ export async function commitWindow(database: Database, commit: WindowCommit): Pr
   };
   for (;;) {
     const attempt = inTransaction(database, async (client): Promise<WindowResult> => {
-      const changes = await writePoints(client, commit.seriesId, window, points, nowMs);
+      const { holdsAny, mostRows } = await standingOf(client, commit);
+      const changes = await writePoints(client, commit.seriesId, window, points, {
+        holdsAny,
+        seenAtMs: nowMs,
+      });
       if (changes === null) throw new LostRace();
       await quarantineRows(client, {
         ...commit,
@@ -79,9 +84,13 @@ export async function commitWindow(database: Database, commit: WindowCommit): Pr
         rows: answer.rejected,
         seenAtMs: nowMs,
       });
-      const largest = await largestAnswer(client, commit);
-      const judgement = judge({ ...judged, mostRows: largest.rows });
-      const { verdict, covered } = await recordCoverage(client, commit, judgement, points, changes, largest);
+      const rows = answer.rows.length + answer.rejected.length;
+      let judgement = judge({ ...judged, mostRows: Math.max(rows, mostRows) });
+      if (judgement.verdict !== 'filled') {
+        // Any other verdict looks at what the series' other windows brought, up to this moment.
+        judgement = judge({ ...judged, mostRows: Math.max(rows, await lockedMostRows(client, commit)) });
+      }
+      const { verdict, covered } = await recordCoverage(client, commit, judgement, points, changes);
       await recordFetch(client, {
         timeMs: nowMs,
         dataset: commit.series.dataset,

@@ -8,7 +8,7 @@ const minute = (index: number) => startMs + index * minuteMs;
 const window = { startMs, endMs: minute(100) };
 const later = minute(100_000);
 
-function verdict(indexes: readonly number[], more: Partial<Parameters<typeof judge>[0]> = {}) {
+function judged(indexes: readonly number[], more: Partial<Parameters<typeof judge>[0]> = {}) {
   return judge({
     window,
     interval: 'm1',
@@ -19,6 +19,11 @@ function verdict(indexes: readonly number[], more: Partial<Parameters<typeof jud
     answeredUpToMs: later,
     ...more,
   });
+}
+/** Verdict and coverage alone. */
+function verdict(...words: Parameters<typeof judged>) {
+  const { verdict, covered } = judged(...words);
+  return { verdict, covered };
 }
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
@@ -43,9 +48,22 @@ describe('judge', () => {
     expect(verdict(upTo(85), { mostRows: 85 }).verdict).toBe('cut_short');
   });
 
-  it('takes holes for a thin market and covers the window', () => {
-    expect(verdict([0, 1, 3, 40])).toEqual({ verdict: 'filled', covered: window });
-    expect(verdict([7, 8, 9])).toEqual({ verdict: 'filled', covered: window });
+  it('names what a capped answer leaves, up to the last closed period', () => {
+    const { rest } = judged(upTo(20), { closedUpToMs: minute(50), answeredUpToMs: minute(60) });
+    expect(rest).toEqual({ startMs: minute(20), endMs: minute(50) });
+    expect(judged(upTo(100)).rest).toBeNull();
+  });
+
+  it('covers only what a capped answer holds when there was an outage in it', () => {
+    const withOutage = [...upTo(30), ...upTo(70).slice(45)];
+    expect(verdict(withOutage)).toEqual({ verdict: 'cut_short', covered: { startMs, endMs: minute(70) } });
+    const bornLate = upTo(70).slice(50);
+    expect(verdict(bornLate)).toEqual({ verdict: 'cut_short', covered: { startMs, endMs: minute(70) } });
+  });
+
+  it('takes holes throughout for a thin market and covers the window', () => {
+    expect(verdict([0, 1, 3, 40, 70])).toEqual({ verdict: 'filled', covered: window });
+    expect(verdict([7, 50, 98])).toEqual({ verdict: 'filled', covered: window });
   });
 
   it('forgives one late point at the end', () => {

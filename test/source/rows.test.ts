@@ -1,5 +1,8 @@
 import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import * as resources from '../../contract/resources.ts';
+import { plainCandle, plainHistoryPoint } from '../../source/plain-rows.ts';
 import { serve, serveBody, sourceAt } from './local-server.ts';
 
 const candles = { exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'h1' } as const;
@@ -39,6 +42,65 @@ describe('rows', () => {
   test('an empty list is an answer', async () => {
     const server = await serveBody({ data: [], timestamp: 1_676_359_230_884 });
     expect(await sourceAt(server.baseUrl).candles(candles)).toMatchObject({ rows: [], rejected: [] });
+  });
+});
+
+describe('points read without the schema', () => {
+  const edges = [
+    '0',
+    '-0',
+    '1.50',
+    '.5',
+    '1e3',
+    '1E-151',
+    '01',
+    '-1.0',
+    '',
+    'NaN',
+    ' 1',
+    '9'.repeat(201),
+    3,
+    0.5,
+    null,
+  ];
+  const decimal = fc.oneof(
+    fc.constantFrom(...edges),
+    fc.double(),
+    fc.stringMatching(/^-?\d{1,3}(\.\d{1,20})?$/),
+  );
+  const time = fc.oneof(fc.nat(), fc.constantFrom(-1, 0.5, Number.MAX_SAFE_INTEGER, 8.64e15, '7', undefined));
+  const fields = {
+    open: decimal,
+    high: decimal,
+    low: decimal,
+    close: decimal,
+    volume: decimal,
+    period: time,
+  };
+  const candleLike = fc.record({ ...fields, extra: fc.anything() }, { requiredKeys: [] });
+  const pointLike = fc.record({ priceUsd: decimal, time, date: fc.string() }, { requiredKeys: [] });
+
+  test('are read as the schema reads them, and nothing else is', () => {
+    fc.assert(
+      fc.property(fc.oneof(candleLike, fc.anything()), (value) => {
+        const row = plainCandle(value);
+        if (row !== null) expect(resources.candle.parse(value)).toEqual(row);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.oneof(pointLike, fc.anything()), (value) => {
+        const row = plainHistoryPoint(value);
+        if (row !== null) expect(resources.historyPoint.parse(value)).toEqual(row);
+      }),
+    );
+  });
+
+  test('are those that sources send', () => {
+    expect(plainCandle(candle)).toEqual(candle);
+    expect(plainHistoryPoint({ priceUsd: '0.10', time: 0, date: 'x' })).toEqual({
+      priceUsd: '0.10',
+      time: 0,
+    });
   });
 });
 

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../parts/free-port.ts';
+import { waitFor } from '../parts/wait-for.ts';
 import { failureAt, failureOf } from './failure-at.ts';
 import { portOf, serve, sourceAt } from './local-server.ts';
 
@@ -69,6 +70,15 @@ describe('deadline', () => {
     const [first, second] = await Promise.all([failureOf(source), failureOf(source)]);
     expect([first.kind, second.kind]).toEqual(['timeout', 'timeout']);
     expect(server.requests.length).toBeLessThanOrEqual(2);
+  });
+
+  test('a call that has been given up ends at once, and so does closing', async () => {
+    const server = await serve(() => {});
+    const source = sourceAt(server.baseUrl, { timeoutMs: 600_000 });
+    const failure = failureOf(source);
+    await waitFor('the request', () => server.requests.length === 1);
+    await source.abandon();
+    expect(await failure).toMatchObject({ kind: 'unreachable', status: null });
   });
 
   test('the next call after one that timed out gets its own answer', async () => {

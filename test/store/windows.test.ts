@@ -194,6 +194,34 @@ for (const kind of ['main', 'plain'] as const) {
       expect(row.rows).toEqual([{ upto: minute(30) }]);
     });
 
+    it('keeps no revision of a candle that changes because it is open', async () => {
+      const openNow = minute(30) + 20_000;
+      await commit(upTo(31), { nowMs: openNow, graceMs: 0 });
+      const closed = [...upTo(30), candle(30, '7')];
+      expect(await commit(closed, { nowMs: openNow + minuteMs, graceMs: 0 })).toMatchObject({ changed: 1 });
+      const revisions = await database.pool.query('select 1 from tidemark.revisions where series_id = $1', [
+        seriesId,
+      ]);
+      expect(revisions.rows).toEqual([]);
+    });
+
+    it('does not ask a quiet market again and again, and lets its next trade settle the silence', async () => {
+      const tail = { startMs: minute(20), endMs: minute(40) };
+      // Long enough ago that its size says nothing of caps any more.
+      await commit(upTo(21), { window: { startMs, endMs: minute(21) }, nowMs: nowMs - 2 * hourMs });
+      expect(await commit([candle(20)], { window: tail, lane: 'refresh' })).toMatchObject({
+        verdict: 'empty',
+      });
+      expect((await gaps())[0]).toEqual({
+        startMs: minute(21),
+        endMs: minute(40),
+        reason: 'awaits_second_answer',
+      });
+      const later = { startMs: minute(20), endMs: minute(60) };
+      await commit([candle(20), candle(58)], { window: later, lane: 'refresh' });
+      expect(await gaps()).toEqual([]);
+    });
+
     it('drops points outside the window, sorts the rest and takes the last of a duplicate', async () => {
       const result = await commit([candle(5, '2'), candle(3), candle(5, '3'), candle(-1, '9'), candle(60)]);
       expect(result).toMatchObject({ fresh: 2, dropped: 3 });

@@ -1,0 +1,214 @@
+import { expect, test } from 'vitest';
+import { dayMs, hourMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { longestRange, requestsFor } from '../../planning/windows.ts';
+import { planTick } from '../../scheduler/plan-tick.ts';
+import type { RunningSimulator } from '../../simulator/start.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { ratesStatus, seriesStatus } from '../../store/status.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { graceMs, openPipeline, type Pipeline, simulate } from './run-pipeline.ts';
+import { byId, coverageOf, storedPoints, storedRates, truthOf } from './stored.ts';
+
+const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+
+// The simulator's outages lie elsewhere than at the end of any of these windows: an answer that stops short of its
+// window's end for an outage would rightly be asked for again.
+const datasets: readonly { title: string; series: SeriesKey; range: Range; requests: number }[] = [
+  {
+    title: 'minute candles',
+    series: candles('binance', 'bitcoin', 'tether', 'm1'),
+    range: { startMs: Date.UTC(2024, 1, 10), endMs: Date.UTC(2024, 1, 13) },
+    requests: 3,
+  },
+  {
+    title: 'minute candles of a thin market',
+    series: candles('bitso', 'xrp', 'mexican-peso', 'm1'),
+    range: { startMs: Date.UTC(2023, 11, 30, 7, 13), endMs: Date.UTC(2024, 0, 2) },
+    requests: 3,
+  },
+  {
+    title: 'hourly candles',
+    series: candles('coinbase', 'ethereum', 'united-states-dollar', 'h1'),
+    range: { startMs: Date.UTC(2023, 9, 1, 5), endMs: Date.UTC(2024, 0, 1) },
+    requests: 4,
+  },
+  {
+    title: 'daily history over eleven years',
+    series: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' },
+    range: { startMs: Date.UTC(2013, 2, 1), endMs: Date.UTC(2024, 2, 1) },
+    requests: 1,
+  },
+  {
+    title: 'five-minute history of an asset whose id needs encoding',
+    series: { dataset: 'asset_history', assetId: 'golem-(glm)', interval: 'm5' },
+    range: { startMs: Date.UTC(2024, 0, 10), endMs: Date.UTC(2024, 0, 23, 23, 55) },
+    requests: 3,
+  },
+];
+
+function candles(exchange: string, baseId: string, quoteId: string, interval: 'm1' | 'h1'): SeriesKey {
+  return { dataset: 'candles', exchange, baseId, quoteId, interval };
+}
+
+/** Status, gaps and the points themselves all say that exactly this range is there, digit by digit. */
+async function expectComplete(
+  pipeline: Pipeline,
+  simulator: RunningSimulator,
+  seriesId: number,
+  series: SeriesKey,
+  range: Range,
+): Promise<void> {
+  const { database } = pipeline;
+  const stored = await storedPoints(database, series);
+  const truth = truthOf(simulator, series, range);
+  expect(truth.length).toBeGreaterThan(100);
+  expect(stored).toEqual(truth);
+  expect(await coverageOf(database, seriesId)).toEqual([range]);
+  expect(await listGaps(database, { nowMs, graceMs, seriesIds: [seriesId] })).toEqual([]);
+  const lengthMs = range.endMs - range.startMs;
+  expect(await seriesStatus(database, { nowMs, graceMs, seriesIds: [seriesId] })).toMatchObject([
+    {
+      ...{ seriesId, series, wantedMs: lengthMs, coveredMs: lengthMs, confirmedEmptyMs: 0 },
+      ...{ missingMs: 0, gaps: 0, awaitingMs: 0, failedMs: 0, points: truth.length, blocked: null },
+      ...{ earliestMs: timeOf(truth[0]), newestMs: timeOf(truth.at(-1)) },
+    },
+  ]);
+}
+
+function timeOf(row: object | undefined): unknown {
+  return row === undefined ? null : 'period' in row ? row.period : 'time' in row ? row.time : null;
+}
+
+async function passOf(pipeline: Pipeline): Promise<number> {
+  const { database, queues } = pipeline;
+  const pass = await planTick(
+    {
+      ...{ database, requests: queues.requests, requestsPerMinute: 0 },
+      ...{ backfillShare: 0.2, graceMs, openRefreshMs: null },
+    },
+    nowMs,
+    0,
+  );
+  return pass.added;
+}
+
+onEachBackend('a backfill', (kind) => {
+  test.each(datasets)('of $title', async ({ series, range, requests }) => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const { database } = pipeline;
+    const seriesId = await pipeline.track(series, range.startMs, range.endMs);
+    expect(await listGaps(database, { nowMs, graceMs })).toMatchObject([{ ...range, reason: 'not_asked' }]);
+
+    await pipeline.backfill();
+    await expectComplete(pipeline, simulator, seriesId, series, range);
+    expect(requestsFor(range, longestRange(series))).toBe(requests);
+    expect(simulator.requests()).toMatchObject({ total: requests, byStatus: { 200: requests } });
+
+    await pipeline.backfill();
+    expect(await passOf(pipeline)).toBe(0);
+    expect(simulator.requests().total).toBe(requests);
+
+    // What is added to the tracked range is all that a third one asks for.
+    const earlierMs = range.startMs - longestRange(series);
+    await pipeline.track(series, earlierMs, range.endMs);
+    expect(await listGaps(database, { nowMs, graceMs })).toMatchObject([
+      { startMs: earlierMs, endMs: range.startMs },
+    ]);
+  });
+
+  test('up to now of all of them at once, the open candles included', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const tracked = await Promise.all(
+      [
+        candles('binance', 'bitcoin', 'tether', 'm1'),
+        candles('kraken', 'litecoin', 'euro', 'm1'),
+        candles('kraken', 'bitcoin', 'euro', 'h1'),
+      ].map(async (series) => {
+        // Half a day longer than one request may span: two windows, of which the newest holds the open candle.
+        const startMs = Math.floor(nowMs / hourMs) * hourMs - longestRange(series) - dayMs / 2;
+        return { series, startMs, seriesId: await pipeline.track(series, startMs, null) };
+      }),
+    );
+    await pipeline.backfill();
+    for (const { series, startMs, seriesId } of tracked) {
+      expect(await storedPoints(pipeline.database, series)).toEqual(
+        truthOf(simulator, series, { startMs, endMs: nowMs }),
+      );
+      // At half a minute past twelve, with a minute of grace, nothing of twelve has closed, nor its last minute.
+      const closedMs = series.interval === 'm1' ? nowMs - 90_000 : nowMs - 30_000 - hourMs;
+      expect(await coverageOf(pipeline.database, seriesId)).toEqual([{ startMs, endMs: closedMs }]);
+    }
+    expect(simulator.requests().total).toBe(6);
+    await pipeline.backfill();
+    expect(simulator.requests().total).toBe(6);
+  });
+
+  test('beside polls of the rates, each snapshot stored once', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const [{ series, range } = { series: undefined, range: undefined }] = datasets;
+    if (series === undefined) throw new Error('no dataset');
+    await pipeline.track(series, range.startMs, range.endMs);
+    const settings = { tickMs: 100, refreshMs: 10_000, ratesMs: 100, backfillShare: 0.2 };
+    const planning = await pipeline.startScheduler({ refresh: true, settings });
+    const worker = await pipeline.startWorker();
+    const polls = () => simulator.requests().byRoute['/v2/rates'] ?? 0;
+    await waitFor('three polls of one minute', () => polls() >= 3);
+    const truth = { [nowMs]: byId(simulator.truth.rates()) };
+    clock.nowMs += 60_000;
+    const laterMs = clock.nowMs;
+    truth[laterMs] = byId(simulator.truth.rates());
+    const before = polls();
+    await waitFor('three polls of the next', () => polls() >= before + 3);
+    await planning.settled();
+    await planning.close();
+    await worker.close();
+
+    expect(truth[nowMs]).not.toEqual(truth[laterMs]);
+    for (const [timeMs, rates] of Object.entries(truth)) {
+      expect(await storedRates(pipeline.database, Number(timeMs))).toEqual(rates);
+    }
+    const count = truth[nowMs]?.length ?? 0;
+    expect(count).toBeGreaterThan(30);
+    const stored = await pipeline.database.pool.query<{ rates: number }>(
+      'select count(*) as rates from rates',
+    );
+    expect(stored.rows).toEqual([{ rates: 2 * count }]);
+    expect(await ratesStatus(pipeline.database)).toEqual({ currencies: count, newestMs: laterMs });
+    // Polls take nothing from the backfill.
+    expect(await storedPoints(pipeline.database, series)).toEqual(truthOf(simulator, series, range));
+  });
+});
+
+describeNeeding('plainPostgres', 'a backfill without TimescaleDB', () => {
+  test('of everything at once', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline('postgres', clock, simulator.url, { on: 'plain' });
+    const extension = await pipeline.database.pool.query(
+      `select from pg_extension where extname = 'timescaledb'`,
+    );
+    expect(extension.rowCount).toBe(0);
+    const seriesIds = [];
+    for (const { series, range } of datasets) {
+      seriesIds.push(await pipeline.track(series, range.startMs, range.endMs));
+    }
+    await pipeline.backfill();
+    for (const [index, { series, range }] of datasets.entries()) {
+      await expectComplete(pipeline, simulator, seriesIds[index] ?? 0, series, range);
+    }
+    const windows = datasets.reduce((sum, { requests }) => sum + requests, 0);
+    expect(simulator.requests().total).toBe(windows);
+    await pipeline.backfill();
+    expect(simulator.requests().total).toBe(windows);
+  });
+});

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { dayMs, hourMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { seriesStatus } from '../../store/status.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { emptyConfirmMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
+import { coverageOf, storedPoints, truthOf } from './stored.ts';
+
+const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+const bitcoinHours: SeriesKey = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'h1',
+};
+const etherHours: SeriesKey = { dataset: 'asset_history', assetId: 'ethereum', interval: 'h1' };
+/** Few points to a request, so that there are many requests to go wrong. */
+const sixHourly = { candles: { h1: 6 * hourMs }, asset_history: { h1: 6 * hourMs } };
+const range = { startMs: Date.UTC(2024, 1, 1), endMs: Date.UTC(2024, 1, 16) };
+const windows = 60;
+
+onEachBackend('a source that fails one time in five', (kind) => {
+  test('in every way gives everything in the end, digit by digit', async () => {
+    const clock = { nowMs };
+    const faults = {
+      ...{ errorRate: 0.06, truncateRate: 0.04, htmlRate: 0.04, notFoundRate: 0.04, timeoutRate: 0.02 },
+    };
+    const simulator = await simulate(clock, { faults });
+    const pipeline = await openPipeline(kind, clock, simulator.url, {
+      // Enough that no window is put aside.
+      attempts: 20,
+      source: { timeoutMs: 4000 },
+    });
+    const tracked = new Map<number, SeriesKey>();
+    for (const series of [bitcoinHours, etherHours]) {
+      tracked.set(await pipeline.track(series, range.startMs, range.endMs), series);
+    }
+    await pipeline.backfill({}, { rangeLimits: sixHourly });
+
+    for (const [seriesId, series] of tracked) {
+      expect(await storedPoints(pipeline.database, series)).toEqual(truthOf(simulator, series, range));
+      expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
+    }
+    expect(await listGaps(pipeline.database, { nowMs, graceMs })).toEqual([]);
+    // Every fault cost its own request, and no other window's; the ledger has them all.
+    const { byFault, total } = simulator.requests();
+    expect(Object.keys(byFault).sort()).toEqual(['error', 'html', 'not_found', 'timeout', 'truncate']);
+    const faulty = Object.values(byFault).reduce((sum, count) => sum + count, 0);
+    expect(total).toBe(2 * windows + faulty);
+    const ledger = await pipeline.database.pool.query<{ failed: number; filled: number }>(
+      `select count(*) filter (where error is not null) as failed,
+              count(*) filter (where verdict = 'filled') as filled
+       from tidemark.fetches`,
+    );
+    expect(ledger.rows).toEqual([{ failed: faulty, filled: 2 * windows }]);
+  });
+});
+
+onEachBackend('an answer that is less than the truth', (kind) => {
+  test('and empty is not believed until it has been given twice', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock, { faults: { emptyRate: 0.3 } });
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const seriesId = await pipeline.track(bitcoinHours, range.startMs, range.endMs);
+    await pipeline.backfill({}, { rangeLimits: sixHourly });
+    const empty = simulator.requests().byFault.empty ?? 0;
+    expect(empty).toBeGreaterThan(5);
+    const gaps = await listGaps(pipeline.database, { nowMs, graceMs });
+    expect(new Set(gaps.map((gap) => gap.reason))).toEqual(new Set(['awaits_second_answer']));
+    const [status] = await seriesStatus(pipeline.database, { nowMs, graceMs });
+    expect(status).toMatchObject({ missingMs: empty * 6 * hourMs, awaitingMs: empty * 6 * hourMs });
+
+    simulator.setFaults({});
+    clock.nowMs += emptyConfirmMs;
+    await pipeline.backfill({}, { rangeLimits: sixHourly });
+    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(
+      truthOf(simulator, bitcoinHours, range),
+    );
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
+    expect(await seriesStatus(pipeline.database, { nowMs: clock.nowMs, graceMs })).toMatchObject([
+      { missingMs: 0, confirmedEmptyMs: 0 },
+    ]);
+  });
+
+  test('and truly empty is confirmed by the second, and asked for no more', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    // The market stood still in the first week of March.
+    const series: SeriesKey = { ...bitcoinHours, exchange: 'kraken', baseId: 'litecoin', quoteId: 'euro' };
+    const suspended = { startMs: Date.UTC(2021, 2, 1), endMs: Date.UTC(2021, 2, 8) };
+    const around = { startMs: suspended.startMs - 2 * dayMs, endMs: suspended.endMs + dayMs };
+    const seriesId = await pipeline.track(series, around.startMs, around.endMs);
+    const daily = { rangeLimits: { candles: { h1: dayMs } } };
+    await pipeline.backfill({}, daily);
+    expect(simulator.requests().total).toBe(10);
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([
+      { startMs: around.startMs, endMs: suspended.startMs },
+      { startMs: suspended.endMs, endMs: around.endMs },
+    ]);
+    clock.nowMs += emptyConfirmMs;
+    await pipeline.backfill({}, daily);
+    expect(simulator.requests().total).toBe(17);
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([around]);
+    expect(await seriesStatus(pipeline.database, { nowMs: clock.nowMs, graceMs })).toMatchObject([
+      { missingMs: 0, confirmedEmptyMs: 7 * dayMs },
+    ]);
+    expect(await storedPoints(pipeline.database, series)).toEqual(truthOf(simulator, series, around));
+    clock.nowMs += emptyConfirmMs;
+    await pipeline.backfill({}, daily);
+    expect(simulator.requests().total).toBe(17);
+  });
+
+  test('and cut short covers what it holds, and the rest is asked for again', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock, { faults: { maxRows: 100 } });
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const month = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 31) };
+    const seriesId = await pipeline.track(bitcoinHours, month.startMs, month.endMs);
+    await pipeline.backfill();
+    const truth = truthOf(simulator, bitcoinHours, month);
+    expect(truth).toHaveLength(720);
+    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(truth);
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([month]);
+    expect(simulator.requests().total).toBe(8);
+  });
+});

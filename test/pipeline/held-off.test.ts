@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { hourMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
+import { priceAt, serveCandles } from '../workers/candle-server.ts';
+import { failedRetryMs, graceMs, openPipeline } from './run-pipeline.ts';
+import { coverageOf, storedPoints, verdictsOf } from './stored.ts';
+
+const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+const noonMs = Date.UTC(2024, 2, 1, 12);
+const bitcoinHours: SeriesKey = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'h1',
+};
+/** Windows of an hour, so that few points make many requests. */
+const hourly = { candles: { h1: hourMs } };
+
+onEachBackend('a source that answers 429', (kind) => {
+  /** Refuses the second and the third request. With one attempt each, a window would be lost if that counted. */
+  async function refusing(header: Record<string, string>) {
+    const clock = { nowMs };
+    const arrivedAtMs: number[] = [];
+    const server = await serveCandles(
+      () => nowMs,
+      (_, response, place) => {
+        arrivedAtMs.push(performance.now());
+        if (place !== 2 && place !== 3) return false;
+        response.writeHead(429, { ...header, 'content-type': 'text/plain' }).end('You exceeded your limit');
+        return true;
+      },
+    );
+    const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
+    const range = { startMs: noonMs - 7 * hourMs, endMs: noonMs - hourMs };
+    const seriesId = await pipeline.track(bitcoinHours, range.startMs, range.endMs);
+    const settings = { concurrency: 1, attempts: 1, failedRetryMs, emptyConfirmMs: 0, graceMs };
+
+    async function expectNothingLost(): Promise<void> {
+      expect(server.requests).toHaveLength(8);
+      expect(await verdictsOf(pipeline.database)).toEqual([
+        { verdict: 'filled', requests: 6 },
+        { verdict: 'rate_limited', requests: 2 },
+      ]);
+      expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
+      expect(await storedPoints(pipeline.database, bitcoinHours)).toMatchObject(
+        [7, 6, 5, 4, 3, 2].map((back) => ({ close: priceAt(noonMs - back * hourMs) })),
+      );
+    }
+    return { server, arrivedAtMs, pipeline, settings, expectNothingLost };
+  }
+
+  // Whole seconds are all that these headers can say.
+  const soonMs = nowMs + 1000;
+  test.each([
+    { form: 'Retry-After in seconds', header: { 'retry-after': '1' } },
+    { form: 'Retry-After as a date', header: { 'retry-after': new Date(soonMs).toUTCString() } },
+    { form: 'X-RateLimit-Reset', header: { 'x-ratelimit-reset': String(soonMs / 1000) } },
+  ])('with $form is heeded, and nothing is lost', async ({ header }) => {
+    const { arrivedAtMs, pipeline, settings, expectNothingLost } = await refusing({ ...header });
+    await pipeline.backfill({ settings }, { rangeLimits: hourly });
+    await expectNothingLost();
+    // However slow the machine, nothing came before its time.
+    const [, second = 0, third = 0, fourth = 0] = arrivedAtMs;
+    expect(third - second).toBeGreaterThan(950);
+    expect(fourth - third).toBeGreaterThan(950);
+  });
+
+  test('without saying until when is left alone for long, and nothing is lost', async () => {
+    const { server, pipeline, settings, expectNothingLost } = await refusing({});
+    const { requests } = pipeline.queues;
+    for (const refused of [2, 3]) {
+      const scheduler = await pipeline.startScheduler({ rangeLimits: hourly });
+      const worker = await pipeline.startWorker({ settings });
+      await waitFor('a long pause', async () => (await requests.pausedForMs()) > 30_000);
+      await scheduler.close();
+      await worker.close();
+      expect(server.requests).toHaveLength(refused);
+      // A minute is too long to wait for here. The pause goes with the rest of the queue, which is planned again.
+      await emptyQueue(pipeline.queueOptions);
+    }
+    await pipeline.backfill({ settings }, { rangeLimits: hourly });
+    await expectNothingLost();
+  });
+});

@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import { dayMs, type EpochMs, periodStart } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { describeRecordings, recording } from '../recordings.ts';
+import { graceMs, openPipeline } from './run-pipeline.ts';
+import { rowsIn, serveRows, withNumbers } from './serve-rows.ts';
+import { byId, coverageOf, storedPoints, storedRates } from './stored.ts';
+
+interface RecordedSeries {
+  readonly name: string;
+  readonly path: string;
+  readonly series: SeriesKey;
+  readonly fromMs: EpochMs;
+  /** Null: open-ended, so that the newest point is read while it is still open. */
+  readonly toMs: EpochMs | null;
+  /** The answer's timestamp where it was kept, else a moment after the range. */
+  readonly nowMs: EpochMs;
+  readonly covered: Range;
+  readonly requests: number;
+}
+
+const recorded: readonly RecordedSeries[] = [
+  {
+    // The bounds of this answer lie within minutes: asked for are the minutes that hold them, a day and one minute.
+    name: 'candles-binance-m1-bitcoin-tether-20211003-rows',
+    path: '/v2/candles',
+    series: candles('bitcoin', 'm1'),
+    fromMs: 1633202746000,
+    toMs: 1633289146000,
+    nowMs: 1633289146000 + 5 * 60_000,
+    covered: { startMs: 1633202700000, endMs: 1633289160000 },
+    requests: 2,
+  },
+  {
+    name: 'candles-binance-h8-polkadot-tether-20210329-20211002-rows',
+    path: '/v2/candles',
+    series: candles('polkadot', 'h8'),
+    fromMs: 1617033600000,
+    toMs: 1633190400000,
+    nowMs: 1633190400000 + dayMs,
+    // 2021-03-29T16:00Z is the start of a period, and so is the end.
+    covered: { startMs: 1617033600000, endMs: 1633190400000 },
+    requests: 2,
+  },
+  {
+    name: 'candles-binance-m30-polkadot-20210726',
+    path: '/v2/candles',
+    series: candles('polkadot', 'm30'),
+    fromMs: 1627281000000,
+    toMs: null,
+    nowMs: 1627298324886,
+    // The last candle was still open.
+    covered: { startMs: 1627281000000, endMs: 1627297200000 },
+    requests: 1,
+  },
+  {
+    name: 'history-bitcoin-d1-default-with-gaps-20230301',
+    path: '/v2/assets/bitcoin/history',
+    series: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' },
+    fromMs: 1646179200000,
+    toMs: null,
+    nowMs: 1677703325550,
+    covered: { startMs: 1646179200000, endMs: periodStart(1677703325550, 'd1') },
+    requests: 1,
+  },
+  {
+    name: 'history-bitcoin-h1-default-20230303T1419Z',
+    path: '/v2/assets/bitcoin/history',
+    series: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' },
+    fromMs: 1675263600000,
+    toMs: null,
+    nowMs: 1677853189898,
+    covered: { startMs: 1675263600000, endMs: periodStart(1677853189898, 'h1') },
+    requests: 1,
+  },
+];
+
+function candles(baseId: string, interval: 'm1' | 'm30' | 'h8'): SeriesKey {
+  return { dataset: 'candles', exchange: 'binance', baseId, quoteId: 'tether', interval };
+}
+
+/** The recorded rows with the fields that are stored, each value as the text that was recorded. */
+function recordedPoints(text: string, series: SeriesKey): object[] {
+  const { data }: { data: Record<string, unknown>[] } = JSON.parse(text);
+  return data.map((row) =>
+    series.dataset === 'candles'
+      ? {
+          ...{ open: row.open, high: row.high, low: row.low, close: row.close },
+          ...{ volume: row.volume, period: row.period },
+        }
+      : { priceUsd: row.priceUsd, time: row.time },
+  );
+}
+
+const forms = [
+  { form: 'as recorded', write: (text: string) => text },
+  { form: 'with its decimals as JSON numbers', write: withNumbers },
+];
+const cases = recorded.flatMap((entry) => forms.map((form) => ({ ...entry, ...form })));
+
+describeRecordings('a recorded answer goes through the whole pipeline', () => {
+  test.each(cases)('$name, $form', async ({ write, ...entry }) => {
+    const text = recording(entry.name);
+    const served = {
+      rows: rowsIn(write(text)),
+      timestampMs: (JSON.parse(text) as { timestamp?: number }).timestamp ?? null,
+    };
+    const { series, nowMs } = entry;
+    const server = await serveRows((path, interval) =>
+      path === entry.path && interval === series.interval ? served : null,
+    );
+    const clock = { nowMs };
+    const pipeline = await openPipeline('postgres', clock, server.baseUrl);
+    const { database } = pipeline;
+    const seriesId = await pipeline.track(series, entry.fromMs, entry.toMs);
+    await pipeline.backfill();
+
+    // Both ways: every recorded value is stored as the same text, and nothing is stored that was not recorded.
+    expect(await storedPoints(database, series)).toEqual(recordedPoints(text, series));
+    expect(await coverageOf(database, seriesId)).toEqual([entry.covered]);
+    expect(await listGaps(database, { nowMs, graceMs })).toEqual([]);
+    expect(server.requests).toHaveLength(entry.requests);
+    const quarantined = await database.pool.query('select reason, raw from tidemark.quarantine');
+    expect(quarantined.rows).toEqual([]);
+  });
+
+  test.each(forms)('rates-full-20211031, $form', async ({ write }) => {
+    const text = recording('rates-full-20211031');
+    const answer: { data: { id: string }[]; timestamp: number } = JSON.parse(text);
+    const served = { rows: rowsIn(write(text)), timestampMs: answer.timestamp };
+    const server = await serveRows((path) => (path === '/v2/rates' ? served : null));
+    const pipeline = await openPipeline('postgres', { nowMs: answer.timestamp + 1000 }, server.baseUrl);
+    await pipeline.startScheduler({
+      refresh: true,
+      settings: { tickMs: 100, refreshMs: 10_000, ratesMs: 600_000, backfillShare: 0.2 },
+    });
+    await pipeline.startWorker();
+    const stored = () =>
+      pipeline.database.pool.query<{ rates: number }>('select count(*) as rates from rates');
+    await waitFor('the poll', async () => (await stored()).rows[0]?.rates !== 0);
+    expect(await storedRates(pipeline.database, answer.timestamp)).toEqual(byId(answer.data));
+    expect((await stored()).rows).toEqual([{ rates: answer.data.length }]);
+  });
+});

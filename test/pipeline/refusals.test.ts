@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { hourMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { seriesStatus } from '../../store/status.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { serve } from '../source/local-server.ts';
+import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
+import { coverageOf, storedPoints, truthOf, verdictsOf } from './stored.ts';
+
+const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+const noonMs = Date.UTC(2024, 2, 1, 12);
+const bitcoinHours: SeriesKey = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'h1',
+};
+/** Windows of an hour, so that few points make many requests. */
+const hourly = { candles: { h1: hourMs }, asset_history: { h1: hourMs } };
+
+onEachBackend('a source that says no', (kind) => {
+  const unknown: readonly SeriesKey[] = [
+    { dataset: 'asset_history', assetId: 'no-such-asset', interval: 'h1' },
+    { ...bitcoinHours, baseId: 'no-such-asset' },
+  ];
+
+  test.each(unknown)(
+    'to $dataset of an unknown id costs few requests, and holds up nothing',
+    async (series) => {
+      const clock = { nowMs };
+      const simulator = await simulate(clock);
+      const pipeline = await openPipeline(kind, clock, simulator.url);
+      const range = { startMs: noonMs - 200 * hourMs, endMs: noonMs - hourMs };
+      const unknownId = await pipeline.track(series, range.startMs, range.endMs);
+      const knownId = await pipeline.track(bitcoinHours, noonMs - 30 * hourMs, range.endMs);
+      await pipeline.backfill({}, { rangeLimits: hourly });
+
+      const gaps = await listGaps(pipeline.database, { nowMs, graceMs });
+      const message = expect.stringContaining('not found');
+      expect(gaps).toMatchObject([{ seriesId: unknownId, ...range, reason: 'blocked', message }]);
+      const status = await seriesStatus(pipeline.database, { nowMs, graceMs });
+      expect(status.find((row) => row.seriesId === unknownId)).toMatchObject({ blocked: message, points: 0 });
+      expect(await coverageOf(pipeline.database, knownId)).toEqual([
+        { startMs: noonMs - 30 * hourMs, endMs: range.endMs },
+      ]);
+      // One for each of the eight that travel at once, one more where the first was tried again.
+      const { byStatus } = simulator.requests();
+      expect(byStatus[200]).toBe(29);
+      expect(byStatus[404]).toBeGreaterThan(1);
+      expect(byStatus[404]).toBeLessThanOrEqual(16);
+    },
+  );
+
+  test('in HTML stores nothing, and every window says why', async () => {
+    const clock = { nowMs };
+    const server = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><h1>Welcome</h1>');
+    });
+    const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 2 });
+    const seriesId = await pipeline.track(bitcoinHours, noonMs - 4 * hourMs, noonMs - hourMs);
+    await pipeline.backfill({}, { rangeLimits: hourly });
+    expect(server.requests).toHaveLength(6);
+    expect(await verdictsOf(pipeline.database)).toEqual([{ verdict: 'unexpected', requests: 6 }]);
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
+    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual([]);
+    const gaps = await listGaps(pipeline.database, { nowMs, graceMs });
+    expect(gaps).toHaveLength(3);
+    for (const gap of gaps) {
+      expect(gap).toMatchObject({ reason: 'failed', retryAtMs: nowMs + failedRetryMs });
+      expect(gap.message).toContain('HTML instead of JSON');
+    }
+    const [status] = await seriesStatus(pipeline.database, { nowMs, graceMs });
+    expect(status).toMatchObject({ missingMs: 3 * hourMs, failedMs: 3 * hourMs, coveredMs: 0 });
+  });
+
+  test('for a while only is asked again when that has passed', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock, { faults: { errorRate: 1 } });
+    const pipeline = await openPipeline(kind, clock, simulator.url, { attempts: 1 });
+    const range = { startMs: noonMs - 4 * hourMs, endMs: noonMs - hourMs };
+    await pipeline.track(bitcoinHours, range.startMs, range.endMs);
+    await pipeline.backfill();
+    simulator.setFaults({});
+    await pipeline.backfill();
+    expect(simulator.requests()).toMatchObject({ total: 1, byStatus: { 500: 1 } });
+    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual([]);
+
+    clock.nowMs += failedRetryMs;
+    await pipeline.backfill();
+    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(
+      truthOf(simulator, bitcoinHours, range),
+    );
+    expect(await listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs })).toEqual([]);
+  });
+});

@@ -1,0 +1,178 @@
+/** The whole pipeline for one test: store, queue, worker and scheduler under one clock that only the test moves. */
+
+import { expect, onTestFinished } from 'vitest';
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { hasOpenPoint } from '../../planning/closed.ts';
+import type { QueueBackend, QueueBackendOptions } from '../../queue/backend.ts';
+import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
+import {
+  type RunningSimulator,
+  type SimulatorServiceOptions,
+  startSimulator,
+} from '../../simulator/start.ts';
+import { openSource, type SourceOptions } from '../../source/source.ts';
+import type { Database } from '../../store/database.ts';
+import { seriesWithGaps } from '../../store/gaps.ts';
+import { trackSeries } from '../../store/series.ts';
+import { type RunningWorker, startWorker, type WorkerOptions } from '../../workers/worker.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
+import { openTestStore } from '../store/open-store.ts';
+
+/** Shared by the source, the worker and the scheduler; stands still until the test moves it. */
+export interface Clock {
+  nowMs: EpochMs;
+}
+
+export interface RunningParts {
+  /** Waits until nothing is left that can be asked for by the clock's time, as a whole planning pass saw it. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Pipeline {
+  readonly database: Database;
+  readonly queueOptions: QueueBackendOptions;
+  readonly queues: QueueBackend;
+  /** @param toMs null: open-ended. @returns the series' id. */
+  track(series: SeriesKey, fromMs: EpochMs, toMs: EpochMs | null): Promise<number>;
+  startWorker(options?: Partial<WorkerOptions>): Promise<RunningWorker>;
+  startScheduler(options?: Partial<SchedulerOptions>): Promise<RunningParts>;
+  /** Runs a worker and a scheduler until nothing is left that can be asked for, and stops both. */
+  backfill(worker?: Partial<WorkerOptions>, scheduler?: Partial<SchedulerOptions>): Promise<void>;
+}
+
+export interface PipelineOptions {
+  readonly on?: 'main' | 'plain';
+  /** Another pipeline whose store this one takes over, instead of an empty one. */
+  readonly store?: Pipeline;
+  /** Attempts of a window before it is put aside. */
+  readonly attempts?: number;
+  readonly source?: Partial<SourceOptions>;
+  /** What the queue may complain of, where a test breaks it. */
+  readonly complaints?: RegExp;
+}
+
+export const graceMs = 60_000;
+export const failedRetryMs = 600_000;
+export const emptyConfirmMs = 3_600_000;
+const refreshMs = 10_000;
+const concurrency = 8;
+
+/** Opens everything but the source; it is closed when the test has finished. */
+export async function openPipeline(
+  kind: Kind,
+  clock: Clock,
+  baseUrl: string,
+  { on = 'main', store, attempts = 3, complaints, source = {} }: PipelineOptions = {},
+): Promise<Pipeline> {
+  const database = store?.database ?? (await newStore(on));
+  const queueOptions = await prepareQueue(kind, database.url);
+  const queues = await openQueue(queueOptions, {
+    attempts,
+    ...(complaints === undefined ? {} : { expect: complaints }),
+  });
+
+  async function startOneWorker(options: Partial<WorkerOptions> = {}): Promise<RunningWorker> {
+    const client = openSource({
+      baseUrl,
+      timeoutMs: 30_000,
+      maxBodyBytes: 10_000_000,
+      connections: concurrency,
+      now: () => clock.nowMs,
+      ...source,
+    });
+    const worker = await startWorker({
+      database,
+      source: client,
+      queues,
+      requestsPerMinute: 0,
+      settings: { concurrency, attempts, failedRetryMs, emptyConfirmMs, graceMs },
+      log: silent,
+      now: () => clock.nowMs,
+      // Retries come as soon as they may.
+      random: () => 0,
+      ...options,
+    });
+    async function close(graceMs?: number): Promise<void> {
+      await worker.close(graceMs);
+      await client.abandon();
+    }
+    onTestFinished(() => close(0));
+    return { close };
+  }
+
+  async function startOneScheduler(options: Partial<SchedulerOptions> = {}): Promise<RunningParts> {
+    let passes = 0;
+    const refresh = options.refresh ?? false;
+    const scheduler = await startScheduler({
+      database,
+      queues,
+      requestsPerMinute: 0,
+      settings: { tickMs: 100, refreshMs, ratesMs: 0, backfillShare: 0.2 },
+      graceMs,
+      refresh,
+      log: silent,
+      now: () => {
+        passes += 1;
+        return clock.nowMs;
+      },
+      ...options,
+    });
+    onTestFinished(() => scheduler.close());
+
+    async function isSettled(): Promise<boolean> {
+      if ((await queues.requests.claimedWindows()).windows.size > 0) return false;
+      const openRefreshMs = refresh ? refreshMs : null;
+      const query = { nowMs: clock.nowMs, graceMs, openRefreshMs, rangesPerSeries: 1 };
+      const wanted = await seriesWithGaps(database, query);
+      return wanted.every((entry) => entry.gaps.length === 0 && !hasOpenPoint(entry.series));
+    }
+
+    return {
+      async settled() {
+        const before = passes;
+        // Each pass asks for the time once, so when a third one begins, the second was whole.
+        await waitFor('nothing left to ask for', async () => passes >= before + 3 && (await isSettled()));
+      },
+      close: () => scheduler.close(),
+    };
+  }
+
+  return {
+    database,
+    queueOptions,
+    queues,
+    async track(series, fromMs, toMs) {
+      const tracked = await trackSeries(database, series, fromMs, toMs);
+      return tracked.seriesId;
+    },
+    startWorker: startOneWorker,
+    startScheduler: startOneScheduler,
+    async backfill(worker, scheduler) {
+      const planning = await startOneScheduler(scheduler);
+      const working = await startOneWorker(worker);
+      await planning.settled();
+      await planning.close();
+      await working.close();
+      expect(await queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
+    },
+  };
+}
+
+async function newStore(on: 'main' | 'plain'): Promise<Database> {
+  const store = await openTestStore(on);
+  onTestFinished(() => store.close());
+  return store.database;
+}
+
+/** A simulator without a request limit, by the test's clock; it closes when the test has finished. */
+export async function simulate(
+  clock: Clock,
+  options: Partial<SimulatorServiceOptions> = {},
+): Promise<RunningSimulator> {
+  const simulator = await startSimulator({ perMinute: null, now: () => clock.nowMs, ...options });
+  onTestFinished(() => simulator.close());
+  return simulator;
+}

@@ -1,0 +1,54 @@
+/** A source that serves given rows as they are written, and of a series those that start within the range asked for. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import { type LocalServer, serve } from '../source/local-server.ts';
+
+export interface ServedRow {
+  /** Null for a row that belongs to no time. */
+  readonly timeMs: EpochMs | null;
+  /** JSON text. */
+  readonly json: string;
+}
+
+export interface ServedAnswer {
+  readonly rows: readonly ServedRow[];
+  /** Null: the answer has none. */
+  readonly timestampMs: EpochMs | null;
+}
+
+/** @param answerTo what there is for a path and an interval; null: nothing is known there. */
+export function serveRows(
+  answerTo: (path: string, interval: string | null) => ServedAnswer | null,
+): Promise<LocalServer> {
+  return serve((request, response) => {
+    const url = new URL(request.url ?? '', 'http://localhost');
+    const answer = answerTo(url.pathname, url.searchParams.get('interval'));
+    response.setHeader('content-type', 'application/json');
+    if (answer === null) {
+      response.writeHead(404).end('{"error":"that was not found","timestamp":0}');
+      return;
+    }
+    const startMs = Number(url.searchParams.get('start') ?? 0);
+    const endMs = Number(url.searchParams.get('end') ?? Number.POSITIVE_INFINITY);
+    const rows = answer.rows.filter(({ timeMs }) => timeMs === null || (timeMs >= startMs && timeMs < endMs));
+    const timestamp = answer.timestampMs === null ? '' : `,"timestamp":${answer.timestampMs}`;
+    response.end(`{"data":[${rows.map((row) => row.json).join(',')}]${timestamp}}`);
+  });
+}
+
+/** The rows of a recorded answer, each in its own JSON text. */
+export function rowsIn(text: string): ServedRow[] {
+  const parsed: { data: object[] } = JSON.parse(text);
+  // Rows hold no objects, so each lies between one pair of braces.
+  const rows = text.slice(text.indexOf('[')).match(/\{[^{}]*\}/g) ?? [];
+  if (rows.length !== parsed.data.length) throw new Error('the recording is not a list of flat rows');
+  return rows.map((json) => {
+    const row: { period?: number; time?: number } = JSON.parse(json);
+    return { timeMs: row.period ?? row.time ?? null, json };
+  });
+}
+
+/** The recorded text with every decimal as a JSON number: some services of this interface write them so. */
+export function withNumbers(text: string): string {
+  return text.replaceAll(/"(-?(?:0|[1-9]\d*)\.\d+)"/g, '$1');
+}

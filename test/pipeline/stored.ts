@@ -1,0 +1,83 @@
+/** What the database holds, read as a user would, with every decimal as the text that PostgreSQL keeps. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import type { RunningSimulator } from '../../simulator/start.ts';
+import type { Database } from '../../store/database.ts';
+
+/** The points of a series in the shape of the source's rows, oldest first. */
+export async function storedPoints(database: Database, series: SeriesKey): Promise<object[]> {
+  const result =
+    series.dataset === 'candles'
+      ? await database.pool.query<object>(
+          `select open::text, high::text, low::text, close::text, volume::text,
+                  (extract(epoch from time) * 1000)::bigint as period
+           from candles where exchange = $1 and base = $2 and quote = $3 and interval = $4 order by time`,
+          [series.exchange, series.baseId, series.quoteId, series.interval],
+        )
+      : await database.pool.query<object>(
+          `select price_usd::text as "priceUsd", (extract(epoch from time) * 1000)::bigint as time
+           from asset_history where asset = $1 and interval = $2 order by time`,
+          [series.assetId, series.interval],
+        );
+  return result.rows;
+}
+
+/** The rates of the snapshot at `timeMs` in the shape of the source's rows, by id. */
+export async function storedRates(database: Database, timeMs: EpochMs): Promise<object[]> {
+  const result = await database.pool.query<object>(
+    `select r.currency as id, r.symbol, c.currency_symbol as "currencySymbol", r.type,
+            r.rate_usd::text as "rateUsd"
+     from rates r join tidemark.currencies c using (currency)
+     where r.time = to_timestamp($1::double precision / 1000) order by r.currency collate "C"`,
+    [timeMs],
+  );
+  return result.rows;
+}
+
+export function byId<Row extends { readonly id: string }>(rows: readonly Row[]): Row[] {
+  return [...rows].sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)));
+}
+
+export async function coverageOf(database: Database, seriesId: number): Promise<Range[]> {
+  const result = await database.pool.query<Range>(
+    `select lower(r) as "startMs", upper(r) as "endMs"
+     from tidemark.series s, unnest(s.covered) r where s.id = $1 order by r`,
+    [seriesId],
+  );
+  return result.rows;
+}
+
+/** What the simulator would answer for the whole range at its clock's time. */
+export function truthOf(simulator: RunningSimulator, series: SeriesKey, range: Range): object[] {
+  return series.dataset === 'candles'
+    ? simulator.truth.candles(series, range)
+    : simulator.truth.history(series, range);
+}
+
+export interface Revision {
+  readonly timeMs: EpochMs;
+  readonly seenAtMs: EpochMs;
+  /** Column and value before, as text. */
+  readonly before: Readonly<Record<string, string>>;
+}
+
+/** Values that were overwritten, in order of time and of seeing. */
+export async function revisionsOf(database: Database, seriesId: number): Promise<Revision[]> {
+  const result = await database.pool.query<Revision>(
+    `select r.time as "timeMs", r.seen_at as "seenAtMs",
+            (select jsonb_object_agg(key, value) from jsonb_each_text(r.before)) as before
+     from tidemark.revisions r where r.series_id = $1 order by r.time, r.seen_at`,
+    [seriesId],
+  );
+  return result.rows;
+}
+
+/** How many requests ended in which way, by the ledger. */
+export async function verdictsOf(database: Database): Promise<{ verdict: string; requests: number }[]> {
+  const result = await database.pool.query<{ verdict: string; requests: number }>(
+    'select verdict, count(*) as requests from tidemark.fetches group by verdict order by verdict',
+  );
+  return result.rows;
+}
