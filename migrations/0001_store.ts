@@ -2,7 +2,7 @@
  * The store: series with their coverage, points, rates, the ledger of requests, revisions and quarantine.
  *
  * Tables live in the schema `tidemark`; the views people query, with names instead of ids, in `public`.
- * With TimescaleDB the points and the ledger are hypertables, without it plain tables of the same shape.
+ * With TimescaleDB the points, their revisions and the ledger are hypertables, without it plain tables of the same shape.
  * Points have no foreign key: it would be checked row by row, and a series is never deleted.
  */
 
@@ -100,7 +100,7 @@ export async function up(pgm: MigrationBuilder): Promise<void> {
     comment on table tidemark.fetches is 'The ledger: one row for each request that was made.';
 
     create table tidemark.revisions (
-      series_id integer not null references tidemark.series (id) on delete cascade,
+      series_id integer not null,
       time      timestamptz not null,
       seen_at   timestamptz not null,
       before    jsonb not null,
@@ -162,6 +162,7 @@ export async function up(pgm: MigrationBuilder): Promise<void> {
     pgm.sql(`
       select create_hypertable('tidemark.candle_points', by_range('time', interval '30 days'));
       select create_hypertable('tidemark.asset_history_points', by_range('time', interval '360 days'));
+      select create_hypertable('tidemark.revisions', by_range('time', interval '360 days'));
       select create_hypertable('tidemark.rate_points', by_range('time', interval '30 days'));
       select create_hypertable('tidemark.fetches', by_range('time', interval '1 day'), create_default_indexes => false);
     `);

@@ -2,7 +2,7 @@
 
 import type { EpochMs } from '../contract/intervals.ts';
 import { freeSlots } from '../planning/budget.ts';
-import { planWindows } from '../planning/plan.ts';
+import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
 import { longestRange, type RangeLimits } from '../planning/windows.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import type { Database } from '../store/database.ts';
@@ -32,8 +32,10 @@ export interface Tick {
   readonly cursor: number;
 }
 
-/** Gaps read of each series in a pass: far more than its turn in a minute's budget comes to. */
-export const rangesPerSeries = 64;
+/** Gaps read of each series at first. Of a thousand series that is far more than the queue has room for. */
+export const fewRangesPerSeries = 4;
+/** How many times as many are read when those were not enough: of a single series with many small gaps. */
+const moreRanges = 8;
 
 /**
  * Two passes at once lose nothing: they see the same gaps, cut them the same way, and a window that is queued
@@ -43,31 +45,44 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   const { database, requests, graceMs } = parts;
   // In this order: a window that ends in between is then both claimed and covered, and not asked for twice.
   const claimed = await requests.claimedWindows();
-  const [series, started] = await Promise.all([
-    seriesWithGaps(database, {
+  const queued = claimed.load.refresh + claimed.load.backfill;
+  const started = await fetchesSince(database, nowMs - 60_000);
+  const slots = freeSlots({
+    requestsPerMinute: parts.requestsPerMinute,
+    backfillShare: parts.backfillShare,
+    queued: claimed.load,
+    refreshesStarted: started.refresh,
+  });
+  if (slots.total === 0) return { added: 0, queued, cursor };
+
+  const planFrom = (series: readonly SeriesGaps[]) =>
+    planWindows({
+      series,
+      claimed: claimed.windows,
       nowMs,
       graceMs,
-      openRefreshMs: parts.openRefreshMs,
-      seriesIds: parts.seriesIds,
+      longestRangeMs: (key) => longestRange(key, parts.rangeLimits),
+      slots,
+      cursor,
+    });
+  let plan: Plan;
+  let isAll: boolean;
+  let rangesPerSeries = fewRangesPerSeries;
+  do {
+    const { openRefreshMs, seriesIds } = parts;
+    const series = await seriesWithGaps(database, {
+      nowMs,
+      graceMs,
+      openRefreshMs,
+      seriesIds,
       rangesPerSeries,
-    }),
-    fetchesSince(database, nowMs - 60_000),
-  ]);
-  const plan = planWindows({
-    series,
-    claimed: claimed.windows,
-    nowMs,
-    graceMs,
-    longestRangeMs: (key) => longestRange(key, parts.rangeLimits),
-    slots: freeSlots({
-      requestsPerMinute: parts.requestsPerMinute,
-      backfillShare: parts.backfillShare,
-      queued: claimed.load,
-      refreshesStarted: started.refresh,
-    }),
-    cursor,
-  });
+    });
+    plan = planFrom(series);
+    const mostRead = rangesPerSeries;
+    isAll = series.every(({ gaps }) => gaps.length <= mostRead);
+    rangesPerSeries *= moreRanges;
+  } while (plan.windows.length < slots.total && !isAll);
   await requests.addWindows(plan.windows);
   const added = plan.windows.length;
-  return { added, queued: claimed.load.refresh + claimed.load.backfill + added, cursor: plan.cursor };
+  return { added, queued: queued + added, cursor: plan.cursor };
 }

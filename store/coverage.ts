@@ -5,6 +5,7 @@ import type { EpochMs } from '../contract/intervals.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { Judgement } from '../planning/verdict.ts';
 import { timeRange, timestamp } from './database.ts';
+import { type LedgerEntry, ledgerInsert, ledgerValues, recordFetch } from './ledger.ts';
 import { putAside, settlePending } from './pending.ts';
 import type { PointChanges, PointColumns } from './points.ts';
 import { ofLate } from './standing.ts';
@@ -13,15 +14,25 @@ import type { WindowCommit, WindowResult } from './windows.ts';
 /** How long a window waits whose answer was made before its periods had closed. */
 const staleRetryMs = 60_000;
 
-/** Moves the series' coverage as the verdict allows, and settles what was pending of it. */
+/**
+ * Moves the series' coverage as the verdict allows, settles what was pending of it, and adds the ledger's row.
+ * All in one statement where the answer had points: a backfill commits thousands of windows.
+ *
+ * @param entryOf the ledger's row, given the verdict.
+ */
 export async function recordCoverage(
   client: pg.PoolClient,
   commit: WindowCommit,
   judgement: Judgement,
   points: PointColumns,
   changes: PointChanges,
+  entryOf: (verdict: WindowResult['verdict']) => LedgerEntry,
 ): Promise<{ verdict: WindowResult['verdict']; covered: Range | null }> {
-  if (judgement.verdict === 'empty') return recordEmpty(client, commit, judgement.covered);
+  if (judgement.verdict === 'empty') {
+    const recorded = await recordEmpty(client, commit, judgement.covered);
+    await recordFetch(client, entryOf(recorded.verdict));
+    return recorded;
+  }
   if (judgement.verdict === 'stale') {
     await putAside(client, {
       seriesId: commit.seriesId,
@@ -39,7 +50,7 @@ export async function recordCoverage(
     name: 'record-coverage',
     text: `with settled as (
              delete from tidemark.pending_windows where series_id = $1 and range <@ $2::tstzrange
-           )
+           ), asked as (${ledgerInsert(11)})
            update tidemark.series s
               set covered = s.covered + coalesce(tstzmultirange($2::tstzrange), '{}'),
                   confirmed_empty = s.confirmed_empty - coalesce(tstzmultirange($3::tstzrange), '{}'),
@@ -59,6 +70,7 @@ export async function recordCoverage(
       timestamp(commit.nowMs),
       commit.answer.rows.length + commit.answer.rejected.length,
       ofLate(commit),
+      ...ledgerValues(entryOf(judgement.verdict)),
     ],
   });
   // Asking again from where a cut leads on only if it brought something new. A tail that holds no more than the points

@@ -31,6 +31,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     application_name: options.applicationName,
     max: options.maxConnections,
     connectionTimeoutMillis: 10_000,
+    // A new connection learns the catalogue anew, which costs the server as much as several windows.
+    idleTimeoutMillis: 60_000,
     statement_timeout: options.statementTimeoutMs,
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     options: '-c timezone=UTC -c datestyle=ISO',

@@ -55,7 +55,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
         where s.untracked_at is null
           and (s.blocked_until is null or s.blocked_until <= $1)
           and ($4::int[] is null or s.id = any ($4))
-      ), wanted as (
+      ), wanted as materialized (  -- else the gaps are computed anew for each one of them
         select ${seriesColumns}, s.closed_up_to, s.newest, lower(s.tracked) as tracked_from,
                upper_inf(s.tracked) or upper(s.tracked) > $1 as reaches_now,
                $3::double precision is not null and not (s.dataset = 'asset_history' and s.interval = 'd1')
@@ -72,8 +72,9 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
              lower(gap) as gap_start, upper(gap) as gap_end
       from wanted
       left join lateral (
-        select gap, row_number() over (order by gap) as place, count(*) over () as places from unnest(gaps) gap
-      ) g on place <= $5 or place = places
+        select gap from unnest(gaps) with ordinality as u (gap, place)
+        where place <= $5 or upper(gap) = upper(gaps)
+      ) g on true
       where gap is not null or (refresh_due and reaches_now and not tail_waits)
       order by id, gap`,
     values: [

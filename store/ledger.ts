@@ -29,32 +29,40 @@ export interface LedgerEntry {
   readonly error: string | null;
 }
 
+const columns = [
+  'time, dataset, series_id, range, lane, attempt, verdict, status, fresh, changed, unchanged, rejected',
+  'bytes, duration_ms, error',
+].join(', ');
+
+/** The insert of a row, to be a part of another statement: its parameters, of {@link ledgerValues}, from `$first` on. */
+export function ledgerInsert(first: number): string {
+  const places = columns.split(', ').map((_, index) => `$${first + index}`);
+  return `insert into tidemark.fetches (${columns}) values (${places.join(', ')})`;
+}
+
+export function ledgerValues(entry: LedgerEntry): unknown[] {
+  return [
+    timestamp(entry.timeMs),
+    entry.dataset,
+    entry.seriesId,
+    entry.range === null ? null : timeRange(entry.range.startMs, entry.range.endMs),
+    entry.lane,
+    entry.attempt,
+    entry.verdict,
+    entry.status,
+    entry.fresh,
+    entry.changed,
+    entry.unchanged,
+    entry.rejected,
+    entry.bytes,
+    Math.round(entry.durationMs),
+    entry.error?.slice(0, 1000),
+  ];
+}
+
 /** Adds a row, within the caller's transaction when `client` is one. */
 export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: LedgerEntry): Promise<void> {
-  await client.query({
-    name: 'record-fetch',
-    text: `insert into tidemark.fetches
-             (time, dataset, series_id, range, lane, attempt, verdict, status, fresh, changed, unchanged, rejected,
-              bytes, duration_ms, error)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-    values: [
-      timestamp(entry.timeMs),
-      entry.dataset,
-      entry.seriesId,
-      entry.range === null ? null : timeRange(entry.range.startMs, entry.range.endMs),
-      entry.lane,
-      entry.attempt,
-      entry.verdict,
-      entry.status,
-      entry.fresh,
-      entry.changed,
-      entry.unchanged,
-      entry.rejected,
-      entry.bytes,
-      Math.round(entry.durationMs),
-      entry.error?.slice(0, 1000),
-    ],
-  });
+  await client.query({ name: 'record-fetch', text: ledgerInsert(1), values: ledgerValues(entry) });
 }
 
 /** Adds the row of a request that gave nothing to store. */

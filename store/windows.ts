@@ -12,7 +12,6 @@ import { judge, type Verdict } from '../planning/verdict.ts';
 import type { Lane } from '../planning/windows.ts';
 import { recordCoverage } from './coverage.ts';
 import { type Database, inTransaction } from './database.ts';
-import { recordFetch } from './ledger.ts';
 import {
   candleColumns,
   historyColumns,
@@ -90,8 +89,7 @@ export async function commitWindow(database: Database, commit: WindowCommit): Pr
         // Any other verdict looks at what the series' other windows brought, up to this moment.
         judgement = judge({ ...judged, mostRows: Math.max(rows, await lockedMostRows(client, commit)) });
       }
-      const { verdict, covered } = await recordCoverage(client, commit, judgement, points, changes);
-      await recordFetch(client, {
+      const recorded = await recordCoverage(client, commit, judgement, points, changes, (verdict) => ({
         timeMs: nowMs,
         dataset: commit.series.dataset,
         seriesId: commit.seriesId,
@@ -105,8 +103,8 @@ export async function commitWindow(database: Database, commit: WindowCommit): Pr
         bytes: answer.bytes,
         durationMs: answer.durationMs,
         error: null,
-      });
-      return { ...changes, verdict, covered, dropped };
+      }));
+      return { ...changes, ...recorded, dropped };
     });
     try {
       return await attempt;

@@ -27,6 +27,22 @@ onEachBackend('a planning pass', (kind) => {
     expect(await parts.queues.requests.depth()).toMatchObject({ waiting: 50 });
   });
 
+  test('fills the queue from a series in which every other window is covered, first with few queued, then with many', async () => {
+    const parts = await openParts(kind);
+    const { seriesId } = await trackSeries(parts.database, candleSeries, noonMs - 100 * hourMs, noonMs);
+    await parts.database.pool.query(
+      `update tidemark.series s set covered = (
+         select range_agg(tstzrange(hour, hour + interval '1 hour'))
+         from generate_series(lower(s.tracked), upper(s.tracked), interval '2 hours') hour
+       ) where id = $1`,
+      [seriesId],
+    );
+    expect(await planTick(tickParts(parts, { requestsPerMinute: 20 }), noonMs, 0)).toMatchObject({
+      added: 20,
+    });
+    expect(await planTick(tickParts(parts), noonMs, 0)).toMatchObject({ added: 30, queued: 50 });
+  });
+
   test('two at once queue no window twice', async () => {
     const parts = await openParts(kind);
     await trackSeries(parts.database, candleSeries, noonMs - 20 * hourMs, noonMs);
