@@ -1,0 +1,61 @@
+/**
+ * `npm run bench -- [write] [budget] [planning] [--quick]`: measures, prints what people read on standard output
+ * and how far it is on standard error, and writes `bench-result.json`. What each number means:
+ * docs/performance.md.
+ */
+
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { BenchOptions, BenchResult } from './bench.ts';
+import { benchBudget } from './budget/bench.ts';
+import { describeMachine } from './machine.ts';
+import { obtainParts } from './parts.ts';
+import { benchPlanning } from './planning/bench.ts';
+import { benchWrite } from './write/bench.ts';
+
+const benches: Readonly<Record<string, (options: BenchOptions) => Promise<BenchResult>>> = {
+  write: benchWrite,
+  budget: benchBudget,
+  planning: benchPlanning,
+};
+const resultFile = 'bench-result.json';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean', default: false } },
+});
+const unknown = positionals.find((name) => benches[name] === undefined);
+if (unknown === undefined) await run();
+else {
+  console.error(`no benchmark is called ${unknown}; there are: ${Object.keys(benches).join(', ')}`);
+  process.exitCode = 2;
+}
+
+async function run(): Promise<void> {
+  const names = positionals.length === 0 ? Object.keys(benches) : positionals;
+  const startedAt = new Date().toISOString();
+  const machine = describeMachine();
+  const parts = await obtainParts();
+  try {
+    console.log(
+      [
+        `Measured ${startedAt}${values.quick ? ', QUICK: to try the benchmark, not to be quoted' : ''}`,
+        `Machine: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.system}, Node.js ${machine.node}`,
+        ...parts.report,
+      ].join('\n'),
+    );
+    const results: Record<string, object> = {};
+    for (const name of names) {
+      const bench = benches[name];
+      if (bench === undefined) continue;
+      const say = (line: string) => console.error(line);
+      const { text, result } = await bench({ parts, isQuick: values.quick, say });
+      results[name] = result;
+      console.log(`\n${text}`);
+    }
+    const summary = { startedAt, quick: values.quick, machine, parts: parts.report, ...results };
+    writeFileSync(resultFile, `${JSON.stringify(summary, null, 2)}\n`);
+  } finally {
+    await parts.stop();
+  }
+}

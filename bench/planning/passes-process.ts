@@ -1,0 +1,121 @@
+/**
+ * Planning passes in a process of its own, so that its memory is theirs alone. Started with `--expose-gc`; gets
+ * the environment of a scheduler, and sends what it measured.
+ */
+
+import { pino } from 'pino';
+import { readConfig } from '../../config.ts';
+import type { EpochMs } from '../../contract/intervals.ts';
+import { freeSlots } from '../../planning/budget.ts';
+import { planWindows } from '../../planning/plan.ts';
+import { longestRange } from '../../planning/windows.ts';
+import { openQueueBackend } from '../../queue/backend.ts';
+import { fewRangesPerSeries, planTick, type TickParts } from '../../scheduler/plan-tick.ts';
+import { openDatabase } from '../../store/database.ts';
+import { seriesWithGaps } from '../../store/gaps.ts';
+import { fetchesSince } from '../../store/ledger.ts';
+import type { Measured, Memory } from './measured.ts';
+
+const passes = Number(process.argv[2]);
+const { requestsPerMinute, ...config } = { ...readConfig(process.env), requestsPerMinute: 500 };
+const database = openDatabase({
+  url: config.database.url ?? '',
+  applicationName: 'tidemark bench',
+  maxConnections: config.database.connections,
+  statementTimeoutMs: config.database.statementTimeoutMs,
+});
+const queues = await openQueueBackend({
+  redisUrl: config.queue.redisUrl,
+  databaseUrl: database.url,
+  namespace: config.queue.namespace,
+  attempts: config.worker.attempts,
+  log: pino({ level: 'warn' }),
+});
+const parts: TickParts = {
+  database,
+  requests: queues.requests,
+  requestsPerMinute,
+  backfillShare: config.scheduler.backfillShare,
+  graceMs: config.worker.graceMs,
+  openRefreshMs: config.scheduler.refreshMs,
+};
+const before = memory();
+let cursor = 0;
+let longestQueue = 0;
+
+async function pass(): Promise<number> {
+  const tick = await planTick(parts, Date.now(), cursor);
+  cursor = tick.cursor;
+  longestQueue = Math.max(longestQueue, tick.queued);
+  return tick.added;
+}
+
+/** A second of budget leaves the queue, as if it had been worked off. */
+async function takeOut(): Promise<void> {
+  const { windows } = await queues.requests.claimedWindows();
+  const ids = [...windows.keys()].slice(0, Math.ceil(requestsPerMinute / 60));
+  for (const id of ids) await queues.requests.dropSeries(id);
+}
+
+/** Milliseconds of each of `passes` runs. */
+async function timed(work: () => Promise<unknown>, between?: () => Promise<void>): Promise<number[]> {
+  const times: number[] = [];
+  for (let run = 0; run < passes; run += 1) {
+    await between?.();
+    const started = performance.now();
+    await work();
+    times.push(performance.now() - started);
+  }
+  return times;
+}
+
+function memory(): Memory {
+  globalThis.gc?.();
+  const { heapUsed, rss } = process.memoryUsage();
+  return { heapBytes: heapUsed, rssBytes: rss };
+}
+
+/** The pure part of a pass, on what the database and the queue hold now. */
+async function purePart(): Promise<() => Promise<void>> {
+  const nowMs: EpochMs = Date.now();
+  const claimed = await queues.requests.claimedWindows();
+  const series = await gapsAt(nowMs);
+  const slots = freeSlots({
+    requestsPerMinute,
+    backfillShare: parts.backfillShare,
+    queued: { refresh: 0, backfill: 0 },
+    refreshesStarted: 0,
+  });
+  const { graceMs } = parts;
+  const longestRangeMs = longestRange;
+  return async () => {
+    planWindows({ series, claimed: claimed.windows, nowMs, graceMs, longestRangeMs, slots, cursor });
+  };
+}
+
+function gapsAt(nowMs: EpochMs) {
+  const { graceMs, openRefreshMs } = parts;
+  return seriesWithGaps(database, { nowMs, graceMs, openRefreshMs, rangesPerSeries: fewRangesPerSeries });
+}
+
+// Until a pass finds no more room; then a few more, so that the measured ones are compiled.
+while ((await pass()) > 0);
+for (let run = 0; run < 10; run += 1) await pass();
+
+const measured: Measured = {
+  gapsRead: (await gapsAt(Date.now())).reduce((sum, series) => sum + series.gaps.length, 0),
+  fullQueue: await timed(pass),
+  topUp: await timed(pass, takeOut),
+  readingQueue: await timed(() => queues.requests.claimedWindows()),
+  readingGaps: await timed(() => gapsAt(Date.now())),
+  readingLedger: await timed(() => fetchesSince(database, Date.now() - 60_000)),
+  planWindows: await timed(await purePart()),
+  longestQueue,
+  before,
+  after: memory(),
+  peakRssBytes: process.resourceUsage().maxRSS * 1024,
+};
+process.send?.(measured);
+await queues.close();
+await database.close();
+process.disconnect();

@@ -1,0 +1,62 @@
+/** Tidemark's commands as processes of their own, as on several hosts. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** The compiled command: benchmarks run from the build. */
+const program = fileURLToPath(new URL('../scripts/tidemark.js', import.meta.url));
+
+export interface Processes {
+  /** @throws Error when one of them has ended by itself. */
+  assertRunning(): void;
+  /** SIGTERM to all, and waits for them. */
+  stop(): Promise<void>;
+}
+
+/**
+ * What a worker is started with: a young generation of 64 MB instead of 16. The answers under way then die there,
+ * and are not copied again and again.
+ */
+const workerFlags = ['--max-semi-space-size=64'];
+
+/** @param commands such as `worker` and `scheduler`. */
+export function startProcesses(
+  commands: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Processes {
+  const children = commands.map((command) => ({ command, child: start(command, environment) }));
+  return {
+    assertRunning() {
+      const ended = children.find(({ child }) => hasEnded(child));
+      if (ended !== undefined) {
+        throw new Error(
+          `tidemark ${ended.command} ended with ${ended.child.exitCode ?? ended.child.signalCode}`,
+        );
+      }
+    },
+    async stop() {
+      await Promise.all(
+        children.map(async ({ child }) => {
+          if (hasEnded(child)) return;
+          const exited = once(child, 'exit');
+          child.kill('SIGTERM');
+          await exited;
+        }),
+      );
+    },
+  };
+}
+
+/** What it logs, warnings and worse, goes to standard error. */
+function start(command: string, environment: Readonly<Record<string, string | undefined>>): ChildProcess {
+  const flags = command === 'worker' ? workerFlags : [];
+  return spawn(process.execPath, [...flags, program, command], {
+    env: { ...process.env, ...environment, LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}

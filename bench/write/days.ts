@@ -1,0 +1,59 @@
+/** What the write benchmark stores: days of one-minute candles of a few markets, the same in every process. */
+
+import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import type { Candle } from '../../contract/resources.ts';
+import type { CandleSeries } from '../../contract/series.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+
+export interface Day {
+  readonly series: CandleSeries;
+  readonly startMs: EpochMs;
+  readonly endMs: EpochMs;
+  readonly rows: readonly Candle[];
+}
+
+const fromMs: EpochMs = Date.UTC(2024, 0, 1);
+/** Four markets that trade every minute, save for outages. */
+const pairs = [
+  ['bitcoin', 'tether'],
+  ['ethereum', 'tether'],
+  ['xrp', 'tether'],
+  ['ethereum', 'bitcoin'],
+] as const;
+
+export const benchSeries: readonly CandleSeries[] = pairs.map(([baseId, quoteId]) => ({
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId,
+  quoteId,
+  interval: 'm1',
+}));
+
+/** The range of `days` that is stored of each series. */
+export function benchRange(days: number): { startMs: EpochMs; endMs: EpochMs } {
+  return { startMs: fromMs, endMs: fromMs + days * dayMs };
+}
+
+/** Each day of each series, in order of series and time. */
+export function* everyDay(days: number): Generator<Day> {
+  const { truth } = createSimulator({ seed: 'bench', now: Date.now });
+  for (const series of benchSeries) {
+    for (let day = 0; day < days; day += 1) {
+      const range = { startMs: fromMs + day * dayMs, endMs: fromMs + (day + 1) * dayMs };
+      yield { series, ...range, rows: truth.candles(series, range) };
+    }
+  }
+}
+
+/** The query that asks a source for one day; the key under which the local source keeps its answer. */
+export function dayQuery(day: Pick<Day, 'series' | 'startMs' | 'endMs'>): string {
+  const { exchange, baseId, quoteId, interval } = day.series;
+  return new URLSearchParams({
+    exchange,
+    interval,
+    baseId,
+    quoteId,
+    start: String(day.startMs),
+    end: String(day.endMs),
+  }).toString();
+}
