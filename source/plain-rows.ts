@@ -2,8 +2,8 @@
  * Points in the form in which nearly all of them come: every decimal as text, and nothing to mend. For any other
  * value, and to say what is wrong with it, there is the contract's schema, which reads these the same.
  *
- * The schema makes some twenty objects a row. In a worker with many answers under way V8 moves those to the old
- * generation, and reading a day of one-minute candles then took 4.6 ms where this takes 0.4 ms.
+ * The schema makes some twenty objects a row, which costs a worker with many answers under way a good part of its
+ * time.
  */
 
 import { type DecimalText, isDecimalText } from '../contract/decimal.ts';

@@ -6,7 +6,9 @@ import { demoQueries } from '../../scripts/demo-queries.ts';
 const readme = readFileSync('README.md', 'utf8');
 
 it('README lists every variable of .env.example', () => {
-  const variables = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+  const variables = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(
+    ([, name]) => name,
+  );
   const table = readme.slice(readme.indexOf('## Configuration'));
   for (const name of variables) expect(table).toContain(`\`${name}\``);
   expect(readConfig({}).worker.concurrency).toBe(16);
