@@ -40,6 +40,7 @@ export interface Commit<Key extends SeriesKey, Row> {
   readonly lane: Lane;
   readonly attempt: number;
   readonly answer: WindowAnswer<Row>;
+  /** When the answer came. */
   readonly nowMs: EpochMs;
   readonly graceMs: number;
   /** Time between two empty answers that agree, for the window to be taken as empty. */
@@ -60,7 +61,8 @@ export async function commitWindow(database: Database, commit: WindowCommit): Pr
   const { window, answer, nowMs } = commit;
   const points = pointsOf(commit);
   const dropped = answer.rows.length - points.timesMs.length;
-  const sourceTimeMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs);
+  // Without a timestamp of its own, an answer knows no more than what there was when it was asked for.
+  const sourceTimeMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs - answer.durationMs);
   const judged = {
     window,
     interval: commit.series.interval,

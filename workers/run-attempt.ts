@@ -27,10 +27,12 @@ export async function runAttempt<Answer>(
   try {
     const answer = await unlessStopped(work.fetch(), attempt.stopping);
     if (answer === stopped) return putBack;
-    parts.sourceWatch.succeeded(parts.now());
+    // What has closed is judged by when the answer came, however long it then waits for its commit.
+    const answeredMs = parts.now();
+    parts.sourceWatch.succeeded(answeredMs);
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
     const summary = await parts.commitSlot(() =>
-      work.commit(answer, { number: attempt.number, nowMs: parts.now() }),
+      work.commit(answer, { number: attempt.number, nowMs: answeredMs }),
     );
     parts.storeWatch.succeeded(parts.now());
     parts.log.debug({ ...nameOf(work), ...summary }, 'stored');

@@ -223,7 +223,7 @@ onEachBackend('the requests queue', (kind) => {
     const holder = startChildModule('test/queue/job-holder.ts', [JSON.stringify(options), String(lockMs)]);
     onTestFinished(() => holder.end());
     await holder.waitForPrinted(/holds 1_3600000_7200000/);
-    expect(await queues.requests.workersPresent()).toBe(1);
+    await waitFor('it to be seen', async () => (await queues.requests.workersPresent()) === 1);
     await holder.end('SIGKILL');
     expect(await queues.requests.depth()).toMatchObject({ active: 1 });
 

@@ -194,6 +194,24 @@ for (const kind of ['main', 'plain'] as const) {
       expect(row.rows).toEqual([{ upto: minute(30) }]);
     });
 
+    it('covers nothing that had not closed when an answer without a timestamp was asked for', async () => {
+      const nowMs = minute(31);
+      const answer = {
+        rows: upTo(31),
+        rejected: [],
+        sourceTimeMs: null,
+        status: 200,
+        bytes: 1,
+        durationMs: 20_000,
+      };
+      await commit([], { answer, nowMs, graceMs: 0 });
+      const row = await database.pool.query(
+        'select upper(covered) as upto from tidemark.series where id = $1',
+        [seriesId],
+      );
+      expect(row.rows).toEqual([{ upto: minute(30) }]);
+    });
+
     it('keeps no revision of a candle that changes because it is open', async () => {
       const openNow = minute(30) + 20_000;
       await commit(upTo(31), { nowMs: openNow, graceMs: 0 });
