@@ -41,8 +41,11 @@ export interface RequestQueue {
 
 /** Listing is bounded: the planner keeps the queue at about a minute of budget, and a test may ask for more. */
 const mostListed = 20_000;
-/** In the order in which a job moves through them, so that one that moves while they are read is not missed. */
-const claimingStates = ['wait', 'prioritized', 'active', 'delayed'] as const;
+/**
+ * In the order in which a job moves through them, and the first once more at the end: PostgreSQL reads one after the
+ * other, and a job that moves meanwhile, round the circle of another attempt, must not be missed.
+ */
+const claimingStates = ['delayed', 'wait', 'prioritized', 'active', 'delayed'] as const;
 
 /** @param attempts how many attempts a job of this queue has. @param workerName what workers of the queue call themselves. */
 export function requestQueue(

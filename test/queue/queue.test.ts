@@ -313,7 +313,7 @@ onEachBackend('the requests queue', (kind) => {
     const worker = startWorker(queues, () => done);
     await worker.ready();
     await startWorker(queues, () => done).ready();
-    expect(await queues.requests.workersPresent()).toBe(2);
+    await waitFor('two workers', async () => (await queues.requests.workersPresent()) === 2);
     await worker.close(0);
     await waitFor('one of them to leave', async () => (await queues.requests.workersPresent()) === 1);
   });
