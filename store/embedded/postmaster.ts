@@ -1,6 +1,6 @@
 /** What `postmaster.pid`, PostgreSQL's own lock file in the data directory, tells of the server. */
 
-import { readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
+import { readFileSync, readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** `stopped`: nothing runs, whatever the file says. */
@@ -33,10 +33,19 @@ export function serverState(data: string): ServerState {
  */
 export function disownDeadServer(data: string): void {
   const file = join(data, 'postmaster.pid');
+  removeAbandoned(file);
   const lines = readLines(file);
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid) || isServerOf(data, pid)) return;
   writeFileSync(file, [impossiblePid, ...lines.slice(1)].join('\n'));
+}
+
+/** A starting server fills its lock file at once: one that is still empty was left by a start that was killed. */
+const emptyForMs = 10_000;
+
+function removeAbandoned(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.size === 0 && Date.now() - found.mtimeMs > emptyForMs) rmSync(file, { force: true });
 }
 
 /** The port that the server listened on when it last started, or null. */

@@ -18,7 +18,7 @@ const logLimitBytes = 16 * 1024 * 1024;
 
 /** Reasons that pass by themselves: another start was faster, took the port, or the old server's last process still ends. */
 const passing =
-  /lock file "postmaster.pid" already exists|could not create any TCP\/IP sockets|pre-existing shared memory block|is another postmaster/i;
+  /lock file "postmaster.pid" (?:already exists|is empty)|could not create any TCP\/IP sockets|pre-existing shared memory block|is another postmaster/i;
 
 /**
  * Starts the server and returns when it accepts connections. It runs detached: neither the end of this process nor
