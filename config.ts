@@ -47,6 +47,12 @@ const daysByInterval = <Name extends Interval>(known: readonly Name[]) =>
 
 const environment = z.object({
   SOURCE_URL: url(['http:', 'https:'])
+    .refine(
+      (value) => !URL.canParse(value) || (new URL(value).username === '' && new URL(value).search === ''),
+      {
+        error: 'must not hold a name, a password or a query: a key belongs in SOURCE_API_KEY',
+      },
+    )
     .refine((value) => !URL.canParse(value) || /\/v2\/?$/.test(new URL(value).pathname), {
       error: 'must end in /v2',
     })

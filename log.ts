@@ -39,6 +39,15 @@ export function withoutSecrets(line: string, secrets: readonly string[]): string
 export function secretsOf(config: Config): string[] {
   const passwords = [config.database.url, config.queue.redisUrl]
     .filter((url) => url !== undefined)
-    .map((url) => decodeURIComponent(new URL(url).password));
+    .flatMap((url) => [new URL(url).password, decoded(new URL(url).password)]);
   return [...passwords, config.source.apiKey ?? ''].filter((secret) => secret !== '');
+}
+
+/** A password may hold a per cent sign that begins no escape. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

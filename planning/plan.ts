@@ -67,6 +67,8 @@ export function planWindows(input: PlanInput): Plan {
     if (free.length > 0) pending.push({ series, windows: cutAll(free, spanMs) });
   }
 
+  // Who is furthest behind comes first, so that a budget too small for all is shared by all.
+  refreshes.sort((a, b) => a.startMs - b.startMs);
   const refreshLimit = pending.length > 0 ? input.slots.refresh : input.slots.total;
   const windows = refreshes.slice(0, refreshLimit);
   const backfills = takeInTurn(pending, input.slots.total - windows.length);
@@ -95,7 +97,8 @@ function tailOf(series: SeriesGaps, spanMs: number, input: PlanInput): Range | n
     series.newestMs === null
       ? wantedFromMs
       : Math.min(series.newestMs, wantedFromMs - 2 * intervalMs[series.series.interval]);
-  return { startMs: Math.max(backToMs, series.trackedFromMs, endMs - spanMs), endMs };
+  const startMs = Math.max(backToMs, series.trackedFromMs, endMs - spanMs);
+  return startMs < endMs ? { startMs, endMs } : null;
 }
 
 function* cutAll(ranges: readonly Range[], spanMs: number): Generator<Range> {

@@ -9,12 +9,16 @@
  * empty       an answer without points. Not covered: a source having a bad day answers so too.
  * stale       the window has closed periods, but by the source's own clock none had closed when it answered: a copy
  *             of an older answer, or a clock that is behind. Its points are kept, nothing is covered.
+ * unreadable  rows came, and none of them can be read or belongs to the window: covers nothing.
  */
 
-import { type EpochMs, type Interval, intervalMs } from '../contract/intervals.ts';
+import { type EpochMs, hourMs, type Interval, intervalMs } from '../contract/intervals.ts';
 import type { Range } from './ranges.ts';
 
-export type Verdict = 'filled' | 'cut_short' | 'empty' | 'stale';
+export type Verdict = 'filled' | 'cut_short' | 'empty' | 'stale' | 'unreadable';
+
+/** A silence at the end of an answer that is longer is asked for again, however large other answers were. */
+const longestPauseMs = 2 * hourMs;
 
 export interface Judgement {
   readonly verdict: Verdict;
@@ -22,6 +26,8 @@ export interface Judgement {
   readonly covered: Range | null;
   /** What a cut short answer leaves of the closed part of its window. */
   readonly rest: Range | null;
+  /** What had closed by our clock, but not by the source's: not to be asked again at once. */
+  readonly stale: Range | null;
 }
 
 /**
@@ -41,30 +47,33 @@ export function judge(input: {
   readonly answeredUpToMs: EpochMs;
 }): Judgement {
   const { window, interval, timesMs } = input;
-  const endMs = Math.min(window.endMs, input.closedUpToMs, input.answeredUpToMs);
-  const closed = endMs > window.startMs ? { startMs: window.startMs, endMs } : null;
+  const closedMs = Math.min(window.endMs, input.closedUpToMs);
+  const endMs = Math.min(closedMs, input.answeredUpToMs);
+  const stale = rangeOf(Math.max(window.startMs, input.answeredUpToMs), closedMs);
+  const covered = rangeOf(window.startMs, endMs);
   const last = timesMs.at(-1);
-  if (closed === null) {
-    const wasClosed = Math.min(window.endMs, input.closedUpToMs) > window.startMs;
-    return {
-      verdict: wasClosed ? 'stale' : last === undefined ? 'empty' : 'filled',
-      covered: null,
-      rest: null,
-    };
+  if (last === undefined && input.rejected > 0)
+    return { verdict: 'unreadable', covered: null, rest: null, stale };
+  if (covered === null) {
+    const verdict = stale !== null ? 'stale' : last === undefined ? 'empty' : 'filled';
+    return { verdict, covered, rest: null, stale };
   }
-  if (last === undefined)
-    return { verdict: input.rejected === 0 ? 'empty' : 'filled', covered: closed, rest: null };
+  if (last === undefined) return { verdict: 'empty', covered, rest: null, stale };
 
   const length = intervalMs[interval];
   const reachedMs = last + length;
-  const mayBeCapped = timesMs.length + input.rejected >= input.mostRows;
+  const silenceMs = endMs - reachedMs;
+  const mayBeCapped = timesMs.length + input.rejected >= input.mostRows || silenceMs > longestPauseMs;
   // One period of slack: the newest point of a range may arrive late without the answer being capped.
-  const longestHoleMs = Math.max(length, longestHole(timesMs, length));
-  if (mayBeCapped && endMs - reachedMs > longestHoleMs) {
-    const covered = { startMs: window.startMs, endMs: reachedMs };
-    return { verdict: 'cut_short', covered, rest: { startMs: reachedMs, endMs } };
+  if (mayBeCapped && silenceMs > Math.max(length, longestHole(timesMs, length))) {
+    const read = { startMs: window.startMs, endMs: reachedMs };
+    return { verdict: 'cut_short', covered: read, rest: rangeOf(reachedMs, endMs), stale };
   }
-  return { verdict: 'filled', covered: closed, rest: null };
+  return { verdict: 'filled', covered, rest: null, stale };
+}
+
+function rangeOf(startMs: EpochMs, endMs: EpochMs): Range | null {
+  return startMs < endMs ? { startMs, endMs } : null;
 }
 
 /** Length of the longest run of missing periods between two points, milliseconds. */

@@ -21,6 +21,8 @@ export interface WorkerSettings {
   readonly lockMs?: number;
   /** Time between two looks for jobs whose locks ran out. */
   readonly stalledCheckMs?: number;
+  /** Whether others take it for present; true unless given. One that serves a single command does not count. */
+  readonly isCounted?: boolean;
 }
 
 export interface QueueWorker {
@@ -78,7 +80,7 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
     },
     {
       connection: 'worker',
-      name: input.workerName,
+      name: settings.isCounted === false ? `${input.workerName}-own` : input.workerName,
       concurrency: settings.concurrency,
       limiter: { max: limiter.max, duration: limiter.durationMs },
       lockDuration: settings.lockMs ?? defaultLockMs,

@@ -3,6 +3,7 @@
 import type { EpochMs } from '../contract/intervals.ts';
 import { freeSlots } from '../planning/budget.ts';
 import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
+import { clip, type Range } from '../planning/ranges.ts';
 import { longestRange, type RangeLimits } from '../planning/windows.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import type { Database } from '../store/database.ts';
@@ -20,6 +21,8 @@ export interface TickParts {
   readonly openRefreshMs: number | null;
   /** Only these series; absent: all that are tracked. */
   readonly seriesIds?: readonly number[] | undefined;
+  /** Of each of them only what lies within; absent: all that is tracked. */
+  readonly within?: ReadonlyMap<number, Range> | undefined;
   readonly rangeLimits?: RangeLimits | undefined;
 }
 
@@ -57,7 +60,10 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
 
   const planFrom = (series: readonly SeriesGaps[]) =>
     planWindows({
-      series,
+      series: series.map((entry) => {
+        const bounds = parts.within?.get(entry.seriesId);
+        return bounds === undefined ? entry : { ...entry, gaps: clip(entry.gaps, bounds) };
+      }),
       claimed: claimed.windows,
       nowMs,
       graceMs,

@@ -10,6 +10,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
+import type { Range } from '../planning/ranges.ts';
 import type { RangeLimits } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/outcome.ts';
@@ -30,6 +31,8 @@ export interface SchedulerOptions {
   readonly refresh: boolean;
   /** Only these series; absent: all that are tracked. */
   readonly seriesIds?: readonly number[] | undefined;
+  /** Of each of them only what lies within. A scheduler that is bounded so does not count as present for others. */
+  readonly within?: ReadonlyMap<number, Range> | undefined;
   readonly rangeLimits?: RangeLimits | undefined;
   readonly log: Logger;
   readonly now?: () => EpochMs;
@@ -59,6 +62,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     graceMs: options.graceMs,
     openRefreshMs: options.refresh ? settings.refreshMs : null,
     seriesIds: options.seriesIds,
+    within: options.within,
     rangeLimits: options.rangeLimits,
   };
   let cursor = 0;
@@ -96,7 +100,12 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     });
   }
 
-  const worker = queues.startPlanningWorker(tick, { concurrency: 1, limiter: null, lockMs });
+  const worker = queues.startPlanningWorker(tick, {
+    concurrency: 1,
+    limiter: null,
+    lockMs,
+    isCounted: options.within === undefined,
+  });
   await worker.ready();
   await keepAlive();
   // The queue says by itself when it is in trouble.
@@ -110,7 +119,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
       clearInterval(pruning);
       await worker.close(closingGraceMs);
       // So that no worker polls for a scheduler that is gone. Another scheduler brings it back within seconds.
-      if (pollMs !== null) await queues.requests.pollRatesEvery(0);
+      if (pollMs !== null) await queues.requests.pollRatesEvery(0).catch(() => {});
     },
   } satisfies RunningScheduler);
 }

@@ -10,6 +10,7 @@ import { TidemarkError } from '../errors.ts';
 import { type RunningSimulator, startSimulator } from '../simulator/start.ts';
 import { notRefreshedSince, trackSeries } from '../store/series.ts';
 import { ratesStatus, seriesStatus } from '../store/status.ts';
+import { Closing } from './closing.ts';
 import { demoQueries, runQuery } from './demo-queries.ts';
 import { fillGaps } from './fill-gaps.ts';
 import { parseMoment } from './moment.ts';
@@ -87,7 +88,7 @@ function demoConfig(config: Config, simulator: RunningSimulator): Config {
     },
     database: { ...config.database, url: undefined },
     queue: { ...config.queue, redisUrl: undefined },
-    scheduler: { ...config.scheduler, refreshMs: demoRefreshMs },
+    scheduler: { ...config.scheduler, refreshMs: demoRefreshMs, ratesMs: demoRefreshMs },
     directory: join(config.directory, 'demo'),
   };
 }
@@ -126,10 +127,14 @@ async function show(
     `${label} backfill ${outcome.requests === 0 ? 'had nothing to do' : 'complete'}: ${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ${duration(outcome.durationMs)}`,
   );
 
-  const queues = await session.openQueues();
-  const worker = await runWorker(session, queues);
-  const scheduler = await runScheduler(session, queues);
+  const closing = new Closing();
   try {
+    const queues = await session.openQueues();
+    closing.add(() => queues.close());
+    const worker = await runWorker(session, queues);
+    closing.add(() => worker.close());
+    const scheduler = await runScheduler(session, queues);
+    closing.add(() => scheduler.close());
     if (!(await refreshedOnce(session, startedMs, signal))) throw interrupted();
     await report(session, simulator, startedMs);
     if (once) return;
@@ -137,9 +142,7 @@ async function show(
     console.log(`  TIDEMARK_DIR=${session.config.directory} npx tidemark status`);
     await stopped(signal);
   } finally {
-    await scheduler.close();
-    await worker.close();
-    await queues.close();
+    await closing.run(session.log);
   }
 }
 

@@ -14,7 +14,7 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { closedUpTo } from '../planning/closed.ts';
-import { clip, lengthMs, type Range } from '../planning/ranges.ts';
+import { clip, lengthMs, overlaps, type Range } from '../planning/ranges.ts';
 import { longestRange, type RangeLimits, requestsFor } from '../planning/windows.ts';
 import { explainDatabaseError } from '../store/failure.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
@@ -49,6 +49,7 @@ export interface BackfillOutcome {
 const lookEveryMs = 250;
 /** How long a database may be away before the backfill gives up: a restart takes seconds. */
 const databasePatienceMs = 60_000;
+const awayCodes = new Set(['DATABASE_UNREACHABLE', 'QUEUE_UNREACHABLE']);
 /** Requests that fail before the first that succeeds, after which the source itself is taken to be wrong. */
 const hopelessAfter = 4;
 
@@ -60,7 +61,7 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
   const { database, config } = session;
   const startedMs = Date.now();
   const bounds = await boundsOf(session, request, startedMs);
-  const parts = new MissingParts(session, request.seriesIds);
+  const parts = new MissingParts(session, bounds.ranges);
   let wanted: ReadonlyMap<number, number> | undefined;
   let unreachableSinceMs: EpochMs | null = null;
 
@@ -68,7 +69,12 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
     session.assertRoom();
     const queues = await parts.ensure(wanted !== undefined);
     // Claims before gaps: a window that ends in between is then still claimed, and not taken for forgotten.
-    const claimed = await queues.requests.claimedWindows();
+    const claimed = await queues.requests.claimedWindows().catch((error: unknown) => {
+      const cause = error instanceof Error ? error.message : String(error);
+      if (queues.kind === 'redis')
+        throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${cause}`, { cause: error });
+      throw error;
+    });
     const nowMs = Date.now();
     const gaps = await missingWithin(session, bounds, nowMs);
     wanted ??= lengths(gaps);
@@ -83,7 +89,9 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
     const tally = await tallyFetches(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
     if (request.signal.aborted) return outcomeOf(tally, startedMs, gaps, windowsLeft, true);
     refuseHopelessSource(tally);
-    const queued = request.seriesIds.some((id) => claimed.windows.has(id));
+    const queued = gaps.some((gap) =>
+      claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
+    );
     if (queued || gaps.some((gap) => isWorkable(gap, nowMs))) return null;
     await refuseWhatIsMissing(session, gaps, request.seriesIds);
     return outcomeOf(tally, startedMs, gaps, windowsLeft, false);
@@ -97,7 +105,7 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
         unreachableSinceMs = null;
       } catch (error) {
         const explained = explainDatabaseError(error);
-        const isAway = explained instanceof TidemarkError && explained.code === 'DATABASE_UNREACHABLE';
+        const isAway = explained instanceof TidemarkError && awayCodes.has(explained.code);
         unreachableSinceMs ??= Date.now();
         const isPatient = Date.now() - unreachableSinceMs < databasePatienceMs && !request.signal.aborted;
         if (!isAway || !isPatient) throw explained;
@@ -186,8 +194,11 @@ function outcomeOf(
 /** @throws TidemarkError when every request so far failed: nothing will come of the thousands that would follow. */
 function refuseHopelessSource(tally: FetchTally): void {
   const last = tally.lastFailure;
-  if (last === null || tally.succeeded > 0) return;
-  if (last.kind === 'unauthorized') throw new TidemarkError('SOURCE_REFUSED', last.message);
+  if (last === null) return;
+  // A key that expired while others waited: every request is refused from then on.
+  if (last.kind === 'unauthorized' && tally.endsInFailure)
+    throw new TidemarkError('SOURCE_REFUSED', last.message);
+  if (tally.succeeded > 0) return;
   if (tally.failed < hopelessAfter) return;
   // A 404 without the interface's JSON: what answers there knows none of the interface's paths.
   if (last.kind === 'unexpected' || last.kind === 'not_found') {

@@ -1,20 +1,23 @@
 /** The scheduler and the worker of this process, run only while there is no other: a backfill joins what runs. */
 
+import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
+import { Closing } from './closing.ts';
 import { runScheduler, runWorker } from './pipeline.ts';
 import type { Session } from './session.ts';
 
 export class MissingParts {
   readonly #session: Session;
-  readonly #seriesIds: readonly number[];
+  readonly #ranges: ReadonlyMap<number, Range>;
   #queues: QueueBackend | undefined;
-  #closing: Array<() => Promise<void>> = [];
+  readonly #closing = new Closing();
   #scheduling = false;
   #working = false;
 
-  constructor(session: Session, seriesIds: readonly number[]) {
+  /** @param ranges what is to be filled, by series. */
+  constructor(session: Session, ranges: ReadonlyMap<number, Range>) {
     this.#session = session;
-    this.#seriesIds = seriesIds;
+    this.#ranges = ranges;
   }
 
   /** @param needed whether there is work, as far as is known. */
@@ -22,24 +25,24 @@ export class MissingParts {
     if (this.#queues === undefined) {
       const opened = await this.#session.openQueues();
       this.#queues = opened;
-      this.#closing.unshift(() => opened.close());
+      this.#closing.add(() => opened.close());
     }
     const queues = this.#queues;
     if (!needed) return queues;
     if (!this.#working && (await queues.requests.workersPresent()) === 0) {
       const worker = await runWorker(this.#session, queues);
-      this.#closing.unshift(() => worker.close());
+      this.#closing.add(() => worker.close());
       this.#working = true;
     }
     if (!this.#scheduling && (await queues.planning.workersPresent()) === 0) {
-      const scheduler = await runScheduler(this.#session, queues, this.#seriesIds);
-      this.#closing.unshift(() => scheduler.close());
+      const scheduler = await runScheduler(this.#session, queues, this.#ranges);
+      this.#closing.add(() => scheduler.close());
       this.#scheduling = true;
     }
     return queues;
   }
 
   async close(): Promise<void> {
-    for (const close of this.#closing) await close();
+    await this.#closing.run(this.#session.log);
   }
 }

@@ -3,6 +3,7 @@
 import type { Config } from '../config.ts';
 import { dayMs } from '../contract/intervals.ts';
 import { TidemarkError } from '../errors.ts';
+import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
 import { openSource, type Source } from '../source/source.ts';
@@ -50,11 +51,11 @@ export async function runWorker(
   };
 }
 
-/** @param only plans these series, and nothing but their gaps; absent: all series, open candles and polls too. */
+/** @param only plans the gaps of these series within these ranges; absent: all series, open candles and polls too. */
 export function runScheduler(
   session: Session,
   queues: QueueBackend,
-  only?: readonly number[],
+  only?: ReadonlyMap<number, Range>,
 ): Promise<RunningScheduler> {
   const { config, database, log } = session;
   return startScheduler({
@@ -65,7 +66,8 @@ export function runScheduler(
     ledgerMs: config.database.ledgerDays * dayMs,
     graceMs: config.worker.graceMs,
     refresh: only === undefined,
-    seriesIds: only,
+    seriesIds: only === undefined ? undefined : [...only.keys()],
+    within: only,
     rangeLimits: config.source.rangeLimits,
     log,
   });

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { TidemarkError } from '../errors.ts';
+import { Closing } from './closing.ts';
 import { requireSource, runScheduler, runWorker } from './pipeline.ts';
 import { openSession, type Session } from './session.ts';
 import { onStop } from './stop.ts';
@@ -44,18 +45,19 @@ function concurrencyOf(text: string | undefined): number | undefined {
 async function serve(command: string, parts: Parts): Promise<void> {
   const stop = onStop();
   const session = await openSession({ command, defaultLogLevel: 'info', handlesSignals: true });
-  const closing: Array<() => Promise<void>> = [() => session.close()];
+  const closing = new Closing();
+  closing.add(() => session.close());
   try {
     if (parts.worker) requireSource(session.config);
     const queues = await session.openQueues();
-    closing.unshift(() => queues.close());
+    closing.add(() => queues.close());
     if (parts.worker) {
       const worker = await runWorker(session, queues, parts.concurrency);
-      closing.unshift(() => worker.close());
+      closing.add(() => worker.close());
     }
     if (parts.scheduler) {
       const scheduler = await runScheduler(session, queues);
-      closing.unshift(() => scheduler.close());
+      closing.add(() => scheduler.close());
     }
     session.log.info(
       {
@@ -69,7 +71,7 @@ async function serve(command: string, parts: Parts): Promise<void> {
     await untilStopped(stop.signal, session);
     session.log.info(`${command} is stopping`);
   } finally {
-    for (const close of closing) await close();
+    await closing.run(session.log);
     stop.release();
   }
   session.log.info(`${command} stopped`);

@@ -48,10 +48,9 @@ gapsCommand(program);
 simulateCommand(program);
 demoCommand(program);
 
-// A reader that leaves, such as `head`, is not an error.
+// A reader that leaves, such as `head`, is not an error: what there is to do is done, and the exit code tells of it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  if (error.code !== 'EPIPE') throw error;
 });
 
 try {
@@ -59,6 +58,8 @@ try {
 } catch (error) {
   process.exitCode = reportError(error, knownSecrets());
 }
+// A connection that a server's absence left half open must not keep the process.
+setTimeout(() => process.exit(), 3000).unref();
 
 /** Help goes to the terminal; complaints are printed once, by `reportError`. */
 function writeUnlessError(text: string): void {

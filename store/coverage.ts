@@ -6,13 +6,15 @@ import type { Range } from '../planning/ranges.ts';
 import type { Judgement } from '../planning/verdict.ts';
 import { timeRange, timestamp } from './database.ts';
 import { type LedgerEntry, ledgerInsert, ledgerValues, recordFetch } from './ledger.ts';
-import { putAside, settlePending } from './pending.ts';
+import { putAside, settleConfirmed } from './pending.ts';
 import type { PointChanges, PointColumns } from './points.ts';
 import { ofLate } from './standing.ts';
 import type { WindowCommit, WindowResult } from './windows.ts';
 
 /** How long a window waits whose answer was made before its periods had closed. */
 const staleRetryMs = 60_000;
+/** How long one waits of whose answer nothing could be used: something is wrong with the source, or with us. */
+const unreadableRetryMs = 600_000;
 
 /**
  * Moves the series' coverage as the verdict allows, settles what was pending of it, and adds the ledger's row.
@@ -28,22 +30,31 @@ export async function recordCoverage(
   changes: PointChanges,
   entryOf: (verdict: WindowResult['verdict']) => LedgerEntry,
 ): Promise<{ verdict: WindowResult['verdict']; covered: Range | null }> {
+  const aside = { seriesId: commit.seriesId, attempts: commit.attempt, nowMs: commit.nowMs };
+  if (judgement.stale !== null) {
+    await putAside(client, {
+      ...aside,
+      window: judgement.stale,
+      verdict: 'stale',
+      kind: 'stale',
+      message: 'the answer was older than the window',
+      retryAtMs: commit.nowMs + staleRetryMs,
+    });
+  }
+  if (judgement.verdict === 'unreadable') {
+    await putAside(client, {
+      ...aside,
+      window: commit.window,
+      verdict: 'failed',
+      kind: 'unreadable',
+      message: 'no row of the answer could be read, or none belonged to the window',
+      retryAtMs: commit.nowMs + unreadableRetryMs,
+    });
+  }
   if (judgement.verdict === 'empty') {
     const recorded = await recordEmpty(client, commit, judgement.covered);
     await recordFetch(client, entryOf(recorded.verdict));
     return recorded;
-  }
-  if (judgement.verdict === 'stale') {
-    await putAside(client, {
-      seriesId: commit.seriesId,
-      window: commit.window,
-      verdict: 'stale',
-      kind: 'stale',
-      message: 'the answer was older than the window',
-      attempts: commit.attempt,
-      nowMs: commit.nowMs,
-      retryAtMs: commit.nowMs + staleRetryMs,
-    });
   }
   const { covered } = judgement;
   await client.query({
@@ -97,7 +108,7 @@ async function recordEmpty(
   }
   if (closed === null) return { verdict: 'empty', covered: null };
   const range = timeRange(closed.startMs, closed.endMs);
-  const earlier = await client.query<{ confirmed: boolean }>(
+  const result = await client.query<{ some: boolean; whole: boolean }>(
     `with agreed as (
        select range_agg(range) * tstzmultirange($2::tstzrange) as ranges from tidemark.pending_windows
        where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and first_at <= $3
@@ -108,17 +119,20 @@ async function recordEmpty(
           set covered = s.covered + agreed.ranges, confirmed_empty = s.confirmed_empty + (agreed.ranges - s.covered)
          from agreed where s.id = $1 and not isempty(agreed.ranges)
        returning 1
+     ), held as (
+       select coalesce(range_agg(range), '{}') as ranges from tidemark.pending_windows
+       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange
      ), waiting as (
        insert into tidemark.pending_windows as p (series_id, range, verdict, kind, message, first_at, retry_at)
        select $1, r, 'empty', 'empty', 'the source answered without points', $4, $5
-       from asked left join agreed on true, unnest(asked.ranges - coalesce(agreed.ranges, '{}')) r
+       from asked, held, unnest(asked.ranges - held.ranges) r
        on conflict (series_id, range) do update
          set verdict = 'empty', kind = 'empty', message = excluded.message, attempts = p.attempts + 1,
              first_at = case when p.verdict = 'empty' then p.first_at else excluded.first_at end,
              retry_at = excluded.retry_at
-       returning 1
      )
-     select exists (select from confirmed) and not exists (select from waiting) as confirmed`,
+     select exists (select from confirmed) as some, asked.ranges <@ coalesce(agreed.ranges, '{}') as whole
+     from asked left join agreed on true`,
     [
       seriesId,
       range,
@@ -127,9 +141,12 @@ async function recordEmpty(
       timestamp(nowMs + commit.emptyConfirmMs),
     ],
   );
-  if (earlier.rows[0]?.confirmed !== true) return { verdict: 'empty', covered: null };
-  await settlePending(client, seriesId, closed);
-  return { verdict: 'confirmed_empty', covered: closed };
+  const confirmed = result.rows[0];
+  if (confirmed?.some !== true) return { verdict: 'empty', covered: null };
+  await settleConfirmed(client, seriesId);
+  return confirmed.whole
+    ? { verdict: 'confirmed_empty', covered: closed }
+    : { verdict: 'empty', covered: null };
 }
 
 function momentOf(timeMs: EpochMs | undefined): string | null {

@@ -57,7 +57,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
           and ($4::int[] is null or s.id = any ($4))
       ), wanted as materialized (  -- else the gaps are computed anew for each one of them
         select ${seriesColumns}, s.closed_up_to, s.newest, lower(s.tracked) as tracked_from,
-               upper_inf(s.tracked) or upper(s.tracked) > $1 as reaches_now,
+               lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1) as reaches_now,
                $3::double precision is not null and not (s.dataset = 'asset_history' and s.interval = 'd1')
                  and (s.refreshed_at is null
                  or s.refreshed_at <= $1 - make_interval(secs => $3 / 1000)) as refresh_due,

@@ -121,6 +121,8 @@ export interface FetchTally {
   readonly failed: number;
   /** Points that were not stored before. */
   readonly fresh: number;
+  /** Whether the newest of them failed. */
+  readonly endsInFailure: boolean;
   readonly lastFailure: { readonly kind: string; readonly message: string } | null;
 }
 
@@ -134,6 +136,7 @@ export async function tallyFetches(
     fresh: number;
     kind: string | null;
     message: string | null;
+    ends_in_failure: boolean | null;
   }>({
     name: 'tally-fetches',
     text: `
@@ -143,17 +146,20 @@ export async function tallyFetches(
       select count(*) as requests, count(*) filter (where error is null) as succeeded,
              coalesce(sum(fresh), 0)::bigint as fresh,
              (select verdict from mine where error is not null order by time desc limit 1) as kind,
-             (select error from mine where error is not null order by time desc limit 1) as message
+             (select error from mine where error is not null order by time desc limit 1) as message,
+             (select error is not null from mine order by time desc limit 1) as ends_in_failure
       from mine`,
     values: [timestamp(query.sinceMs), query.seriesIds],
   });
   const row = result.rows[0];
-  if (row === undefined) return { requests: 0, succeeded: 0, failed: 0, fresh: 0, lastFailure: null };
+  if (row === undefined)
+    return { requests: 0, succeeded: 0, failed: 0, fresh: 0, endsInFailure: false, lastFailure: null };
   return {
     requests: row.requests,
     succeeded: row.succeeded,
     failed: row.requests - row.succeeded,
     fresh: row.fresh,
+    endsInFailure: row.ends_in_failure === true,
     lastFailure: row.kind === null ? null : { kind: row.kind, message: row.message ?? row.kind },
   };
 }

@@ -42,11 +42,12 @@ export async function putAside(client: pg.Pool | pg.PoolClient, aside: Aside): P
   );
 }
 
-/** Forgets what was pending within a range that is now covered. */
-export async function settlePending(client: pg.PoolClient, seriesId: number, covered: Range): Promise<void> {
+/** Forgets the empty answers that have been confirmed. */
+export async function settleConfirmed(client: pg.PoolClient, seriesId: number): Promise<void> {
   await client.query({
-    name: 'settle-pending',
-    text: 'delete from tidemark.pending_windows where series_id = $1 and range <@ $2::tstzrange',
-    values: [seriesId, timeRange(covered.startMs, covered.endMs)],
+    name: 'settle-confirmed',
+    text: `delete from tidemark.pending_windows p using tidemark.series s
+           where s.id = $1 and p.series_id = s.id and p.range <@ s.covered`,
+    values: [seriesId],
   });
 }

@@ -3,7 +3,7 @@
  * any instant the window is either wholly there or still a gap.
  */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import { type EpochMs, intervalMs } from '../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../contract/series.ts';
 import { closedUpTo } from '../planning/closed.ts';
@@ -67,7 +67,7 @@ export async function commitWindow(database: Database, commit: WindowCommit): Pr
     window,
     interval: commit.series.interval,
     timesMs: points.timesMs,
-    rejected: answer.rejected.length,
+    rejected: answer.rejected.length + strangers(commit),
     closedUpToMs: closedUpTo(commit.series, nowMs, commit.graceMs),
     answeredUpToMs: closedUpTo(commit.series, sourceTimeMs, 0),
   };
@@ -114,6 +114,14 @@ export async function commitWindow(database: Database, commit: WindowCommit): Pr
       if (!(error instanceof LostRace)) throw error;
     }
   }
+}
+
+/** Rows more than a period outside the window: an answer of nothing else is no answer to what was asked. */
+function strangers(commit: WindowCommit): number {
+  const slackMs = intervalMs[commit.series.interval];
+  const { startMs, endMs } = commit.window;
+  const times = commit.answer.rows.map((row) => ('period' in row ? row.period : row.time));
+  return times.filter((timeMs) => timeMs < startMs - slackMs || timeMs >= endMs + slackMs).length;
 }
 
 /** Another transaction stored some of the same points meanwhile; the next attempt sees them. */

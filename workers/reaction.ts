@@ -2,13 +2,13 @@
  * What an attempt that failed at the source calls for.
  *
  *   rate_limited             the whole queue waits until the source takes requests again
- *   unauthorized             the whole queue waits a minute: no window can succeed until someone mends the key
+ *   unauthorized (401)       the whole queue waits a minute: no window can succeed until someone mends the key
  *   unreachable, timeout,    another attempt, later each time; the window is put aside when none is left. A text 404
  *   server_error, unexpected,  belongs here: sources in trouble answer it on valid addresses
  *   too_large, text 404
  *   not_found in JSON words  one more attempt; when that or another window of the series is answered so too, the
  *                            series is left alone for an hour
- *   refused                  the same request will be refused again: the window is put aside at once
+ *   refused, 403             the same request will be refused again: the window is put aside at once
  */
 
 import type { EpochMs } from '../contract/intervals.ts';
@@ -31,7 +31,7 @@ const longestRetryMs = 60_000;
 const shortestPauseMs = 1000;
 
 export function reactionTo(
-  error: Pick<SourceError, 'kind' | 'unknownId' | 'retryAtMs'>,
+  error: Pick<SourceError, 'kind' | 'status' | 'unknownId' | 'retryAtMs'>,
   context: {
     readonly attempt: number;
     readonly last: boolean;
@@ -50,6 +50,8 @@ export function reactionTo(
       return { kind: 'pause', forMs: Math.max(shortestPauseMs, untilMs - context.nowMs) };
     }
     case 'unauthorized':
+      // 401 is about the key, 403 about what was asked for: other series may be allowed.
+      if (error.status === 403) return putAside;
       return { kind: 'pause', forMs: unauthorizedPauseMs };
     case 'refused':
       return putAside;

@@ -212,6 +212,32 @@ for (const kind of ['main', 'plain'] as const) {
       expect(row.rows).toEqual([{ upto: minute(30) }]);
     });
 
+    it('does not ask at once again for what had not closed by the clock of a source that lags', async () => {
+      const lagging = {
+        rows: upTo(40),
+        rejected: [],
+        sourceTimeMs: minute(40),
+        status: 200,
+        bytes: 1,
+        durationMs: 1,
+      };
+      expect(await commit([], { answer: lagging })).toMatchObject({ verdict: 'filled' });
+      expect(await gaps()).toEqual([{ startMs: minute(40), endMs: minute(60), reason: 'stale' }]);
+    });
+
+    it('covers nothing when no row could be read, or none belongs to the window', async () => {
+      const answer = (rows: Candle[], rejected: { raw: string; reason: string }[]) => ({
+        ...{ rows, rejected, sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 },
+      });
+      const notice = [{ raw: '{"message":"unavailable"}', reason: 'open: missing' }];
+      expect(await commit([], { answer: answer([], notice) })).toMatchObject({ covered: null });
+      expect(await gaps()).toEqual([{ ...window, reason: 'failed' }]);
+      expect(await commit([], { answer: answer([candle(500), candle(501)], []) })).toMatchObject({
+        covered: null,
+      });
+      expect(await gaps()).toEqual([{ ...window, reason: 'failed' }]);
+    });
+
     it('keeps no revision of a candle that changes because it is open', async () => {
       const openNow = minute(30) + 20_000;
       await commit(upTo(31), { nowMs: openNow, graceMs: 0 });

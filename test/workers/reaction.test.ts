@@ -4,8 +4,12 @@ import { backoffMs, isOutage, reactionTo } from '../../workers/reaction.ts';
 
 const nowMs = Date.UTC(2024, 0, 1);
 const context = { attempt: 1, last: false, unknownBefore: false, failedRetryMs: 600_000, nowMs, random: 0 };
-const error = (kind: SourceErrorKind, more: { unknownId?: boolean; retryAtMs?: number } = {}) => ({
+const error = (
+  kind: SourceErrorKind,
+  more: { unknownId?: boolean; retryAtMs?: number; status?: number } = {},
+) => ({
   kind,
+  status: null,
   unknownId: false,
   retryAtMs: null,
   ...more,
@@ -22,6 +26,17 @@ describe('the reaction to a failed attempt', () => {
       });
     },
   );
+
+  test('unauthorized: 401 holds up everything, 403 only what was asked for', () => {
+    expect(reactionTo(error('unauthorized', { status: 401 }), context)).toEqual({
+      kind: 'pause',
+      forMs: 60_000,
+    });
+    expect(reactionTo(error('unauthorized', { status: 403 }), context)).toEqual({
+      kind: 'defer',
+      forMs: 600_000,
+    });
+  });
 
   test('rate_limited: a pause until the source says, a moment at least', () => {
     const pause = (retryAtMs: number) => reactionTo(error('rate_limited', { retryAtMs }), context);
