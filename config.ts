@@ -201,10 +201,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   });
 }
 
-/** The value for an error message: secrets hidden, passwords in URLs too. */
+/** The value for an error message. What holds a password is shown only where that can be told apart, and never else. */
 function shown(name: string, value: string | undefined): string {
   if (name === 'SOURCE_API_KEY') return '(hidden)';
-  return JSON.stringify(value?.replace(/(\/\/[^:@/]*:)[^@/]*@/, '$1***@').slice(0, 200));
+  const mayHoldPassword = name.endsWith('_URL') && /[@=]/.test(value ?? '');
+  return mayHoldPassword ? '(hidden: it may hold a password)' : JSON.stringify(value?.slice(0, 200));
 }
 
 function deepFreeze<Value extends object>(value: Value): Value {

@@ -45,6 +45,10 @@ export const errorTable = Object.freeze({
       'check the ids (they are lower-case words, such as bitcoin), then `tidemark untrack` the wrong one',
   },
   DATABASE_UNREACHABLE: { exit: exitCodes.database, remedy: 'check DATABASE_URL, and that the server runs' },
+  DATABASE_REFUSED: {
+    exit: exitCodes.database,
+    remedy: 'use a role that owns the database, or grant it what the cause names',
+  },
   DATABASE_NOT_MIGRATED: { exit: exitCodes.database, remedy: 'run `tidemark migrate`' },
   DATABASE_TOO_OLD: { exit: exitCodes.database, remedy: 'use PostgreSQL 15 to 18' },
   DATABASE_FULL: {

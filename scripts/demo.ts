@@ -139,7 +139,7 @@ async function show(
     await report(session, simulator, startedMs);
     if (once) return;
     console.log('\nRefreshing until Ctrl-C. In another terminal:');
-    console.log(`  TIDEMARK_DIR=${session.config.directory} npx tidemark status`);
+    console.log(`  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${session.config.directory} npx tidemark status`);
     await stopped(signal);
   } finally {
     await closing.run(session.log);

@@ -72,12 +72,14 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   async function close(): Promise<void> {
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);
+    process.off('SIGHUP', onSignal);
     await database.close();
     await release();
   }
   if (options.handlesSignals !== true) {
     process.once('SIGINT', onSignal);
     process.once('SIGTERM', onSignal);
+    process.once('SIGHUP', onSignal);
   }
   try {
     if (embedded) {

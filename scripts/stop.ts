@@ -17,11 +17,14 @@ export function onStop(): StopSignal {
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
+  // The terminal was closed.
+  process.on('SIGHUP', stop);
   return {
     signal: controller.signal,
     release: () => {
       process.off('SIGINT', stop);
       process.off('SIGTERM', stop);
+      process.off('SIGHUP', stop);
     },
   };
 }

@@ -29,7 +29,7 @@ async function run(selection: Selection, options: SelectingOptions): Promise<voi
       console.log(
         options.json
           ? JSON.stringify({ seriesId, ...series, created })
-          : `${created ? 'tracking' : 'tracking already, range widened:'} ${seriesName(series)} from ${moment(selection.fromMs)} to ${to} (id ${seriesId})`,
+          : `${created ? 'tracking' : 'tracking already, now also'} ${seriesName(series)} from ${moment(selection.fromMs)} to ${to} (id ${seriesId})`,
       );
     }
   } finally {

@@ -15,6 +15,8 @@ const networkCodes = new Set([
 /** Wrong password or role, no such database, server starting or stopping, too many connections. */
 const connectionStates = new Set(['28P01', '28000', '3D000', '57P01', '57P02', '57P03', '53300']);
 const fullDisk = '53100';
+/** Missing rights, and a server or session that only reads. */
+const refusedStates = new Set(['42501', '25006']);
 /** Undefined schema or table. */
 const missingStates = new Set(['3F000', '42P01']);
 
@@ -28,11 +30,14 @@ export function explainDatabaseError(error: unknown): unknown {
   }
   if (
     (code !== undefined && (networkCodes.has(code) || connectionStates.has(code))) ||
-    /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error/i.test(
+    /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|^SASL:|does not support SSL/i.test(
       message,
     )
   ) {
     return new TidemarkError('DATABASE_UNREACHABLE', message, { cause: error });
+  }
+  if (error instanceof pg.DatabaseError && code !== undefined && refusedStates.has(code)) {
+    return new TidemarkError('DATABASE_REFUSED', message, { cause: error });
   }
   if (error instanceof pg.DatabaseError && code !== undefined && missingStates.has(code)) {
     return new TidemarkError('DATABASE_NOT_MIGRATED', message, { cause: error });

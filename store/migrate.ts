@@ -27,7 +27,11 @@ export interface MigrateOptions {
  * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const client = new pg.Client({ connectionString: options.url, application_name: 'tidemark migrate' });
+  const client = new pg.Client({
+    connectionString: options.url,
+    application_name: 'tidemark migrate',
+    connectionTimeoutMillis: 10_000,
+  });
   // An error that comes while no query runs would end the process; the next query reports it.
   client.on('error', () => {});
   await client.connect();
@@ -92,10 +96,9 @@ async function refuseOldServer(client: pg.Client): Promise<void> {
 
 /** Takes TimescaleDB into use where the server has it loaded; elsewhere the tables are plain. */
 async function createExtension(client: pg.Client): Promise<void> {
-  const loaded = await client.query<{ libraries: string | null }>(
-    `select current_setting('shared_preload_libraries', true) as libraries`,
-  );
-  if (!loaded.rows[0]?.libraries?.includes('timescaledb')) return;
+  // The preloaded library has settings that every role may see; shared_preload_libraries itself not every one may.
+  const loaded = await client.query(`select from pg_settings where name = 'timescaledb.disable_load'`);
+  if (loaded.rowCount === 0) return;
   // Another start may create it at the same moment; a role that may not create it works with what is there.
   await client.query('create extension if not exists timescaledb').catch((error: unknown) => {
     const code = error instanceof pg.DatabaseError ? error.code : undefined;

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../store/database.ts';
 import { assertMigrated, migrate } from '../../store/migrate.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
@@ -47,6 +47,24 @@ describe('migrate', () => {
     await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
     await up();
     expect(await objects(database)).toEqual(migrated);
+  });
+
+  it('works for a role that owns the database and is no superuser, and takes TimescaleDB where it is loaded', async () => {
+    const database = await emptyDatabase();
+    const role = `owner_${new URL(database.url).pathname.slice(-8)}`;
+    const name = new URL(database.url).pathname.slice(1);
+    await database.pool.query(`create role ${role} login password 'owner'`);
+    await database.pool.query(`alter database ${name} owner to ${role}`);
+    const url = new URL(database.url);
+    url.username = role;
+    url.password = 'owner';
+    expect((await migrate({ url: url.href, direction: 'up', ifBusy: 'wait' })).length).toBeGreaterThan(0);
+    const extension = await database.pool.query(`select from pg_extension where extname = 'timescaledb'`);
+    expect(extension.rowCount).toBe(inject('hasTimescale') ? 1 : 0);
+    await database.pool.query(`reassign owned by ${role} to current_user`);
+    await database.pool.query(`drop owned by ${role}`);
+    await database.pool.query(`alter database ${name} owner to current_user`);
+    await database.pool.query(`drop role ${role}`);
   });
 
   it('refuses a second migration at the same time, and the first is whole', async () => {
