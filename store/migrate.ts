@@ -1,6 +1,6 @@
 /** Brings the schema up to date, or takes it back. */
 
-import { existsSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
@@ -10,8 +10,8 @@ import { TidemarkError } from '../errors.ts';
 /** Beside `store/` in the sources and in the build alike. */
 const directory = join(dirname(fileURLToPath(import.meta.url)), '..', 'migrations');
 
-/** The migrations this version knows, in order. The newest one names the schema it works with. */
-export const newestMigration = '0001_store';
+/** Last of the migrations that this version knows: the schema it works with. */
+export const newestMigration = newestIn(directory);
 
 export interface MigrateOptions {
   readonly url: string;
@@ -106,4 +106,9 @@ async function createExtension(client: pg.Client): Promise<void> {
   });
 }
 
-if (!existsSync(directory)) throw new Error(`the migrations are missing at ${directory}`);
+function newestIn(folder: string): string {
+  const names = readdirSync(folder).map((file) => /^(\d{4}_\w+)\.[jt]s$/.exec(file)?.[1] ?? '');
+  const newest = names.sort().at(-1);
+  if (newest === undefined || newest === '') throw new Error(`no migrations at ${folder}`);
+  return newest;
+}
