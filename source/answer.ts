@@ -70,10 +70,12 @@ function factsOf(reply: Reply, value: unknown): AnswerFacts {
   const timestamp = epochMs.safeParse(isObject(value) ? value.timestamp : undefined);
   return {
     sourceTimeMs: timestamp.success ? timestamp.data : null,
-    status: reply.status,
-    bytes: reply.body.length,
-    durationMs: reply.durationMs,
+    ...replyFacts(reply),
   };
+}
+
+export function replyFacts({ status, body, durationMs }: Reply): Omit<AnswerFacts, 'sourceTimeMs'> {
+  return { status, bytes: body.length, durationMs };
 }
 
 function parsed(reply: Reply): unknown {

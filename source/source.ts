@@ -27,16 +27,9 @@ import type {
 import { TidemarkError } from '../errors.ts';
 import { type Answer, listAnswer, type ObjectAnswer, objectAnswer } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
+import { candleAnswer } from './candle-answer.ts';
 import { refusal } from './refusal.ts';
-import {
-  candleReader,
-  readAsset,
-  readAssetMarket,
-  readExchange,
-  readHistoryPoint,
-  readMarket,
-  readRate,
-} from './rows.ts';
+import { readAsset, readAssetMarket, readExchange, readHistoryPoint, readMarket, readRate } from './rows.ts';
 
 export interface SourceOptions {
   /** Base address, ending in `/v2`. */
@@ -112,8 +105,7 @@ export function openSource(options: SourceOptions): Source {
   }
 
   return Object.freeze({
-    candles: async (query) =>
-      listAnswer(await get('candles', undefined, query), candleReader(query.interval)),
+    candles: async (query) => candleAnswer(await get('candles', undefined, query), query.interval),
     assetHistory: async (id, query) => listAnswer(await get('assetHistory', id, query), readHistoryPoint),
     rates: async () => listAnswer(await get('rates'), readRate),
     rate: async (id) => objectAnswer(await get('rate', id), readRate),
@@ -124,7 +116,7 @@ export function openSource(options: SourceOptions): Source {
     exchanges: async () => listAnswer(await get('exchanges'), readExchange),
     exchange: async (id) => objectAnswer(await get('exchange', id), readExchange),
     candlesMarket: async (query) =>
-      listAnswer(await get('candlesMarket', undefined, query), candleReader(query.interval)),
+      candleAnswer(await get('candlesMarket', undefined, query), query.interval),
     exchangesAll: async () => listAnswer(await get('exchangesAll'), readExchange),
     marketsData: async (query) => listAnswer(await get('marketsData', undefined, query), readMarket),
     ratesAll: async () => listAnswer(await get('ratesAll'), readRate),
