@@ -75,7 +75,7 @@ const environment = z.object({
     .regex(/^[a-z][a-z0-9_]{0,40}$/, 'must be a short lower-case name')
     .prefault('tidemark'),
   TIDEMARK_DIR: z.string().min(1).prefault('.tidemark'),
-  WORKER_CONCURRENCY: whole(1, 256).prefault('16'),
+  WORKER_CONCURRENCY: whole(1, 256).prefault('32'),
   WORKER_ATTEMPTS: whole(1, 20).prefault('5'),
   FAILED_RETRY_SECONDS: whole(1, 86_400).prefault('600'),
   EMPTY_CONFIRM_SECONDS: whole(0, 604_800).prefault('3600'),

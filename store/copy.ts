@@ -1,46 +1,31 @@
 /** COPY of rows into a table: the cheapest way in, for rows that are all new. */
 
+import { once } from 'node:events';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 
 const uniqueViolation = '23505';
 
 /**
- * Copies one row for each place of the columns, within the caller's transaction. Nothing is escaped: values are
- * decimals, timestamps and integers.
+ * Copies lines of COPY's text format, within the caller's transaction.
  *
- * @param statement `copy ... from stdin`. @param first value of the first column in every row.
+ * @param statement `copy ... from stdin`.
  * @returns false when a row with the same key exists. The transaction can then only be rolled back.
  */
-export async function copyRows(
+export async function copyLines(
   client: pg.PoolClient,
   statement: string,
-  first: string,
-  columns: ReadonlyArray<readonly string[]>,
+  pieces: readonly Buffer[],
 ): Promise<boolean> {
-  const text = rowsAsText(first, columns);
+  const stream = client.query(copyFrom(statement));
+  const finished = once(stream, 'finish');
+  for (const piece of pieces) stream.write(piece);
+  stream.end();
   try {
-    await new Promise<void>((resolve, reject) => {
-      client.query(copyFrom(statement)).on('error', reject).on('finish', resolve).end(text);
-    });
+    await finished;
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === uniqueViolation) return false;
     throw error;
   }
-}
-
-/** COPY's text format: columns apart by tabs, a line a row. Line by line, as one string of all costs more to make. */
-function rowsAsText(first: string, columns: ReadonlyArray<readonly string[]>): Buffer {
-  const count = columns[0]?.length ?? 0;
-  let bytes = count * (first.length + columns.length + 1);
-  for (const column of columns) for (const value of column) bytes += value.length;
-  const text = Buffer.allocUnsafe(bytes);
-  let at = 0;
-  for (let row = 0; row < count; row += 1) {
-    let line = first;
-    for (const column of columns) line += `\t${column[row]}`;
-    at += text.write(`${line}\n`, at, 'latin1');
-  }
-  return text;
 }

@@ -1,36 +1,57 @@
-/** How a judged answer moves the coverage of its series, within the commit's transaction. */
+/** How judged answers move the coverage of their series, within the commit's transaction. */
 
 import type pg from 'pg';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { Range } from '../planning/ranges.ts';
-import type { Judgement } from '../planning/verdict.ts';
 import { timeRange, timestamp } from './database.ts';
+import type { Judged } from './judged.ts';
 import { type LedgerEntry, ledgerInsert, ledgerValues, recordFetch } from './ledger.ts';
 import { putAside, settleConfirmed } from './pending.ts';
-import type { PointChanges, PointColumns } from './points.ts';
-import { ofLate } from './standing.ts';
-import type { WindowCommit, WindowResult } from './windows.ts';
+import type { PreparedWindow } from './prepared.ts';
+import { ofLateMs } from './standing.ts';
+import type { WindowResult } from './windows.ts';
 
 /** How long a window waits whose answer was made before its periods had closed. */
 const staleRetryMs = 60_000;
 /** How long one waits of whose answer nothing could be used: something is wrong with the source, or with us. */
 const unreadableRetryMs = 600_000;
 
+type Outcome = Pick<WindowResult, 'verdict' | 'covered'>;
+
 /**
- * Moves the series' coverage as the verdict allows, settles what was pending of it, and adds the ledger's row.
- * All in one statement where the answer had points: a backfill commits thousands of windows.
+ * Moves the coverage of the windows' series as the verdicts allow, settles what was pending of them, and adds the
+ * ledger's rows: in one statement for all that had points, as a backfill commits thousands of windows.
  *
- * @param entryOf the ledger's row, given the verdict.
+ * @returns the windows with what became of each, in the same order.
  */
 export async function recordCoverage(
   client: pg.PoolClient,
-  commit: WindowCommit,
-  judgement: Judgement,
-  points: PointColumns,
-  changes: PointChanges,
-  entryOf: (verdict: WindowResult['verdict']) => LedgerEntry,
-): Promise<{ verdict: WindowResult['verdict']; covered: Range | null }> {
-  const aside = { seriesId: commit.seriesId, attempts: commit.attempt, nowMs: commit.nowMs };
+  windows: readonly Judged[],
+): Promise<Array<Judged & Outcome>> {
+  for (const window of windows) await putWaitingAside(client, window);
+  const answered = windows.filter(({ judgement }) => judgement.verdict !== 'empty');
+  if (answered.length > 0) await moveCoverage(client, answered);
+  const recorded: Array<Judged & Outcome> = [];
+  for (const window of windows) recorded.push({ ...window, ...(await outcomeOf(client, window)) });
+  return recorded;
+}
+
+async function outcomeOf(client: pg.PoolClient, window: Judged): Promise<Outcome> {
+  const { judgement, changes } = window;
+  if (judgement.verdict === 'empty') {
+    const outcome = await recordEmpty(client, window, judgement.covered);
+    await recordFetch(client, ledgerEntry(window, outcome.verdict));
+    return outcome;
+  }
+  // Asking again from where a cut leads on only if it brought something new. A tail that holds no more than the points
+  // it reached back to does not: the market is quiet, or the source is not well, and a second answer has to tell.
+  if (judgement.rest !== null && changes.fresh === 0) return recordEmpty(client, window, judgement.rest);
+  return { verdict: judgement.verdict, covered: judgement.covered };
+}
+
+async function putWaitingAside(client: pg.PoolClient, judged: Judged): Promise<void> {
+  const { judgement, seriesId, attempt, nowMs } = judged;
+  const aside = { seriesId, attempts: attempt, nowMs };
   if (judgement.stale !== null) {
     await putAside(client, {
       ...aside,
@@ -38,56 +59,84 @@ export async function recordCoverage(
       verdict: 'stale',
       kind: 'stale',
       message: 'the answer was older than the window',
-      retryAtMs: commit.nowMs + staleRetryMs,
+      retryAtMs: nowMs + staleRetryMs,
     });
   }
   if (judgement.verdict === 'unreadable') {
     await putAside(client, {
       ...aside,
-      window: commit.window,
+      window: judged.window,
       verdict: 'failed',
       kind: 'unreadable',
       message: 'no row of the answer could be read, or none belonged to the window',
-      retryAtMs: commit.nowMs + unreadableRetryMs,
+      retryAtMs: nowMs + unreadableRetryMs,
     });
   }
-  if (judgement.verdict === 'empty') {
-    const recorded = await recordEmpty(client, commit, judgement.covered);
-    await recordFetch(client, entryOf(recorded.verdict));
-    return recorded;
-  }
-  const { covered } = judgement;
+}
+async function moveCoverage(client: pg.PoolClient, windows: readonly Judged[]): Promise<void> {
   await client.query({
-    name: 'record-coverage',
-    text: `with settled as (
-             delete from tidemark.pending_windows where series_id = $1 and range <@ $2::tstzrange
-           ), asked as (${ledgerInsert(11)})
+    name: 'move-coverage',
+    text: `with moved as (
+             select * from unnest($1::int[], $2::timestamptz[], $3::tstzrange[], $4::tstzrange[], $5::int[],
+                                  $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[])
+               as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows)
+           ), settled as (
+             delete from tidemark.pending_windows p using moved m
+             where p.series_id = m.series_id and p.range <@ m.covered
+           ), asked as (${ledgerInsert(11)}), total as (
+             select series_id, coalesce(range_agg(covered), '{}') as covered, coalesce(range_agg(held), '{}') as held,
+                    sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest,
+                    max(at) filter (where refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
+             from moved group by series_id
+           ), locked as materialized (  -- in order: two of these statements then never wait for each other
+             select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $10) as was_more
+             from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s
+           )
            update tidemark.series s
-              set covered = s.covered + coalesce(tstzmultirange($2::tstzrange), '{}'),
-                  confirmed_empty = s.confirmed_empty - coalesce(tstzmultirange($3::tstzrange), '{}'),
-                  points = s.points + $4, earliest = least(s.earliest, $5), newest = greatest(s.newest, $6),
-                  refreshed_at = case when $7 then $8 else s.refreshed_at end,
-                  most_rows = case when s.most_rows > $9 and s.most_rows_at > $10 then s.most_rows else $9 end,
-                  most_rows_at = case when s.most_rows > $9 and s.most_rows_at > $10 then s.most_rows_at else $8 end
-            where s.id = $1`,
+              set covered = s.covered + t.covered, confirmed_empty = s.confirmed_empty - t.held,
+                  uncovered_points = s.uncovered_points + t.held - (s.covered + t.covered),
+                  points = s.points + t.fresh,
+                  earliest = least(s.earliest, t.earliest), newest = greatest(s.newest, t.newest),
+                  refreshed_at = greatest(s.refreshed_at, t.refreshed_at),
+                  most_rows = case when l.was_more then s.most_rows else t.most_rows end,
+                  most_rows_at = case when l.was_more then s.most_rows_at else t.at end
+             from total t join locked l on l.id = t.series_id
+            where s.id = t.series_id`,
     values: [
-      commit.seriesId,
-      covered === null ? null : timeRange(covered.startMs, covered.endMs),
-      points.timesMs.length === 0 ? null : timeRange(commit.window.startMs, commit.window.endMs),
-      changes.fresh,
-      momentOf(points.timesMs[0]),
-      momentOf(points.timesMs.at(-1)),
-      commit.lane === 'refresh',
-      timestamp(commit.nowMs),
-      commit.answer.rows.length + commit.answer.rejected.length,
-      ofLate(commit),
-      ...ledgerValues(entryOf(judgement.verdict)),
+      windows.map(({ seriesId }) => seriesId),
+      windows.map(({ nowMs }) => timestamp(nowMs)),
+      windows.map(({ judgement: { covered } }) => covered && timeRange(covered.startMs, covered.endMs)),
+      windows.map(({ window, points }) =>
+        points.timesMs.length === 0 ? null : timeRange(window.startMs, window.endMs),
+      ),
+      windows.map(({ changes }) => changes.fresh),
+      windows.map(({ points }) => momentOf(points.timesMs[0])),
+      windows.map(({ points }) => momentOf(points.timesMs.at(-1))),
+      windows.map(({ lane }) => lane === 'refresh'),
+      windows.map(({ rows }) => rows),
+      ofLateMs / 1000,
+      ...ledgerValues(windows.map((window) => ledgerEntry(window, window.judgement.verdict))),
     ],
   });
-  // Asking again from where a cut leads on only if it brought something new. A tail that holds no more than the points
-  // it reached back to does not: the market is quiet, or the source is not well, and a second answer has to tell.
-  if (judgement.rest !== null && changes.fresh === 0) return recordEmpty(client, commit, judgement.rest);
-  return { verdict: judgement.verdict, covered };
+}
+
+function ledgerEntry(judged: Judged, verdict: WindowResult['verdict']): LedgerEntry {
+  const { answer, changes } = judged;
+  return {
+    timeMs: judged.nowMs,
+    dataset: judged.series.dataset,
+    seriesId: judged.seriesId,
+    range: judged.window,
+    lane: judged.lane,
+    attempt: judged.attempt,
+    verdict,
+    status: answer.status,
+    ...changes,
+    rejected: answer.rejected.length,
+    bytes: answer.bytes,
+    durationMs: answer.durationMs,
+    error: null,
+  };
 }
 
 /**
@@ -96,11 +145,11 @@ export async function recordCoverage(
  */
 async function recordEmpty(
   client: pg.PoolClient,
-  commit: WindowCommit,
+  window: PreparedWindow,
   closed: Range | null,
-): Promise<{ verdict: WindowResult['verdict']; covered: Range | null }> {
-  const { seriesId, nowMs } = commit;
-  if (commit.lane === 'refresh') {
+): Promise<Outcome> {
+  const { seriesId, nowMs, emptyConfirmMs } = window;
+  if (window.lane === 'refresh') {
     await client.query('update tidemark.series set refreshed_at = $2 where id = $1', [
       seriesId,
       timestamp(nowMs),
@@ -133,13 +182,7 @@ async function recordEmpty(
      )
      select exists (select from confirmed) as some, asked.ranges <@ coalesce(agreed.ranges, '{}') as whole
      from asked left join agreed on true`,
-    [
-      seriesId,
-      range,
-      timestamp(nowMs - commit.emptyConfirmMs),
-      timestamp(nowMs),
-      timestamp(nowMs + commit.emptyConfirmMs),
-    ],
+    [seriesId, range, timestamp(nowMs - emptyConfirmMs), timestamp(nowMs), timestamp(nowMs + emptyConfirmMs)],
   );
   const confirmed = result.rows[0];
   if (confirmed?.some !== true) return { verdict: 'empty', covered: null };

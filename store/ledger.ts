@@ -29,19 +29,34 @@ export interface LedgerEntry {
   readonly error: string | null;
 }
 
-const columns = [
-  'time, dataset, series_id, range, lane, attempt, verdict, status, fresh, changed, unchanged, rejected',
-  'bytes, duration_ms, error',
-].join(', ');
+const columns = Object.freeze({
+  time: 'timestamptz',
+  dataset: 'text',
+  series_id: 'int',
+  range: 'tstzrange',
+  lane: 'text',
+  attempt: 'int',
+  verdict: 'text',
+  status: 'int',
+  fresh: 'int',
+  changed: 'int',
+  unchanged: 'int',
+  rejected: 'int',
+  bytes: 'bigint',
+  duration_ms: 'int',
+  error: 'text',
+});
 
-/** The insert of a row, to be a part of another statement: its parameters, of {@link ledgerValues}, from `$first` on. */
+/** The insert of rows, to be a part of another statement: its parameters, of {@link ledgerValues}, from `$first` on. */
 export function ledgerInsert(first: number): string {
-  const places = columns.split(', ').map((_, index) => `$${first + index}`);
-  return `insert into tidemark.fetches (${columns}) values (${places.join(', ')})`;
+  const names = Object.keys(columns).join(', ');
+  const arrays = Object.values(columns).map((type, index) => `$${first + index}::${type}[]`);
+  return `insert into tidemark.fetches (${names}) select * from unnest(${arrays.join(', ')})`;
 }
 
-export function ledgerValues(entry: LedgerEntry): unknown[] {
-  return [
+/** An array for each column. */
+export function ledgerValues(entries: readonly LedgerEntry[]): unknown[][] {
+  const rows = entries.map((entry) => [
     timestamp(entry.timeMs),
     entry.dataset,
     entry.seriesId,
@@ -57,12 +72,13 @@ export function ledgerValues(entry: LedgerEntry): unknown[] {
     entry.bytes,
     Math.round(entry.durationMs),
     entry.error?.slice(0, 1000),
-  ];
+  ]);
+  return Object.keys(columns).map((_, index) => rows.map((row) => row[index]));
 }
 
 /** Adds a row, within the caller's transaction when `client` is one. */
 export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: LedgerEntry): Promise<void> {
-  await client.query({ name: 'record-fetch', text: ledgerInsert(1), values: ledgerValues(entry) });
+  await client.query({ name: 'record-fetch', text: ledgerInsert(1), values: ledgerValues([entry]) });
 }
 
 /** Adds the row of a request that gave nothing to store. */

@@ -1,25 +1,17 @@
 /**
  * Writing points: new ones are inserted, changed ones updated with the old value kept as a revision (but for a candle
- * that was still open: that it changes is its nature), and unchanged ones are not touched. The incoming points are joined against what is stored for their window first,
- * because an upsert would lock, and on TimescaleDB decompress, every row it meets. A window that holds nothing yet,
- * as in every backfill, takes them by COPY, at half of what that join and insert costs the server.
+ * that was still open: that it changes is its nature), and unchanged ones are not touched. The incoming points are
+ * joined against what is stored for their window first, because an upsert would lock, and on TimescaleDB decompress,
+ * every row it meets. Windows that hold nothing yet, as in every backfill, take them by COPY, at half of what that
+ * join and insert costs the server.
  */
 
 import type pg from 'pg';
-import type { DecimalText } from '../contract/decimal.ts';
 import type { EpochMs } from '../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import type { Range } from '../planning/ranges.ts';
-import { copyRows } from './copy.ts';
-import { arrayOf, timestamp, timestamps } from './database.ts';
-
-/** Points of one series as columns. */
-export interface PointColumns {
-  readonly dataset: 'candles' | 'asset_history';
-  readonly timesMs: readonly EpochMs[];
-  /** The decimals of each value column of the table. */
-  readonly values: ReadonlyArray<readonly DecimalText[]>;
-}
+import { copyLines } from './copy.ts';
+import { arrayOf, timestamp } from './database.ts';
+import { columnsOf, type PointLines } from './point-lines.ts';
 
 export interface PointChanges {
   readonly fresh: number;
@@ -27,60 +19,49 @@ export interface PointChanges {
   readonly unchanged: number;
 }
 
-export const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
+const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
 
-const noChanges: PointChanges = Object.freeze({ fresh: 0, changed: 0, unchanged: 0 });
+export const noChanges: PointChanges = Object.freeze({ fresh: 0, changed: 0, unchanged: 0 });
 
-/** Candles as columns, in the order of the table's. */
-export function candleColumns(candles: readonly Candle[]): PointColumns {
-  return {
-    dataset: 'candles',
-    timesMs: candles.map((candle) => candle.period),
-    values: [
-      candles.map((candle) => candle.open),
-      candles.map((candle) => candle.high),
-      candles.map((candle) => candle.low),
-      candles.map((candle) => candle.close),
-      candles.map((candle) => candle.volume),
-    ],
-  };
-}
-
-export function historyColumns(points: readonly HistoryPoint[]): PointColumns {
-  return {
-    dataset: 'asset_history',
-    timesMs: points.map((point) => point.time),
-    values: [points.map((point) => point.priceUsd)],
-  };
+export interface WindowPoints {
+  readonly seriesId: number;
+  readonly window: Range;
+  readonly points: PointLines;
 }
 
 /**
- * Stores the points of a window within the caller's transaction.
+ * Stores the points of windows that hold nothing yet, within the caller's transaction.
  *
- * @param known.holdsAny whether any point of the window was stored a moment ago.
+ * @returns false when one of the points was stored after all, or is given twice: the caller can only roll back.
+ */
+export async function copyPoints(client: pg.PoolClient, windows: readonly WindowPoints[]): Promise<boolean> {
+  for (const dataset of ['candles', 'asset_history'] as const) {
+    const lines = windows.flatMap(({ points }) =>
+      points.dataset === dataset && points.lines.length > 0 ? [points.lines] : [],
+    );
+    if (lines.length > 0 && !(await copyLines(client, statements[dataset].copyNew, lines))) return false;
+  }
+  return true;
+}
+
+/**
+ * Stores the points of a window, joined against what is stored there, within the caller's transaction.
+ *
  * @returns the counts, or null when another transaction inserted some of the same points meanwhile: the caller
  * rolls back, starts over, and then sees them.
  */
-export async function writePoints(
+export async function mergePoints(
   client: pg.PoolClient,
-  seriesId: number,
-  window: Range,
-  points: PointColumns,
-  known: { holdsAny: boolean; seenAtMs: EpochMs },
+  { seriesId, window, points }: WindowPoints,
+  seenAtMs: EpochMs,
 ): Promise<PointChanges | null> {
   if (points.timesMs.length === 0) return noChanges;
   const statement = statements[points.dataset];
-  const times = timestamps(points.timesMs);
-  if (!known.holdsAny) {
-    const isCopied = await copyRows(client, statement.copyNew, String(seriesId), [times, ...points.values]);
-    return isCopied ? { fresh: times.length, changed: 0, unchanged: 0 } : null;
-  }
   const values = [
     seriesId,
     timestamp(window.startMs),
     timestamp(window.endMs),
-    arrayOf(times),
-    ...points.values.map(arrayOf),
+    ...columnsOf(points).map(arrayOf),
   ];
   const inserted = await client.query<{ missing: number; fresh: number; different: number }>({
     ...statement.insertNew,
@@ -89,7 +70,7 @@ export async function writePoints(
   const row = inserted.rows[0] ?? { missing: 0, fresh: 0, different: 0 };
   if (row.fresh < row.missing) return null;
   if (row.different > 0) {
-    await client.query({ ...statement.updateChanged, values: [...values, timestamp(known.seenAtMs)] });
+    await client.query({ ...statement.updateChanged, values: [...values, timestamp(seenAtMs)] });
   }
   return {
     fresh: row.fresh,

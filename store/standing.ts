@@ -1,53 +1,49 @@
-/** What a commit has to know of its series before it writes. */
+/** What commits have to know of their series before they write. */
 
 import type pg from 'pg';
-import { timestamp } from './database.ts';
-import { pointTables } from './points.ts';
-import type { WindowCommit } from './windows.ts';
+import type { EpochMs } from '../contract/intervals.ts';
+import type { Range } from '../planning/ranges.ts';
+import { arrayOf, timeRange, timestamp } from './database.ts';
 
 /** A largest answer older than this says nothing any more: a source may introduce a cap. */
-const ofLateMs = 3_600_000;
+export const ofLateMs = 3_600_000;
 
-/** `$1` series, `$2` what {@link ofLate} gives. */
-const mostRows = 'case when most_rows_at > $2 then most_rows else 0 end as most_rows';
-
-export function ofLate(commit: WindowCommit): string {
-  return timestamp(commit.nowMs - ofLateMs);
-}
-
-export interface Standing {
-  /** Whether any point of the window is stored. */
-  readonly holdsAny: boolean;
-  /** Rows of the series' largest answer of late, 0 when there was none. */
-  readonly mostRows: number;
-}
-
-/** As of now: other windows of the series may be committed at the same time. */
-export async function standingOf(client: pg.PoolClient, commit: WindowCommit): Promise<Standing> {
-  const table = pointTables[commit.series.dataset];
-  const result = await client.query<{ most_rows: number; holds_any: boolean }>({
-    name: `standing-${table}`,
-    text: `select ${mostRows}, exists (
-             select from tidemark.${table} where series_id = $1 and time >= $3 and time < $4
-           ) as holds_any
-           from tidemark.series where id = $1`,
+/**
+ * For each window, whether points of it may be stored, by what its series' row says: a question to the points
+ * themselves would visit every chunk. As of now: other windows may be committed at the same time.
+ */
+export async function mayHold(
+  client: pg.PoolClient,
+  windows: ReadonlyArray<{ seriesId: number; window: Range }>,
+): Promise<boolean[]> {
+  const result = await client.query<{ may_hold: boolean }>({
+    name: 'may-hold',
+    text: `select s.covered && w.range or s.uncovered_points && w.range as may_hold
+           from unnest($1::int[], $2::tstzrange[]) with ordinality as w (series_id, range, place)
+           join tidemark.series s on s.id = w.series_id
+           order by w.place`,
     values: [
-      commit.seriesId,
-      ofLate(commit),
-      timestamp(commit.window.startMs),
-      timestamp(commit.window.endMs),
+      arrayOf(windows.map(({ seriesId }) => String(seriesId))),
+      windows.map(({ window }) => timeRange(window.startMs, window.endMs)),
     ],
   });
-  const row = result.rows[0];
-  return { holdsAny: row?.holds_any ?? false, mostRows: row?.most_rows ?? 0 };
+  return result.rows.map((row) => row.may_hold);
 }
 
-/** {@link Standing.mostRows}, with the series' row locked: coverage moves one window at a time from here on. */
-export async function lockedMostRows(client: pg.PoolClient, commit: WindowCommit): Promise<number> {
-  const result = await client.query<{ most_rows: number }>({
+/**
+ * Rows of the largest answer of late of each series, 0 when there was none. The series' rows are locked, in order:
+ * their coverage moves one commit at a time from here on.
+ */
+export async function lockedMostRows(
+  client: pg.PoolClient,
+  seriesIds: readonly number[],
+  nowMs: EpochMs,
+): Promise<Map<number, number>> {
+  const result = await client.query<{ id: number; most_rows: number }>({
     name: 'locked-most-rows',
-    text: `select ${mostRows} from tidemark.series where id = $1 for no key update`,
-    values: [commit.seriesId, ofLate(commit)],
+    text: `select id, case when most_rows_at > $2 then most_rows else 0 end as most_rows
+           from tidemark.series where id = any ($1) order by id for no key update`,
+    values: [arrayOf(seriesIds.map(String)), timestamp(nowMs - ofLateMs)],
   });
-  return result.rows[0]?.most_rows ?? 0;
+  return new Map(result.rows.map((row) => [row.id, row.most_rows]));
 }

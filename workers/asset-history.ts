@@ -1,7 +1,7 @@
 import type { HistoryPoint } from '../contract/resources.ts';
 import type { HistorySeries } from '../contract/series.ts';
 import type { Window } from '../planning/windows.ts';
-import { commitWindow, type WindowAnswer } from '../store/windows.ts';
+import type { WindowAnswer } from '../store/windows.ts';
 import type { Work, WorkParts } from './work.ts';
 
 /** One window of an asset's history: one request of `/assets/{id}/history`. */
@@ -17,7 +17,7 @@ export function assetHistoryWork(
     window,
     fetch: () => parts.source.assetHistory(assetId, { interval, start: window.startMs, end: window.endMs }),
     commit: (answer, attempt) =>
-      commitWindow(parts.database, {
+      parts.commitWindow({
         seriesId: window.seriesId,
         series,
         window,

@@ -1,6 +1,5 @@
 /** What the steps of an attempt share. */
 
-import type { LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
 import type { EpochMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
@@ -14,8 +13,6 @@ import type { Work } from './work.ts';
 export interface AttemptParts {
   readonly database: Database;
   readonly requests: RequestQueue;
-  /** Bounds the commits under way: each holds a connection, and fetches may outnumber those. */
-  readonly commitSlot: LimitFunction;
   readonly sourceWatch: OutageWatch;
   readonly storeWatch: OutageWatch;
   /** Series that the source did not know when it was last asked. */

@@ -1,7 +1,7 @@
 import type { Candle } from '../contract/resources.ts';
 import type { CandleSeries } from '../contract/series.ts';
 import type { Window } from '../planning/windows.ts';
-import { commitWindow, type WindowAnswer } from '../store/windows.ts';
+import type { WindowAnswer } from '../store/windows.ts';
 import type { Work, WorkParts } from './work.ts';
 
 /** One window of candles: one request of `/candles`. */
@@ -18,7 +18,7 @@ export function candlesWork(
     fetch: () =>
       parts.source.candles({ exchange, interval, baseId, quoteId, start: window.startMs, end: window.endMs }),
     commit: (answer, attempt) =>
-      commitWindow(parts.database, {
+      parts.commitWindow({
         seriesId: window.seriesId,
         series,
         window,

@@ -11,6 +11,8 @@ export function ratesWork(parts: WorkParts): Work<WindowAnswer<Rate>> {
     window: null,
     fetch: () => parts.source.rates(),
     commit: (answer, attempt) =>
-      commitRates(parts.database, { answer, attempt: attempt.number, nowMs: attempt.nowMs }),
+      parts.commitSlot(() =>
+        commitRates(parts.database, { answer, attempt: attempt.number, nowMs: attempt.nowMs }),
+      ),
   };
 }

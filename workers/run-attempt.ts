@@ -25,15 +25,8 @@ export async function runAttempt<Answer>(
   if (attempt.stopping.aborted) return putBack;
   const startedMs = parts.now();
   try {
-    const answer = await unlessStopped(work.fetch(), attempt.stopping);
-    if (answer === stopped) return putBack;
-    // What has closed is judged by when the answer came, however long it then waits for its commit.
-    const answeredMs = parts.now();
-    parts.sourceWatch.succeeded(answeredMs);
-    if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
-    const summary = await parts.commitSlot(() =>
-      work.commit(answer, { number: attempt.number, nowMs: answeredMs }),
-    );
+    const summary = await fetchAndCommit(work, attempt, parts);
+    if (summary === stopped) return putBack;
     parts.storeWatch.succeeded(parts.now());
     parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
@@ -45,6 +38,22 @@ export async function runAttempt<Answer>(
       return afterStoreTrouble(storeError, startedMs, work, attempt, parts);
     }
   }
+}
+
+/** Not an async function: that would hold on to the answer, which while it waits is only what the store made of it. */
+function fetchAndCommit<Answer>(
+  work: Work<Answer>,
+  attempt: AttemptFacts,
+  parts: AttemptParts,
+): Promise<object | typeof stopped> {
+  return unlessStopped(work.fetch(), attempt.stopping).then<object | typeof stopped>((answer) => {
+    if (answer === stopped) return stopped;
+    // What has closed is judged by when the answer came, however long it then waits for its commit.
+    const answeredMs = parts.now();
+    parts.sourceWatch.succeeded(answeredMs);
+    if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
+    return work.commit(answer, { number: attempt.number, nowMs: answeredMs });
+  });
 }
 
 const stopped = Symbol('stopped');

@@ -1,10 +1,12 @@
 /** What a job asks for, and where its answer goes: the part of a job that differs from dataset to dataset. */
 
+import type { LimitFunction } from 'p-limit';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { Window } from '../planning/windows.ts';
 import type { Source } from '../source/source.ts';
 import type { Database } from '../store/database.ts';
 import type { LedgerEntry } from '../store/ledger.ts';
+import type { CommitWindow } from './commit-groups.ts';
 
 export interface Work<Answer> {
   readonly dataset: LedgerEntry['dataset'];
@@ -20,6 +22,9 @@ export interface Work<Answer> {
 export interface WorkParts {
   readonly source: Source;
   readonly database: Database;
+  /** Bounds the commits under way: each holds a connection, and fetches may outnumber those. */
+  readonly commitSlot: LimitFunction;
+  readonly commitWindow: CommitWindow;
   readonly graceMs: number;
   readonly emptyConfirmMs: number;
 }

@@ -13,6 +13,7 @@ import type { Database } from '../store/database.ts';
 import { assetHistoryWork } from './asset-history.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { candlesWork } from './candles.ts';
+import { groupCommits } from './commit-groups.ts';
 import { watchOutage } from './outage.ts';
 import { ratesWork } from './rates.ts';
 import { runAttempt } from './run-attempt.ts';
@@ -43,17 +44,21 @@ export interface RunningWorker {
 const defaultGraceMs = 8000;
 /** Failures in a row of any windows before the source is taken to be away. */
 const outageThreshold = 5;
+/** Transactions under way at most, which keep as much of a database busy as a worker can. What waits goes in groups. */
+const mostTransactions = 3;
 /** Connections that commits leave to the planner and to `status`. */
 const keptConnections = 2;
 
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { database, queues, settings, log } = options;
   const connections = database.pool.options.max;
+  const commitSlot = pLimit(Math.max(1, Math.min(mostTransactions, connections - keptConnections)));
   const parts: AttemptParts & WorkParts = {
     database,
     source: options.source,
     requests: queues.requests,
-    commitSlot: pLimit(Math.max(1, connections - keptConnections)),
+    commitSlot,
+    commitWindow: groupCommits(database, commitSlot),
     sourceWatch: watchOutage({ what: 'the source', threshold: outageThreshold, log }),
     storeWatch: watchOutage({ what: 'the database', threshold: 1, log }),
     unknownSeries: new Set(),

@@ -121,10 +121,11 @@ onEachBackend('a backfill', (kind) => {
       );
       return result.rows[0]?.count ?? 0;
     };
-    await waitFor(
-      'commits under way',
-      async () => (await sessions(`wait_event_type = 'Lock'`)) === concurrency,
-    );
+    await waitFor('commits under way, and every window answered', async () => {
+      const ledger = await pool.query<{ count: number }>('select count(*) from tidemark.fetches');
+      const uncommitted = simulator.requests().total - (ledger.rows[0]?.count ?? 0);
+      return uncommitted === concurrency && (await sessions(`wait_event_type = 'Lock'`)) > 0;
+    });
     const before = simulator.requests().total;
     await victim.end('SIGKILL');
     await blocker.query('commit');

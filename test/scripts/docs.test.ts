@@ -11,7 +11,7 @@ it('README lists every variable of .env.example', () => {
   );
   const table = readme.slice(readme.indexOf('## Configuration'));
   for (const name of variables) expect(table).toContain(`\`${name}\``);
-  expect(readConfig({}).worker.concurrency).toBe(16);
+  expect(readConfig({}).worker.concurrency).toBe(32);
 });
 
 it('README shows the SQL that the demo runs', () => {

@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { SourceError } from '../../source/source-error.ts';
@@ -64,7 +63,6 @@ describe('an attempt whose answer cannot be stored', () => {
     return {
       database,
       requests: queues.requests,
-      commitSlot: pLimit(1),
       sourceWatch: watchOutage({ what: 'the source', threshold: 5, log: silent }),
       storeWatch: watchOutage({ what: 'the database', threshold: 1, log: silent }),
       unknownSeries: new Set(),

@@ -1,0 +1,54 @@
+/** From windows whose points are written to what their answers prove. */
+
+import type pg from 'pg';
+import { closedUpTo } from '../planning/closed.ts';
+import { type Judgement, judge } from '../planning/verdict.ts';
+import type { PointChanges } from './points.ts';
+import type { PreparedWindow } from './prepared.ts';
+import { lockedMostRows } from './standing.ts';
+
+export interface Written extends PreparedWindow {
+  readonly changes: PointChanges;
+}
+
+export interface Judged extends Written {
+  readonly judgement: Judgement;
+}
+
+/**
+ * Judges the answers. Where one is not plainly `filled`, what the series' other windows brought has a say, up to this
+ * moment: the series are then locked for the rest of the transaction.
+ */
+export async function judgeAll(client: pg.PoolClient, windows: readonly Written[]): Promise<Judged[]> {
+  // Without a larger answer to compare with, any may have been capped: a window that is filled even so is filled.
+  const strictly = windows.map((window) => ({ ...window, judgement: judgementOf(window, 0) }));
+  if (strictly.every(({ judgement }) => judgement.verdict === 'filled')) return strictly;
+  const nowMs = Math.max(...windows.map((window) => window.nowMs));
+  const mostRows = await lockedMostRows(
+    client,
+    windows.map(({ seriesId }) => seriesId),
+    nowMs,
+  );
+  for (const { seriesId, rows } of windows) {
+    mostRows.set(seriesId, Math.max(mostRows.get(seriesId) ?? 0, rows));
+  }
+  return windows.map((window) => ({
+    ...window,
+    judgement: judgementOf(window, mostRows.get(window.seriesId) ?? 0),
+  }));
+}
+
+function judgementOf(written: Written, mostRows: number): Judgement {
+  const { window, series, answer, points, nowMs } = written;
+  // Without a timestamp of its own, an answer knows no more than what there was when it was asked for.
+  const sourceTimeMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs - answer.durationMs);
+  return judge({
+    window,
+    interval: series.interval,
+    timesMs: points.timesMs,
+    rejected: answer.rejected.length + written.strangers,
+    closedUpToMs: closedUpTo(series, nowMs, written.graceMs),
+    answeredUpToMs: closedUpTo(series, sourceTimeMs, 0),
+    mostRows,
+  });
+}

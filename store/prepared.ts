@@ -1,0 +1,75 @@
+/** From an answer's rows to what is left of them while the window waits for its commit. */
+
+import { type EpochMs, intervalMs } from '../contract/intervals.ts';
+import type { Candle, HistoryPoint } from '../contract/resources.ts';
+import type { CandleSeries, HistorySeries } from '../contract/series.ts';
+import type { Range } from '../planning/ranges.ts';
+import { candleLines, historyLines, type PointLines } from './point-lines.ts';
+import type { Commit, WindowAnswer, WindowCommit } from './windows.ts';
+
+export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
+  readonly answer: Omit<WindowAnswer<never>, 'rows'>;
+  /** Rows that the answer had, readable or not. */
+  readonly rows: number;
+  /** Readable rows outside the window or given twice, which are dropped. */
+  readonly dropped: number;
+  /** Readable rows more than a period outside the window: an answer of nothing else is none to what was asked. */
+  readonly strangers: number;
+  /** Those within the window, ascending, the last of a duplicate winning. */
+  readonly points: PointLines;
+}
+
+export function prepareWindow(commit: WindowCommit): PreparedWindow {
+  const { answer, ...facts } = commit;
+  const { rows, ...answered } = answer;
+  const points = pointsOf(commit);
+  return {
+    ...facts,
+    answer: answered,
+    rows: rows.length + answer.rejected.length,
+    dropped: rows.length - points.timesMs.length,
+    strangers: strangersOf(commit),
+    points,
+  };
+}
+
+function pointsOf(commit: WindowCommit): PointLines {
+  const { window, seriesId } = commit;
+  if (commit.series.dataset === 'candles') {
+    const { rows } = (commit as Commit<CandleSeries, Candle>).answer;
+    return candleLines(
+      seriesId,
+      inOrder(rows, (row) => row.period, window),
+    );
+  }
+  const { rows } = (commit as Commit<HistorySeries, HistoryPoint>).answer;
+  return historyLines(
+    seriesId,
+    inOrder(rows, (row) => row.time, window),
+  );
+}
+
+function strangersOf({ series, window: { startMs, endMs }, answer }: WindowCommit): number {
+  const slackMs = intervalMs[series.interval];
+  let count = 0;
+  for (const row of answer.rows) {
+    const timeMs = 'period' in row ? row.period : row.time;
+    if (timeMs < startMs - slackMs || timeMs >= endMs + slackMs) count += 1;
+  }
+  return count;
+}
+
+function inOrder<Row>(rows: readonly Row[], timeOf: (row: Row) => EpochMs, window: Range): readonly Row[] {
+  let previous = Number.NEGATIVE_INFINITY;
+  const ascending = rows.every((row) => {
+    const ordered = timeOf(row) > previous;
+    previous = timeOf(row);
+    return ordered && previous >= window.startMs && previous < window.endMs;
+  });
+  if (ascending) return rows;
+  const byTime = new Map<EpochMs, Row>();
+  for (const row of rows) {
+    if (timeOf(row) >= window.startMs && timeOf(row) < window.endMs) byTime.set(timeOf(row), row);
+  }
+  return [...byTime.values()].sort((a, b) => timeOf(a) - timeOf(b));
+}

@@ -1,0 +1,208 @@
+import pLimit from 'p-limit';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { decimalText } from '../../contract/decimal.ts';
+import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { Candle, HistoryPoint } from '../../contract/resources.ts';
+import type { CandleSeries, HistorySeries } from '../../contract/series.ts';
+import type { Database } from '../../store/database.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { trackSeries } from '../../store/series.ts';
+import type { WindowCommit } from '../../store/windows.ts';
+import { type CommitWindow, groupCommits } from '../../workers/commit-groups.ts';
+import { openTestStore, type TestStore } from '../store/open-store.ts';
+
+const startMs = Date.UTC(2024, 0, 1);
+const nowMs = startMs + 24 * hourMs;
+const poison = '666.6';
+
+function candle(period: EpochMs, close = '1.50'): Candle {
+  const value = decimalText(close);
+  return { open: value, high: value, low: value, close: value, volume: decimalText('0.0'), period };
+}
+
+describe('windows that wait together', () => {
+  let store: TestStore;
+  let database: Database;
+  let markets = 0;
+  let ids: number[];
+  let historyId: number;
+  const seriesOf = (place: number): CandleSeries => ({
+    dataset: 'candles',
+    exchange: 'x',
+    baseId: `base-${markets}-${place}`,
+    quoteId: 'tether',
+    interval: 'm1',
+  });
+  const history = (): HistorySeries => ({
+    dataset: 'asset_history',
+    assetId: `asset-${markets}`,
+    interval: 'm1',
+  });
+
+  beforeAll(async () => {
+    store = await openTestStore();
+    database = store.database;
+  });
+  afterAll(() => store.close());
+  beforeEach(async () => {
+    markets += 1;
+    ids = [];
+    for (const place of [0, 1]) {
+      ids.push((await trackSeries(database, seriesOf(place), startMs, startMs + 10 * hourMs)).seriesId);
+    }
+    historyId = (await trackSeries(database, history(), startMs, startMs + 10 * hourMs)).seriesId;
+  });
+
+  const common = { lane: 'backfill' as const, attempt: 1, nowMs, graceMs: minuteMs, emptyConfirmMs: hourMs };
+  const answered = <Row>(rows: readonly Row[]) => ({
+    rows,
+    rejected: [],
+    sourceTimeMs: nowMs,
+    status: 200,
+    bytes: 10,
+    durationMs: 1,
+  });
+  const hourOf = (hour: number) => ({
+    startMs: startMs + hour * hourMs,
+    endMs: startMs + (hour + 1) * hourMs,
+  });
+  const minutesOf = (hour: number, close?: string) =>
+    Array.from({ length: 60 }, (_, minute) => candle(startMs + hour * hourMs + minute * minuteMs, close));
+
+  function candles(place: number, hour: number, rows: readonly Candle[] = minutesOf(hour)): WindowCommit {
+    const window = hourOf(hour);
+    return { ...common, seriesId: ids[place] ?? 0, series: seriesOf(place), window, answer: answered(rows) };
+  }
+  function prices(hour: number): WindowCommit {
+    const rows: HistoryPoint[] = minutesOf(hour).map(({ period }) => ({
+      priceUsd: decimalText('7.0'),
+      time: period,
+    }));
+    return {
+      ...common,
+      seriesId: historyId,
+      series: history(),
+      window: hourOf(hour),
+      answer: answered(rows),
+    };
+  }
+
+  /** All are there before the first transaction begins. */
+  const together = (commitWindow: CommitWindow, commits: readonly WindowCommit[]) =>
+    Promise.allSettled(commits.map(commitWindow));
+  const gapsOf = async (seriesIds: readonly number[]) =>
+    (await listGaps(database, { nowMs, graceMs: 0, seriesIds })).map((gap) => [gap.startMs, gap.endMs]);
+  const transactions = async (seriesIds: readonly number[]) => {
+    const result = await database.pool.query<{ count: number }>(
+      'select count(distinct xmin::text) as count from tidemark.fetches where series_id = any ($1)',
+      [seriesIds],
+    );
+    return result.rows[0]?.count;
+  };
+
+  test('are committed in one transaction, whatever their datasets and verdicts', async () => {
+    const firstHalf = minutesOf(3).slice(0, 30);
+    const results = await together(groupCommits(database, pLimit(1)), [
+      candles(1, 2),
+      prices(1),
+      candles(0, 0),
+      candles(1, 3, firstHalf),
+      candles(1, 4, []),
+    ]);
+    expect(results).toMatchObject([
+      { value: { verdict: 'filled', fresh: 60, covered: hourOf(2) } },
+      { value: { verdict: 'filled', fresh: 60, covered: hourOf(1) } },
+      { value: { verdict: 'filled', fresh: 60, covered: hourOf(0) } },
+      { value: { verdict: 'filled', fresh: 30, covered: hourOf(3) } },
+      { value: { verdict: 'empty', covered: null } },
+    ]);
+    expect(await transactions(ids.concat(historyId))).toBe(1);
+    const [, second = 0] = ids;
+    const { rows } = await database.pool.query(
+      'select points, most_rows, earliest, newest from tidemark.series where id = $1',
+      [second],
+    );
+    expect(rows).toEqual([
+      { points: 90, most_rows: 60, earliest: hourOf(2).startMs, newest: firstHalf.at(-1)?.period },
+    ]);
+    expect(await gapsOf([second])).toEqual([
+      [startMs, hourOf(2).startMs],
+      [hourOf(4).startMs, hourOf(4).endMs],
+      [hourOf(5).startMs, startMs + 10 * hourMs],
+    ]);
+  });
+
+  test('the same window twice is stored once, and answered as unchanged', async () => {
+    const results = await together(groupCommits(database, pLimit(1)), [
+      candles(1, 0),
+      candles(1, 0),
+      candles(1, 1),
+    ]);
+    expect(results).toMatchObject([
+      { value: { fresh: 60, unchanged: 0 } },
+      { value: { fresh: 0, unchanged: 60 } },
+      { value: { fresh: 60, unchanged: 0 } },
+    ]);
+  });
+
+  test('what is known of a window is merged, and its old value kept, beside windows that are new', async () => {
+    const commitWindow = groupCommits(database, pLimit(1));
+    await commitWindow(candles(1, 0));
+    const revised = [...minutesOf(0).slice(1), candle(startMs, '1.51')];
+    const results = await together(commitWindow, [candles(1, 0, revised), candles(1, 1)]);
+    expect(results).toMatchObject([
+      { value: { fresh: 0, changed: 1, unchanged: 59 } },
+      { value: { fresh: 60 } },
+    ]);
+    const { rows } = await database.pool.query<{ close: string; before: string }>(
+      `select p.close, r.before ->> 'close' as before from tidemark.candle_points p
+       join tidemark.revisions r using (series_id, time) where p.series_id = $1`,
+      [ids[1]],
+    );
+    expect(rows).toEqual([{ close: '1.51', before: '1.50' }]);
+  });
+
+  test('one that cannot be stored takes no other with it', async () => {
+    await database.pool.query(
+      `alter table tidemark.candle_points add constraint poison check (close <> ${poison})`,
+    );
+    const results = await together(groupCommits(database, pLimit(1)), [
+      candles(1, 0),
+      candles(1, 1, minutesOf(1, poison)),
+      candles(1, 2),
+    ]);
+    await database.pool.query('alter table tidemark.candle_points drop constraint poison');
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await gapsOf(ids.slice(1))).toEqual([
+      [hourOf(1).startMs, hourOf(1).endMs],
+      [hourOf(3).startMs, startMs + 10 * hourMs],
+    ]);
+  });
+
+  test('a database in trouble is asked once for all of them', async () => {
+    await database.pool.query(`
+      create sequence tries;
+      create function trouble() returns trigger language plpgsql as
+        $$begin raise exception 'no space, try %', nextval('tries') using errcode = '53100'; end$$;
+      create trigger trouble before insert on tidemark.fetches for each statement execute function trouble()`);
+    const results = await together(groupCommits(database, pLimit(1)), [candles(1, 0), candles(1, 1)]);
+    await database.pool.query('drop trigger trouble on tidemark.fetches');
+    expect(results).toMatchObject([
+      { status: 'rejected', reason: { code: '53100' } },
+      { status: 'rejected', reason: { code: '53100' } },
+    ]);
+    expect((await database.pool.query('select last_value from tries')).rows).toEqual([{ last_value: 1 }]);
+    expect(await gapsOf(ids.slice(1))).toEqual([[startMs, startMs + 10 * hourMs]]);
+  });
+
+  test('groups of the same series in any order do not lock each other out', async () => {
+    const commitWindow = groupCommits(database, pLimit(3));
+    const windows = Array.from({ length: 9 }, (_, hour) => [
+      candles(hour % 2, hour),
+      candles(1 - (hour % 2), hour),
+    ]);
+    const results = await Promise.all([...windows.flat(), ...windows.flat().reverse()].map(commitWindow));
+    expect(results.reduce((sum, { fresh }) => sum + fresh, 0)).toBe(2 * 9 * 60);
+    expect(await gapsOf(ids)).toEqual(ids.map(() => [hourOf(9).startMs, startMs + 10 * hourMs]));
+  });
+});
