@@ -7,6 +7,7 @@
  */
 
 import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels } from './levels.ts';
+import { batchOptions, lagMs } from './refresh-rules.ts';
 
 const highest = '(max(array[high, scale(high)]))[1]';
 const lowest = '(min(array[low, -scale(low)]))[1]';
@@ -14,6 +15,8 @@ const lowest = '(min(array[low, -scale(low)]))[1]';
 export interface Rollup {
   readonly name: RollupLevel['name'];
   readonly create: string;
+  /** What keeps it refreshed for the present; null for a plain view. */
+  readonly policy: string | null;
 }
 
 /** Every rollup, each after the one it is made of. @param timescale whether the points are a hypertable. */
@@ -21,6 +24,7 @@ export function rollupDefinitions(timescale: boolean): Rollup[] {
   return rollupLevels.map((level) => ({
     name: level.name,
     create: timescale ? continuousAggregate(level) : plainView(level),
+    policy: timescale ? refreshPolicy(level) : null,
   }));
 }
 
@@ -36,6 +40,19 @@ function continuousAggregate(level: RollupLevel): string {
     from ${from}
     group by 1, 2
     with no data`;
+}
+
+/**
+ * Every hour, whatever was changed. The first time is an hour from now, and a minute later for each level: a start
+ * that is not set would be at once, and before what the rollup is made of.
+ */
+function refreshPolicy(level: RollupLevel): string {
+  const { buckets_per_batch, refresh_newest_first } = batchOptions(level);
+  return `
+    select add_continuous_aggregate_policy('${level.name}', start_offset => null::interval,
+      end_offset => interval '${lagMs(level) / 1000} seconds', schedule_interval => interval '1 hour',
+      initial_start => now() + interval '${60 + rollupLevels.indexOf(level)} minutes',
+      buckets_per_batch => ${buckets_per_batch}, refresh_newest_first => ${refresh_newest_first})`;
 }
 
 function plainView(level: RollupLevel): string {
