@@ -84,6 +84,14 @@ export function dropDerived(client: pg.Client): Promise<boolean> {
   });
 }
 
+/** Whether the views and functions are the ones of this version, as far as the last {@link applyDerived} knows. */
+export async function areDerivedCurrent(pool: pg.Pool): Promise<boolean> {
+  const result = await pool.query<{ value: string }>('select value from tidemark.settings where name = $1', [
+    objectsSetting,
+  ]);
+  return result.rows[0]?.value === fingerprint(derivedObjects.map(({ create }) => create));
+}
+
 /** How many of them the database lacks. */
 async function missing(client: pg.Client, objects: readonly { readonly name: string }[]): Promise<number> {
   const result = await client.query<{ missing: number }>(

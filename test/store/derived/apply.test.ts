@@ -4,7 +4,7 @@ import { minuteMs } from '../../../contract/intervals.ts';
 import { type Database, openDatabase } from '../../../store/database.ts';
 import { applyDerived, dropDerived } from '../../../store/derived/apply.ts';
 import { derivedObjects } from '../../../store/derived/objects.ts';
-import { migrate } from '../../../store/migrate.ts';
+import { assertMigrated, migrate } from '../../../store/migrate.ts';
 import { refreshRollups } from '../../../store/rollups.ts';
 import { trackSeries } from '../../../store/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -54,7 +54,9 @@ describe('derived objects', () => {
     await database.pool.query(
       `update tidemark.settings set value = 'older' where name = 'derived: views and functions'`,
     );
+    await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
     expect(await up(database)).toEqual(['views and rollups']);
+    await assertMigrated(database.pool);
     expect(await rollups(database)).toEqual(made);
 
     await forget(database);

@@ -8,6 +8,7 @@ import { market } from './candles.ts';
 
 interface Node {
   readonly 'Relation Name'?: string;
+  readonly 'Actual Loops': number;
   readonly 'Shared Hit Blocks': number;
   readonly 'Shared Read Blocks': number;
   readonly Plans?: readonly Node[];
@@ -86,6 +87,20 @@ describeNeeding('timescale', 'a query of candles by names', () => {
       const isBySeries = JSON.stringify(node).includes('series_id =');
       expect(isBySeries, node['Relation Name']).toBe(true);
     }
+  });
+
+  it('for the newest candle of each series reads the newest chunk alone', async () => {
+    await database.pool.query(`update tidemark.series set newest = '2024-04-30'`);
+    const plan = await planOf('select exchange, base, quote, time, close from latest_candles');
+    const read = nodes(plan).filter(
+      (node) => node['Actual Loops'] > 0 && node['Relation Name']?.includes('_chunk'),
+    );
+    const newest = await database.pool.query<{ chunk_name: string }>(
+      `select chunk_name from timescaledb_information.chunks where hypertable_name = 'candle_points'
+       order by range_start desc limit 1`,
+    );
+    expect([...new Set(read.map((node) => node['Relation Name']))]).toEqual([newest.rows[0]?.chunk_name]);
+    expect(pages(plan)).toBeLessThan(50);
   });
 
   it('plans no level that it does not ask for', async () => {
