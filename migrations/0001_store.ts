@@ -171,7 +171,7 @@ export async function up(pgm: MigrationBuilder): Promise<void> {
 
 export function down(pgm: MigrationBuilder): void {
   pgm.sql(`
-    drop view public.rates, public.asset_history, public.candles;
+    drop view if exists public.rates, public.asset_history, public.candles;
     drop table tidemark.settings, tidemark.pending_windows, tidemark.quarantine, tidemark.revisions,
       tidemark.rate_points, tidemark.currencies, tidemark.asset_history_points, tidemark.candle_points;
     drop table tidemark.fetches;

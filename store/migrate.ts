@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { TidemarkError } from '../errors.ts';
+import { applyDerived, areDerivedCurrent, dropDerived } from './derived/apply.ts';
 
 /** Beside `store/` in the sources and in the build alike. */
 const directory = join(dirname(fileURLToPath(import.meta.url)), '..', 'migrations');
@@ -20,11 +21,15 @@ export interface MigrateOptions {
   readonly ifBusy: 'wait' | 'refuse';
 }
 
+/** What `migrate` calls the objects of `derived/` among the names of migrations. */
+const derivedName = 'views and rollups';
+
 /**
- * Runs every pending migration, or takes all of them back, in one transaction.
+ * Runs every pending migration, or takes all of them back, in one transaction; then, or before that, the views and
+ * rollups that are derived from the tables.
  *
  * @returns the names of what ran.
- * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD.
+ * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD, VIEW_IN_THE_WAY.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const client = new pg.Client({
@@ -39,6 +44,8 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await refuseOldServer(client);
     if (options.direction === 'up') await createExtension(client);
     await client.query('create schema if not exists tidemark');
+    const names: string[] = [];
+    if (options.direction === 'down' && (await dropDerived(client))) names.push(derivedName);
     const migrations = await runner({
       dbClient: client,
       dir: directory,
@@ -51,7 +58,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       advisoryLockMode: options.ifBusy === 'wait' ? 'wait' : 'fail',
       log: () => {},
     });
-    return migrations.map((migration) => migration.name);
+    names.push(...migrations.map((migration) => migration.name));
+    if (options.direction === 'up' && (await applyDerived(client))) names.push(derivedName);
+    return names;
   } catch (error) {
     if (error instanceof Error && /another migration is already running/i.test(error.message)) {
       throw new TidemarkError('MIGRATION_RUNNING', 'another migration of this database is running', {
@@ -73,7 +82,13 @@ export async function assertMigrated(pool: pg.Pool): Promise<void> {
     const newest = await pool.query<{ name: string }>(
       'select name from tidemark.migrations order by id desc limit 1',
     );
-    if (newest.rows[0]?.name === newestMigration) return;
+    if (newest.rows[0]?.name === newestMigration) {
+      if (await areDerivedCurrent(pool)) return;
+      throw new TidemarkError(
+        'DATABASE_NOT_MIGRATED',
+        'the views and rollups are not the ones that this version of Tidemark works with',
+      );
+    }
     const found = newest.rows[0]?.name ?? 'nothing';
     throw new TidemarkError(
       'DATABASE_NOT_MIGRATED',
