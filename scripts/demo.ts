@@ -54,7 +54,7 @@ export function demoCommand(program: Command): void {
 }
 
 async function run(options: { once?: true }): Promise<void> {
-  const stop = onStop();
+  const stop = onStop({ whenUnread: true });
   const environment = configFromEnvironment();
   console.log('Tidemark demo. All data shown here is synthetic, made by a simulator on this machine.');
   const simulator = await startSimulator({});

@@ -18,6 +18,8 @@ export interface Running {
   readonly ended: Promise<Ended>;
   /** What it has printed on standard output so far. */
   stdout(): string;
+  /** Closes both pipes that it writes to, as a reader such as `head` does. */
+  leaveUnread(): void;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -40,7 +42,11 @@ export function start(words: readonly string[], env: Readonly<Record<string, str
   const ended = new Promise<Ended>((settle) => {
     child.on('close', (exitCode) => settle({ exitCode, stdout, stderr }));
   });
-  return { ended, stdout: () => stdout, kill: (signal) => void child.kill(signal) };
+  const leaveUnread = () => {
+    child.stdout.destroy();
+    child.stderr.destroy();
+  };
+  return { ended, stdout: () => stdout, leaveUnread, kill: (signal) => void child.kill(signal) };
 }
 
 export function tidemark(
