@@ -24,9 +24,13 @@ export interface Running {
 }
 
 /** Only these variables and the system's own reach the command. */
-export function start(words: readonly string[], env: Readonly<Record<string, string>>): Running {
+export function start(
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd = emptyDirectory(),
+): Running {
   const child = spawn(process.execPath, [program, ...words], {
-    cwd: emptyDirectory(),
+    cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
