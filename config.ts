@@ -69,7 +69,11 @@ const environment = z.object({
   DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
   DATABASE_CONNECTIONS: whole(2, 100).prefault('10'),
   DATABASE_STATEMENT_TIMEOUT_SECONDS: whole(1, 3600).prefault('60'),
-  REDIS_URL: url(['redis:', 'rediss:']).optional(),
+  REDIS_URL: url(['redis:', 'rediss:'])
+    .refine((value) => !URL.canParse(value) || /^\/?\d{0,5}$/.test(new URL(value).pathname), {
+      error: 'must end in the number of a database, or without one',
+    })
+    .optional(),
   QUEUE_NAMESPACE: z
     .string()
     .regex(/^[a-z][a-z0-9_]{0,40}$/, 'must be a short lower-case name')

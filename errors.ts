@@ -59,6 +59,10 @@ export const errorTable = Object.freeze({
     exit: exitCodes.database,
     remedy: 'drop it, run `tidemark migrate` again, and then create it anew',
   },
+  DATABASE_IN_USE: {
+    exit: exitCodes.database,
+    remedy: 'stop it first, on every machine that uses this database',
+  },
   MIGRATION_RUNNING: { exit: exitCodes.database, remedy: 'wait for the other migration to end' },
   EMBEDDED_DATABASE: { exit: exitCodes.database, remedy: 'see .tidemark/postgres.log, or set DATABASE_URL' },
   NOT_RUNNING: { exit: exitCodes.queue, remedy: 'start it: `tidemark run`, or scheduler and worker' },

@@ -31,16 +31,34 @@ export function createLog(level: LogLevel, secrets: readonly string[], stream?: 
 /** A line without the given secrets, and without the password of any URL in it. */
 export function withoutSecrets(line: string, secrets: readonly string[]): string {
   let clean = line.replace(/(\b[a-z][a-z+.-]*:\/\/[^\s:@/"]*:)[^\s@/"]+@/gi, '$1[redacted]@');
-  for (const secret of secrets) clean = clean.replaceAll(secret, '[redacted]');
+  for (const form of writtenForms(secrets)) clean = clean.replaceAll(form, '[redacted]');
   return clean;
+}
+
+/**
+ * The secrets as they are written: plainly, inside the JSON of a line, and inside JSON that such a line quotes. Longest
+ * first, lest a secret that is part of another one leave the rest of it standing.
+ */
+function writtenForms(secrets: readonly string[]): string[] {
+  const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
+  const forms = secrets.flatMap((secret) => [secret, inJson(secret), inJson(inJson(secret))]);
+  return [...new Set(forms)].sort((one, other) => other.length - one.length);
 }
 
 /** The secrets that a configuration holds. */
 export function secretsOf(config: Config): string[] {
   const passwords = [config.database.url, config.queue.redisUrl]
     .filter((url) => url !== undefined)
-    .flatMap((url) => [new URL(url).password, decoded(new URL(url).password)]);
+    .flatMap((url) => passwordsIn(url));
   return [...passwords, config.source.apiKey ?? ''].filter((secret) => secret !== '');
+}
+
+/** The password of a URL, as the URL has it, decoded, and as a program that puts a URL together would encode it. */
+function passwordsIn(url: string): string[] {
+  const { password } = new URL(url);
+  // What is written into a URL unencoded, the parser encodes.
+  const written = /:\/\/[^/?#]*?:([^/?#]*)@/.exec(url)?.[1] ?? password;
+  return [written, password, decoded(password), encodeURIComponent(decoded(password))];
 }
 
 /** A password may hold a per cent sign that begins no escape. */

@@ -46,8 +46,8 @@ export async function openQueueBackend(
   const store =
     options.redisUrl === undefined
       ? postgresStore({ url: databaseUrl, namespace })
-      : redisStore({ url: options.redisUrl, namespace, log });
-  await store.check();
+      : redisStore({ url: options.redisUrl, namespace });
+  let warning = await store.check();
 
   const classes = withBackend(store.connect);
   const complain = complaintsTo(
@@ -67,14 +67,23 @@ export async function openQueueBackend(
   await Promise.all([requests.waitUntilReady(), planning.waitUntilReady()]);
 
   const worker = { classes, workerName: namespace, complain };
+  // Who only looks at the queue has no use for it.
+  const warnOnce = () => {
+    if (warning !== null) log.warn(warning);
+    warning = null;
+  };
   return Object.freeze({
     kind: store.kind,
     requests: requestQueue(requests, { attempts: options.attempts, workerName: namespace }),
     planning: planningQueue(planning, namespace),
-    startRequestWorker: (processor, settings) =>
-      startQueueWorker({ ...worker, queueName: queueNames.requests, processor, settings }),
-    startPlanningWorker: (processor, settings) =>
-      startQueueWorker({ ...worker, queueName: queueNames.planning, processor, settings }),
+    startRequestWorker(processor, settings) {
+      warnOnce();
+      return startQueueWorker({ ...worker, queueName: queueNames.requests, processor, settings });
+    },
+    startPlanningWorker(processor, settings) {
+      warnOnce();
+      return startQueueWorker({ ...worker, queueName: queueNames.planning, processor, settings });
+    },
     async close() {
       await Promise.all([requests.close(), planning.close()]);
     },

@@ -28,7 +28,7 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
     };
     return createPostgresBackend(name, { ...opts, connection }, extra);
   };
-  return { kind: 'postgres', connect, check: () => check(options) };
+  return { kind: 'postgres', connect, check: () => check(options).then(() => null) };
 }
 
 /** Creates the queue's schema, or brings it up to date. Safe to run twice at once: BullMQ takes an advisory lock. */

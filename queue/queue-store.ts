@@ -6,8 +6,11 @@ export interface QueueStore {
   readonly kind: 'redis' | 'postgres';
   /** Makes the connections of one queue or worker; what it is for is passed as BullMQ's `connection` option. */
   readonly connect: BackendFactory<IQueueBackend, 'queue' | 'worker'>;
-  /** @throws TidemarkError within seconds when the store cannot be used. */
-  check(): Promise<void>;
+  /**
+   * @returns what those who work on the queue should know of the store; null: nothing.
+   * @throws TidemarkError within seconds when the store cannot be used.
+   */
+  check(): Promise<string | null>;
 }
 
 /** BullMQ's classes on either store. */

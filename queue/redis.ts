@@ -1,8 +1,13 @@
 /** BullMQ on Redis. */
 
-import { type BackendFactory, createRedisBackend, type IQueueBackend } from 'bullmq';
+import {
+  type BackendFactory,
+  createIORedisClient,
+  createRedisBackend,
+  type IQueueBackend,
+  RedisConnection,
+} from 'bullmq';
 import { Redis } from 'ioredis';
-import type { Logger } from 'pino';
 import { TidemarkError } from '../errors.ts';
 import type { QueueStore } from './queue-store.ts';
 
@@ -10,8 +15,21 @@ const connectTimeoutMs = 5000;
 /** What BullMQ's documentation recommends at least. */
 const oldestVersion = [6, 2] as const;
 
+// BullMQ reads the eviction policy at every connection, and prints words of its own on standard error each time.
+// What it asks for is answered without that line.
+RedisConnection.clientFactory = ({ url, ...settings }) => {
+  const client = typeof url === 'string' ? new Redis(url, settings) : new Redis(settings);
+  const info: (...words: never[]) => Promise<string> = client.info.bind(client);
+  const quiet = async (...words: never[]) => {
+    // ioredis itself asks with a callback.
+    const said = await info(...words);
+    return words.length === 0 ? said.replace(/^maxmemory_policy:.*$/m, '') : said;
+  };
+  return createIORedisClient(Object.assign(client, { info: quiet }));
+};
+
 /** @param namespace prefix of every key. */
-export function redisStore(options: { url: string; namespace: string; log: Logger }): QueueStore {
+export function redisStore(options: { url: string; namespace: string }): QueueStore {
   const connect: BackendFactory<IQueueBackend, 'queue' | 'worker'> = (name, opts, extra) => {
     const redis = {
       ...opts,
@@ -27,10 +45,10 @@ export function redisStore(options: { url: string; namespace: string; log: Logge
     };
     return createRedisBackend(name, redis, extra);
   };
-  return { kind: 'redis', connect, check: () => check(options.url, options.log) };
+  return { kind: 'redis', connect, check: () => check(options.url) };
 }
 
-async function check(url: string, log: Logger): Promise<void> {
+async function check(url: string): Promise<string | null> {
   const { host } = new URL(url);
   const probe = new Redis(url, {
     lazyConnect: true,
@@ -47,6 +65,8 @@ async function check(url: string, log: Logger): Promise<void> {
   try {
     await probe.connect();
     info = await probe.info();
+    // ioredis goes on with database 0 where there is no such database.
+    if (cause !== undefined) throw cause;
   } catch (error) {
     const reason = cause ?? (error instanceof Error ? error : new Error(String(error)));
     throw new TidemarkError('QUEUE_UNREACHABLE', `Redis at ${host}: ${reasonOf(reason)}`, { cause: reason });
@@ -60,9 +80,8 @@ async function check(url: string, log: Logger): Promise<void> {
     });
   }
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
-  if (policy !== undefined && policy !== 'noeviction') {
-    log.warn({ policy }, 'Redis may evict the queue: set maxmemory-policy to noeviction');
-  }
+  if (policy === undefined || policy === 'noeviction') return null;
+  return `Redis may evict the queue: its maxmemory-policy is ${policy}, and should be noeviction`;
 }
 
 function reasonOf(error: Error): string {

@@ -57,5 +57,9 @@ export function lastLine(outcome: BackfillOutcome): string {
     outcome.awaiting === 0
       ? ''
       : `; ${counted(outcome.awaiting, 'range')} answered empty and await a second answer`;
-  return `${outcome.requests === 0 ? 'nothing was missing' : 'complete'}: ${work}${awaiting}`;
+  const silent =
+    outcome.withoutPoints.length === 0
+      ? ''
+      : `; nothing was ever answered for ${outcome.withoutPoints.join(', ')}: is the name right?`;
+  return `${outcome.requests === 0 ? 'nothing was missing' : 'complete'}: ${work}${awaiting}${silent}`;
 }

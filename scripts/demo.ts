@@ -8,6 +8,7 @@ import { requestsPerMinute } from '../contract/limits.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { type RunningSimulator, startSimulator } from '../simulator/start.ts';
+import { listGaps } from '../store/gaps.ts';
 import { notRefreshedSince, trackSeries } from '../store/series.ts';
 import { ratesStatus, seriesStatus } from '../store/status.ts';
 import { Closing } from './closing.ts';
@@ -54,7 +55,7 @@ export function demoCommand(program: Command): void {
 }
 
 async function run(options: { once?: true }): Promise<void> {
-  const stop = onStop();
+  const stop = onStop({ whenUnread: true });
   const environment = configFromEnvironment();
   console.log('Tidemark demo. All data shown here is synthetic, made by a simulator on this machine.');
   const simulator = await startSimulator({});
@@ -148,15 +149,17 @@ async function show(
 
 const interrupted = () => new TidemarkError('INTERRUPTED', 'stopped; what was fetched is stored');
 
-/** Waits until the rates were polled and every series was read up to its newest data. @returns false when interrupted. */
+/** Waits until the rates were polled and every series was read up to its newest data, also what closed meanwhile. @returns false when interrupted. */
 async function refreshedOnce(session: Session, sinceMs: number, signal: AbortSignal): Promise<boolean> {
   for (;;) {
     if (signal.aborted) return false;
-    const [rates, unread] = await Promise.all([
+    const [rates, unread, gaps] = await Promise.all([
       ratesStatus(session.database),
       notRefreshedSince(session.database, sinceMs),
+      listGaps(session.database, { nowMs: Date.now(), graceMs: session.config.worker.graceMs }),
     ]);
-    if (unread.length === 0 && rates.newestMs !== null && rates.newestMs >= sinceMs) return true;
+    const isWhole = unread.length === 0 && gaps.every((gap) => gap.reason !== 'not_asked');
+    if (isWhole && rates.newestMs !== null && rates.newestMs >= sinceMs) return true;
     await delay(200, undefined, { signal }).catch(() => {});
   }
 }

@@ -4,8 +4,9 @@
  *   looking    Reads the gaps. None that can be asked for now, and none of their windows queued: *ended*.
  *   joining    Workers and a scheduler run elsewhere: they find the gaps themselves, this only watches.
  *   working    Where one of them is absent, this process runs it, for these series only.
- *   ended      Complete, but for what answered empty and awaits its second answer; or something failed. Either way the
- *              rollups agree with what came.
+ *   ended      Complete, but for what answered empty and awaits its second answer; or something failed, or Ctrl-C. The
+ *              rollups agree with what came, and what this process queued and nobody has started is taken out of the
+ *              queue.
  *
  * A crash leaves nothing to mend: what is left to do is in the database.
  */
@@ -45,6 +46,8 @@ export interface BackfillOutcome {
   /** Ranges that answered empty and await their second answer. */
   readonly awaiting: number;
   readonly windowsLeft: number;
+  /** Names of the series whose whole range the source confirmed to be empty, and that hold no point from elsewhere. */
+  readonly withoutPoints: readonly string[];
   readonly interrupted: boolean;
 }
 
@@ -89,15 +92,17 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
       pausedMs: await queues.requests.pausedForMs(),
     });
     const tally = await tallyFetches(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
-    if (request.signal.aborted) return outcomeOf(tally, startedMs, gaps, windowsLeft, true);
+    const outcome = () => outcomeOf(tally, startedMs, gaps, windowsLeft);
+    if (request.signal.aborted) return { ...outcome(), interrupted: true };
     refuseHopelessSource(tally);
     const queued = gaps.some((gap) =>
       claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
     );
     if (queued || gaps.some((gap) => isWorkable(gap, nowMs))) return null;
     const isWhole = await refreshRollups(database, { nowMs, signal: request.signal });
-    if (isWhole) await refuseWhatIsMissing(session, gaps, request.seriesIds);
-    return outcomeOf(tally, startedMs, gaps, windowsLeft, !isWhole);
+    if (!isWhole) return { ...outcome(), interrupted: true };
+    await refuseWhatIsMissing(session, gaps, request.seriesIds);
+    return { ...outcome(), withoutPoints: await withoutPoints(session, request.seriesIds) };
   }
 
   try {
@@ -182,7 +187,6 @@ function outcomeOf(
   startedMs: EpochMs,
   gaps: readonly Gap[],
   windowsLeft: number,
-  interrupted: boolean,
 ): BackfillOutcome {
   return {
     requests: tally.requests,
@@ -190,8 +194,18 @@ function outcomeOf(
     durationMs: Date.now() - startedMs,
     awaiting: gaps.filter((gap) => gap.reason === 'awaits_second_answer').length,
     windowsLeft,
-    interrupted,
+    withoutPoints: [],
+    interrupted: false,
   };
+}
+
+/** A source may answer a name that it does not know with an empty list, time after time. */
+async function withoutPoints(session: Session, seriesIds: readonly number[]): Promise<string[]> {
+  const { graceMs } = session.config.worker;
+  const rows = await seriesStatus(session.database, { nowMs: Date.now(), graceMs, seriesIds });
+  return rows
+    .filter((row) => row.points === 0 && row.confirmedEmptyMs > 0)
+    .map((row) => seriesName(row.series));
 }
 
 /** @throws TidemarkError when every request so far failed: nothing will come of the thousands that would follow. */

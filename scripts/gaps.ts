@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { seriesName } from '../contract/series.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
 import { openSession } from './session.ts';
-import { type Column, table } from './table.ts';
+import { type Column, table, terminalWidth } from './table.ts';
 import { duration, moment } from './wording.ts';
 
 const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
@@ -17,11 +17,11 @@ const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
 
 const columns: readonly Column<Gap>[] = [
   { title: 'id', value: (gap) => String(gap.seriesId), right: true },
-  { title: 'series', value: (gap) => seriesName(gap.series) },
+  { title: 'series', value: (gap) => seriesName(gap.series), shorten: 'middle' },
   { title: 'from', value: (gap) => moment(gap.startMs) },
   { title: 'to', value: (gap) => moment(gap.endMs) },
   { title: 'length', value: (gap) => duration(gap.endMs - gap.startMs), right: true },
-  { title: 'why', value: explain },
+  { title: 'why', value: explain, shorten: 'end' },
 ];
 
 export function gapsCommand(program: Command): void {
@@ -40,7 +40,7 @@ async function run(options: { json?: true }): Promise<void> {
       graceMs: session.config.worker.graceMs,
     });
     if (options.json) console.log(JSON.stringify({ gaps: gaps.map(asJson) }, null, 2));
-    else console.log(gaps.length === 0 ? 'no gaps' : table(columns, gaps));
+    else console.log(gaps.length === 0 ? 'no gaps' : table(columns, gaps, terminalWidth()));
   } finally {
     await session.close();
   }

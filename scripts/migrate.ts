@@ -1,12 +1,15 @@
 /** `tidemark migrate [up|down]` */
 
 import { type Command, Option } from 'commander';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
 import { TidemarkError } from '../errors.ts';
 import { createLog, secretsOf } from '../log.ts';
 import { migrateQueueBackend } from '../queue/backend.ts';
 import { openDatabase } from '../store/database.ts';
 import { migrate } from '../store/migrate.ts';
 import { serverVersions } from '../store/status.ts';
+import { refuseWhileInUse } from './in-use.ts';
 import { configFromEnvironment, databaseOf } from './session.ts';
 
 export function migrateCommand(program: Command): void {
@@ -31,6 +34,7 @@ async function run(direction: string, options: { yes?: true }): Promise<void> {
   const log = createLog(config.logLevel ?? 'warn', secretsOf(config));
   const { url, release } = await databaseOf(config, log);
   try {
+    if (direction === 'down') await refuseWhileUsed(url, config, log);
     const done = await migrate({ url, direction, ifBusy: 'refuse' });
     await migrateQueueBackend(
       { redisUrl: config.queue.redisUrl, databaseUrl: url, namespace: config.queue.namespace },
@@ -43,13 +47,26 @@ async function run(direction: string, options: { yes?: true }): Promise<void> {
   }
 }
 
-async function summary(url: string, changes: number): Promise<string> {
-  const database = openDatabase({
+const openOwn = (url: string) =>
+  openDatabase({
     url,
     applicationName: 'tidemark migrate',
     maxConnections: 1,
     statementTimeoutMs: 10_000,
   });
+
+/** @throws TidemarkError DATABASE_IN_USE */
+async function refuseWhileUsed(url: string, config: Config, log: Logger): Promise<void> {
+  const database = openOwn(url);
+  try {
+    await refuseWhileInUse(database, config, log);
+  } finally {
+    await database.close();
+  }
+}
+
+async function summary(url: string, changes: number): Promise<string> {
+  const database = openOwn(url);
   try {
     const { postgres, timescale } = await serverVersions(database);
     const storage =

@@ -26,6 +26,8 @@ export class MissingParts {
       const opened = await this.#session.openQueues();
       this.#queues = opened;
       this.#closing.add(() => opened.close());
+      // Once worker and scheduler have ended: what they hand back is dropped too.
+      this.#closing.add(() => this.#dropOwn(opened));
     }
     const queues = this.#queues;
     if (!needed) return queues;
@@ -40,6 +42,12 @@ export class MissingParts {
       this.#scheduling = true;
     }
     return queues;
+  }
+
+  /** What waits would run in the next backfill or service, wanted or not. Where one runs already, it plans anew. */
+  async #dropOwn(queues: QueueBackend): Promise<void> {
+    if (!this.#scheduling) return;
+    for (const seriesId of this.#ranges.keys()) await queues.requests.dropSeries(seriesId);
   }
 
   async close(): Promise<void> {

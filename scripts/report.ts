@@ -11,7 +11,8 @@ export function reportError(caught: unknown, secrets: readonly string[]): number
     // Commander has printed help and versions itself; its complaints come here as one line.
     if (caught.exitCode === 0) return exitCodes.ok;
     if (caught.code === 'commander.help') return exitCodes.usage;
-    print(`BAD_ARGUMENT: ${caught.message.replace(/^error: /, '').trim()}; see --help`, secrets);
+    // A suggestion comes as a second line.
+    print(`BAD_ARGUMENT: ${oneLine(caught.message.replace(/^error: /, ''))}; see --help`, secrets);
     return exitCodes.usage;
   }
   const error = explainDatabaseError(caught);

@@ -119,8 +119,17 @@ function rangeOf(options: RangeOptions, nowMs: EpochMs): { fromMs: EpochMs; toMs
   return { fromMs, toMs };
 }
 
+/** @throws TidemarkError BAD_ARGUMENT when a comma has nothing before or after it. */
 function intervalsOf(list: string): string[] {
-  return [...new Set(list.split(',').map((interval) => interval.trim()))];
+  const intervals = list.split(',').map((interval) => interval.trim());
+  if (intervals.includes('')) {
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `--interval ${JSON.stringify(list)} names ${intervals.length === 1 ? 'no interval' : 'no interval before or after a comma'}`,
+      { remedy: 'put commas only between intervals, as in m1,h1' },
+    );
+  }
+  return [...new Set(intervals)];
 }
 
 function nameOf(text: string, option: string): string {

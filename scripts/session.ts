@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import { type Config, type LogLevel, readConfig } from '../config.ts';
-import { exitCodes } from '../errors.ts';
+import { exitCodes, TidemarkError } from '../errors.ts';
 import { createLog, secretsOf } from '../log.ts';
 import { migrateQueueBackend, openQueueBackend, type QueueBackend } from '../queue/backend.ts';
 import { type Database, openDatabase } from '../store/database.ts';
@@ -36,12 +36,22 @@ export interface SessionOptions {
   readonly handlesSignals?: boolean;
 }
 
-/** Reads the configuration; a `.env` file beside the command counts where the environment has no value. */
+/**
+ * Reads the configuration; a `.env` file beside the command counts where the environment has no value.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION
+ */
 export function configFromEnvironment(): Config {
   try {
     process.loadEnvFile();
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new TidemarkError('BAD_CONFIGURATION', `.env cannot be read: ${why}`, {
+        cause: error,
+        remedy: 'make it a file that this user may read, or take it away',
+      });
+    }
   }
   return readConfig(process.env);
 }

@@ -13,7 +13,7 @@ import {
   serverVersions,
 } from '../store/status.ts';
 import { openSession, type Session } from './session.ts';
-import { type Column, table } from './table.ts';
+import { type Column, table, terminalWidth } from './table.ts';
 import { count, duration, moment, percent } from './wording.ts';
 
 export function statusCommand(program: Command): void {
@@ -93,7 +93,8 @@ async function gather(session: Session, nowMs: number) {
 
 const columns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
   { title: 'id', value: (row) => String(row.seriesId), right: true },
-  { title: 'series', value: (row) => seriesName(row.series) },
+  // The interval stands at its end.
+  { title: 'series', value: (row) => seriesName(row.series), shorten: 'middle' },
   { title: 'tracked from', value: (row) => moment(row.tracked.startMs) },
   { title: 'to', value: (row) => (row.tracked.endMs === null ? 'now' : moment(row.tracked.endMs)) },
   { title: 'covered', value: (row) => percent(row.coveredMs, row.wantedMs), right: true },
@@ -106,14 +107,18 @@ const columns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
     value: (row) => (row.newestMs === null ? '-' : duration(nowMs - row.newestMs)),
     right: true,
   },
-  { title: 'note', value: note },
+  { title: 'note', value: note, shorten: 'end' },
 ];
 
-/** The table of series, which `demo` shows too. */
-export function seriesTable(series: readonly SeriesStatus[], nowMs: number): string {
+/** The table of series, which `demo` shows too. @param width characters a line may have; null: any number. */
+export function seriesTable(
+  series: readonly SeriesStatus[],
+  nowMs: number,
+  width: number | null = null,
+): string {
   return series.length === 0
     ? 'no series is tracked: see `tidemark track --help`'
-    : table(columns(nowMs), series);
+    : table(columns(nowMs), series, width);
 }
 
 export function ratesLine(rates: RatesStatus, nowMs: number): string {
@@ -146,7 +151,7 @@ function asText(status: Status): string {
     `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
     ratesLine(status.rates, status.nowMs),
     '',
-    seriesTable(status.series, status.nowMs),
+    seriesTable(status.series, status.nowMs, terminalWidth()),
   ].join('\n');
 }
 

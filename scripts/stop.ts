@@ -9,22 +9,32 @@ export interface StopSignal {
   release(): void;
 }
 
-export function onStop(): StopSignal {
+/** Ctrl-C under `npx` comes twice within moments: from the terminal, and passed on by npm. */
+const sameSignalMs = 500;
+
+/** @param options.whenUnread whether the command is there to be read: it then also stops when its reader leaves, such as `head`. */
+export function onStop(options: { whenUnread?: boolean; now?: () => number } = {}): StopSignal {
+  const now = options.now ?? (() => performance.now());
   const controller = new AbortController();
+  let firstMs = 0;
   const stop = () => {
-    if (controller.signal.aborted) process.exit(exitCodes.interrupted);
+    if (!controller.signal.aborted) firstMs = now();
+    else if (now() - firstMs >= sameSignalMs) process.exit(exitCodes.interrupted);
     controller.abort();
   };
+  const stopUnread = () => controller.abort();
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
   // The terminal was closed.
   process.on('SIGHUP', stop);
+  if (options.whenUnread) process.stdout.on('error', stopUnread);
   return {
     signal: controller.signal,
     release: () => {
       process.off('SIGINT', stop);
       process.off('SIGTERM', stop);
       process.off('SIGHUP', stop);
+      process.stdout.off('error', stopUnread);
     },
   };
 }

@@ -3,6 +3,7 @@
 
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
+import { exitCodes } from '../errors.ts';
 import { secretsOf } from '../log.ts';
 import { backfillCommand } from './backfill.ts';
 import { demoCommand } from './demo.ts';
@@ -49,9 +50,11 @@ simulateCommand(program);
 demoCommand(program);
 
 // A reader that leaves, such as `head`, is not an error: what there is to do is done, and the exit code tells of it.
+// Nor may an output that cannot be written end the process: it would leave the embedded database running.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+  if (error.code !== 'EPIPE') process.exitCode = exitCodes.unexpected;
 });
+process.stderr.on('error', () => {});
 
 try {
   await program.parseAsync();

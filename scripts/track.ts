@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { seriesName } from '../contract/series.ts';
-import { trackSeries } from '../store/series.ts';
+import { type TrackedSeries, trackSeries } from '../store/series.ts';
 import { addSelections, type SelectingOptions, type Selection } from './selectors.ts';
 import { openSession } from './session.ts';
 import { moment } from './wording.ts';
@@ -19,20 +19,34 @@ async function run(selection: Selection, options: SelectingOptions): Promise<voi
   const session = await openSession({ command: 'track', defaultLogLevel: 'warn' });
   try {
     for (const series of selection.series) {
-      const { seriesId, created } = await trackSeries(
-        session.database,
-        series,
-        selection.fromMs,
-        selection.toMs,
-      );
-      const to = selection.toMs === null ? 'now on' : moment(selection.toMs);
-      console.log(
-        options.json
-          ? JSON.stringify({ seriesId, ...series, created })
-          : `${created ? 'tracking' : 'tracking already, now also'} ${seriesName(series)} from ${moment(selection.fromMs)} to ${to} (id ${seriesId})`,
-      );
+      const result = await trackSeries(session.database, series, selection.fromMs, selection.toMs);
+      console.log(options.json ? JSON.stringify(asJson(result)) : asText(result));
     }
   } finally {
     await session.close();
   }
+}
+
+const changes: Readonly<Record<TrackedSeries['change'], string>> = Object.freeze({
+  created: 'tracking',
+  resumed: 'tracking again',
+  widened: 'tracking already, range widened:',
+  unchanged: 'tracking already, range unchanged:',
+});
+
+/** The range is the whole one, which may be wider than what was asked for. */
+function asText({ seriesId, series, tracked, change }: TrackedSeries): string {
+  const to = tracked.endMs === null ? 'now on' : moment(tracked.endMs);
+  return `${changes[change]} ${seriesName(series)} from ${moment(tracked.startMs)} to ${to} (id ${seriesId})`;
+}
+
+function asJson({ seriesId, series, created, tracked, change }: TrackedSeries) {
+  const iso = (timeMs: number | null) => (timeMs === null ? null : new Date(timeMs).toISOString());
+  return {
+    seriesId,
+    ...series,
+    created,
+    change,
+    tracked: { from: iso(tracked.startMs), to: iso(tracked.endMs) },
+  };
 }

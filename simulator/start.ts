@@ -44,7 +44,7 @@ export interface RunningSimulator {
 
 export const defaultSeed = 'tidemark';
 
-/** @throws TidemarkError PORT_IN_USE; RangeError for impossible faults. */
+/** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
 export async function startSimulator(options: SimulatorServiceOptions = {}): Promise<RunningSimulator> {
   const { port = 0, host = '127.0.0.1', seed = defaultSeed, now = Date.now } = options;
   const { limits = interfaceLimits, gzip = true } = options;
@@ -59,10 +59,7 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
     await app.listen({ port, host });
   } catch (error) {
     await app.close();
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-      throw new TidemarkError('PORT_IN_USE', `port ${port} on ${host} is in use`, { cause: error });
-    }
-    throw error;
+    throw explained(error, port, host);
   }
   const bound = (app.server.address() as AddressInfo).port;
   const name = host.includes(':') ? `[${host}]` : host;
@@ -74,4 +71,18 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
     setFaults: (faults) => dealer.set({ ...noFaults, ...faults }),
     close: () => app.close(),
   };
+}
+
+/** Why the system lets nobody listen there: no such name or address, a port kept for root, and the like. */
+function explained(error: unknown, port: number, host: string): unknown {
+  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return error;
+  if (error.code === 'EADDRINUSE') {
+    return new TidemarkError('PORT_IN_USE', `port ${port} on ${host} is in use`, { cause: error });
+  }
+  const remedy =
+    error.code === 'EACCES' ? 'choose a port from 1024 on' : 'choose an address of this machine with --host';
+  return new TidemarkError('BAD_ARGUMENT', `cannot listen on ${host}, port ${port}: ${error.message}`, {
+    cause: error,
+    remedy,
+  });
 }

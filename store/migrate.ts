@@ -43,7 +43,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   try {
     await refuseOldServer(client);
     if (options.direction === 'up') await createExtension(client);
-    await client.query('create schema if not exists tidemark');
+    await createSchema(client);
     const names: string[] = [];
     if (options.direction === 'down' && (await dropDerived(client))) names.push(derivedName);
     const migrations = await runner({
@@ -107,6 +107,15 @@ async function refuseOldServer(client: pg.Client): Promise<void> {
   if (Number(row?.number) < 150_000) {
     throw new TidemarkError('DATABASE_TOO_OLD', `the server is PostgreSQL ${row?.version}`);
   }
+}
+
+/** Holds the list of migrations too, so it comes before their lock. */
+async function createSchema(client: pg.Client): Promise<void> {
+  await client.query('create schema if not exists tidemark').catch((error: unknown) => {
+    // Another start has made it after this one looked.
+    if (!(error instanceof pg.DatabaseError && (error.code === '23505' || error.code === '42P06')))
+      throw error;
+  });
 }
 
 /** Takes TimescaleDB into use where the server has it loaded; elsewhere the tables are plain. */

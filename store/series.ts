@@ -10,6 +10,9 @@ export interface TrackedSeries {
   readonly series: SeriesKey;
   /** Whether the series was not known before. */
   readonly created: boolean;
+  /** What is tracked now; an open end is null. */
+  readonly tracked: { readonly startMs: EpochMs; readonly endMs: EpochMs | null };
+  readonly change: 'created' | 'resumed' | 'widened' | 'unchanged';
 }
 
 /** Columns that identify a series, as every query of this folder selects them. */
@@ -56,7 +59,12 @@ export async function trackSeries(
     periodStart(fromMs, series.interval),
     toMs === null ? null : periodEnd(toMs, series.interval),
   );
-  const result = await database.pool.query<{ id: number; created: boolean }>(
+  const result = await database.pool.query<{
+    id: number;
+    tracked_from: EpochMs;
+    tracked_to: EpochMs | null;
+    change: TrackedSeries['change'];
+  }>(
     `insert into tidemark.series as s
        (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked)
      values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8)
@@ -64,7 +72,12 @@ export async function trackSeries(
        set tracked = case when s.untracked_at is null
                           then range_merge(s.tracked, excluded.tracked) else excluded.tracked end,
            untracked_at = null, blocked_until = null, blocked_kind = null, blocked_message = null
-     returning id, xmax = 0 as created`,
+     -- A subquery still sees the row as it was before this statement.
+     returning id, lower(tracked) as tracked_from, upper(tracked) as tracked_to,
+               coalesce((select case when b.untracked_at is not null then 'resumed'
+                                     when b.tracked is distinct from s.tracked then 'widened'
+                                     else 'unchanged' end
+                         from tidemark.series b where b.id = s.id), 'created') as change`,
     [
       series.dataset,
       candle?.exchange,
@@ -78,7 +91,13 @@ export async function trackSeries(
   );
   const row = result.rows[0];
   if (row === undefined) throw new Error('the series was not stored');
-  return { seriesId: row.id, series, created: row.created };
+  return {
+    seriesId: row.id,
+    series,
+    created: row.change === 'created',
+    tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
+    change: row.change,
+  };
 }
 
 /**

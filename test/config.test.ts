@@ -40,6 +40,7 @@ describe('readConfig', () => {
     ['SOURCE_REQUESTS_PER_MINUTE', 'many'],
     ['DATABASE_URL', 'mysql://x/y'],
     ['REDIS_URL', 'localhost:6379'],
+    ['REDIS_URL', 'redis://localhost/first'],
     ['QUEUE_NAMESPACE', 'No Spaces'],
     ['BACKFILL_SHARE', '1.5'],
     ['WORKER_CONCURRENCY', '0'],

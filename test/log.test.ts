@@ -21,4 +21,27 @@ describe('createLog', () => {
     }
     for (const line of lines) expect(JSON.parse(line)).toHaveProperty('level');
   });
+
+  it('hides them in every form in which they are written', () => {
+    const key = String.raw`sk-"quoted"\and\back`;
+    const password = 'a"b c/d+e';
+    const config = readConfig({
+      SOURCE_API_KEY: key,
+      DATABASE_URL: 'postgres://me:a"b%20c%2fd+e@db/x',
+    });
+    const lines: string[] = [];
+    const log = createLog('info', secretsOf(config), { write: (line: string) => lines.push(line) });
+    const quoted = JSON.stringify({ key });
+    log.info({ key, quoted, password, encoded: encodeURIComponent(password) }, `sent ${key}`);
+    log.info({ words: ['password is a"b%20c%2fd+e', `a%22b%20c%2fd+e`] });
+    const [first, second] = lines.map((line) => JSON.parse(line));
+    expect(first).toMatchObject({
+      key: '[redacted]',
+      quoted: '{"key":"[redacted]"}',
+      password: '[redacted]',
+      encoded: '[redacted]',
+      msg: 'sent [redacted]',
+    });
+    expect(second.words).toEqual(['password is [redacted]', '[redacted]']);
+  });
 });

@@ -12,6 +12,7 @@
  */
 
 import type { EpochMs } from '../contract/intervals.ts';
+import { isNotice } from '../source/service-words.ts';
 import type { SourceError } from '../source/source-error.ts';
 
 export type Reaction =
@@ -65,9 +66,13 @@ export function reactionTo(
   return { kind: 'retry', inMs: backoffMs(context.attempt, context.random) };
 }
 
-/** Whether the error says something about the source rather than about what was asked for. */
-export function isOutage(error: Pick<SourceError, 'kind' | 'unknownId'>): boolean {
+/**
+ * Whether the error says something about the source rather than about what was asked for. A maintenance page comes
+ * with any status, 200 too; a notice that the service is being retired is no outage, and no wait ends it.
+ */
+export function isOutage(error: Pick<SourceError, 'kind' | 'unknownId' | 'body'>): boolean {
   if (error.kind === 'not_found') return !error.unknownId;
+  if (error.kind === 'unexpected') return !isNotice(error.body);
   return ['unreachable', 'timeout', 'server_error'].includes(error.kind);
 }
 

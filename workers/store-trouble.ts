@@ -7,6 +7,12 @@
  */
 const passingClasses = ['08', '40', '53', '55', '57', '58'];
 
+/**
+ * A statement that took too long, or that someone cancelled, is of class 57, and still the window's own: one that can
+ * never be stored in time would otherwise be fetched again for ever.
+ */
+const cancelled = '57014';
+
 export interface StoreTrouble {
   /** The same answer could be stored at another time. Anything else is taken to fail again. */
   readonly passes: boolean;
@@ -18,7 +24,7 @@ export function storeTroubleOf(error: unknown): StoreTrouble {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   // PostgreSQL's classes begin with a digit or one of these letters; EPIPE has five characters too.
   if (/^[0-9FHPX][0-9A-Z]{4}$/.test(code))
-    return { passes: passingClasses.includes(code.slice(0, 2)), message };
+    return { passes: code !== cancelled && passingClasses.includes(code.slice(0, 2)), message };
   // Without an SQLSTATE it came from the connection, from a pool that had none to give, or is a defect.
   const fromConnection = /^E[A-Z]+$/.test(code) || /connect|timeout|terminat|pool/i.test(message);
   return { passes: fromConnection, message };

@@ -69,7 +69,7 @@ interface Held {
 function keep(first: Held, home: Home, binaries: Binaries, log: (line: string) => void): EmbeddedDatabase {
   const leaving = new AbortController();
   let held = first;
-  const giveUp = () => held.lease.giveUp(() => stopServer(home, binaries));
+  const giveUp = () => held.lease.giveUp();
 
   // The server may be killed under a command that runs for days. Its pools reconnect, if there is something to reach.
   const stay = async () => {
@@ -107,15 +107,22 @@ function keep(first: Held, home: Home, binaries: Binaries, log: (line: string) =
 
 async function obtain(home: Home, binaries: Binaries): Promise<Held> {
   const deadline = performance.now() + patienceMs;
+  const stop = () => stopServer(home, binaries);
+  let isOurs = false;
   for (;;) {
     const { state, port } = serverState(home.data);
     if (state === 'running' && port !== null) {
-      const lease = await takeLease(urlOf(home, port, 'postgres'));
+      const lease = await takeLease(urlOf(home, port, 'postgres'), stop).catch(async (error: unknown) => {
+        // Who started a server that lets nobody in ends it. Another command that got in all the same comes again.
+        if (isOurs) await stop().catch(() => {});
+        throw error;
+      });
       if (lease !== null) return { lease, url: urlOf(home, port, 'tidemark') };
     }
     if (state === 'stopped') {
       if (!hasCluster(home)) await createCluster(home, binaries);
-      if (await startServer(home, binaries)) continue;
+      isOurs = await startServer(home, binaries);
+      if (isOurs) continue;
     }
     if (performance.now() > deadline) {
       throw new TidemarkError(

@@ -9,8 +9,8 @@ const leaseLock = 0x74696465;
 export interface Lease {
   /** Settles when the connection ends, by `giveUp` or by the server's end. */
   readonly ended: Promise<void>;
-  /** Gives the claim up, if it is still held. When nobody else holds one, runs `whenLast` while no new one can be taken. */
-  giveUp(whenLast: () => Promise<void>): Promise<void>;
+  /** Gives the claim up, if it is still held. When nobody else holds one, `whenLast` runs while no new one can be taken. */
+  giveUp(): Promise<void>;
 }
 
 /** What a client meets while the server is not there yet, or not any more. */
@@ -18,15 +18,17 @@ const passingCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '5
 
 /**
  * Claims the server at `url` (its database `postgres`), and makes the database `tidemark` there on the first use.
+ * @param whenLast stops the server; called when a claim is given up and no other is left, by a failure here too.
  * @returns null when the server is on its way up or down: look at its state again.
  * @throws TidemarkError EMBEDDED_DATABASE for any other reason.
  */
-export async function takeLease(url: string): Promise<Lease | null> {
+export async function takeLease(url: string, whenLast: () => Promise<void>): Promise<Lease | null> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'tidemark lease',
     connectionTimeoutMillis: 30_000,
   });
+  let isHeld = false;
   let isOver = false;
   const ended = new Promise<void>((resolve) => {
     client.once('end', () => {
@@ -35,34 +37,35 @@ export async function takeLease(url: string): Promise<Lease | null> {
     });
   });
   client.on('error', () => {}); // `ended` tells; an error event without a listener would end the process
+  async function giveUp(): Promise<void> {
+    if (isOver) return; // the server has ended, and the claim with it
+    try {
+      // First own out, then try for all: of two that leave at once, the one that tries later gains the lock.
+      await client.query('select pg_advisory_unlock_shared($1)', [leaseLock]);
+      const { rows } = await client.query<{ last: boolean }>('select pg_try_advisory_lock($1) as last', [
+        leaseLock,
+      ]);
+      if (rows[0]?.last) await whenLast();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
   try {
     await client.connect();
     // Waits while the last user of the server stops it; the server's end then fails the query.
     await client.query('select pg_advisory_lock_shared($1)', [leaseLock]);
+    isHeld = true;
     await ensureDatabase(client);
   } catch (error) {
-    await client.end().catch(() => {});
+    // What cannot be used must not be left running either.
+    if (isHeld) await giveUp().catch(() => {});
+    else await client.end().catch(() => {});
     if (isPassing(error)) return null;
     throw refusal(error);
   }
-  return {
-    ended,
-    async giveUp(whenLast) {
-      if (isOver) return; // the server has ended, and the claim with it
-      try {
-        // First own out, then try for all: of two that leave at once, the one that tries later gains the lock.
-        await client.query('select pg_advisory_unlock_shared($1)', [leaseLock]);
-        const { rows } = await client.query<{ last: boolean }>('select pg_try_advisory_lock($1) as last', [
-          leaseLock,
-        ]);
-        if (rows[0]?.last) await whenLast();
-      } catch (error) {
-        if (!isPassing(error)) throw error;
-      } finally {
-        await client.end().catch(() => {});
-      }
-    },
-  };
+  return { ended, giveUp };
 }
 
 async function ensureDatabase(client: pg.Client): Promise<void> {

@@ -12,17 +12,23 @@ export interface CuttableProxy {
   mend(): Promise<void>;
 }
 
-export async function proxyTo(target: string): Promise<CuttableProxy> {
+/** @param retell changes what the server says. */
+export async function proxyTo(
+  target: string,
+  retell: (said: Buffer) => Buffer = (said) => said,
+): Promise<CuttableProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(Number(port), hostname);
+    near.pipe(far);
+    far.on('data', (said) => near.write(retell(said)));
+    far.on('end', () => near.end());
     for (const [socket, other] of [
       [near, far],
       [far, near],
     ] as const) {
       sockets.add(socket);
-      socket.pipe(other);
       socket.on('error', () => other.destroy());
       socket.on('close', () => {
         sockets.delete(socket);

@@ -1,5 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { migrateQueueBackend, openQueueBackend } from '../../queue/backend.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
 import { freePort } from '../parts/free-port.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 import { silent } from './queue-parts.ts';
@@ -12,6 +13,17 @@ test('a Redis that is not there is said to be so, without its password', async (
   await expect(opening).rejects.toMatchObject({ code: 'QUEUE_UNREACHABLE' });
   await expect(opening).rejects.toThrow(/Redis at 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
   await expect(opening).rejects.not.toThrow(/secret/);
+});
+
+describeNeeding('redis', 'a database that Redis does not have', () => {
+  test('is said to be so, and not replaced by another', async () => {
+    const redisUrl = `${inject('redisUrl')}/999`;
+    const opening = openQueueBackend({ ...options, redisUrl, databaseUrl: 'postgres://127.0.0.1:1/none' });
+    await expect(opening).rejects.toMatchObject({
+      code: 'QUEUE_UNREACHABLE',
+      message: expect.stringMatching(/^Redis at 127\.0\.0\.1:\d+: ERR DB index is out of range$/),
+    });
+  });
 });
 
 test('a PostgreSQL that is not there is said to be so', async () => {

@@ -23,6 +23,11 @@ async function environment(queue: 'postgres' | 'redis') {
   return { env, simulator };
 }
 
+async function waitingIn(env: Record<string, string>): Promise<number> {
+  const { queue } = JSON.parse((await tidemark(['status', '--json'], env)).stdout);
+  return queue.waiting + queue.delayed + queue.active;
+}
+
 const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
 const days = (count: number) => [
   '--from',
@@ -71,6 +76,7 @@ function suite(queue: 'postgres' | 'redis') {
     expect(stopped.stderr).toMatch(/INTERRUPTED: .*run the same command again/);
     const before = simulator.requests().total;
     expect(before).toBeLessThan(20);
+    expect(await waitingIn(env)).toBe(0);
 
     const rest = await tidemark(['backfill', 'candles', ...market, '--interval', 'm1', ...whole], env);
     expect(rest.exitCode).toBe(0);
@@ -78,6 +84,28 @@ function suite(queue: 'postgres' | 'redis') {
     expect(simulator.requests().total).toBeGreaterThanOrEqual(20);
     expect(simulator.requests().total).toBeLessThanOrEqual(20 + 16);
     expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({ gaps: [] });
+  });
+
+  it('leaves nothing in the queue when it gives up', async () => {
+    const { env } = await environment(queue);
+    const nowhere = { ...env, SOURCE_URL: 'http://127.0.0.1:1/v2' };
+    const ended = await tidemark(
+      ['backfill', 'candles', ...market, '--interval', 'm1', ...days(25)],
+      nowhere,
+    );
+    expect(ended.stderr).toMatch(/SOURCE_UNREACHABLE/);
+    expect(await waitingIn(env)).toBe(0);
+  });
+
+  it('asks whether a name is right for which nothing was ever answered', async () => {
+    const { env, simulator } = await environment(queue);
+    simulator.setFaults({ emptyRate: 1 });
+    const backfill = ['backfill', 'candles', ...market, '--interval', 'h1', ...days(2)];
+    const ended = await tidemark(backfill, { ...env, EMPTY_CONFIRM_SECONDS: '0' });
+    expect(ended.exitCode).toBe(0);
+    expect(ended.stdout.trimEnd().split('\n').at(-1)).toMatch(
+      /^complete: .*; nothing was ever answered for binance bitcoin\/tether h1: is the name right\?$/,
+    );
   });
 
   it('joins scheduler and worker that run already', async () => {

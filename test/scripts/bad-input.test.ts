@@ -1,11 +1,13 @@
+import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { migrateQueueBackend } from '../../queue/backend.ts';
 import { startSimulator } from '../../simulator/start.ts';
 import { migrate } from '../../store/migrate.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
-import { type Ended, tidemark } from './command.ts';
+import { type Ended, emptyDirectory, start, tidemark } from './command.ts';
 
 /** One line that names the cause, a remedy, no stack, and nothing on standard output. */
 function expectRefusal(ended: Ended, exitCode: number, code: string, ...words: string[]): void {
@@ -21,9 +23,19 @@ describe('a wrong argument or variable is refused in one line, before anything i
   it.each<[string[], Record<string, string>, string, string]>([
     [['nonsense'], {}, 'BAD_ARGUMENT', 'nonsense'],
     [['status', '--nonsense'], {}, 'BAD_ARGUMENT', '--nonsense'],
+    [['statsu'], {}, 'BAD_ARGUMENT', 'Did you mean status?'],
+    [['status', '--jsn'], {}, 'BAD_ARGUMENT', 'Did you mean --json?'],
     [['track', 'candles', '--exchange', 'binance'], {}, 'BAD_ARGUMENT', '--base'],
     [['track', 'candles', ...market, '--interval', 'm7', '--from', '1d'], {}, 'BAD_ARGUMENT', 'm7'],
     [['track', 'candles', ...market, '--interval', 'h6', '--from', '1d'], {}, 'BAD_ARGUMENT', 'h6'],
+    [['track', 'candles', ...market, '--interval', 'm1,', '--from', '1d'], {}, 'BAD_ARGUMENT', 'comma'],
+    [['track', 'candles', ...market, '--interval', ',', '--from', '1d'], {}, 'BAD_ARGUMENT', 'comma'],
+    [
+      ['track', 'candles', ...market, '--interval', '', '--from', '1d'],
+      {},
+      'BAD_ARGUMENT',
+      'names no interval;',
+    ],
     [
       ['track', 'history', '--asset', 'bitcoin', '--interval', 'w1', '--from', '1d'],
       {},
@@ -46,6 +58,8 @@ describe('a wrong argument or variable is refused in one line, before anything i
     [['untrack', 'bitcoin'], {}, 'BAD_ARGUMENT', 'bitcoin'],
     [['worker', '--concurrency', '0'], {}, 'BAD_ARGUMENT', '--concurrency'],
     [['simulate', '--port', '70000'], {}, 'BAD_ARGUMENT', '70000'],
+    [['simulate', '--host', '192.0.2.1'], {}, 'BAD_ARGUMENT', '192.0.2.1'],
+    [['simulate', '--host', 'nobody.invalid'], {}, 'BAD_ARGUMENT', 'nobody.invalid'],
     [['simulate', '--error-rate', '1.5'], {}, 'BAD_ARGUMENT', '--error-rate'],
     [['simulate', '--error-rate', '0.7', '--html-rate', '0.7'], {}, 'BAD_ARGUMENT', 'sum'],
     [['migrate', 'sideways'], {}, 'BAD_ARGUMENT', 'sideways'],
@@ -55,6 +69,12 @@ describe('a wrong argument or variable is refused in one line, before anything i
     [['run'], { SOURCE_REQUESTS_PER_MINUTE: 'lots' }, 'BAD_CONFIGURATION', 'lots'],
   ])('%j %j', async (words, env, code, word) => {
     expectRefusal(await tidemark(words, env), 2, code, word);
+  });
+
+  it('a .env that is no file', async () => {
+    const directory = emptyDirectory();
+    mkdirSync(join(directory, '.env'));
+    expectRefusal(await start(['status'], {}, directory).ended, 2, 'BAD_CONFIGURATION', '.env');
   });
 
   it('shows what there is to do when told nothing', async () => {

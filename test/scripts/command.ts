@@ -18,13 +18,19 @@ export interface Running {
   readonly ended: Promise<Ended>;
   /** What it has printed on standard output so far. */
   stdout(): string;
+  /** Closes both pipes that it writes to, as a reader such as `head` does. */
+  leaveUnread(): void;
   kill(signal: NodeJS.Signals): void;
 }
 
 /** Only these variables and the system's own reach the command. */
-export function start(words: readonly string[], env: Readonly<Record<string, string>>): Running {
+export function start(
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd = emptyDirectory(),
+): Running {
   const child = spawn(process.execPath, [program, ...words], {
-    cwd: emptyDirectory(),
+    cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -40,7 +46,11 @@ export function start(words: readonly string[], env: Readonly<Record<string, str
   const ended = new Promise<Ended>((settle) => {
     child.on('close', (exitCode) => settle({ exitCode, stdout, stderr }));
   });
-  return { ended, stdout: () => stdout, kill: (signal) => void child.kill(signal) };
+  const leaveUnread = () => {
+    child.stdout.destroy();
+    child.stderr.destroy();
+  };
+  return { ended, stdout: () => stdout, leaveUnread, kill: (signal) => void child.kill(signal) };
 }
 
 export function tidemark(

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { emptyDirectory, tidemark } from './command.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { emptyDirectory, start, tidemark } from './command.ts';
 
 it('demo --once backfills, refreshes and reports, marks its data, resumes, and leaves nothing running', async () => {
   const directory = emptyDirectory();
@@ -23,6 +24,20 @@ it('demo --once backfills, refreshes and reports, marks its data, resumes, and l
   expect(requests(first.stdout)).toBeGreaterThan(140);
   expect(requests(second.stdout)).toBeLessThan(20);
 
-  const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
-  expect(processes.split('\n').filter((line) => line.includes(directory))).toEqual([]);
+  expect(processesOf(directory)).toEqual([]);
 });
+
+it('a demo whose reader leaves ends, and leaves nothing running', async () => {
+  const directory = emptyDirectory();
+  const demo = start(['demo'], { TIDEMARK_DIR: directory });
+  await waitFor('the first line', () => demo.stdout() !== '');
+  demo.leaveUnread();
+  // Whether it had all it wanted by then is a matter of moments.
+  expect([0, 130]).toContain((await demo.ended).exitCode);
+  expect(processesOf(directory)).toEqual([]);
+});
+
+function processesOf(directory: string): string[] {
+  const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+  return processes.split('\n').filter((line) => line.includes(directory));
+}

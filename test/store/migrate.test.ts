@@ -2,6 +2,7 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../store/database.ts';
 import { assertMigrated, migrate } from '../../store/migrate.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
+import { waitFor } from '../parts/wait-for.ts';
 
 async function emptyDatabase() {
   const { url, drop } = await createTestDatabase();
@@ -29,6 +30,25 @@ async function objects(url: ReturnType<typeof openDatabase>) {
 }
 
 describe('migrate', () => {
+  it('goes on when another start makes the schema at the same moment', async () => {
+    const database = await emptyDatabase();
+    const other = await database.pool.connect();
+    await other.query('begin');
+    await other.query('create schema tidemark');
+    const migrating = migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    await waitFor('the migration to wait for the other one', async () => {
+      // Not on the other connection: in a transaction the view stays as it was first read.
+      const { rowCount } = await database.pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rowCount === 1;
+    });
+    await other.query('commit');
+    other.release();
+    expect(await migrating).not.toEqual([]);
+    await assertMigrated(database.pool);
+  });
+
   it('goes up, down and up again, leaving nothing behind in between', async () => {
     const database = await emptyDatabase();
     const up = () => migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });

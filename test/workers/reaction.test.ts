@@ -6,12 +6,13 @@ const nowMs = Date.UTC(2024, 0, 1);
 const context = { attempt: 1, last: false, unknownBefore: false, failedRetryMs: 600_000, nowMs, random: 0 };
 const error = (
   kind: SourceErrorKind,
-  more: { unknownId?: boolean; retryAtMs?: number; status?: number } = {},
+  more: { unknownId?: boolean; retryAtMs?: number; status?: number; body?: string } = {},
 ) => ({
   kind,
   status: null,
   unknownId: false,
   retryAtMs: null,
+  body: '',
   ...more,
 });
 
@@ -97,6 +98,11 @@ test('what concerns one request says nothing of the source as a whole', () => {
     'timeout',
     'server_error',
     'not_found',
+    'unexpected',
   ]);
   expect(isOutage(error('not_found', { unknownId: true }))).toBe(false);
+  expect(isOutage(error('unexpected', { body: '<html>Down for maintenance' }))).toBe(true);
+  expect(isOutage(error('unexpected', { body: '{"data":{"message":"This service is being ret…' }))).toBe(
+    false,
+  );
 });

@@ -50,6 +50,22 @@ describe('a directory that cannot serve', () => {
     expect(error.remedy).toMatch(/restore it/);
   });
 
+  it('leaves no server running that nobody may enter, or that lacks what a database is made from', async () => {
+    const directory = scratchDirectory();
+    const { url, release } = await acquireEmbeddedDatabase({ directory });
+    const server = new URL(url);
+    server.pathname = '/postgres';
+    await query(server.href, 'drop database tidemark');
+    await query(server.href, 'alter database template1 rename to template_away');
+    await release();
+    expect((await refusalOf(directory)).message).toMatch(/template1/);
+    expect(serverPid(directory)).toBeNull();
+
+    writeFileSync(join(directory, 'password'), 'another');
+    expect((await refusalOf(directory)).message).toMatch(/password authentication failed/);
+    expect(serverPid(directory)).toBeNull();
+  });
+
   it('is named when another version of PostgreSQL made it', async () => {
     const directory = await stoppedDatabase();
     writeFileSync(join(directory, 'postgres', 'PG_VERSION'), '15\n');

@@ -1,0 +1,40 @@
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import { openQueueBackend } from '../../queue/backend.ts';
+import { done } from '../../queue/outcome.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { proxyTo } from './cuttable-proxy.ts';
+import { collectingLog, prepareQueue } from './queue-parts.ts';
+
+describeNeeding('redis', 'a Redis that may evict the queue', () => {
+  test('is said once, to those who work on it, and through the log alone', async () => {
+    const options = await prepareQueue('redis');
+    // Redis itself is shared by all tests. The answer's length is given in front of it, so it has to stay.
+    const retell = (said: Buffer) =>
+      Buffer.from(
+        said.toString('latin1').replace('maxmemory_policy:noeviction', 'maxmemory_policy:allkeys-10'),
+        'latin1',
+      );
+    const proxy = await proxyTo(inject('redisUrl') ?? '', retell);
+    const printed = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    onTestFinished(() => printed.mockRestore());
+    const lines: string[] = [];
+    const queues = await openQueueBackend({
+      ...options,
+      redisUrl: proxy.url,
+      attempts: 1,
+      log: collectingLog(lines),
+    });
+    expect(await queues.requests.depth()).toMatchObject({ waiting: 0 });
+    expect(lines).toEqual([]);
+
+    const settings = { concurrency: 1, limiter: null };
+    const requests = queues.startRequestWorker(async () => done, settings);
+    const planning = queues.startPlanningWorker(async () => done, settings);
+    await Promise.all([requests.ready(), planning.ready()]);
+    await Promise.all([requests.close(0), planning.close(0)]);
+    await queues.close();
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('maxmemory-policy is allkeys-10, and should be noeviction');
+    expect(printed).not.toHaveBeenCalled();
+  });
+});
