@@ -5,7 +5,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
+import { readConfig, type StorageSettings } from '../config.ts';
 import { TidemarkError } from '../errors.ts';
+import { adaptToTimescale } from './timescale/adapt.ts';
+import { assertTimescaleUsable, createExtension, timescaleSchema } from './timescale/extension.ts';
 
 /** Beside `store/` in the sources and in the build alike. */
 const directory = join(dirname(fileURLToPath(import.meta.url)), '..', 'migrations');
@@ -18,13 +21,18 @@ export interface MigrateOptions {
   readonly direction: 'up' | 'down';
   /** Whether to wait for another migration that runs, or to refuse. */
   readonly ifBusy: 'wait' | 'refuse';
+  /** How TimescaleDB is to keep the points; absent: as without any configuration. */
+  readonly storage?: StorageSettings;
+  /** Told of each change that adapts the database to TimescaleDB. */
+  readonly onAdapted?: (change: string) => void;
 }
 
 /**
- * Runs every pending migration, or takes all of them back, in one transaction.
+ * Runs every pending migration, or takes all of them back, in one transaction. On the way up the tables are then
+ * adapted to TimescaleDB, where the database has it.
  *
- * @returns the names of what ran.
- * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD.
+ * @returns the names of the migrations that ran.
+ * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD, TIMESCALE_TOO_OLD, TIMESCALE_NOT_LOADED.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const client = new pg.Client({
@@ -38,7 +46,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   try {
     await refuseOldServer(client);
     if (options.direction === 'up') await createExtension(client);
-    await client.query('create schema if not exists tidemark');
+    await assertTimescaleUsable(client);
+    await findExtension(client);
+    await createSchema(client);
     const migrations = await runner({
       dbClient: client,
       dir: directory,
@@ -51,6 +61,10 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       advisoryLockMode: options.ifBusy === 'wait' ? 'wait' : 'fail',
       log: () => {},
     });
+    if (options.direction === 'up') {
+      const changes = await adaptToTimescale(client, options.storage ?? readConfig({}).storage);
+      for (const change of changes) options.onAdapted?.(change);
+    }
     return migrations.map((migration) => migration.name);
   } catch (error) {
     if (error instanceof Error && /another migration is already running/i.test(error.message)) {
@@ -64,8 +78,12 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   }
 }
 
-/** @throws TidemarkError DATABASE_NOT_MIGRATED unless the schema is the one this version works with. */
+/**
+ * @throws TidemarkError DATABASE_NOT_MIGRATED unless the schema is the one this version works with;
+ * TIMESCALE_TOO_OLD, TIMESCALE_NOT_LOADED when its hypertables cannot be read.
+ */
 export async function assertMigrated(pool: pg.Pool): Promise<void> {
+  await assertTimescaleUsable(pool);
   const known = await pool.query<{ present: boolean }>(
     `select to_regclass('tidemark.migrations') is not null as present`,
   );
@@ -94,16 +112,20 @@ async function refuseOldServer(client: pg.Client): Promise<void> {
   }
 }
 
-/** Takes TimescaleDB into use where the server has it loaded; elsewhere the tables are plain. */
-async function createExtension(client: pg.Client): Promise<void> {
-  // The preloaded library has settings that every role may see; shared_preload_libraries itself not every one may.
-  const loaded = await client.query(`select from pg_settings where name = 'timescaledb.disable_load'`);
-  if (loaded.rowCount === 0) return;
-  // Another start may create it at the same moment; a role that may not create it works with what is there.
-  await client.query('create extension if not exists timescaledb').catch((error: unknown) => {
-    const code = error instanceof pg.DatabaseError ? error.code : undefined;
-    if (code !== '23505' && code !== '42710' && code !== '42501') throw error;
-  });
+/** Has the extension's functions found in this session, whichever schema they were put in. */
+async function findExtension(client: pg.Client): Promise<void> {
+  const schema = await timescaleSchema(client);
+  if (schema === null) return;
+  await client.query(
+    `select set_config('search_path', current_setting('search_path') || ', ' || $1, false)`,
+    [schema],
+  );
+}
+
+/** Only where it is absent: `if not exists` wants the right to create one in any case. */
+async function createSchema(client: pg.Client): Promise<void> {
+  const present = await client.query(`select from pg_namespace where nspname = 'tidemark'`);
+  if (present.rowCount === 0) await client.query('create schema if not exists tidemark');
 }
 
 function newestIn(folder: string): string {
