@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { candleIntervals, dayMs, historyIntervals, type Interval, intervalMs } from './contract/intervals.ts';
 import { requestsPerMinute } from './contract/limits.ts';
+import type { StoredDataset } from './contract/series.ts';
 import { TidemarkError } from './errors.ts';
 import type { RangeLimits } from './planning/windows.ts';
 
@@ -89,6 +90,11 @@ const environment = z.object({
   BACKFILL_SHARE: share.prefault('0.2'),
   PLANNING_TICK_MS: whole(50, 60_000).prefault('1000'),
   LEDGER_DAYS: whole(1, 3650).prefault('30'),
+  CANDLE_CHUNK_DAYS: whole(1, 3650).prefault('30'),
+  HISTORY_CHUNK_DAYS: whole(1, 3650).prefault('90'),
+  RATE_CHUNK_DAYS: whole(1, 3650).prefault('30'),
+  COLUMNSTORE_AFTER_DAYS: whole(0, 3650).prefault('14'),
+  COLUMNSTORE_CHUNK_DAYS: whole(0, 3650).prefault('360'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'must be one of trace, debug, info, warn, error, fatal, silent',
@@ -97,6 +103,15 @@ const environment = z.object({
 });
 
 export type LogLevel = NonNullable<z.output<typeof environment>['LOG_LEVEL']>;
+
+export interface StorageSettings {
+  /** Length of a chunk of each dataset. */
+  readonly chunkDays: Readonly<Record<StoredDataset, number>>;
+  /** Age at which a chunk moves to the columnstore; 0: none does. */
+  readonly columnstoreAfterDays: number;
+  /** Length up to which chunks that follow one another become one in the columnstore; 0: they stay apart. */
+  readonly columnstoreChunkDays: number;
+}
 
 export interface Config {
   readonly source: {
@@ -118,6 +133,8 @@ export interface Config {
     readonly statementTimeoutMs: number;
     readonly ledgerDays: number;
   };
+  /** How TimescaleDB keeps the points; `migrate` applies it. Measured in docs/storage.md. */
+  readonly storage: StorageSettings;
   readonly queue: {
     /** Absent: BullMQ's PostgreSQL backend in the same database. */
     readonly redisUrl: string | undefined;
@@ -185,6 +202,15 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       connections: value.DATABASE_CONNECTIONS,
       statementTimeoutMs: value.DATABASE_STATEMENT_TIMEOUT_SECONDS * 1000,
       ledgerDays: value.LEDGER_DAYS,
+    },
+    storage: {
+      chunkDays: {
+        candles: value.CANDLE_CHUNK_DAYS,
+        asset_history: value.HISTORY_CHUNK_DAYS,
+        rates: value.RATE_CHUNK_DAYS,
+      },
+      columnstoreAfterDays: value.COLUMNSTORE_AFTER_DAYS,
+      columnstoreChunkDays: value.COLUMNSTORE_CHUNK_DAYS,
     },
     queue: { redisUrl: value.REDIS_URL, namespace: value.QUEUE_NAMESPACE },
     worker: {

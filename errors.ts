@@ -51,6 +51,16 @@ export const errorTable = Object.freeze({
   },
   DATABASE_NOT_MIGRATED: { exit: exitCodes.database, remedy: 'run `tidemark migrate`' },
   DATABASE_TOO_OLD: { exit: exitCodes.database, remedy: 'use PostgreSQL 15 to 18' },
+  TIMESCALE_TOO_OLD: {
+    exit: exitCodes.database,
+    remedy:
+      "upgrade the server's TimescaleDB package to 2.28 or newer, then `alter extension timescaledb update`",
+  },
+  TIMESCALE_NOT_LOADED: {
+    exit: exitCodes.database,
+    remedy:
+      "install the version that the database was made with, and have `timescaledb` in the server's shared_preload_libraries",
+  },
   DATABASE_FULL: {
     exit: exitCodes.database,
     remedy: 'free disk space; the work resumes from what is stored',

@@ -16,7 +16,9 @@ import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/outcome.ts';
 import { extraTickId } from '../queue/planning.ts';
 import type { Database } from '../store/database.ts';
+import { applyRetention } from '../store/drop-old.ts';
 import { pruneLedger } from '../store/ledger.ts';
+import type { ChunkDays } from '../store/retention.ts';
 import { planTick, type TickParts } from './plan-tick.ts';
 import { keepRollups } from './rollup-keeper.ts';
 
@@ -28,6 +30,10 @@ export interface SchedulerOptions {
   readonly graceMs: number;
   /** How long rows of the ledger are kept; absent: for good. */
   readonly ledgerMs?: number | undefined;
+  /** Days in a chunk, for the retentions that are on; absent: they are not applied. */
+  readonly chunkDays?: ChunkDays | undefined;
+  /** How often they are applied; absent: once a day. */
+  readonly retainEveryMs?: number | undefined;
   /** Whether open candles are read again and rates polled; a bare backfill does neither. */
   readonly refresh: boolean;
   /** Only these series; absent: all that are tracked. */
@@ -50,6 +56,7 @@ const extraTickMs = 200;
 const keepAliveMs = 5000;
 const pruneEveryMs = 3_600_000;
 const rollupsEveryMs = 60_000;
+const dailyMs = 24 * 3_600_000;
 const closingGraceMs = 5000;
 /** A pass is short, so one lost with its process is soon taken up. */
 const lockMs = 10_000;
@@ -104,6 +111,18 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     });
   }
 
+  async function retain(): Promise<void> {
+    if (options.chunkDays === undefined) return;
+    try {
+      const dropped = await applyRetention(options.database, { nowMs: now(), chunkDays: options.chunkDays });
+      for (const { dataset, points, cutMs } of dropped) {
+        if (points > 0) log.info({ dataset, points, before: new Date(cutMs) }, 'old points were dropped');
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'old points could not be dropped');
+    }
+  }
+
   const worker = queues.startPlanningWorker(tick, {
     concurrency: 1,
     limiter: null,
@@ -115,7 +134,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   // The queue says by itself when it is in trouble.
   const keeping = setInterval(() => void keepAlive().catch(() => {}), keepAliveMs);
   const pruning = setInterval(() => void prune(), pruneEveryMs);
+  const retaining = setInterval(() => void retain(), options.retainEveryMs ?? dailyMs);
   await prune();
+  await retain();
   const rollups = keepRollups({
     database: options.database,
     everyMs: options.rollupsEveryMs ?? rollupsEveryMs,
@@ -127,6 +148,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     async close() {
       clearInterval(keeping);
       clearInterval(pruning);
+      clearInterval(retaining);
       const rollupsClosed = rollups.close();
       await worker.close(closingGraceMs);
       // So that no worker polls for a scheduler that is gone. Another scheduler brings it back within seconds.

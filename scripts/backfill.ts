@@ -9,6 +9,7 @@ import { showProgress } from './progress.ts';
 import { addSelections, type SelectingOptions, type Selection } from './selectors.ts';
 import { openSession } from './session.ts';
 import { onStop } from './stop.ts';
+import { withinRetention } from './within-retention.ts';
 import { counted, duration } from './wording.ts';
 
 export function backfillCommand(program: Command): void {
@@ -19,14 +20,16 @@ export function backfillCommand(program: Command): void {
   addSelections(backfill, 'print the outcome as JSON', run);
 }
 
-async function run(selection: Selection, options: SelectingOptions): Promise<void> {
+async function run(asked: Selection, options: SelectingOptions): Promise<void> {
   const stop = onStop();
   const session = await openSession({ command: 'backfill', defaultLogLevel: 'error', handlesSignals: true });
   try {
     requireSource(session.config);
+    const selection = await withinRetention(session, asked);
     const ids: number[] = [];
     for (const series of selection.series) {
-      ids.push((await trackSeries(session.database, series, selection.fromMs, selection.toMs)).seriesId);
+      const fromMs = selection.trackFromMs(series);
+      ids.push((await trackSeries(session.database, series, fromMs, selection.toMs)).seriesId);
     }
     const outcome = await fillGaps(session, {
       seriesIds: ids,

@@ -35,13 +35,21 @@ async function run(direction: string, options: { yes?: true }): Promise<void> {
   const { url, release } = await databaseOf(config, log);
   try {
     if (direction === 'down') await refuseWhileUsed(url, config, log);
-    const done = await migrate({ url, direction, ifBusy: 'refuse' });
+    const adapted: string[] = [];
+    const done = await migrate({
+      url,
+      direction,
+      ifBusy: 'refuse',
+      storage: config.storage,
+      onAdapted: (change) => adapted.push(change),
+    });
     await migrateQueueBackend(
       { redisUrl: config.queue.redisUrl, databaseUrl: url, namespace: config.queue.namespace },
       direction,
     );
     for (const name of done) console.log(`${direction === 'up' ? 'applied' : 'took back'} ${name}`);
-    console.log(await summary(url, done.length));
+    for (const change of adapted) console.log(change);
+    console.log(await summary(url, done.length + adapted.length));
   } finally {
     await release();
   }

@@ -1,12 +1,11 @@
 /** The times that `--from` and `--to` take: ISO 8601 dates and times in UTC, and ages. */
 
-import { dayMs, type EpochMs, hourMs, minuteMs, weekMs } from '../contract/intervals.ts';
+import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import { TidemarkError } from '../errors.ts';
+import { ageBefore, isAge } from '../planning/age.ts';
 
-const agePattern = /^(\d{1,5})(min|h|d|w|y)$/;
 const isoPattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(?:Z|\+00:?00)?)?$/;
-const unitMs = { min: minuteMs, h: hourMs, d: dayMs, w: weekMs } as const;
 
 /**
  * `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00Z` (all UTC), or an age back from now: `30min`, `6h`,
@@ -15,11 +14,8 @@ const unitMs = { min: minuteMs, h: hourMs, d: dayMs, w: weekMs } as const;
  * @throws TidemarkError BAD_ARGUMENT naming the option.
  */
 export function parseMoment(text: string, option: string, nowMs: EpochMs): EpochMs {
-  const age = agePattern.exec(text);
-  if (age !== null) {
-    const count = Number(age[1]);
-    const unit = age[2] as keyof typeof unitMs | 'y';
-    const timeMs = unit === 'y' ? yearsBefore(nowMs, count) : nowMs - count * unitMs[unit];
+  if (isAge(text)) {
+    const timeMs = ageBefore(text, nowMs);
     if (timeMs > 0) return timeMs;
     throw new TidemarkError('BAD_ARGUMENT', `${option} ${text} lies before 1970`);
   }
@@ -46,8 +42,16 @@ export function parseMoment(text: string, option: string, nowMs: EpochMs): Epoch
   );
 }
 
-function yearsBefore(nowMs: EpochMs, years: number): EpochMs {
-  const date = new Date(nowMs);
-  date.setUTCFullYear(date.getUTCFullYear() - years);
-  return date.getTime();
+/**
+ * The moment that lies an age before now: `90d`, `8w`, `2y`, at least a day.
+ *
+ * @throws TidemarkError BAD_ARGUMENT naming what it is for.
+ */
+export function parseAge(text: string, what: string, nowMs: EpochMs): EpochMs {
+  const timeMs = isAge(text) ? ageBefore(text, nowMs) : Number.NaN;
+  if (timeMs > 0 && timeMs <= nowMs - dayMs) return timeMs;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `${what} ${JSON.stringify(text)} is no age of at least a day and of no more years than since 1970, such as 2y, 18w or 90d`,
+  );
 }

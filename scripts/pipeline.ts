@@ -64,6 +64,7 @@ export function runScheduler(
     requestsPerMinute: config.source.requestsPerMinute,
     settings: config.scheduler,
     ledgerMs: config.database.ledgerDays * dayMs,
+    chunkDays: config.storage.chunkDays,
     graceMs: config.worker.graceMs,
     refresh: only === undefined,
     seriesIds: only === undefined ? undefined : [...only.keys()],

@@ -93,7 +93,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
   try {
     if (embedded) {
-      await migrate({ url, direction: 'up', ifBusy: 'wait' });
+      await migrate({ url, direction: 'up', ifBusy: 'wait', storage: config.storage });
       await migrateQueueBackend(queueOptions, 'up');
     }
     await assertMigrated(database.pool);

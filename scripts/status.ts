@@ -12,6 +12,7 @@ import {
   seriesStatus,
   serverVersions,
 } from '../store/status.ts';
+import { retentionsOf, retentionText } from './retention.ts';
 import { openSession, type Session } from './session.ts';
 import { type Column, table, terminalWidth } from './table.ts';
 import { count, duration, moment, percent } from './wording.ts';
@@ -63,9 +64,10 @@ async function gather(session: Session, nowMs: number) {
   const { config, database } = session;
   const queues = await session.openQueues();
   try {
-    const [series, rates, requests, versions, depth, pausedMs, workers] = await Promise.all([
+    const [series, rates, retentions, requests, versions, depth, pausedMs, workers] = await Promise.all([
       seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
       ratesStatus(database),
+      retentionsOf(session, nowMs),
       fetchesSince(database, nowMs - minuteMs),
       serverVersions(database),
       queues.requests.depth(),
@@ -76,6 +78,7 @@ async function gather(session: Session, nowMs: number) {
       nowMs,
       series,
       rates,
+      retentions,
       versions,
       embedded: session.embedded,
       source: config.source.url ?? null,
@@ -150,6 +153,7 @@ function asText(status: Status): string {
     `budget: ${used}`,
     `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
     ratesLine(status.rates, status.nowMs),
+    ...(status.retentions.length === 0 ? [] : [`kept: ${status.retentions.map(retentionText).join(', ')}`]),
     '',
     seriesTable(status.series, status.nowMs, terminalWidth()),
   ].join('\n');
@@ -164,6 +168,11 @@ function asJson(status: Status) {
     budget: status.budget,
     queue: status.queue,
     rates: { currencies: status.rates.currencies, newest: iso(status.rates.newestMs) },
+    retention: status.retentions.map(({ dataset, age, cutMs }) => ({
+      dataset,
+      age,
+      nothingBefore: iso(cutMs),
+    })),
     series: status.series.map((row) => ({
       id: row.seriesId,
       ...row.series,

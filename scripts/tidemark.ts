@@ -10,6 +10,7 @@ import { demoCommand } from './demo.ts';
 import { gapsCommand } from './gaps.ts';
 import { migrateCommand } from './migrate.ts';
 import { reportError } from './report.ts';
+import { retentionCommand } from './retention.ts';
 import { serviceCommands } from './services.ts';
 import { simulateCommand } from './simulate.ts';
 import { statusCommand } from './status.ts';
@@ -46,6 +47,7 @@ backfillCommand(program);
 serviceCommands(program);
 statusCommand(program);
 gapsCommand(program);
+retentionCommand(program);
 simulateCommand(program);
 demoCommand(program);
 

@@ -5,6 +5,7 @@ import { seriesName } from '../contract/series.ts';
 import { type TrackedSeries, trackSeries } from '../store/series.ts';
 import { addSelections, type SelectingOptions, type Selection } from './selectors.ts';
 import { openSession } from './session.ts';
+import { withinRetention } from './within-retention.ts';
 import { moment } from './wording.ts';
 
 export function trackCommand(program: Command): void {
@@ -15,11 +16,17 @@ export function trackCommand(program: Command): void {
   addSelections(track, 'print what is tracked as JSON, a line a series', run);
 }
 
-async function run(selection: Selection, options: SelectingOptions): Promise<void> {
+async function run(asked: Selection, options: SelectingOptions): Promise<void> {
   const session = await openSession({ command: 'track', defaultLogLevel: 'warn' });
   try {
+    const selection = await withinRetention(session, asked);
     for (const series of selection.series) {
-      const result = await trackSeries(session.database, series, selection.fromMs, selection.toMs);
+      const result = await trackSeries(
+        session.database,
+        series,
+        selection.trackFromMs(series),
+        selection.toMs,
+      );
       console.log(options.json ? JSON.stringify(asJson(result)) : asText(result));
     }
   } finally {

@@ -36,6 +36,9 @@ export function explainDatabaseError(error: unknown): unknown {
   ) {
     return new TidemarkError('DATABASE_UNREACHABLE', message, { cause: error });
   }
+  if (/\$libdir\/timescaledb/.test(message)) {
+    return new TidemarkError('TIMESCALE_NOT_LOADED', message, { cause: error });
+  }
   if (error instanceof pg.DatabaseError && code !== undefined && refusedStates.has(code)) {
     return new TidemarkError('DATABASE_REFUSED', message, { cause: error });
   }

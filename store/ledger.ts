@@ -6,6 +6,7 @@ import type { PolledDataset, SeriesKey } from '../contract/series.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { Lane } from '../planning/windows.ts';
 import { type Database, timeRange, timestamp } from './database.ts';
+import { dropChunks } from './timescale/extension.ts';
 
 export interface LedgerEntry {
   readonly timeMs: EpochMs;
@@ -125,8 +126,9 @@ export async function fetchesSince(
   return counts;
 }
 
-/** Forgets requests from before `beforeMs`. */
+/** Forgets requests from before `beforeMs`: whole chunks where there are any, for an emptied one would stay. */
 export async function pruneLedger(database: Database, beforeMs: EpochMs): Promise<void> {
+  await dropChunks(database.pool, 'fetches', timestamp(beforeMs));
   await database.pool.query('delete from tidemark.fetches where time < $1', [timestamp(beforeMs)]);
 }
 

@@ -5,8 +5,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
+import { readConfig, type StorageSettings } from '../config.ts';
 import { TidemarkError } from '../errors.ts';
 import { applyDerived, areDerivedCurrent, dropDerived } from './derived/apply.ts';
+import { adaptToTimescale } from './timescale/adapt.ts';
+import { assertTimescaleUsable, createExtension, timescaleSchema } from './timescale/extension.ts';
 
 /** Beside `store/` in the sources and in the build alike. */
 const directory = join(dirname(fileURLToPath(import.meta.url)), '..', 'migrations');
@@ -19,17 +22,21 @@ export interface MigrateOptions {
   readonly direction: 'up' | 'down';
   /** Whether to wait for another migration that runs, or to refuse. */
   readonly ifBusy: 'wait' | 'refuse';
+  /** How TimescaleDB is to keep the points; absent: as without any configuration. */
+  readonly storage?: StorageSettings;
+  /** Told of each change that adapts the database to TimescaleDB. */
+  readonly onAdapted?: (change: string) => void;
 }
 
 /** What `migrate` calls the objects of `derived/` among the names of migrations. */
 const derivedName = 'views and rollups';
 
 /**
- * Runs every pending migration, or takes all of them back, in one transaction; then, or before that, the views and
- * rollups that are derived from the tables.
+ * Runs every pending migration, or takes all of them back, in one transaction. On the way up the tables are then
+ * adapted to TimescaleDB, where the database has it, and what is derived from them is made: views and rollups.
  *
  * @returns the names of what ran.
- * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD, VIEW_IN_THE_WAY.
+ * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD, TIMESCALE_TOO_OLD, TIMESCALE_NOT_LOADED, VIEW_IN_THE_WAY.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const client = new pg.Client({
@@ -43,6 +50,8 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   try {
     await refuseOldServer(client);
     if (options.direction === 'up') await createExtension(client);
+    await assertTimescaleUsable(client);
+    await findExtension(client);
     await createSchema(client);
     const names: string[] = [];
     if (options.direction === 'down' && (await dropDerived(client))) names.push(derivedName);
@@ -59,7 +68,11 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       log: () => {},
     });
     names.push(...migrations.map((migration) => migration.name));
-    if (options.direction === 'up' && (await applyDerived(client))) names.push(derivedName);
+    if (options.direction === 'up') {
+      const changes = await adaptToTimescale(client, options.storage ?? readConfig({}).storage);
+      for (const change of changes) options.onAdapted?.(change);
+      if (await applyDerived(client)) names.push(derivedName);
+    }
     return names;
   } catch (error) {
     if (error instanceof Error && /another migration is already running/i.test(error.message)) {
@@ -73,8 +86,12 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   }
 }
 
-/** @throws TidemarkError DATABASE_NOT_MIGRATED unless the schema is the one this version works with. */
+/**
+ * @throws TidemarkError DATABASE_NOT_MIGRATED unless the schema is the one this version works with;
+ * TIMESCALE_TOO_OLD, TIMESCALE_NOT_LOADED when its hypertables cannot be read.
+ */
 export async function assertMigrated(pool: pg.Pool): Promise<void> {
+  await assertTimescaleUsable(pool);
   const known = await pool.query<{ present: boolean }>(
     `select to_regclass('tidemark.migrations') is not null as present`,
   );
@@ -109,24 +126,25 @@ async function refuseOldServer(client: pg.Client): Promise<void> {
   }
 }
 
+/** Has the extension's functions found in this session, whichever schema they were put in. */
+async function findExtension(client: pg.Client): Promise<void> {
+  const schema = await timescaleSchema(client);
+  if (schema === null) return;
+  await client.query(
+    `select set_config('search_path', current_setting('search_path') || ', ' || $1, false)`,
+    [schema],
+  );
+}
+
 /** Holds the list of migrations too, so it comes before their lock. */
 async function createSchema(client: pg.Client): Promise<void> {
+  // Asked first: `if not exists` wants the right to create one in any case.
+  const present = await client.query(`select from pg_namespace where nspname = 'tidemark'`);
+  if (present.rowCount === 1) return;
   await client.query('create schema if not exists tidemark').catch((error: unknown) => {
     // Another start has made it after this one looked.
     if (!(error instanceof pg.DatabaseError && (error.code === '23505' || error.code === '42P06')))
       throw error;
-  });
-}
-
-/** Takes TimescaleDB into use where the server has it loaded; elsewhere the tables are plain. */
-async function createExtension(client: pg.Client): Promise<void> {
-  // The preloaded library has settings that every role may see; shared_preload_libraries itself not every one may.
-  const loaded = await client.query(`select from pg_settings where name = 'timescaledb.disable_load'`);
-  if (loaded.rowCount === 0) return;
-  // Another start may create it at the same moment; a role that may not create it works with what is there.
-  await client.query('create extension if not exists timescaledb').catch((error: unknown) => {
-    const code = error instanceof pg.DatabaseError ? error.code : undefined;
-    if (code !== '23505' && code !== '42710' && code !== '42501') throw error;
   });
 }
 

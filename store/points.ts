@@ -110,8 +110,9 @@ function writeStatements(table: string, columns: readonly string[]) {
         select (select count(*) from missing)::int as missing, (select count(*) from fresh)::int as fresh,
                (select count(*) from incoming i join stored s on s.time = i.time where ${different})::int as different`,
     },
+    // Without a name, and so planned for its values each time: by a plan for any values TimescaleDB 2.28 decompresses
+    // every row of the chunk to update one (measured: 432,003 instead of 2,000).
     updateChanged: {
-      name: `update-changed-${table}`,
       text: `with ${incoming}, different as (
           select i.*, jsonb_build_object(${columns.map((column) => `'${column}', s.${column}`).join(', ')}) as before
           from incoming i join stored s on s.time = i.time where ${different}

@@ -2,6 +2,7 @@
 
 import { type Database, openDatabase } from '../../store/database.ts';
 import { migrate } from '../../store/migrate.ts';
+import { timescaleVersion } from '../../store/timescale/extension.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 
 export interface TestStore {
@@ -19,6 +20,7 @@ export async function openTestStore(on: 'main' | 'plain' = 'main'): Promise<Test
     maxConnections: 10,
     statementTimeoutMs: 30_000,
   });
+  await holdPolicies(database);
   return {
     database,
     url,
@@ -27,4 +29,13 @@ export async function openTestStore(on: 'main' | 'plain' = 'main'): Promise<Test
       await drop();
     },
   };
+}
+
+/** Keeps the columnstore's policies from running by themselves: a test says when. */
+async function holdPolicies(database: Database): Promise<void> {
+  if ((await timescaleVersion(database.pool)) === null) return;
+  await database.pool.query(
+    `select alter_job(job_id, scheduled => false) from timescaledb_information.jobs
+     where proc_name = 'policy_compression'`,
+  );
 }

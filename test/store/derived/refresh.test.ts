@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readConfig } from '../../../config.ts';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { type Database, timestamp } from '../../../store/database.ts';
+import { applyRetention } from '../../../store/drop-old.ts';
+import { setRetention } from '../../../store/retention.ts';
 import { rangesBehind, refreshRollups } from '../../../store/rollups.ts';
 import { trackSeries } from '../../../store/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -141,6 +144,16 @@ describeNeeding('timescale', 'refreshing rollups', () => {
       `select max(time) as newest from ${await materialised(name)}`,
     );
     expect(watermark.rows[0]?.newest).toBeLessThan(nowMs - 30 * dayMs);
+  });
+
+  it('lets go of what retention drops', async () => {
+    await refresh();
+    const { chunkDays } = readConfig({}).storage;
+    await setRetention(database, 'candles', '26w');
+    const [dropped] = await applyRetention(database, { nowMs, chunkDays });
+    expect(dropped?.points).toBeGreaterThan(1000);
+    expect(await rangesBehind(database)).toEqual([]);
+    await expectRollupsToAgree(database);
   });
 
   it('waits for a refresh of somebody else, and for a writer it takes what is committed', async () => {

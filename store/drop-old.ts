@@ -1,0 +1,142 @@
+/**
+ * What retention does: points from before the cut go, and with them, in one transaction, every claim that they are
+ * stored or wanted. A crash leaves both or neither.
+ *
+ * A window that is on its way meanwhile may bring some of them back: whole, with its coverage, until the next time.
+ */
+
+import type pg from 'pg';
+import { type EpochMs, gridOriginMs } from '../contract/intervals.ts';
+import type { StoredDataset } from '../contract/series.ts';
+import { type Database, inTransaction, timestamp } from './database.ts';
+import { type ChunkDays, listRetentions, retainedTables } from './retention.ts';
+import { refreshRollups } from './rollups.ts';
+import { dropChunks, isHypertable } from './timescale/extension.ts';
+
+export interface Dropped {
+  readonly dataset: StoredDataset;
+  readonly cutMs: EpochMs;
+  readonly points: number;
+}
+
+/**
+ * Applies every retention that is on: where nothing is old enough, it changes nothing. The rollups follow the candles
+ * afterwards; killed in between, they do at the next refresh.
+ */
+export async function applyRetention(
+  database: Database,
+  query: { nowMs: EpochMs; chunkDays: ChunkDays },
+): Promise<Dropped[]> {
+  const done: Dropped[] = [];
+  for (const { dataset, cutMs } of await listRetentions(database, query)) {
+    done.push(await dropBefore(database, dataset, cutMs, query.nowMs));
+  }
+  if (done.some(({ dataset, points }) => dataset === 'candles' && points > 0)) {
+    await refreshRollups(database, { nowMs: query.nowMs });
+  }
+  return done;
+}
+
+/** Drops the points of a dataset from before `cutMs`, a start of a chunk. */
+function dropBefore(
+  database: Database,
+  dataset: StoredDataset,
+  cutMs: EpochMs,
+  nowMs: EpochMs,
+): Promise<Dropped> {
+  return inTransaction(database, async (client) => {
+    // A first time may take long, and is no query of a service that someone waits for.
+    await client.query('set local statement_timeout = 0');
+    const counts =
+      dataset === 'rates' ? await dropRates(client, cutMs) : await dropPoints(client, dataset, cutMs, nowMs);
+    return { dataset, cutMs, points: counts };
+  });
+}
+
+async function dropRates(client: pg.PoolClient, cutMs: EpochMs): Promise<number> {
+  const dropped = await dropRows(client, 'rate_points', 'currency_id', cutMs);
+  return sum(dropped.values());
+}
+
+async function dropPoints(
+  client: pg.PoolClient,
+  dataset: Exclude<StoredDataset, 'rates'>,
+  cutMs: EpochMs,
+  nowMs: EpochMs,
+): Promise<number> {
+  const table = retainedTables[dataset];
+  const dropped = await dropRows(client, table, 'series_id', cutMs);
+  // Points first, the series' row second, as a commit does it: the other order could lock both out.
+  // A period that holds the cut has lost its point, so what is kept of a series begins with the next one.
+  await client.query(
+    `with kept as (
+       select s.id, date_bin(s.period, $2::timestamptz - interval '1 microsecond', $3) + s.period as since
+       from tidemark.series s where s.dataset = $1
+     ), gone as (
+       select * from unnest($4::int[], $5::bigint[]) as g (id, points)
+     )
+     update tidemark.series s
+        set tracked = case when isempty(s.tracked * tstzrange(k.since, null)) then s.tracked
+                           else s.tracked * tstzrange(k.since, null) end,
+            untracked_at = case when isempty(s.tracked * tstzrange(k.since, null))
+                                then coalesce(s.untracked_at, $6) else s.untracked_at end,
+            covered = s.covered * tstzmultirange(tstzrange(k.since, null)),
+            confirmed_empty = s.confirmed_empty * tstzmultirange(tstzrange(k.since, null)),
+            uncovered_points = s.uncovered_points * tstzmultirange(tstzrange(k.since, null)),
+            points = greatest(s.points - coalesce(g.points, 0), 0),
+            earliest = case when s.earliest >= k.since then s.earliest
+                            else (select min(p.time) from tidemark.${table} p
+                                  where p.series_id = s.id and p.time >= k.since) end,
+            newest = case when s.newest >= k.since then s.newest end
+       from kept k left join gone g using (id)
+      where s.id = k.id
+        and (lower(s.tracked) < k.since or lower(s.covered) < k.since or s.earliest < k.since or g.points > 0)`,
+    [
+      dataset,
+      timestamp(cutMs),
+      timestamp(gridOriginMs),
+      [...dropped.keys()],
+      [...dropped.values()],
+      timestamp(nowMs),
+    ],
+  );
+  await client.query(
+    `delete from tidemark.pending_windows p using tidemark.series s
+     where s.id = p.series_id and s.dataset = $1 and upper(p.range) <= $2`,
+    [dataset, timestamp(cutMs)],
+  );
+  await client.query(
+    `delete from tidemark.revisions r using tidemark.series s
+     where s.id = r.series_id and s.dataset = $1 and r.time < $2`,
+    [dataset, timestamp(cutMs)],
+  );
+  return sum(dropped.values());
+}
+
+/** @returns how many rows went, by the line of points they belonged to. */
+async function dropRows(
+  client: pg.PoolClient,
+  table: string,
+  line: 'series_id' | 'currency_id',
+  cutMs: EpochMs,
+): Promise<Map<number, number>> {
+  const cut = timestamp(cutMs);
+  const isChunked = await isHypertable(client, table);
+  // Nobody writes between the count and the drop. Who reads is not held up.
+  if (isChunked) await client.query(`lock table only tidemark.${table} in exclusive mode`);
+  const dropped = await client.query<{ line: number; points: number }>(
+    isChunked
+      ? `select ${line} as line, count(*) as points from tidemark.${table} where time < $1 group by ${line}`
+      : `with gone as (delete from tidemark.${table} where time < $1 returning ${line})
+         select ${line} as line, count(*) as points from gone group by ${line}`,
+    [cut],
+  );
+  if (isChunked) await dropChunks(client, table, cut);
+  return new Map(dropped.rows.map((row) => [row.line, row.points]));
+}
+
+function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}

@@ -1,0 +1,108 @@
+/**
+ * Retention: how long the points of a dataset are kept. Off unless asked for; kept in `tidemark.settings`.
+ *
+ * Points go by whole chunks, so what is kept begins at the *cut*: the start of the chunk that holds the moment one
+ * age ago. Plain tables have no chunks, and use the same grid.
+ */
+
+import type pg from 'pg';
+import type { StorageSettings } from '../config.ts';
+import type { EpochMs } from '../contract/intervals.ts';
+import type { StoredDataset } from '../contract/series.ts';
+import { TidemarkError } from '../errors.ts';
+import { ageBefore, isAge } from '../planning/age.ts';
+import { type Database, timestamp } from './database.ts';
+import { isHypertable } from './timescale/extension.ts';
+
+export type ChunkDays = StorageSettings['chunkDays'];
+
+export const retainedTables: Readonly<Record<StoredDataset, string>> = Object.freeze({
+  candles: 'candle_points',
+  asset_history: 'asset_history_points',
+  rates: 'rate_points',
+});
+export const storedDatasets = Object.freeze(Object.keys(retainedTables)) as readonly StoredDataset[];
+
+export interface Retention {
+  readonly dataset: StoredDataset;
+  /** Such as `2y`. */
+  readonly age: string;
+  /** Nothing before is kept. */
+  readonly cutMs: EpochMs;
+}
+
+const settingOf = (dataset: StoredDataset) => `retention.${dataset}`;
+
+/** Sets how long a dataset is kept, from the next {@link applyRetention} on. @param age as `planning/age.ts` reads it. */
+export async function setRetention(database: Database, dataset: StoredDataset, age: string): Promise<void> {
+  await database.pool.query(
+    `insert into tidemark.settings (name, value) values ($1, $2)
+     on conflict (name) do update set value = excluded.value`,
+    [settingOf(dataset), age],
+  );
+}
+
+/** Keeps a dataset for good from now on. @returns whether it had a retention. */
+export async function removeRetention(database: Database, dataset: StoredDataset): Promise<boolean> {
+  const result = await database.pool.query('delete from tidemark.settings where name = $1', [
+    settingOf(dataset),
+  ]);
+  return result.rowCount === 1;
+}
+
+/**
+ * The retentions that are on, with their cuts as of now.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION when what is kept of one is no age.
+ */
+export async function listRetentions(
+  database: Database,
+  query: { nowMs: EpochMs; chunkDays: ChunkDays },
+): Promise<Retention[]> {
+  const result = await database.pool.query<{ name: string; value: string }>(
+    `select name, value from tidemark.settings where name like 'retention.%'`,
+  );
+  const ages = new Map(result.rows.map((row) => [row.name, row.value]));
+  const found: Retention[] = [];
+  for (const dataset of storedDatasets) {
+    const age = ages.get(settingOf(dataset));
+    if (age === undefined) continue;
+    if (!isAge(age)) {
+      throw new TidemarkError(
+        'BAD_CONFIGURATION',
+        `${settingOf(dataset)} in tidemark.settings is ${JSON.stringify(age)}, which is no age`,
+        { remedy: 'set it with `tidemark retention set`' },
+      );
+    }
+    const cutMs = await cutOf(database.pool, dataset, ageBefore(age, query.nowMs), query.chunkDays[dataset]);
+    found.push({ dataset, age, cutMs });
+  }
+  return found;
+}
+
+/**
+ * Start of the chunk that holds `momentMs`. Where there is none it is the grid's, which is TimescaleDB's own: chunks
+ * start a whole number of lengths from 1970; ones that were made under another length are whole in any case.
+ */
+export async function cutOf(
+  client: pg.ClientBase | pg.Pool,
+  dataset: StoredDataset,
+  momentMs: EpochMs,
+  chunkDays: number,
+): Promise<EpochMs> {
+  const grid = `date_bin(make_interval(days => $2), $1::timestamptz, '1970-01-01T00:00:00Z')`;
+  const chunks = `select coalesce(max(range_start) filter (where range_end > $1), greatest(${grid}, max(range_end)))
+    from timescaledb_information.chunks
+    where hypertable_schema = 'tidemark' and hypertable_name = $3 and range_start <= $1`;
+  const table = retainedTables[dataset];
+  const result = (await isHypertable(client, table))
+    ? await client.query<{ cut: EpochMs }>(`select (${chunks}) as cut`, [
+        timestamp(momentMs),
+        chunkDays,
+        table,
+      ])
+    : await client.query<{ cut: EpochMs }>(`select ${grid} as cut`, [timestamp(momentMs), chunkDays]);
+  const row = result.rows[0];
+  if (row === undefined) throw new Error('a query without rows');
+  return row.cut;
+}

@@ -1,0 +1,224 @@
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { readConfig } from '../../../config.ts';
+import { decimalText } from '../../../contract/decimal.ts';
+import { dayMs, minuteMs } from '../../../contract/intervals.ts';
+import type { SeriesKey } from '../../../contract/series.ts';
+import { type Database, openDatabase } from '../../../store/database.ts';
+import { assertMigrated, migrate } from '../../../store/migrate.ts';
+import { commitRates } from '../../../store/rates.ts';
+import { trackSeries } from '../../../store/series.ts';
+import { timescaleVersion } from '../../../store/timescale/extension.ts';
+import { hypertables } from '../../../store/timescale/hypertables.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { createTestDatabase } from '../../parts/test-database.ts';
+import { commitPoints, storedPoints } from '../committing.ts';
+
+const { storage } = readConfig({});
+const market: SeriesKey = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'm1' };
+const asset: SeriesKey = { dataset: 'asset_history', assetId: 'a', interval: 'd1' };
+const startMs = Date.UTC(2024, 0, 1);
+const day = (index: number) => ({ startMs: startMs + index * dayMs, endMs: startMs + (index + 1) * dayMs });
+
+/** A database of TimescaleDB's server, and a role that may not create the extension there. */
+async function restrictedDatabase() {
+  const { url, drop } = await createTestDatabase();
+  const name = new URL(url).pathname.slice(1);
+  const admin = openDatabase({ url, applicationName: 'test', maxConnections: 2, statementTimeoutMs: 30_000 });
+  const role = `owner_${name.slice(-8)}`;
+  await admin.pool.query(`create role ${role} login password 'owner'`);
+  await admin.pool.query(`create schema tidemark authorization ${role}`);
+  await admin.pool.query(`grant create on schema public to ${role}`);
+  const restricted = new URL(url);
+  restricted.username = role;
+  restricted.password = 'owner';
+  const database = openDatabase({
+    url: restricted.href,
+    applicationName: 'test',
+    maxConnections: 4,
+    statementTimeoutMs: 30_000,
+  });
+  onTestFinished(async () => {
+    await database.close();
+    await admin.close();
+    await drop();
+    const server = openDatabase({
+      url: inject('databaseUrl'),
+      applicationName: 'test',
+      maxConnections: 1,
+      statementTimeoutMs: 30_000,
+    });
+    await server.pool.query(`drop role ${role}`);
+    await server.close();
+  });
+  return { admin, database };
+}
+
+async function up(database: Database, settings = storage): Promise<string[]> {
+  const changes: string[] = [];
+  const onAdapted = (line: string) => changes.push(line);
+  await migrate({ url: database.url, direction: 'up', ifBusy: 'wait', storage: settings, onAdapted });
+  return changes;
+}
+
+/** Every row of a table as text, in order. */
+async function rowsOf(database: Database, table: string): Promise<string[]> {
+  const result = await database.pool.query<{ row: string }>(
+    `select t::text as row from tidemark.${table} t order by 1`,
+  );
+  return result.rows.map(({ row }) => row);
+}
+
+async function indexesOf(database: Database): Promise<string[]> {
+  const result = await database.pool.query<{ definition: string }>(
+    `select indexdef as definition from pg_indexes where schemaname = 'tidemark' order by 1`,
+  );
+  return result.rows.map(({ definition }) => definition);
+}
+
+async function chunkDaysOf(database: Database): Promise<Record<string, number>> {
+  const result = await database.pool.query<{ name: string; days: number }>(
+    `select hypertable_name as name, (extract(epoch from time_interval) / 86400)::int as days
+     from timescaledb_information.dimensions where hypertable_schema = 'tidemark' order by 1`,
+  );
+  return Object.fromEntries(result.rows.map(({ name, days }) => [name, days]));
+}
+
+describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
+  it('converts a database that began plain, without losing a row, and it goes on taking points', async () => {
+    const { admin, database } = await restrictedDatabase();
+    expect(await up(database)).toEqual([]);
+    expect(await timescaleVersion(database.pool)).toBeNull();
+    const candles = { ...(await trackSeries(database, market, startMs, null)), series: market };
+    const history = { ...(await trackSeries(database, asset, startMs, null)), series: asset };
+    for (let index = 0; index < 40; index += 4) {
+      await commitPoints(database, { ...candles, window: day(index) });
+    }
+    await commitPoints(database, {
+      ...candles,
+      window: day(4),
+      changed: new Map([[day(4).startMs, '1.10']]),
+    });
+    await commitPoints(database, { ...history, window: { startMs, endMs: day(600).endMs } });
+    await commitRates(database, {
+      answer: {
+        rows: [
+          { id: 'euro', symbol: 'EUR', currencySymbol: '€', type: 'fiat', rateUsd: decimalText('1.0800') },
+        ],
+        rejected: [],
+        sourceTimeMs: startMs,
+        status: 200,
+        bytes: 1,
+        durationMs: 1,
+      },
+      attempt: 1,
+      nowMs: startMs,
+    });
+    const tables = [...hypertables.map(({ name }) => name), 'series', 'currencies', 'pending_windows'];
+    const before = new Map<string, string[]>();
+    for (const table of tables) before.set(table, await rowsOf(database, table));
+    expect(before.get('revisions')).toHaveLength(1);
+    const indexes = await indexesOf(database);
+
+    // Without a schema, which puts it where the administrator's search path begins.
+    await admin.pool.query('create extension timescaledb');
+    const changes = await up(database);
+    for (const { name } of hypertables) {
+      expect(changes).toContainEqual(expect.stringContaining(`converted tidemark.${name} to a hypertable`));
+    }
+    for (const table of tables) expect(await rowsOf(database, table)).toEqual(before.get(table));
+    expect(await indexesOf(database)).toEqual(expect.arrayContaining(indexes));
+    // Nothing is left outside of the chunks.
+    for (const { name } of hypertables) {
+      const outside = await database.pool.query(`select from only tidemark.${name}`);
+      expect(outside.rowCount).toBe(0);
+    }
+    expect(await up(database)).toEqual([]);
+    await assertMigrated(database.pool);
+
+    expect(await commitPoints(database, { ...candles, window: day(4) })).toMatchObject({ changed: 1 });
+    expect(await commitPoints(database, { ...candles, window: day(5) })).toMatchObject({ fresh: 1440 });
+    expect(await commitPoints(database, { ...candles, window: day(8) })).toMatchObject({ unchanged: 1440 });
+    expect((await storedPoints(database, candles)).size).toBe(11 * 1440);
+  });
+
+  it('ends with the same hypertables, indexes and columnstore as a database that began with the extension', async () => {
+    const { admin, database } = await restrictedDatabase();
+    await up(database);
+    await admin.pool.query('create extension timescaledb schema public');
+    await up(database);
+    const other = await createTestDatabase();
+    onTestFinished(other.drop);
+    const born = openDatabase({
+      url: other.url,
+      applicationName: 'test',
+      maxConnections: 2,
+      statementTimeoutMs: 30_000,
+    });
+    onTestFinished(() => born.close());
+    await up(born);
+    expect(await chunkDaysOf(database)).toEqual(await chunkDaysOf(born));
+    expect(await indexesOf(database)).toEqual(await indexesOf(born));
+    const settings = `select (select relname from pg_class where oid = hypertable) as name, segmentby, orderby, compress_interval_length
+      from timescaledb_information.hypertable_columnstore_settings order by 1`;
+    expect((await database.pool.query(settings)).rows).toEqual((await born.pool.query(settings)).rows);
+    const policies = `select hypertable_name, config->>'compress_after' as after
+      from timescaledb_information.jobs where proc_name = 'policy_compression' order by 1`;
+    expect((await database.pool.query(policies)).rows).toEqual((await born.pool.query(policies)).rows);
+    expect((await born.pool.query(policies)).rows).toHaveLength(3);
+  });
+
+  it('leaves every table plain when one of them cannot be converted', async () => {
+    const { admin, database } = await restrictedDatabase();
+    await up(database);
+    await admin.pool.query('create extension timescaledb');
+    // A hypertable cannot have a unique constraint without its time.
+    await database.pool.query('alter table tidemark.rate_points add constraint one unique (currency_id)');
+    await expect(up(database)).rejects.toThrow(/unique/);
+    expect(await chunkDaysOf(database)).toEqual({});
+    await database.pool.query('alter table tidemark.rate_points drop constraint one');
+    expect(await up(database)).not.toEqual([]);
+  });
+
+  it('applies changed settings to what comes, and takes the columnstore policies away', async () => {
+    const { url, drop } = await createTestDatabase();
+    onTestFinished(drop);
+    const database = openDatabase({
+      url,
+      applicationName: 'test',
+      maxConnections: 2,
+      statementTimeoutMs: 30_000,
+    });
+    onTestFinished(() => database.close());
+    await up(database);
+    const { seriesId } = await trackSeries(database, market, startMs, null);
+    const of = { seriesId, series: market };
+    await commitPoints(database, { ...of, window: day(0) });
+    const chunks = async () =>
+      (
+        await database.pool.query<{ days: number }>(
+          `select (extract(epoch from range_end - range_start) / 86400)::int as days
+           from timescaledb_information.chunks where hypertable_name = 'candle_points' order by range_start`,
+        )
+      ).rows.map(({ days }) => days);
+    expect(await chunks()).toEqual([30]);
+    const changed = {
+      chunkDays: { candles: 10, asset_history: 20, rates: 5 },
+      columnstoreAfterDays: 0,
+      columnstoreChunkDays: 0,
+    };
+    expect(await up(database, changed)).toHaveLength(6);
+    expect(await up(database, changed)).toEqual([]);
+    expect(await chunkDaysOf(database)).toMatchObject({
+      candle_points: 10,
+      asset_history_points: 20,
+      rate_points: 5,
+    });
+    await commitPoints(database, { ...of, window: day(100) });
+    expect(await chunks()).toEqual([30, 10]);
+    const policies = await database.pool.query(
+      `select from timescaledb_information.jobs where proc_name = 'policy_compression'`,
+    );
+    expect(policies.rowCount).toBe(0);
+    expect((await storedPoints(database, of)).get(day(0).startMs + minuteMs)).toBeDefined();
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openDatabase } from '../../../store/database.ts';
+import { explainDatabaseError } from '../../../store/failure.ts';
+import { assertMigrated, migrate } from '../../../store/migrate.ts';
+import { assertTimescaleUsable, isTooOld, upgradeRemedy } from '../../../store/timescale/extension.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { createTestDatabase } from '../../parts/test-database.ts';
+
+describe('isTooOld', () => {
+  it.each(['2.28.0', '2.28.3', '2.28.0-dev', '2.28', '2.30.1', '2.100.0', '3.0.0', '10.2.0'])(
+    'takes %s',
+    (version) => {
+      expect(isTooOld(version)).toBe(false);
+    },
+  );
+  it.each(['2.27.9', '2.3.0', '2.9.1', '1.28.0', '1.99', '0.28.3', '', 'unknown', '2', '-2.28'])(
+    'refuses %j',
+    (version) => {
+      expect(isTooOld(version)).toBe(true);
+    },
+  );
+});
+
+describe('upgradeRemedy', () => {
+  it('says ALTER EXTENSION alone where the server has a newer version, and to upgrade it elsewhere', () => {
+    expect(upgradeRemedy('2.28.1')).toMatch(
+      /^the server has 2\.28\.1: run `alter extension timescaledb update`/,
+    );
+    for (const available of ['2.27.0', null]) {
+      expect(upgradeRemedy(available)).toMatch(
+        /^upgrade the server's TimescaleDB package to 2\.28 or newer, then/,
+      );
+    }
+  });
+});
+
+async function newDatabase(on: 'main' | 'plain') {
+  const { url, drop } = await createTestDatabase(on);
+  const database = openDatabase({
+    url,
+    applicationName: 'test',
+    maxConnections: 2,
+    statementTimeoutMs: 30_000,
+  });
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  return database;
+}
+
+describeNeeding('timescale', 'a database with TimescaleDB', () => {
+  it('is refused by every command while the library is not loaded: its tables would look empty', async () => {
+    const database = await newDatabase('main');
+    await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    await database.pool.query(`insert into tidemark.candle_points values (1, '2024-01-01', 1, 1, 1, 1, 1)`);
+    const name = new URL(database.url).pathname.slice(1);
+    await database.pool.query(`alter database ${name} set timescaledb.disable_load = 'on'`);
+    const unloaded = openDatabase({
+      url: database.url,
+      applicationName: 'test',
+      maxConnections: 1,
+      statementTimeoutMs: 30_000,
+    });
+    onTestFinished(() => unloaded.close());
+    await expect(assertMigrated(unloaded.pool)).rejects.toMatchObject({ code: 'TIMESCALE_NOT_LOADED' });
+    await expect(migrate({ url: database.url, direction: 'up', ifBusy: 'wait' })).rejects.toMatchObject({
+      code: 'TIMESCALE_NOT_LOADED',
+    });
+  });
+
+  it("names the cause when the server lacks the library of the database's version", async () => {
+    const database = await newDatabase('main');
+    await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    await database.pool.query(`update pg_extension set extversion = '2.99.0' where extname = 'timescaledb'`);
+    const error = await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' }).catch(
+      (caught: unknown) => explainDatabaseError(caught),
+    );
+    expect(error).toMatchObject({
+      code: 'TIMESCALE_NOT_LOADED',
+      message: expect.stringContaining('2.99.0'),
+    });
+  });
+});
+
+describeNeeding('plainPostgres', 'a server without TimescaleDB', () => {
+  /** As after the server's package was removed, or another server took over the files. */
+  async function pretendExtension(version: string) {
+    const database = await newDatabase('plain');
+    await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    await database.pool.query(
+      `insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+       select 99999, 'timescaledb', extowner, extnamespace, false, $1 from pg_extension where extname = 'plpgsql'`,
+      [version],
+    );
+    return database;
+  }
+
+  it('is well with plain tables', async () => {
+    const database = await newDatabase('plain');
+    await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    await assertMigrated(database.pool);
+    await assertTimescaleUsable(database.pool);
+  });
+
+  it.each([
+    ['2.27.2', 'TIMESCALE_TOO_OLD', "upgrade the server's TimescaleDB package"],
+    ['2.28.3', 'TIMESCALE_NOT_LOADED', 'shared_preload_libraries'],
+  ])('refuses a database of TimescaleDB %s with %s and what to do', async (version, code, remedy) => {
+    const database = await pretendExtension(version);
+    const refusal = {
+      code,
+      message: expect.stringContaining(version),
+      remedy: expect.stringContaining(remedy),
+    };
+    await expect(assertMigrated(database.pool)).rejects.toMatchObject(refusal);
+    for (const direction of ['up', 'down'] as const) {
+      await expect(migrate({ url: database.url, direction, ifBusy: 'wait' })).rejects.toMatchObject(refusal);
+    }
+  });
+});
