@@ -1,7 +1,7 @@
 /** What is covered and what is missing, with names: an analysis can check itself. */
 
 import { closedSeriesAt, gapPieces, missingRanges } from '../gaps.ts';
-import { graceMs } from './lines.ts';
+import { graceMs } from './ranges.ts';
 
 const at = { now: 'now()', graceMs: String(graceMs) };
 const names = `s.id as series_id, s.dataset, s.exchange_id as exchange, s.base_id as base, s.quote_id as quote,

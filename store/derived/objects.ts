@@ -6,13 +6,16 @@ import { correlation } from './correlation.ts';
 import { currencies } from './currencies.ts';
 import type { DerivedObject } from './derived-object.ts';
 import { figures } from './figures.ts';
-import { readLines } from './lines.ts';
+import { lines } from './lines.ts';
 import { names } from './names.ts';
 import { ohlcv } from './ohlcv.ts';
+import { ranges } from './ranges.ts';
+import { refusals } from './refusals.ts';
 import { returns } from './returns.ts';
 import { revisions } from './revisions.ts';
 import { objectsIn } from './routines.ts';
 import { seasonality } from './seasonality.ts';
+import { statements } from './statements.ts';
 import { viewObjects } from './views.ts';
 import { vwap } from './vwap.ts';
 
@@ -20,7 +23,10 @@ export const derivedObjects: readonly DerivedObject[] = Object.freeze([
   ...viewObjects,
   ...[
     names,
-    readLines,
+    refusals,
+    lines,
+    ranges,
+    statements,
     figures,
     ohlcv,
     returns,

@@ -17,15 +17,17 @@ const statement = (table: string, columns: readonly string[]) => `
     raise exception 'revisions are kept of what is tracked, and % is not: it follows from %', interval_name, line.derived_from
       using errcode = '22023', hint = format('ask for %s, and group by date_bin', line.derived_from);
   end if;
+  if known_at is null then
+    raise exception 'known_at must be given, and is null' using errcode = '22004';
+  end if;
   select created_at into begun from tidemark.series where id = line.series_id;
   if known_at < begun then
     raise notice 'nothing of the series was stored at %: it is tracked since %', known_at, begun
       using detail = 'the answer is what the service gave later, without the changes that were seen since';
   end if;
-  select * into asked from tidemark.asked_range(line.period, line.tracked, from_time,
-    coalesce(to_time, greatest(least(now(), upper(line.tracked), known_at), from_time)));
+  select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   -- A period that had not ended at known_at was not known as it is now.
-  asked.ending := least(asked.ending, date_bin(line.period, known_at, ${gridOrigin}));
+  asked.ending := greatest(asked.first, least(asked.ending, date_bin(line.period, known_at, ${gridOrigin})));
   asked.closed := least(asked.closed, asked.ending);
   perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
   return query execute format('select time, ${columns.join(', ')}, changed_at, coverage from (%s) line', tidemark.line_statement(

@@ -2,8 +2,8 @@
 
 import { candleIntervals } from '../../contract/intervals.ts';
 import { gridOrigin } from './levels.ts';
-import { quoted } from './lines.ts';
 import { ranged } from './returns.ts';
+import { quoted } from './statements.ts';
 
 const origin = quoted(gridOrigin);
 const intervals = candleIntervals.map((name) => `'${name}'`).join(', ');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readConfig } from '../../../config.ts';
 import { dayMs, hourMs, periodStart, weekMs } from '../../../contract/intervals.ts';
-import { graceMs } from '../../../store/derived/lines.ts';
+import { graceMs } from '../../../store/derived/ranges.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 import { market } from './candles.ts';
