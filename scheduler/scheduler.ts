@@ -1,5 +1,5 @@
 /**
- * The scheduler: keeps the queue topped up from what is missing, and keeps the polls coming.
+ * The scheduler: keeps the queue topped up from what is missing, keeps the polls coming, and the rollups true.
  *
  * Passes are jobs of the `planning` queue that come by the clock, so of several schedulers one takes each, and one
  * runs at a time. A pass lost with its process is found and run again after some twenty seconds. While a
@@ -18,6 +18,7 @@ import { extraTickId } from '../queue/planning.ts';
 import type { Database } from '../store/database.ts';
 import { pruneLedger } from '../store/ledger.ts';
 import { planTick, type TickParts } from './plan-tick.ts';
+import { keepRollups } from './rollup-keeper.ts';
 
 export interface SchedulerOptions {
   readonly database: Database;
@@ -34,6 +35,8 @@ export interface SchedulerOptions {
   /** Of each of them only what lies within. A scheduler that is bounded so does not count as present for others. */
   readonly within?: ReadonlyMap<number, Range> | undefined;
   readonly rangeLimits?: RangeLimits | undefined;
+  /** How often to look whether rollups await a refresh; absent: every minute. */
+  readonly rollupsEveryMs?: number | undefined;
   readonly log: Logger;
   readonly now?: () => EpochMs;
 }
@@ -46,6 +49,7 @@ const extraTickMs = 200;
 /** How often to see that the clock's jobs are there: a flushed Redis takes them along. */
 const keepAliveMs = 5000;
 const pruneEveryMs = 3_600_000;
+const rollupsEveryMs = 60_000;
 const closingGraceMs = 5000;
 /** A pass is short, so one lost with its process is soon taken up. */
 const lockMs = 10_000;
@@ -112,14 +116,22 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   const keeping = setInterval(() => void keepAlive().catch(() => {}), keepAliveMs);
   const pruning = setInterval(() => void prune(), pruneEveryMs);
   await prune();
+  const rollups = keepRollups({
+    database: options.database,
+    everyMs: options.rollupsEveryMs ?? rollupsEveryMs,
+    log,
+    now,
+  });
 
   return Object.freeze({
     async close() {
       clearInterval(keeping);
       clearInterval(pruning);
+      const rollupsClosed = rollups.close();
       await worker.close(closingGraceMs);
       // So that no worker polls for a scheduler that is gone. Another scheduler brings it back within seconds.
       if (pollMs !== null) await queues.requests.pollRatesEvery(0).catch(() => {});
+      await rollupsClosed;
     },
   } satisfies RunningScheduler);
 }

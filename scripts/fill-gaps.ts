@@ -4,7 +4,8 @@
  *   looking    Reads the gaps. None that can be asked for now, and none of their windows queued: *ended*.
  *   joining    Workers and a scheduler run elsewhere: they find the gaps themselves, this only watches.
  *   working    Where one of them is absent, this process runs it, for these series only.
- *   ended      Complete, but for what answered empty and awaits its second answer; or something failed.
+ *   ended      Complete, but for what answered empty and awaits its second answer; or something failed. Either way the
+ *              rollups agree with what came.
  *
  * A crash leaves nothing to mend: what is left to do is in the database.
  */
@@ -19,6 +20,7 @@ import { longestRange, type RangeLimits, requestsFor } from '../planning/windows
 import { explainDatabaseError } from '../store/failure.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
 import { type FetchTally, tallyFetches } from '../store/ledger.ts';
+import { refreshRollups } from '../store/rollups.ts';
 import { type SeriesStatus, seriesStatus } from '../store/status.ts';
 import { explain } from './gaps.ts';
 import { MissingParts } from './missing-parts.ts';
@@ -93,8 +95,9 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
       claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
     );
     if (queued || gaps.some((gap) => isWorkable(gap, nowMs))) return null;
-    await refuseWhatIsMissing(session, gaps, request.seriesIds);
-    return outcomeOf(tally, startedMs, gaps, windowsLeft, false);
+    const isWhole = await refreshRollups(database, { nowMs, signal: request.signal });
+    if (isWhole) await refuseWhatIsMissing(session, gaps, request.seriesIds);
+    return outcomeOf(tally, startedMs, gaps, windowsLeft, !isWhole);
   }
 
   try {

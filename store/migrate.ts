@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { TidemarkError } from '../errors.ts';
-import { applyDerived, dropDerived } from './derived/apply.ts';
+import { applyDerived, areDerivedCurrent, dropDerived } from './derived/apply.ts';
 
 /** Beside `store/` in the sources and in the build alike. */
 const directory = join(dirname(fileURLToPath(import.meta.url)), '..', 'migrations');
@@ -82,7 +82,13 @@ export async function assertMigrated(pool: pg.Pool): Promise<void> {
     const newest = await pool.query<{ name: string }>(
       'select name from tidemark.migrations order by id desc limit 1',
     );
-    if (newest.rows[0]?.name === newestMigration) return;
+    if (newest.rows[0]?.name === newestMigration) {
+      if (await areDerivedCurrent(pool)) return;
+      throw new TidemarkError(
+        'DATABASE_NOT_MIGRATED',
+        'the views and rollups are not the ones that this version of Tidemark works with',
+      );
+    }
     const found = newest.rows[0]?.name ?? 'nothing';
     throw new TidemarkError(
       'DATABASE_NOT_MIGRATED',

@@ -16,7 +16,7 @@ import { rollupDefinitions } from './rollups.ts';
 /** Of the advisory lock that keeps two from making them at once. */
 const lockKey = 7_241_865_325_823_965n;
 const rollupsSetting = 'derived: rollups';
-const allSetting = 'derived: all';
+const objectsSetting = 'derived: views and functions';
 
 /**
  * Brings the derived objects up to date. Does nothing, quickly, where they are.
@@ -28,31 +28,34 @@ export function applyDerived(client: pg.Client): Promise<boolean> {
   return inLockedTransaction(client, async () => {
     const rollups = rollupDefinitions(await isHypertable(client));
     const wanted = {
-      rollups: fingerprint(rollups.map(({ create }) => create)),
-      all: fingerprint([...rollups, ...derivedObjects].map(({ create }) => create)),
+      rollups: fingerprint(rollups.flatMap(({ create, policy }) => [create, policy ?? ''])),
+      objects: fingerprint(derivedObjects.map(({ create }) => create)),
     };
     const settings = await client.query<{ name: string; value: string }>(
       'select name, value from tidemark.settings where name = any ($1)',
-      [[rollupsSetting, allSetting]],
+      [[rollupsSetting, objectsSetting]],
     );
     const present = new Map(settings.rows.map((row) => [row.name, row.value]));
     const missingRollups = await missing(client, rollups);
     const missingObjects = await missing(client, derivedObjects);
     const rollupsStand = missingRollups === 0 && present.get(rollupsSetting) === wanted.rollups;
-    if (rollupsStand && missingObjects === 0 && present.get(allSetting) === wanted.all) return false;
+    if (rollupsStand && missingObjects === 0 && present.get(objectsSetting) === wanted.objects) return false;
 
     if (!rollupsStand) {
       for (const object of [...derivedObjects].reverse()) {
         if (object.detach !== undefined) await client.query(object.detach);
       }
       await dropRollups(client);
-      for (const rollup of rollups) await client.query(rollup.create);
+      for (const { create, policy } of rollups) {
+        await client.query(create);
+        if (policy !== null) await client.query(policy);
+      }
     }
     for (const object of derivedObjects) await client.query(object.create);
     await client.query(
       `insert into tidemark.settings (name, value) values ($1, $2), ($3, $4)
        on conflict (name) do update set value = excluded.value`,
-      [rollupsSetting, wanted.rollups, allSetting, wanted.all],
+      [rollupsSetting, wanted.rollups, objectsSetting, wanted.objects],
     );
     return true;
   });
@@ -74,9 +77,19 @@ export function dropDerived(client: pg.Client): Promise<boolean> {
     }
     await dropRollups(client);
     if ((await missing(client, [{ name: 'tidemark.settings' }])) > 0) return found;
-    await client.query('delete from tidemark.settings where name = any ($1)', [[rollupsSetting, allSetting]]);
+    await client.query('delete from tidemark.settings where name = any ($1)', [
+      [rollupsSetting, objectsSetting],
+    ]);
     return found;
   });
+}
+
+/** Whether the views and functions are the ones of this version, as far as the last {@link applyDerived} knows. */
+export async function areDerivedCurrent(pool: pg.Pool): Promise<boolean> {
+  const result = await pool.query<{ value: string }>('select value from tidemark.settings where name = $1', [
+    objectsSetting,
+  ]);
+  return result.rows[0]?.value === fingerprint(derivedObjects.map(({ create }) => create));
 }
 
 /** How many of them the database lacks. */

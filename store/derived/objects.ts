@@ -1,6 +1,7 @@
 /** Everything that is derived from the tables, save the rollups: in the order of making it. */
 
 import { averages } from './averages.ts';
+import { behindObjects } from './behind.ts';
 import { completeness } from './completeness.ts';
 import { correlation } from './correlation.ts';
 import { currencies } from './currencies.ts';
@@ -21,6 +22,7 @@ import { vwap } from './vwap.ts';
 
 export const derivedObjects: readonly DerivedObject[] = Object.freeze([
   ...viewObjects,
+  ...behindObjects,
   ...[
     names,
     refusals,

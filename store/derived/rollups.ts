@@ -7,6 +7,7 @@
  */
 
 import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels } from './levels.ts';
+import { batchOptions, lagMs } from './refresh-rules.ts';
 
 const highest = '(max(array[high, scale(high)]))[1]';
 const lowest = '(min(array[low, -scale(low)]))[1]';
@@ -14,6 +15,8 @@ const lowest = '(min(array[low, -scale(low)]))[1]';
 export interface Rollup {
   readonly name: RollupLevel['name'];
   readonly create: string;
+  /** What keeps it refreshed for the present; null for a plain view. */
+  readonly policy: string | null;
 }
 
 /** Every rollup, each after the one it is made of. @param timescale whether the points are a hypertable. */
@@ -21,6 +24,7 @@ export function rollupDefinitions(timescale: boolean): Rollup[] {
   return rollupLevels.map((level) => ({
     name: level.name,
     create: timescale ? continuousAggregate(level) : plainView(level),
+    policy: timescale ? refreshPolicy(level) : null,
   }));
 }
 
@@ -38,12 +42,30 @@ function continuousAggregate(level: RollupLevel): string {
     with no data`;
 }
 
+/**
+ * Every hour, whatever was changed. The first time is an hour from now, and a minute later for each level: a start
+ * that is not set would be at once, and before what the rollup is made of.
+ */
+function refreshPolicy(level: RollupLevel): string {
+  const { buckets_per_batch, refresh_newest_first } = batchOptions(level);
+  return `
+    select add_continuous_aggregate_policy('${level.name}', start_offset => null::interval,
+      end_offset => interval '${lagMs(level) / 1000} seconds', schedule_interval => interval '1 hour',
+      initial_start => now() + interval '${60 + rollupLevels.indexOf(level)} minutes',
+      buckets_per_batch => ${buckets_per_batch}, refresh_newest_first => ${refresh_newest_first})`;
+}
+
 function plainView(level: RollupLevel): string {
   return `
     create view ${level.name} as
-    select series_id, date_bin(${periodLiteral(level)}, time, ${gridOrigin}) as time,
-           (array_agg(open order by time))[1] as open, ${highest} as high, ${lowest} as low,
-           (array_agg(close order by time desc))[1] as close, sum(volume) as volume, count(*) as points
+    select ${rolledUp(periodLiteral(level))}
     from tidemark.candle_points
     group by 1, 2`;
+}
+
+/** What a rollup of that period selects, without TimescaleDB's functions, of points that are grouped by 1 and 2. */
+export function rolledUp(period: string): string {
+  return `series_id, date_bin(${period}, time, ${gridOrigin}) as time,
+           (array_agg(open order by time))[1] as open, ${highest} as high, ${lowest} as low,
+           (array_agg(close order by time desc))[1] as close, sum(volume) as volume, count(*) as points`;
 }

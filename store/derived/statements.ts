@@ -4,6 +4,7 @@
  */
 
 import { gridOrigin } from './levels.ts';
+import { rolledUp } from './rollups.ts';
 
 /** As part of a text that is itself in quotes. */
 export const quoted = (sql: string) => sql.replaceAll("'", "''");
@@ -14,6 +15,23 @@ export const quoted = (sql: string) => sql.replaceAll("'", "''");
  * price (of an unbroken stretch of coverage: beyond a gap nobody knows it), and volume 0.
  */
 export const statements = `
+-- A rollup that awaits a refresh within the range would lack points that are covered: then from the points themselves.
+create or replace function tidemark.fresh_relation(relation text, series_id integer, period interval,
+  first timestamptz, ending timestamptz) returns text
+language plpgsql stable parallel safe as $$
+begin
+  if relation not like 'tidemark.rollup%' or ending <= first or not exists (
+    select from tidemark.rollups_behind b where b.rollup = relation and b.range && tstzrange(first, ending)
+  ) then
+    return relation;
+  end if;
+  return format('(
+      select ${quoted(rolledUp('%L'))} from tidemark.candle_points
+      where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz
+      group by 1, 2
+    ) rolled_up', period, series_id, first, ending);
+end $$;
+
 create or replace function tidemark.line_statement(relation text, series_id integer, columns text[], period interval,
   covered tstzmultirange, first timestamptz, ending timestamptz, closed timestamptz, gap_fill boolean) returns text
 language plpgsql stable parallel safe as $$
@@ -25,7 +43,7 @@ declare
   share text := format('tidemark.share_covered(%L::tstzmultirange, tstzrange(time, time + %L::interval))', known, period);
   stored text := format('select time, %s, false as filled, %s as coverage from %s
     where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
-    listed, share, relation, series_id, first, ending);
+    listed, share, tidemark.fresh_relation(relation, series_id, period, first, ending), series_id, first, ending);
   nulls text := array_to_string(array(select 'null' from unnest(columns)), ', ');
   carried text;
 begin
@@ -42,7 +60,7 @@ begin
   end if;
   execute format('select %s from %s where series_id = %s and time < %L::timestamptz
     and tstzrange(time, %L) <@ %L::tstzmultirange order by time desc limit 1', price,
-    case when relation like 'tidemark.rollup%' then 'tidemark.candle_points' else relation end,
+    case when relation = 'tidemark.asset_history_points' then relation else 'tidemark.candle_points' end,
     series_id, first, first, covered) into carried;
   return format('with stored as materialized (%s), periods as (
       select time, %s, s.time is not null as is_stored, %s as coverage

@@ -2,8 +2,8 @@
  * The views people query, with names instead of ids.
  *
  * Each looks a series up by its names and then reads that one series' points by a lateral subquery. The subquery is a
- * UNION ALL with nothing, which keeps the planner from turning it into a join: a join could read the whole of a rollup to find
- * one series in it. Conditions on the time still reach the points, so that chunks are excluded.
+ * UNION ALL with nothing, which keeps the planner from turning it into a join: that could read the whole of a rollup to
+ * find one series in it. Conditions on the time still reach the points, so that chunks are excluded.
  */
 
 import type { DerivedObject } from './derived-object.ts';
@@ -20,19 +20,28 @@ const storedCandles = `
     from tidemark.series s
     cross join lateral (
       select time, ${values} from tidemark.candle_points where series_id = s.id
-      union all select null, ${noValues} where false
+      union all select null, ${noValues} from tidemark.series where false
     ) p
     where s.dataset = 'candles'`;
 
+/**
+ * The interval stands outside of what is read, which is a UNION ALL again, and has a condition of its own that always
+ * holds. Both keep the planner from merging the two, so that of the levels that a query does not ask for nothing is
+ * planned but the comparison of their names. (That took planning from 7 ms to 2, with eleven years in 135 chunks.)
+ */
 const derivedCandles = (level: RollupLevel) => `
-    select d.exchange_id, d.base_id, d.quote_id, '${level.interval}',
-           p.time, p.open, p.high, p.low, p.close, p.volume, d.derived_from, p.points
-    from tidemark.derived_series d
-    cross join lateral (
-      select time, ${values}, points from ${level.name} where series_id = d.series_id
-      union all select null, ${noValues}, null where false
-    ) p
-    where d.interval = '${level.interval}'`;
+    select exchange_id, base_id, quote_id, '${level.interval}', time, ${values}, derived_from, points
+    from (
+      select d.exchange_id, d.base_id, d.quote_id, d.derived_from, p.*
+      from tidemark.derived_series d
+      cross join lateral (
+        select time, ${values}, points from ${level.name} where series_id = d.series_id
+        union all select null, ${noValues}, null from tidemark.series where false
+      ) p
+      where d.interval = '${level.interval}'
+      union all select null, null, null, null, null, ${noValues}, null from tidemark.series where false
+    ) ${level.interval}
+    where time is not null`;
 
 /**
  * Which stored series answers for an interval that a market has no series of: of those whose periods make up whole
@@ -91,7 +100,7 @@ export const viewObjects: readonly DerivedObject[] = Object.freeze([
     from tidemark.series s
     cross join lateral (
       select time, price_usd from tidemark.asset_history_points where series_id = s.id
-      union all select null, null where false
+      union all select null, null from tidemark.series where false
     ) p
     where s.dataset = 'asset_history'`,
   ),

@@ -1,121 +1,120 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import type { Database } from '../../../store/database.ts';
+import { refreshRollups } from '../../../store/rollups.ts';
+import { trackSeries } from '../../../store/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 import { market } from './candles.ts';
-import { ask, storeLine } from './price-line.ts';
 
-const startMs = Date.UTC(2023, 0, 1);
-const days = 700;
-
-/** Functions run statements of constants; these are they. */
-const statements = [
-  `tidemark.ohlcv_statement('x', 'b', 'tether', 'h1', '2024-03-01Z', '2024-03-02Z', false)`,
-  `tidemark.ohlcv_statement('x', 'b', 'tether', 'h1', '2024-03-01Z', '2024-03-02Z', true)`,
-  `tidemark.prices_statement('x b/tether', 'h1', '2024-03-01Z', '2024-03-02Z', false)`,
-  `tidemark.vwap_statement('x', 'b', 'tether', 'h1', '2024-03-01Z', '2024-03-02Z', null)`,
-];
-
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `plans on ${kind}`, () => {
-    let store: TestStore;
-    let seriesId: number;
-    beforeAll(async () => {
-      store = await openTestStore(kind);
-      const hourly = Array.from({ length: days * 24 }, () => '1.5');
-      for (const base of ['a', 'b', 'c']) {
-        const key = market(base, 'h1');
-        const id = await storeLine(store.database, {
-          key,
-          startMs,
-          endMs: startMs + days * dayMs,
-          prices: hourly,
-        });
-        if (base === 'b') seriesId = id;
-      }
-      await store.database.pool.query('analyze tidemark.candle_points');
-    });
-    afterAll(() => store.close());
-
-    async function planOf(call: string): Promise<string> {
-      const { rows } = await ask(store.url, `select ${call}`);
-      return (await ask(store.url, `explain (costs off) ${rows[0]}`, 'UTC')).rows.join('\n');
-    }
-
-    it.each(statements)(
-      '%s reads its series by the index, and no more of it than the range',
-      async (call) => {
-        const plan = await planOf(call);
-        expect(plan).toMatch(
-          new RegExp(
-            `Index Cond: \\(\\(series_id = ${seriesId}\\) AND \\("?time"? >= '2024-03-01 00:00:00\\+00'.*AND \\("?time"? < '2024-03-02 00:00:00\\+00'`,
-          ),
-        );
-        expect(plan.match(/ on (?:_hyper_\w+|candle_points)/g)).toHaveLength(1);
-      },
-    );
-
-    it('names no chunk beside those of its range', async () => {
-      const year = await planOf(
-        `tidemark.ohlcv_statement('x', 'b', 'tether', 'h1', '2023-01-01Z', '2024-01-01Z', false)`,
-      );
-      const day = await planOf(
-        `tidemark.ohlcv_statement('x', 'b', 'tether', 'h1', '2023-06-01Z', '2023-06-01 12:00Z', false)`,
-      );
-      const chunks = (plan: string) => new Set(plan.match(/_hyper_\d+_\d+_chunk\b/g));
-      expect(chunks(day).size).toBe(kind === 'main' ? 1 : 0);
-      if (kind === 'main') expect(chunks(year).size).toBeGreaterThan(5);
-    });
-
-    it('looks nearest rates up in their own range of time', async () => {
-      const rows = Array.from(
-        { length: 400 },
-        (_, day) => `('${new Date(startMs + day * dayMs + 12 * hourMs).toISOString()}'::timestamptz)`,
-      );
-      await store.database.pool.query(`
-        insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat'), ('tether', 'USDT', 'crypto');
-        insert into tidemark.rate_points select c.id, t, 2 from tidemark.currencies c, (values ${rows.join(',')}) as u (t)`);
-      const { rows: read } = await ask(
-        store.url,
-        `select count(*), min(time)::date, max(time)::date from tidemark.rates_around(
-           (select id from tidemark.currencies where currency = 'tether'), (select id from tidemark.currencies where currency = 'euro'),
-           '2023-06-01Z', '2023-06-03Z')`,
-        'UTC',
-      );
-      expect(read).toEqual(['4 | 2023-05-31 | 2023-06-03']);
-    });
-  });
+interface Node {
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Loops': number;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly Plans?: readonly Node[];
 }
 
-describeNeeding('timescale', 'plans on the columnstore', () => {
-  it('filters by the segment of the series', async () => {
-    const store = await openTestStore();
-    try {
-      const prices = Array.from({ length: 24 * 20 }, () => '1.5');
-      const key = market('a', 'h1');
-      const seriesId = await storeLine(store.database, { key, startMs, endMs: startMs + 20 * dayMs, prices });
-      await store.database.pool.query(
-        `alter table tidemark.candle_points set (timescaledb.enable_columnstore, timescaledb.segmentby = 'series_id', timescaledb.orderby = 'time')`,
+/** 120 days of two markets' minutes, five chunks of points, and what is materialised of them. */
+describeNeeding('timescale', 'a query of candles by names', () => {
+  let store: TestStore;
+  let database: Database;
+  const ids: number[] = [];
+  beforeAll(async () => {
+    store = await openTestStore();
+    database = store.database;
+    for (const base of ['a', 'b']) {
+      const { seriesId } = await trackSeries(database, market(base, 'm1'), Date.UTC(2024, 0, 1), null);
+      ids.push(seriesId);
+      await database.pool.query(
+        `insert into tidemark.candle_points
+         select $1, time, 1.5, 2.25, 1, 1.75, 10
+         from generate_series('2024-01-01'::timestamptz, '2024-04-30', '1 minute') time`,
+        [seriesId],
       );
-      await store.database.pool.query(
-        `select compress_chunk(c) from show_chunks('tidemark.candle_points') c`,
-      );
-      const { rows } = await ask(
-        store.url,
-        `select tidemark.ohlcv_statement('x', 'a', 'tether', 'h1', '2023-01-03Z', '2023-01-04Z', true)`,
-      );
-      const plan = (await ask(store.url, `explain (costs off) ${rows[0]}`)).rows.join('\n');
-      expect(plan).toContain('ColumnarScan');
-      expect(plan).toMatch(
-        new RegExp(`compress\\w*_chunk.*\\n.*(?:Index Cond|Filter): .*series_id = ${seriesId}\\)`),
-      );
-      const answer = await ask(
-        store.url,
-        `select count(*), min(coverage) from ohlcv('x', 'a', 'tether', 'h1', '2023-01-03Z', '2023-01-04Z')`,
-      );
-      expect(answer.rows).toEqual(['24 | 1']);
-    } finally {
-      await store.close();
     }
+    await refreshRollups(database, { nowMs: Date.UTC(2024, 6, 1) });
+    await database.pool.query('analyze');
+  });
+  afterAll(() => store.close());
+
+  const planOf = async (sql: string): Promise<Node> => {
+    const result = await database.pool.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
+      `explain (analyze, buffers, timing off, format json) ${sql}`,
+    );
+    const plan = result.rows[0]?.['QUERY PLAN'][0].Plan;
+    if (plan === undefined) throw new Error('no plan');
+    return plan;
+  };
+  const pages = (plan: Node) => plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+  const nodes = (plan: Node): Node[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
+  /** Hypertables, or what they are materialisations of, by their chunks in the plan. */
+  const chunksIn = async (plan: Node) => {
+    const names = nodes(plan).flatMap((node) => node['Relation Name'] ?? []);
+    const result = await database.pool.query<{ of: string; starts: number }>(
+      `select coalesce(a.view_name, c.hypertable_name) as of, c.range_start as starts
+       from timescaledb_information.chunks c
+       left join timescaledb_information.continuous_aggregates a on a.materialization_hypertable_name = c.hypertable_name
+       where c.chunk_name = any ($1) order by 1, 2`,
+      [names],
+    );
+    return result.rows;
+  };
+  const named = `exchange = 'x' and base = 'a' and quote = 'tether'`;
+  const march = `time >= '2024-03-01' and time < '2024-03-11'`;
+
+  it.each([
+    ['a range', `select time, close from SOURCE and ${march}`],
+    ['all columns', `select time, open, high, low, close, volume from SOURCE and ${march}`],
+    ['an aggregate', `select count(*), max(high) from SOURCE and ${march}`],
+    ['everything', 'select time, close from SOURCE'],
+  ])('reads the same chunks as one by id, and at most a tenth more pages: %s', async (_, sql) => {
+    const byId = await planOf(sql.replace('SOURCE', `tidemark.candle_points where series_id = ${ids[0]}`));
+    const byName = await planOf(sql.replace('SOURCE', `candles where ${named} and interval = 'm1'`));
+    expect(pages(byId)).toBeGreaterThan(100);
+    expect(pages(byName)).toBeLessThan(1.1 * pages(byId));
+    expect(await chunksIn(byName)).toEqual(await chunksIn(byId));
+  });
+
+  it('reads the chunks of its range by series, and of rollups only what it asks for', async () => {
+    const all = await planOf(`select * from candles where ${named} and interval = 'm1'`);
+    expect(await chunksIn(all)).toHaveLength(5);
+    const plan = await planOf(`select * from candles where ${named} and interval = 'h4' and ${march}`);
+    const chunks = await chunksIn(plan);
+    expect([...new Set(chunks.map((chunk) => chunk.of))]).toEqual(['candle_points', 'rollup_h4']);
+    expect(chunks.length).toBeLessThan(4);
+    for (const node of nodes(plan)) {
+      if (!node['Relation Name']?.startsWith('_hyper_')) continue;
+      const isBySeries = JSON.stringify(node).includes('series_id =');
+      expect(isBySeries, node['Relation Name']).toBe(true);
+    }
+  });
+
+  it('for the newest candle of each series reads the newest chunk alone', async () => {
+    await database.pool.query(`update tidemark.series set newest = '2024-04-30'`);
+    const plan = await planOf('select exchange, base, quote, time, close from latest_candles');
+    const read = nodes(plan).filter(
+      (node) => node['Actual Loops'] > 0 && node['Relation Name']?.includes('_chunk'),
+    );
+    const newest = await database.pool.query<{ chunk_name: string }>(
+      `select chunk_name from timescaledb_information.chunks where hypertable_name = 'candle_points'
+       order by range_start desc limit 1`,
+    );
+    expect([...new Set(read.map((node) => node['Relation Name']))]).toEqual([newest.rows[0]?.chunk_name]);
+    expect(pages(plan)).toBeLessThan(50);
+  });
+
+  it('plans no level that it does not ask for', async () => {
+    // Rollups that would be read up to the present, by everything that is newer than what is materialised.
+    await database.pool.query(
+      `insert into tidemark.candle_points select $1, time, 1.5, 2.25, 1, 1.75, 10
+       from generate_series('2024-06-30'::timestamptz, '2024-07-02', '1 minute') time`,
+      [ids[0]],
+    );
+    const plan = JSON.stringify(await planOf(`select * from candles where ${named} and interval = 'w1'`));
+    expect(plan).toContain('168:00:00');
+    expect(plan).not.toContain('08:00:00');
+    const other = JSON.stringify(await planOf(`select * from candles where ${named} and interval = 'h8'`));
+    expect(other).toContain('08:00:00');
+    expect(other).not.toContain('168:00:00');
   });
 });

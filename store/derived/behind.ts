@@ -1,0 +1,66 @@
+/**
+ * Which parts of the rollups await a refresh: what TimescaleDB's own logs of changed ranges say. They are written by the
+ * transaction that changes points, so nothing that is committed is missing from them.
+ *
+ * A change below a rollup's watermark is logged; above it there is nothing to log, because a query answers that part from the points.
+ * The logs are internal to TimescaleDB, and read by the text of a function: a view on them would keep
+ * `alter extension timescaledb update` from rebuilding its tables.
+ */
+
+import type { DerivedObject } from './derived-object.ts';
+import { gridOrigin, periodLiteral, rollupLevels } from './levels.ts';
+
+const behindFunction = `
+  create or replace function tidemark.ranges_behind() returns table (rollup text, range tstzrange)
+  language plpgsql stable as $function$
+  begin
+    if not exists (select from pg_extension where extname = 'timescaledb') then
+      return;
+    end if;
+    return query
+    with recursive levels (name, period) as (
+      values ${rollupLevels.map((level) => `('rollup_${level.interval}', ${periodLiteral(level)})`).join(', ')}
+    ), rollups as (
+      select c.mat_hypertable_id as id, c.raw_hypertable_id as source, l.name, l.period, w.watermark
+      from _timescaledb_catalog.continuous_agg c
+      join _timescaledb_catalog.continuous_aggs_watermark w on w.mat_hypertable_id = c.mat_hypertable_id
+      join levels l on l.name = c.user_view_name
+      where c.user_view_schema = 'tidemark'
+    ), changed (id, lowest, greatest) as (
+      select r.id, l.lowest_modified_value, l.greatest_modified_value
+      from rollups r
+      join _timescaledb_catalog.continuous_aggs_materialization_invalidation_log l on l.materialization_id = r.id
+      union all
+      select r.id, l.lowest_modified_value, l.greatest_modified_value
+      from rollups r
+      join _timescaledb_catalog.continuous_aggs_hypertable_invalidation_log l on l.hypertable_id = r.source
+      union all
+      select r.id, c.lowest, c.greatest from changed c join rollups r on r.source = c.id
+    ), aligned as (
+      -- Microseconds since 1970. What lies before the first moment PostgreSQL knows is an end of the log, not a change.
+      select r.name, tstzrange(
+          case when c.lowest > -2e17
+               then date_bin(r.period, timestamptz 'epoch' + c.lowest * interval '1 microsecond', ${gridOrigin}) end,
+          date_bin(r.period, timestamptz 'epoch' + least(c.greatest, r.watermark - 1) * interval '1 microsecond',
+                   ${gridOrigin}) + r.period) as range
+      from changed c join rollups r on r.id = c.id
+      where c.lowest < r.watermark and c.greatest > -2e17
+    )
+    select 'tidemark.' || a.name, unnest(range_agg(a.range)) from aligned a group by a.name;
+  end
+  $function$`;
+
+/** In the order of making them. */
+export const behindObjects: readonly DerivedObject[] = Object.freeze([
+  {
+    name: 'tidemark.ranges_behind()',
+    create: behindFunction,
+    drop: 'drop function tidemark.ranges_behind()',
+  },
+  {
+    name: 'tidemark.rollups_behind',
+    create:
+      'create or replace view tidemark.rollups_behind as select rollup, range from tidemark.ranges_behind()',
+    drop: 'drop view tidemark.rollups_behind',
+  },
+]);

@@ -1,0 +1,150 @@
+import pg from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { minuteMs } from '../../../contract/intervals.ts';
+import { type Database, openDatabase } from '../../../store/database.ts';
+import { applyDerived, dropDerived } from '../../../store/derived/apply.ts';
+import { derivedObjects } from '../../../store/derived/objects.ts';
+import { assertMigrated, migrate } from '../../../store/migrate.ts';
+import { refreshRollups } from '../../../store/rollups.ts';
+import { trackSeries } from '../../../store/series.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { createTestDatabase } from '../../parts/test-database.ts';
+import { candles, expectRollupsToAgree, market, put } from './candles.ts';
+
+async function emptyDatabase(): Promise<Database> {
+  const { url, drop } = await createTestDatabase();
+  const database = openDatabase({
+    url,
+    applicationName: 'test',
+    maxConnections: 4,
+    statementTimeoutMs: 30_000,
+  });
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  return database;
+}
+
+const up = ({ url }: Database) => migrate({ url, direction: 'up', ifBusy: 'wait' });
+const down = ({ url }: Database) => migrate({ url, direction: 'down', ifBusy: 'wait' });
+const forget = (database: Database) =>
+  database.pool.query(`update tidemark.settings set value = 'older' where name = 'derived: rollups'`);
+
+/** Each rollup's object id: another one has been made anew. */
+async function rollups(database: Database) {
+  const result = await database.pool.query<{ name: string; id: string }>(
+    `select relname as name, oid::text as id from pg_class
+     where relnamespace = 'tidemark'::regnamespace and relname like 'rollup\\_%' order by 1`,
+  );
+  return result.rows;
+}
+
+describe('derived objects', () => {
+  it('are made once, and again only when they differ or lack', async () => {
+    const database = await emptyDatabase();
+    expect((await up(database)).at(-1)).toBe('views and rollups');
+    const made = await rollups(database);
+    expect(made).toHaveLength(10);
+    expect(await up(database)).toEqual([]);
+
+    await database.pool.query('drop view public.latest_rates');
+    expect(await up(database)).toEqual(['views and rollups']);
+    await database.pool.query('select from latest_rates');
+    await database.pool.query(
+      `update tidemark.settings set value = 'older' where name = 'derived: views and functions'`,
+    );
+    await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
+    expect(await up(database)).toEqual(['views and rollups']);
+    await assertMigrated(database.pool);
+    expect(await rollups(database)).toEqual(made);
+
+    await forget(database);
+    expect(await up(database)).toEqual(['views and rollups']);
+    const remade = await rollups(database);
+    expect(remade).toHaveLength(10);
+    expect(remade.filter(({ id }) => made.some((one) => one.id === id))).toEqual([]);
+  });
+
+  it('are made by one of two at the same time', async () => {
+    const database = await emptyDatabase();
+    const ran = await Promise.all([up(database), up(database), up(database)]);
+    expect(ran.flat().filter((name) => name === 'views and rollups')).toHaveLength(1);
+    expect(await rollups(database)).toHaveLength(10);
+  });
+
+  it('all have a name that finds them', async () => {
+    const database = await emptyDatabase();
+    await up(database);
+    for (const { name } of derivedObjects) {
+      const found = await database.pool.query<{ found: boolean }>(
+        'select coalesce(to_regclass(case when $1 not like $2 then $1 end)::oid, to_regprocedure(case when $1 like $2 then $1 end)::oid) is not null as found',
+        [name, '%(%'],
+      );
+      expect(found.rows, name).toEqual([{ found: true }]);
+    }
+  });
+
+  it("leave a user's view on candles alone, and name one on a rollup that is in the way", async () => {
+    const database = await emptyDatabase();
+    await up(database);
+    await database.pool.query('create view public.mine as select * from public.candles');
+    await forget(database);
+    expect(await up(database)).toEqual(['views and rollups']);
+    await database.pool.query('select * from mine');
+
+    await database.pool.query('create view public.weekly as select * from tidemark.rollup_w1');
+    await forget(database);
+    const before = await rollups(database);
+    await expect(up(database)).rejects.toMatchObject({
+      code: 'VIEW_IN_THE_WAY',
+      message: expect.stringMatching(/^view weekly stands on .*, which has to be made anew$/),
+    });
+    expect(await rollups(database)).toEqual(before);
+    await expect(down(database)).rejects.toMatchObject({
+      code: 'VIEW_IN_THE_WAY',
+      message: expect.stringMatching(/view mine stands/),
+    });
+    await database.pool.query('drop view weekly, mine');
+    expect(await up(database)).toEqual(['views and rollups']);
+  });
+});
+
+describeNeeding('timescale', 'a database that was plain', () => {
+  it('gets continuous aggregates in place of its views once its points are a hypertable', async () => {
+    const database = await emptyDatabase();
+    await up(database);
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    await dropDerived(client);
+    await client.query(`
+      create table tidemark.plain_points (like tidemark.candle_points including all);
+      drop table tidemark.candle_points;
+      alter table tidemark.plain_points rename to candle_points`);
+    expect(await applyDerived(client)).toBe(true);
+    expect(await applyDerived(client)).toBe(false);
+    await client.query('create view public.mine as select * from public.candles');
+    const { seriesId } = await trackSeries(database, market('a', 'm1'), 0, null);
+    await put(database, seriesId, candles(Date.UTC(2024, 0, 1), 7 * minuteMs, 500));
+    await expectRollupsToAgree(database);
+    const aggregates = () =>
+      client.query(
+        `select from timescaledb_information.continuous_aggregates where view_schema = 'tidemark'`,
+      );
+    expect((await aggregates()).rowCount).toBe(0);
+    expect(await refreshRollups(database, { nowMs: Date.UTC(2024, 6, 1) })).toBe(true);
+    const derived = `select base, interval, time, high::text, derived_from from mine order by 1, 2, 3`;
+    const before = await client.query(derived);
+
+    await client.query(
+      `select create_hypertable('tidemark.candle_points', by_range('time'), migrate_data => true)`,
+    );
+    expect(await applyDerived(client)).toBe(true);
+    expect((await aggregates()).rowCount).toBe(10);
+    await refreshRollups(database, { nowMs: Date.UTC(2024, 6, 1) });
+    await expectRollupsToAgree(database);
+    expect((await client.query(derived)).rows).toEqual(before.rows);
+    expect(before.rows.length).toBeGreaterThan(500);
+  });
+});
