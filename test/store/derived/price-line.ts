@@ -49,10 +49,15 @@ export interface Answer {
 }
 
 /** Runs a query in a session of its own, whose time zone has daylight saving unless another is given. */
-export async function ask(url: string, sql: string, timeZone = 'America/New_York'): Promise<Answer> {
+export async function ask(
+  url: string,
+  sql: string,
+  timeZone = 'America/New_York',
+  role?: string,
+): Promise<Answer> {
   const client = new pg.Client({
     connectionString: url,
-    options: `-c timezone=${timeZone}`,
+    options: `-c timezone=${timeZone}${role === undefined ? '' : ` -c role=${role}`}`,
     types: { getTypeParser: () => (text: string | Buffer) => text },
   });
   const notices: string[] = [];

@@ -4,7 +4,8 @@ import { applyDerived, dropDerived } from '../../../store/derived/apply.ts';
 import { derivedObjects } from '../../../store/derived/objects.ts';
 import { objectsIn } from '../../../store/derived/routines.ts';
 import { openTestStore } from '../open-store.ts';
-import { ask } from './price-line.ts';
+import { market } from './candles.ts';
+import { ask, storeLine } from './price-line.ts';
 
 describe('objectsIn', () => {
   it('reads names and the types of what goes in', () => {
@@ -59,6 +60,54 @@ it('every function is dropped and made again, and none is named like another of 
     expect(clashes.rows).toEqual(['revisions']);
   } finally {
     await client.end();
+    await store.close();
+  }
+});
+
+it('a role that may only read can call every function', async () => {
+  const store = await openTestStore();
+  const role = `reader_${new URL(store.url).pathname.slice(-8)}`;
+  const range = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 4) };
+  try {
+    for (const key of [
+      market('a', 'd1'),
+      { dataset: 'asset_history', assetId: 'a', interval: 'd1' } as const,
+    ]) {
+      await storeLine(store.database, { key, ...range, prices: ['1', '2', '3'] });
+    }
+    await store.database.pool.query(`
+      insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat');
+      create role ${role};
+      grant usage on schema tidemark to ${role};
+      grant select on all tables in schema tidemark, public to ${role}`);
+    const asRole = (sql: string) => ask(store.url, sql, 'UTC', role);
+    const names = `'x', 'a', 'tether'`;
+    const calls: Record<string, string> = {
+      ohlcv: `${names}, 'w1', '2024-01-01'`,
+      vwap: names,
+      prices_in: `'a', 'euro'`,
+      correlation: `'x a/tether', 'a'`,
+      rolling_correlation: `'x a/tether', 'a'`,
+      candles_as_known_at: `${names}, 'd1', now()`,
+      history_as_known_at: `'a', 'd1', now()`,
+      seasonality_by_hour: `'a', 'd1'`,
+    };
+    const functions = new Set(
+      derivedObjects.flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
+    );
+    expect(functions.size).toBeGreaterThan(18);
+    for (const name of functions) {
+      expect([
+        name,
+        (await asRole(`select * from ${name}(${calls[name] ?? `'a'`})`)).rows.length,
+      ]).not.toEqual([name, 0]);
+    }
+    expect((await asRole('select * from coverage')).rows).toHaveLength(2);
+    expect((await asRole('select * from gaps')).rows).toEqual([]);
+    expect((await asRole('select * from public.revisions')).rows).toEqual([]);
+    await expect(asRole('delete from tidemark.candle_points')).rejects.toThrow(/permission denied/);
+    await store.database.pool.query(`drop owned by ${role}; drop role ${role}`);
+  } finally {
     await store.close();
   }
 });
