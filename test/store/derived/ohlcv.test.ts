@@ -81,6 +81,24 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await filled('01:30', '02:30')).toEqual(['02 | 101.50 | 0 | t | 1']);
     });
 
+    it('carries no close of a period whose end is not known', async () => {
+      await storeLine(store.database, {
+        key: market('p', 'h1'),
+        startMs,
+        endMs: startMs + 12 * hourMs,
+        prices: ['1', '2', null, null, null, null, null, null, '3', null, null, null],
+        covered: [
+          [0, 2],
+          [4, 12],
+        ],
+      });
+      const { rows } = await ask(
+        store.url,
+        `select close, volume, filled, coverage from ohlcv('x', 'p', 'tether', 'h4', gap_fill => true)`,
+      );
+      expect(rows).toEqual(['2 | 2 | f | 0.5', '- | 0 | t | 1', '3 | 1 | f | 1']);
+    });
+
     it('tells which share is covered, and where the gaps are listed', async () => {
       const { notices } = await hours(`'2024-03-10Z', '2024-03-10 12:00Z'`);
       expect(notices).toHaveLength(1);
