@@ -8,13 +8,18 @@ import { type Database, timestamp } from './database.ts';
 import { type SeriesRow, seriesColumns, seriesOf } from './series.ts';
 
 /**
- * Series with their last closed period (`closed_up_to`), for `$1` now and `$2` grace in milliseconds. The grid is
- * the one of `contract/intervals.ts`.
+ * Series with their last closed period (`closed_up_to`), for now and the grace in milliseconds, both as SQL. The grid
+ * is the one of `contract/intervals.ts`.
  */
-export const closedSeries = `
-  select s.*, date_bin(s.period, $1::timestamptz - make_interval(secs => $2::double precision / 1000),
+export function closedSeriesAt(now: string, graceMs: string): string {
+  return `
+  select s.*, date_bin(s.period, ${now} - make_interval(secs => ${graceMs} / 1000),
                        '${new Date(gridOriginMs).toISOString()}') as closed_up_to
   from tidemark.series s`;
+}
+
+/** {@link closedSeriesAt} for `$1` now and `$2` grace. */
+export const closedSeries = closedSeriesAt('$1::timestamptz', '$2::double precision');
 
 /** The gaps of a row of {@link closedSeries}, as a multirange. */
 export const missingRanges = `
@@ -121,6 +126,33 @@ export interface Gap extends Range {
   readonly retryAtMs: EpochMs | null;
 }
 
+/**
+ * Every gap as a range, cut where the reason changes, as SQL: for {@link listGaps} and for the view `gaps` alike.
+ *
+ * @param at now and the grace in milliseconds, as SQL; `which` is a condition on the series `s`.
+ */
+export function gapPieces(at: { now: string; graceMs: string; which: string }): string {
+  return `
+     with closed as (${closedSeriesAt(at.now, at.graceMs)} where s.untracked_at is null and ${at.which}),
+     missing as (
+       select ${seriesColumns}, s.blocked_until, s.blocked_message, ${missingRanges} as gaps from closed s
+     ), waiting as (
+       select m.id, p.verdict, p.message, p.retry_at, tstzmultirange(p.range) * m.gaps as ranges
+       from missing m join tidemark.pending_windows p on p.series_id = m.id and p.range && m.gaps
+     ), pieces as (
+       select m.id, 'not_asked' as verdict, null::text as message, null::timestamptz as retry_at,
+              m.gaps - coalesce((select range_agg(r) from waiting w, unnest(w.ranges) r where w.id = m.id), '{}') as ranges
+       from missing m
+       union all select id, verdict, message, retry_at, ranges from waiting
+     )
+     select ${seriesColumns}, lower(gap) as gap_start, upper(gap) as gap_end,
+            case when s.blocked_until > ${at.now} then 'blocked'
+                 when verdict = 'empty' then 'awaits_second_answer' else verdict end as reason,
+            case when s.blocked_until > ${at.now} then s.blocked_message else message end as message,
+            case when s.blocked_until > ${at.now} then s.blocked_until else retry_at end as retry_at
+     from pieces join missing s using (id), unnest(ranges) gap`;
+}
+
 /** Every gap as a range, cut where the reason changes, in order of series and time. */
 export async function listGaps(
   database: Database,
@@ -135,24 +167,11 @@ export async function listGaps(
       retry_at: EpochMs | null;
     }
   >(
-    `with closed as (${closedSeries} where s.untracked_at is null and ($3::int[] is null or s.id = any ($3))),
-     missing as (
-       select ${seriesColumns}, s.blocked_until, s.blocked_message, ${missingRanges} as gaps from closed s
-     ), waiting as (
-       select m.id, p.verdict, p.message, p.retry_at, tstzmultirange(p.range) * m.gaps as ranges
-       from missing m join tidemark.pending_windows p on p.series_id = m.id and p.range && m.gaps
-     ), pieces as (
-       select m.id, 'not_asked' as verdict, null::text as message, null::timestamptz as retry_at,
-              m.gaps - coalesce((select range_agg(r) from waiting w, unnest(w.ranges) r where w.id = m.id), '{}') as ranges
-       from missing m
-       union all select id, verdict, message, retry_at, ranges from waiting
-     )
-     select ${seriesColumns}, lower(gap) as gap_start, upper(gap) as gap_end,
-            case when s.blocked_until > $1 then 'blocked'
-                 when verdict = 'empty' then 'awaits_second_answer' else verdict end as reason,
-            case when s.blocked_until > $1 then s.blocked_message else message end as message,
-            case when s.blocked_until > $1 then s.blocked_until else retry_at end as retry_at
-     from pieces join missing s using (id), unnest(ranges) gap
+    `${gapPieces({
+      now: '$1::timestamptz',
+      graceMs: '$2::double precision',
+      which: '($3::int[] is null or s.id = any ($3))',
+    })}
      order by s.id, gap`,
     [timestamp(query.nowMs), query.graceMs, query.seriesIds],
   );

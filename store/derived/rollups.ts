@@ -58,9 +58,14 @@ function refreshPolicy(level: RollupLevel): string {
 function plainView(level: RollupLevel): string {
   return `
     create view ${level.name} as
-    select series_id, date_bin(${periodLiteral(level)}, time, ${gridOrigin}) as time,
-           (array_agg(open order by time))[1] as open, ${highest} as high, ${lowest} as low,
-           (array_agg(close order by time desc))[1] as close, sum(volume) as volume, count(*) as points
+    select ${rolledUp(periodLiteral(level))}
     from tidemark.candle_points
     group by 1, 2`;
+}
+
+/** What a rollup of that period selects, without TimescaleDB's functions, of points that are grouped by 1 and 2. */
+export function rolledUp(period: string): string {
+  return `series_id, date_bin(${period}, time, ${gridOrigin}) as time,
+           (array_agg(open order by time))[1] as open, ${highest} as high, ${lowest} as low,
+           (array_agg(close order by time desc))[1] as close, sum(volume) as volume, count(*) as points`;
 }

@@ -1,0 +1,66 @@
+/** A document's SQL with the answers that a database gives: what psql would show, in plain text. */
+
+import pg from 'pg';
+import { table } from '../../scripts/table.ts';
+
+/** An ```sql block, and the ```text block that shows its answer. */
+const example = /```sql\n(.*?)```\n(?:\n```text\n.*?```\n)?/gs;
+
+/** The document with the answer behind every statement that it shows. */
+export async function withAnswers(document: string, url: string): Promise<string> {
+  const client = new pg.Client({
+    connectionString: url,
+    options: '-c timezone=UTC -c datestyle=ISO -c intervalstyle=postgres',
+    types: { getTypeParser: () => (text: string | Buffer) => text },
+  });
+  const told: string[] = [];
+  client.on('notice', (notice) => told.push(...lines('NOTICE', notice)));
+  await client.connect();
+  try {
+    const parts: string[] = [];
+    let done = 0;
+    for (const match of document.matchAll(example)) {
+      const [block, sql = ''] = match;
+      const answer = await answerOf(client, sql);
+      parts.push(document.slice(done, match.index), `\`\`\`sql\n${sql}\`\`\`\n\n\`\`\`text\n`);
+      parts.push([...told.splice(0), ...answer].join('\n'), '\n```\n');
+      done = match.index + block.length;
+    }
+    return parts.join('') + document.slice(done);
+  } finally {
+    await client.end();
+  }
+}
+
+async function answerOf(client: pg.Client, sql: string): Promise<string[]> {
+  try {
+    const result = await client.query<Record<string, string | null>>(sql);
+    const columns = result.fields.map(({ name, dataTypeID }) => ({
+      title: name,
+      right: numbers.has(dataTypeID),
+      value: (row: Record<string, string | null>) => row[name] ?? '',
+    }));
+    return [table(columns, result.rows)];
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    return lines('ERROR', error);
+  }
+}
+
+const { INT2, INT4, INT8, NUMERIC } = pg.types.builtins;
+const numbers = new Set<number>([INT2, INT4, INT8, NUMERIC]);
+
+function lines(
+  severity: string,
+  {
+    message,
+    detail,
+    hint,
+  }: { message?: string | undefined; detail?: string | undefined; hint?: string | undefined },
+): string[] {
+  return [
+    `${severity}: ${message}`,
+    ...(detail === undefined ? [] : [`DETAIL: ${detail}`]),
+    ...(hint === undefined ? [] : [`HINT: ${hint}`]),
+  ];
+}

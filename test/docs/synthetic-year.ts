@@ -1,0 +1,133 @@
+/**
+ * The data behind docs/sql.md and docs/cookbook.md: the simulator's year 2024, of a fixed seed, committed as workers
+ * commit it, with a week that could not be fetched and an hour that the service changed afterwards.
+ */
+
+import { decimalText } from '../../contract/decimal.ts';
+import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
+import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+import type { Database } from '../../store/database.ts';
+import { deferWindow } from '../../store/pending.ts';
+import { commitRates } from '../../store/rates.ts';
+import { trackSeries } from '../../store/series.ts';
+import { commitWindow } from '../../store/windows.ts';
+
+const day = (year: number, month: number, date: number) => Date.UTC(year, month - 1, date);
+const year: Range = { startMs: day(2024, 1, 1), endMs: day(2025, 1, 1) };
+const december: Range = { startMs: day(2024, 12, 1), endMs: year.endMs };
+const fetchedMs = day(2025, 1, 2);
+/** When the change was seen, and how far it reaches. */
+const changed = { hourMs: day(2024, 6, 1) + 12 * hourMs, seenMs: day(2025, 1, 10) };
+const truth = createSimulator({ seed: 'docs', now: () => fetchedMs }).truth;
+
+const candles = (
+  exchange: string,
+  baseId: string,
+  quoteId: string,
+  interval: CandleSeries['interval'],
+): CandleSeries => ({ dataset: 'candles', exchange, baseId, quoteId, interval });
+const history = (assetId: string, interval: HistorySeries['interval']): HistorySeries => ({
+  dataset: 'asset_history',
+  assetId,
+  interval,
+});
+
+const bitcoin = candles('binance', 'bitcoin', 'tether', 'h1');
+const ethereum = candles('binance', 'ethereum', 'tether', 'h1');
+/** A week of ethereum's that the service refused on every attempt. */
+const outage: Range = { startMs: day(2024, 8, 5), endMs: day(2024, 8, 12) };
+
+const series: readonly { key: SeriesKey; range: Range; without?: Range }[] = [
+  { key: bitcoin, range: year },
+  { key: ethereum, range: year, without: outage },
+  { key: candles('kraken', 'bitcoin', 'euro', 'h1'), range: year },
+  { key: candles('binance', 'bitcoin', 'tether', 'm1'), range: december },
+  {
+    key: candles('binance', 'galleon', 'tether', 'm1'),
+    range: { startMs: day(2024, 12, 30), endMs: year.endMs },
+  },
+  { key: history('bitcoin', 'd1'), range: year },
+  { key: history('ethereum', 'd1'), range: year },
+  { key: history('bitcoin', 'h1'), range: december },
+];
+
+/** Fills an empty, migrated database. The same rows, whenever and wherever it runs. */
+export async function loadSyntheticYear(database: Database): Promise<void> {
+  for (const { key, range, without } of series) {
+    const { seriesId } = await trackSeries(database, key, range.startMs, range.endMs);
+    await database.pool.query('update tidemark.series set created_at = $2 where id = $1', [
+      seriesId,
+      new Date(fetchedMs).toISOString(),
+    ]);
+    const windows =
+      without === undefined
+        ? [range]
+        : [
+            { startMs: range.startMs, endMs: without.startMs },
+            { startMs: without.endMs, endMs: range.endMs },
+          ];
+    for (const window of windows) await commit(database, seriesId, key, window, fetchedMs);
+    if (without === undefined) continue;
+    await deferWindow(database, {
+      seriesId,
+      window: without,
+      kind: 'unavailable',
+      message: 'the source answered 503',
+      attempts: 5,
+      nowMs: fetchedMs,
+      retryAtMs: fetchedMs + hourMs,
+    });
+  }
+  await revise(database);
+  for (let timeMs = year.startMs; timeMs < year.endMs; timeMs += dayMs)
+    await poll(database, timeMs + 12 * hourMs);
+}
+
+/** The service gives one closed hour another close and volume than before. */
+async function revise(database: Database): Promise<void> {
+  const { seriesId } = await trackSeries(database, bitcoin, year.startMs, year.endMs);
+  const window = { startMs: changed.hourMs, endMs: changed.hourMs + hourMs };
+  const [row] = truth.candles(bitcoin, window, fetchedMs);
+  if (row === undefined) throw new Error('the simulated hour has no candle');
+  const rows = [{ ...row, close: row.high, volume: decimalText(`${row.volume}5`) }];
+  await commit(database, seriesId, bitcoin, window, changed.seenMs, rows);
+}
+
+async function commit(
+  database: Database,
+  seriesId: number,
+  key: SeriesKey,
+  window: Range,
+  nowMs: EpochMs,
+  rows: readonly unknown[] = key.dataset === 'candles'
+    ? truth.candles(key, window, fetchedMs)
+    : truth.history(key, window, fetchedMs),
+): Promise<void> {
+  const result = await commitWindow(database, {
+    seriesId,
+    series: key,
+    window,
+    lane: 'backfill',
+    attempt: 1,
+    answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
+    nowMs,
+    graceMs: 60_000,
+    emptyConfirmMs: hourMs,
+  } as Parameters<typeof commitWindow>[1]);
+  if (result.covered?.endMs !== window.endMs)
+    throw new Error(`not covered to its end: ${JSON.stringify(key)}`);
+}
+
+async function poll(database: Database, timeMs: EpochMs): Promise<void> {
+  const answer = {
+    rows: truth.rates(timeMs),
+    rejected: [],
+    sourceTimeMs: timeMs,
+    status: 200,
+    bytes: 0,
+    durationMs: 0,
+  };
+  await commitRates(database, { answer, attempt: 1, nowMs: timeMs });
+}
