@@ -106,7 +106,7 @@ async function dropPoints(
     [dataset, timestamp(cutMs)],
   );
   await client.query(
-    `delete from tidemark.revisions r using tidemark.series s
+    `delete from tidemark.point_revisions r using tidemark.series s
      where s.id = r.series_id and s.dataset = $1 and r.time < $2`,
     [dataset, timestamp(cutMs)],
   );

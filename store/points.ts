@@ -121,7 +121,7 @@ function writeStatements(table: string, columns: readonly string[]) {
           from different d
           where p.series_id = $1 and p.time = d.time and p.time >= $2 and p.time < $3
         )
-        insert into tidemark.revisions (series_id, time, seen_at, before)
+        insert into tidemark.point_revisions (series_id, time, seen_at, before)
         select $1, d.time, $${columns.length + 5}, d.before
         from different d join tidemark.series s on s.id = $1 and s.covered @> d.time
         on conflict do nothing`,

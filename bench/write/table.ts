@@ -39,7 +39,7 @@ export function expectedRows(days: number, seriesIds: readonly number[]): Expect
 export async function emptyTable(client: pg.Client): Promise<void> {
   await client.query('truncate tidemark.candle_points');
   await client.query('truncate tidemark.fetches');
-  await client.query('truncate tidemark.revisions, tidemark.quarantine, tidemark.pending_windows');
+  await client.query('truncate tidemark.point_revisions, tidemark.quarantine, tidemark.pending_windows');
   await client.query(
     `update tidemark.series
         set covered = '{}', confirmed_empty = '{}', points = 0, earliest = null, newest = null,

@@ -2,7 +2,7 @@
  * Values that the service changed afterwards, and series as they were known at a time.
  *
  * Of a period that was covered, every value it ever had is kept: the present one with the points, each earlier one in
- * `tidemark.revisions` with the time at which the change was seen. So the value known at T is the one before the first
+ * `tidemark.point_revisions` with the time at which the change was seen. So the value known at T is the one before the first
  * change seen after T. Not kept are the values of a candle while it was open, and when a point was first stored.
  */
 
@@ -35,7 +35,7 @@ const statement = (table: string, columns: readonly string[]) => `
         select series_id, p.time, ${columns.map((column) => `coalesce((r.before ->> ''${column}'')::numeric, p.${column}) as ${column}`).join(', ')},
                r.seen_at as changed_at
         from tidemark.${table} p left join (
-          select distinct on (time) time, before, seen_at from tidemark.revisions
+          select distinct on (time) time, before, seen_at from tidemark.point_revisions
           where series_id = %1$s and seen_at > %2$L::timestamptz and time >= %3$L::timestamptz and time < %4$L::timestamptz
           order by time, seen_at
         ) r using (time)
@@ -48,14 +48,14 @@ create or replace view public.revisions as
   select s.dataset, s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.asset_id as asset, s.interval,
          r.time, r.seen_at, r.before,
          coalesce(
-           (select n.before from tidemark.revisions n
+           (select n.before from tidemark.point_revisions n
             where n.series_id = r.series_id and n.time = r.time and n.seen_at > r.seen_at order by n.seen_at limit 1),
            (select jsonb_build_object('open', open, 'high', high, 'low', low, 'close', close, 'volume', volume)
             from tidemark.candle_points p where s.dataset = 'candles' and p.series_id = r.series_id and p.time = r.time),
            (select jsonb_build_object('price_usd', price_usd) from tidemark.asset_history_points p
             where s.dataset = 'asset_history' and p.series_id = r.series_id and p.time = r.time)
          ) as after
-  from tidemark.revisions r join tidemark.series s on s.id = r.series_id;
+  from tidemark.point_revisions r join tidemark.series s on s.id = r.series_id;
 comment on view public.revisions is
   'Values of closed periods that the service changed later: what they were before, what they became, and when that was seen.';
 

@@ -32,7 +32,7 @@ export const hypertables: readonly Hypertable[] = Object.freeze([
     timeIndex: true,
   },
   // Few rows, of any age.
-  { name: 'revisions', chunkDays: () => 360, segmentBy: null, timeIndex: true },
+  { name: 'point_revisions', chunkDays: () => 360, segmentBy: null, timeIndex: true },
   // Kept for a month by default, and dropped by the day.
   { name: 'fetches', chunkDays: () => 1, segmentBy: null, timeIndex: false },
 ] satisfies Hypertable[]);

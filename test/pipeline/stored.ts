@@ -68,7 +68,7 @@ export async function revisionsOf(database: Database, seriesId: number): Promise
   const result = await database.pool.query<Revision>(
     `select r.time as "timeMs", r.seen_at as "seenAtMs",
             (select jsonb_object_agg(key, value) from jsonb_each_text(r.before)) as before
-     from tidemark.revisions r where r.series_id = $1 order by r.time, r.seen_at`,
+     from tidemark.point_revisions r where r.series_id = $1 order by r.time, r.seen_at`,
     [seriesId],
   );
   return result.rows;

@@ -94,7 +94,7 @@ for (const kind of ['main', 'plain'] as const) {
         newest: times.at(-1),
         untracked: false,
       });
-      const revisions = await database.pool.query('select time from tidemark.revisions');
+      const revisions = await database.pool.query('select time from tidemark.point_revisions');
       expect(revisions.rows).toEqual([{ time: edgeMs }]);
       expect(await listGaps(database, { ...gapQuery, seriesIds: [of.seriesId] })).toEqual([]);
       expect(await apply()).toEqual([{ dataset: 'candles', cutMs: edgeMs, points: 0 }]);

@@ -126,7 +126,7 @@ for (const kind of ['main', 'plain'] as const) {
       });
       expect((await stored())[0]?.close).toBe('1.51');
       const revisions = await database.pool.query(
-        `select time, before->>'close' as close, seen_at from tidemark.revisions where series_id = $1`,
+        `select time, before->>'close' as close, seen_at from tidemark.point_revisions where series_id = $1`,
         [seriesId],
       );
       expect(revisions.rows).toEqual([{ time: minute(0), close: '1.50', seen_at: nowMs }]);
@@ -243,9 +243,10 @@ for (const kind of ['main', 'plain'] as const) {
       await commit(upTo(31), { nowMs: openNow, graceMs: 0 });
       const closed = [...upTo(30), candle(30, '7')];
       expect(await commit(closed, { nowMs: openNow + minuteMs, graceMs: 0 })).toMatchObject({ changed: 1 });
-      const revisions = await database.pool.query('select 1 from tidemark.revisions where series_id = $1', [
-        seriesId,
-      ]);
+      const revisions = await database.pool.query(
+        'select 1 from tidemark.point_revisions where series_id = $1',
+        [seriesId],
+      );
       expect(revisions.rows).toEqual([]);
     });
 

@@ -156,7 +156,7 @@ describe('windows that wait together', () => {
     ]);
     const { rows } = await database.pool.query<{ close: string; before: string }>(
       `select p.close, r.before ->> 'close' as before from tidemark.candle_points p
-       join tidemark.revisions r using (series_id, time) where p.series_id = $1`,
+       join tidemark.point_revisions r using (series_id, time) where p.series_id = $1`,
       [ids[1]],
     );
     expect(rows).toEqual([{ close: '1.51', before: '1.50' }]);

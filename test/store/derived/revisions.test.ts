@@ -124,7 +124,7 @@ for (const kind of ['main', 'plain'] as const) {
         store.url,
         `select dataset, exchange, base, asset, interval, to_char(time, 'HH24'), to_char(seen_at, 'DD'),
                 coalesce(before ->> 'close', before ->> 'price_usd'), coalesce(after ->> 'close', after ->> 'price_usd')
-         from public.revisions order by dataset, time, seen_at`,
+         from revisions order by dataset, time, seen_at`,
         'UTC',
       );
       const changes = ['01 | 05 | 2.20 | 2.250', '01 | 09 | 2.250 | 2.3', '02 | 09 | 3.30 | 3.35'];

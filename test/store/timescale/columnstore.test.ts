@@ -103,7 +103,7 @@ describeNeeding('timescale', 'the columnstore', () => {
       expect(await storedPoints(database, of)).toEqual(before);
       const column = series.dataset === 'candles' ? 'close' : 'price_usd';
       const revisions = await database.pool.query(
-        `select time, before->>'${column}' as before from tidemark.revisions where series_id = $1 order by time`,
+        `select time, before->>'${column}' as before from tidemark.point_revisions where series_id = $1 order by time`,
         [of.seriesId],
       );
       expect(revisions.rows).toEqual(changes.map((timeMs) => ({ time: timeMs, before: closeAt(timeMs) })));

@@ -116,7 +116,7 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
     const tables = [...hypertables.map(({ name }) => name), 'series', 'currencies', 'pending_windows'];
     const before = new Map<string, string[]>();
     for (const table of tables) before.set(table, await rowsOf(database, table));
-    expect(before.get('revisions')).toHaveLength(1);
+    expect(before.get('point_revisions')).toHaveLength(1);
     const indexes = await indexesOf(database);
 
     // Without a schema, which puts it where the administrator's search path begins.
