@@ -36,7 +36,7 @@ export interface Tick {
 }
 
 /** Gaps read of each series at first. Of a thousand series that is far more than the queue has room for. */
-export const fewRangesPerSeries = 4;
+export const fewRangesPerSeries = 1;
 /** How many times as many are read when those were not enough: of a single series with many small gaps. */
 const moreRanges = 8;
 

@@ -1,17 +1,14 @@
 /** (a) The write path end to end, as a ratio to one connection's COPY of the same rows into the same table. */
 
 import { table } from '../../scripts/table.ts';
-import { openDatabase } from '../../store/database.ts';
-import { trackSeries } from '../../store/series.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { environmentOf, queueKinds, withDatabase } from '../parts.ts';
 import { figure, type Spread, spreadOf, told } from '../spread.ts';
 import { runCopy } from './copy.ts';
-import { benchRange, benchSeries } from './days.ts';
 import { startLocalSource } from './local-source.ts';
 import { openPipeline, type Pipeline } from './pipeline.ts';
 import { runScript } from './script.ts';
-import { checkTable, connect, emptyTable, expectedRows } from './table.ts';
+import { checkTable, connect, emptyTable, expectedRows, track } from './table.ts';
 
 const full = { days: 90, rounds: 5 };
 const quick = { days: 25, rounds: 1 };
@@ -84,25 +81,6 @@ export async function benchWrite({ parts, isQuick, say }: BenchOptions): Promise
       await source.stop();
     }
   });
-}
-
-async function track(url: string, days: number): Promise<number[]> {
-  const database = openDatabase({
-    url,
-    applicationName: 'tidemark bench',
-    maxConnections: 1,
-    statementTimeoutMs: 60_000,
-  });
-  const { startMs, endMs } = benchRange(days);
-  const ids: number[] = [];
-  try {
-    for (const series of benchSeries) {
-      ids.push((await trackSeries(database, series, startMs, endMs)).seriesId);
-    }
-  } finally {
-    await database.close();
-  }
-  return ids;
 }
 
 function textOf(

@@ -4,7 +4,9 @@ import { createHash } from 'node:crypto';
 import { finished } from 'node:stream/promises';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { everyDay } from './days.ts';
+import { openDatabase } from '../../store/database.ts';
+import { trackSeries } from '../../store/series.ts';
+import { benchRange, benchSeries, everyDay } from './days.ts';
 
 export interface Expected {
   readonly rows: number;
@@ -70,6 +72,26 @@ export async function checkTable(client: pg.Client, expected: Expected, contesta
   }
 }
 
+/** Tracks `days` of every series. @returns their ids, in the order of `benchSeries`. */
+export async function track(url: string, days: number): Promise<number[]> {
+  const database = openDatabase({
+    url,
+    applicationName: 'tidemark bench',
+    maxConnections: 1,
+    statementTimeoutMs: 60_000,
+  });
+  const { startMs, endMs } = benchRange(days);
+  const ids: number[] = [];
+  try {
+    for (const series of benchSeries) {
+      ids.push((await trackSeries(database, series, startMs, endMs)).seriesId);
+    }
+  } finally {
+    await database.close();
+  }
+  return ids;
+}
+
 /** A connection that writes times as `expectedRows` does. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, options: '-c timezone=UTC -c datestyle=ISO' });
@@ -77,6 +99,7 @@ export async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-function copiedTime(timeMs: number): string {
+/** A time as COPY writes it in UTC. */
+export function copiedTime(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')}+00`;
 }

@@ -1,0 +1,27 @@
+/** Candles with digits as exchanges trade them: the simulator's are random to the last one, which no market's are. */
+
+import { type DecimalText, decimalText } from '../../contract/decimal.ts';
+import type { Candle } from '../../contract/resources.ts';
+import type { CandleSeries } from '../../contract/series.ts';
+
+/** Fraction digits that a source gives; those beyond what is traded are zeros. */
+const sentDigits = 16;
+const volumeDigits = 5;
+
+/** Prices to 2 decimals, in bitcoin to 6, of coins of a few cents to 4; volumes to 5: sent with 16 all the same. */
+export function asTraded(series: CandleSeries, candle: Candle): Candle {
+  const digits = series.quoteId === 'bitcoin' ? 6 : series.baseId === 'xrp' ? 4 : 2;
+  return {
+    ...candle,
+    open: cut(candle.open, digits),
+    high: cut(candle.high, digits),
+    low: cut(candle.low, digits),
+    close: cut(candle.close, digits),
+    volume: cut(candle.volume, volumeDigits),
+  };
+}
+
+function cut(value: DecimalText, digits: number): DecimalText {
+  const [whole = '0', fraction = ''] = value.split('.');
+  return decimalText(`${whole}.${fraction.slice(0, digits).padEnd(sentDigits, '0')}`);
+}
