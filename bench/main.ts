@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- [write] [budget] [planning] [--quick]`: measures, prints what people read on standard output
- * and how far it is on standard error, and writes `bench-result.json`. What each number means:
+ * `npm run bench -- [write] [budget] [planning] [storage] [queries] [--quick]`: measures, prints what people
+ * read on standard output and how far it is on standard error, and writes `bench-result.json`. What each number means:
  * docs/performance.md.
  */
 
@@ -11,12 +11,16 @@ import { benchBudget } from './budget/bench.ts';
 import { describeMachine } from './machine.ts';
 import { obtainParts } from './parts.ts';
 import { benchPlanning } from './planning/bench.ts';
+import { benchQueries } from './queries/bench.ts';
+import { benchStorage } from './storage/bench.ts';
 import { benchWrite } from './write/bench.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<BenchResult>>> = {
   write: benchWrite,
   budget: benchBudget,
   planning: benchPlanning,
+  storage: benchStorage,
+  queries: benchQueries,
 };
 const resultFile = 'bench-result.json';
 

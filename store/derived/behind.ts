@@ -37,14 +37,15 @@ const behindFunction = `
       union all
       select r.id, c.lowest, c.greatest from changed c join rollups r on r.source = c.id
     ), aligned as (
-      -- Microseconds since 1970. What lies before the first moment PostgreSQL knows is an end of the log, not a change.
+      -- Microseconds since 1970. What lies before the first moment PostgreSQL knows is an end of the log, not a change,
+      -- or the watermark of a rollup of which nothing is materialised: it is answered from the points altogether.
       select r.name, tstzrange(
           case when c.lowest > -2e17
                then date_bin(r.period, timestamptz 'epoch' + c.lowest * interval '1 microsecond', ${gridOrigin}) end,
           date_bin(r.period, timestamptz 'epoch' + least(c.greatest, r.watermark - 1) * interval '1 microsecond',
                    ${gridOrigin}) + r.period) as range
       from changed c join rollups r on r.id = c.id
-      where c.lowest < r.watermark and c.greatest > -2e17
+      where c.lowest < r.watermark and c.greatest > -2e17 and r.watermark > -2e17
     )
     select 'tidemark.' || a.name, unnest(range_agg(a.range)) from aligned a group by a.name;
   end

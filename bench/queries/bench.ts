@@ -1,0 +1,187 @@
+/** (e) What queries cost: each beside another way of asking for the same, in turns. */
+
+import pg from 'pg';
+import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import { table } from '../../scripts/table.ts';
+import { timescaleVersion } from '../../store/timescale/extension.ts';
+import type { BenchOptions, BenchResult } from '../bench.ts';
+import { withDatabase } from '../parts.ts';
+import { figure, type Spread, spreadOf, told } from '../spread.ts';
+import { chunksRead } from './chunks-read.ts';
+import { type Extent, type Loaded, load } from './load.ts';
+
+const full: Extent & { rounds: number } = {
+  ...{ markets: 20, days: 730, years: 11 },
+  ...{ latest: 1000, latestDays: 20, rounds: 15 },
+};
+const quick: Extent & { rounds: number } = {
+  ...{ markets: 5, days: 60, years: 11 },
+  ...{ latest: 100, latestDays: 20, rounds: 3 },
+};
+
+interface Question {
+  readonly name: string;
+  readonly sql: string;
+  /** Another way to the same rows. */
+  readonly beside: string;
+  readonly besideSql: string;
+}
+
+interface Measured extends Question {
+  readonly rows: number;
+  readonly ms: Spread;
+  readonly besideMs: Spread;
+  readonly ratio: Spread;
+}
+
+export async function benchQueries({ parts, isQuick, say }: BenchOptions): Promise<BenchResult> {
+  const extent = isQuick ? quick : full;
+  return withDatabase(parts, async (url) => {
+    const client = new pg.Client({ connectionString: url, options: '-c timezone=UTC' });
+    await client.connect();
+    try {
+      if ((await timescaleVersion(client)) === null)
+        return { text: '(e) queries: not measured, as they need TimescaleDB', result: {} };
+      const loaded = await load(client, url, extent, say);
+      const questions = await questionsOn(client, loaded, extent);
+      const measured: Measured[] = [];
+      for (const question of questions) {
+        measured.push(await measure(client, question, extent.rounds));
+        say(`queries: ${question.name}: measured`);
+      }
+      const latest = await chunksRead(client, latestSql);
+      return { text: textOf(loaded, extent, measured, latest), result: { extent, loaded, measured, latest } };
+    } finally {
+      await client.end();
+    }
+  });
+}
+
+const values = 'time, open, high, low, close, volume';
+const latestSql = `select exchange, base, quote, time, close from latest_candles where interval = 'h1'`;
+
+async function questionsOn(
+  client: pg.Client,
+  { toMs, minutes, sparse }: Loaded,
+  { days }: Extent,
+): Promise<Question[]> {
+  for (const [name, { seriesId }] of Object.entries({ only_days: sparse, only_minutes: minutes })) {
+    await client.query(
+      `create table ${name} as select * from tidemark.candle_points where series_id = ${seriesId} order by time`,
+    );
+    await client.query(`alter table ${name} add primary key (series_id, time)`);
+    await client.query(`vacuum analyze ${name}`);
+  }
+  const { exchange, baseId, quoteId } = minutes.series;
+  const named = `exchange = '${exchange}' and base = '${baseId}' and quote = '${quoteId}'`;
+  const monthMs = toMs - Math.round(0.55 * days) * dayMs;
+  const [since, until] = [at(monthMs), at(monthMs + 30 * dayMs)];
+  const month = `time >= ${since} and time < ${until}`;
+  const byId = `from tidemark.candle_points where series_id = ${minutes.seriesId}`;
+  return [
+    {
+      name: 'd1 over eleven years',
+      sql: `select ${values} from tidemark.candle_points where series_id = ${sparse.seriesId} order by time`,
+      beside: 'a plain table of that series alone',
+      besideSql: `select ${values} from only_days where series_id = ${sparse.seriesId} order by time`,
+    },
+    {
+      name: 'a month of m1',
+      sql: `select ${values} ${byId} and ${month} order by time`,
+      beside: 'a plain table of that series alone',
+      besideSql: `select ${values} from only_minutes where series_id = ${minutes.seriesId} and ${month} order by time`,
+    },
+    {
+      name: 'latest price of every hourly series',
+      sql: latestSql,
+      beside: 'distinct on over the points',
+      besideSql: `select distinct on (p.series_id) s.exchange_id, s.base_id, s.quote_id, p.time, p.close
+                  from tidemark.candle_points p join tidemark.series s on s.id = p.series_id
+                  where s.interval = 'h1' order by p.series_id, p.time desc`,
+    },
+    {
+      name: 'days of all m1, from the rollup',
+      sql: `select ${values} from candles where ${named} and interval = 'd1'`,
+      beside: 'from the points',
+      besideSql: `select time_bucket('1 day', time) as day, first(open, time), max(high), min(low), last(close, time), sum(volume)
+                  ${byId} group by day`,
+    },
+    {
+      name: 'view: a month of m1, all columns',
+      sql: `select ${values} from candles where ${named} and interval = 'm1' and ${month}`,
+      beside: 'by id',
+      besideSql: `select ${values} ${byId} and ${month}`,
+    },
+    {
+      name: 'view: the same in order of time',
+      sql: `select ${values} from candles where ${named} and interval = 'm1' and ${month} order by time`,
+      beside: 'by id',
+      besideSql: `select ${values} ${byId} and ${month} order by time`,
+    },
+    {
+      name: 'ohlcv(): the same',
+      sql: `select ${values} from ohlcv('${exchange}', '${baseId}', '${quoteId}', 'm1', ${since}, ${until})`,
+      beside: 'by id',
+      besideSql: `select ${values} ${byId} and ${month} order by time`,
+    },
+  ];
+}
+
+async function measure(client: pg.Client, question: Question, rounds: number): Promise<Measured> {
+  const times: number[] = [];
+  const besides: number[] = [];
+  let rows = 0;
+  // The first round warms the caches, and does not count.
+  for (let round = 0; round <= rounds; round += 1) {
+    const asked = await timed(client, question.sql);
+    const beside = await timed(client, question.besideSql);
+    if (asked.rows !== beside.rows)
+      throw new Error(`${question.name}: ${asked.rows} rows, and ${beside.rows} ${question.beside}`);
+    rows = asked.rows;
+    if (round === 0) continue;
+    times.push(asked.ms);
+    besides.push(beside.ms);
+  }
+  return {
+    ...question,
+    rows,
+    ms: spreadOf(times),
+    besideMs: spreadOf(besides),
+    ratio: spreadOf(times.map((ms, round) => ms / (besides[round] ?? ms))),
+  };
+}
+
+/** At the client, with every row read as text. */
+async function timed(client: pg.Client, sql: string): Promise<{ ms: number; rows: number }> {
+  const started = performance.now();
+  const result = await client.query({ text: sql, rowMode: 'array' });
+  return { ms: performance.now() - started, rows: result.rowCount ?? 0 };
+}
+
+function at(timeMs: EpochMs): string {
+  return `timestamptz '${new Date(timeMs).toISOString()}'`;
+}
+
+function textOf(
+  loaded: Loaded,
+  extent: Extent & { rounds: number },
+  measured: readonly Measured[],
+  latest: { readonly read: number; readonly of: number },
+): string {
+  return [
+    `(e) queries: ${figure(loaded.rows)} candles in one hypertable: m1 of ${extent.markets} markets over ${extent.days} days, d1 of one over ` +
+      `${extent.years} years, h1 of ${figure(extent.latest)} over ${extent.latestDays} days; ${extent.rounds} rounds, milliseconds at the client, median (least to most)`,
+    table(
+      [
+        { title: '', value: (line) => line.name },
+        { title: 'rows', value: (line) => figure(line.rows), right: true },
+        { title: 'ms', value: (line) => told(line.ms, 1), right: true },
+        { title: 'beside', value: (line) => line.beside },
+        { title: 'ms', value: (line) => told(line.besideMs, 1), right: true },
+        { title: 'ratio', value: (line) => told(line.ratio, 3), right: true },
+      ],
+      measured,
+    ),
+    `The latest prices were read from ${latest.read} of ${latest.of} chunks of points.`,
+  ].join('\n');
+}
