@@ -163,7 +163,7 @@ export interface Config {
   };
   /** Directory of the embedded database. */
   readonly directory: string;
-  /** Absent: `info` for services, `warn` for commands that show their progress. */
+  /** Absent: `info` for services, `error` for commands that show their progress. */
   readonly logLevel: LogLevel | undefined;
 }
 

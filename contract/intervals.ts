@@ -51,6 +51,11 @@ export function periodStart(timeMs: EpochMs, interval: Interval): EpochMs {
   return gridOriginMs + Math.floor((timeMs - gridOriginMs) / length) * length;
 }
 
+/** Start of the first period that begins at `timeMs` or later. */
+export function nextPeriodStart(timeMs: EpochMs, interval: Interval): EpochMs {
+  return periodStart(timeMs + intervalMs[interval] - 1, interval);
+}
+
 /** Whether a period starts exactly at `timeMs`. */
 export function isOnGrid(timeMs: EpochMs, interval: Interval): boolean {
   return (timeMs - gridOriginMs) % intervalMs[interval] === 0;

@@ -43,7 +43,9 @@ async function run(asked: Selection, options: SelectingOptions): Promise<void> {
     if (outcome.interrupted) {
       throw new TidemarkError(
         'INTERRUPTED',
-        `stopped with ${counted(outcome.windowsLeft, 'window')} left; what was fetched is stored`,
+        outcome.rollups === 'stopped'
+          ? 'stopped while the rollups were refreshed; every window is stored'
+          : `stopped with ${counted(outcome.windowsLeft, 'window')} left; what was fetched is stored`,
       );
     }
   } finally {
@@ -64,5 +66,6 @@ export function lastLine(outcome: BackfillOutcome): string {
     outcome.withoutPoints.length === 0
       ? ''
       : `; nothing was ever answered for ${outcome.withoutPoints.join(', ')}: is the name right?`;
-  return `${outcome.requests === 0 ? 'nothing was missing' : 'complete'}: ${work}${awaiting}${silent}`;
+  const rollups = outcome.rollups === 'left' ? '; the rollups follow within the hour' : '';
+  return `${outcome.requests === 0 ? 'nothing was missing' : 'complete'}: ${work}${awaiting}${silent}${rollups}`;
 }

@@ -12,16 +12,16 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EpochMs } from '../contract/intervals.ts';
+import { type EpochMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { closedUpTo } from '../planning/closed.ts';
 import { clip, lengthMs, overlaps, type Range } from '../planning/ranges.ts';
 import { longestRange, type RangeLimits, requestsFor } from '../planning/windows.ts';
-import { explainDatabaseError } from '../store/failure.ts';
+import { explainDatabaseError, isRightMissing } from '../store/failure.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
 import { type FetchTally, tallyFetches } from '../store/ledger.ts';
-import { refreshRollups } from '../store/rollups.ts';
+import { rangesBehind, refreshRollups } from '../store/rollups.ts';
 import { type SeriesStatus, seriesStatus } from '../store/status.ts';
 import { explain } from './gaps.ts';
 import { MissingParts } from './missing-parts.ts';
@@ -48,6 +48,8 @@ export interface BackfillOutcome {
   readonly windowsLeft: number;
   /** Names of the series whose whole range the source confirmed to be empty, and that hold no point from elsewhere. */
   readonly withoutPoints: readonly string[];
+  /** `stopped`: by Ctrl-C while they were refreshed. `left`: to their policies, as this role may not refresh them. */
+  readonly rollups: 'current' | 'stopped' | 'left';
   readonly interrupted: boolean;
 }
 
@@ -99,10 +101,22 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
       claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
     );
     if (queued || gaps.some((gap) => isWorkable(gap, nowMs))) return null;
-    const isWhole = await refreshRollups(database, { nowMs, signal: request.signal });
-    if (!isWhole) return { ...outcome(), interrupted: true };
+    const rollups = await bringRollupsUpToDate(nowMs);
+    if (rollups === 'stopped') return { ...outcome(), rollups, interrupted: true };
     await refuseWhatIsMissing(session, gaps, request.seriesIds);
-    return { ...outcome(), withoutPoints: await withoutPoints(session, request.seriesIds) };
+    return { ...outcome(), rollups, withoutPoints: await withoutPoints(session, request.seriesIds) };
+  }
+
+  async function bringRollupsUpToDate(nowMs: EpochMs): Promise<BackfillOutcome['rollups']> {
+    if ((await rangesBehind(database)).length > 0) request.progress.say('refreshing the rollups');
+    try {
+      const isWhole = await refreshRollups(database, { nowMs, signal: request.signal });
+      return isWhole ? 'current' : 'stopped';
+    } catch (error) {
+      // Only their owner may; the policies, which run as the owner, will.
+      if (isRightMissing(error)) return 'left';
+      throw error;
+    }
   }
 
   try {
@@ -131,13 +145,18 @@ interface Bounds {
   readonly ranges: ReadonlyMap<number, Range>;
 }
 
-/** The range of each series that this backfill answers for: what has closed by now. */
+/** The range of each series that this backfill answers for: whole periods, as they are tracked, that have closed by now. */
 async function boundsOf(session: Session, request: BackfillRequest, nowMs: EpochMs): Promise<Bounds> {
   const { graceMs } = session.config.worker;
   const rows = await seriesStatus(session.database, { nowMs, graceMs, seriesIds: request.seriesIds });
   const ranges = rows.map((row): [number, Range] => {
     const closedMs = closedUpTo(row.series, nowMs, graceMs);
-    return [row.seriesId, { startMs: request.fromMs, endMs: Math.min(request.toMs ?? closedMs, closedMs) }];
+    const { interval } = row.series;
+    const toMs = request.toMs === null ? closedMs : nextPeriodStart(request.toMs, interval);
+    return [
+      row.seriesId,
+      { startMs: periodStart(request.fromMs, interval), endMs: Math.min(toMs, closedMs) },
+    ];
   });
   return { series: new Map(rows.map((row) => [row.seriesId, row])), ranges: new Map(ranges) };
 }
@@ -195,6 +214,7 @@ function outcomeOf(
     awaiting: gaps.filter((gap) => gap.reason === 'awaits_second_answer').length,
     windowsLeft,
     withoutPoints: [],
+    rollups: 'current',
     interrupted: false,
   };
 }

@@ -24,6 +24,8 @@ export interface Left {
 
 export interface Progress {
   update(series: readonly SeriesProgress[], left: Left): void;
+  /** What is done after the last window. The bars are over then. */
+  say(what: string): void;
   stop(): void;
 }
 
@@ -31,7 +33,7 @@ const lineEveryMs = 5000;
 
 /** @param synthetic marks every line, as all that shows simulated data must. @param quiet shows nothing. */
 export function showProgress(options: { quiet: boolean; synthetic: boolean }): Progress {
-  if (options.quiet) return { update: () => {}, stop: () => {} };
+  if (options.quiet) return { update: () => {}, say: () => {}, stop: () => {} };
   const label = options.synthetic ? '[synthetic] ' : '';
   return process.stdout.isTTY ? bars(label) : lines(label);
 }
@@ -66,6 +68,10 @@ function bars(label: string): Progress {
         else bar.update(value, payload);
       }
     },
+    say(what) {
+      multi.stop();
+      console.log(`${label}${what}`);
+    },
     stop: () => multi.stop(),
   };
 }
@@ -86,6 +92,7 @@ function lines(label: string): Progress {
       nextMs = nowMs + lineEveryMs;
       console.log(line);
     },
+    say: (what) => console.log(`${label}${what}`),
     stop: () => {},
   };
 }

@@ -126,8 +126,11 @@ export class SimulatedMarket {
       const down = wick & 0xffff;
       into.open[at] = open;
       into.close[at] = close;
-      into.high[at] = Math.floor(Math.max(open, close) * (1 + wickSize * up * up));
-      into.low[at] = Math.floor(Math.min(open, close) * (1 - wickSize * down * down) + 0.999);
+      const upper = Math.max(open, close);
+      const lower = Math.min(open, close);
+      into.high[at] = Math.max(upper, Math.floor(upper * (1 + wickSize * up * up)));
+      // Without a wick, what the sum loses to rounding could lift it above the body.
+      into.low[at] = Math.min(lower, Math.floor(lower * (1 - wickSize * down * down) + 0.999));
       // Mostly small trades, now and then a burst: the cube of a uniform, times eight in one minute of 256.
       const share = size / twoTo32;
       const burst = (size & 255) === 0 ? 8 : 1;

@@ -17,7 +17,7 @@ const row = new RegExp(
   `\\{"open":${decimal},"high":${decimal},"low":${decimal},"close":${decimal},"volume":${decimal},"period":${time}\\}([,\\]])`,
   'y',
 );
-const tail = new RegExp(`,"timestamp":${time}\\}\\s*$`, 'y');
+const tail = new RegExp(`,"timestamp":${time}\\}[ \\t\\r\\n]*$`, 'y');
 
 export interface ScannedCandles {
   readonly candles: Candle[];

@@ -80,14 +80,15 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly Judged[]): 
              select * from unnest($1::int[], $2::timestamptz[], $3::tstzrange[], $4::tstzrange[], $5::int[],
                                   $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[])
                as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows)
-           ), settled as (
-             delete from tidemark.pending_windows p using moved m
-             where p.series_id = m.series_id and p.range <@ m.covered
-           ), asked as (${ledgerInsert(11)}), total as (
+           ), total as (
              select series_id, coalesce(range_agg(covered), '{}') as covered, coalesce(range_agg(held), '{}') as held,
                     sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest,
                     max(at) filter (where refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
              from moved group by series_id
+           ), settled as (
+             delete from tidemark.pending_windows p using total t join tidemark.series s on s.id = t.series_id
+             where p.series_id = t.series_id and p.range <@ (s.covered + t.covered)
+           ), asked as (${ledgerInsert(11)}
            ), locked as materialized (  -- in order: two of these statements then never wait for each other
              select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $10) as was_more
              from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s

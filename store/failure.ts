@@ -48,6 +48,11 @@ export function explainDatabaseError(error: unknown): unknown {
   return error;
 }
 
+/** Whether the role may not do what was asked. */
+export function isRightMissing(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '42501';
+}
+
 function codeOf(error: Error): string | undefined {
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return codeOf(error.errors[0]);
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined;

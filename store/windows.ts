@@ -60,6 +60,8 @@ export async function commitWindow(database: Database, commit: WindowCommit): Pr
  * Commits what the requests of some windows brought, all in one transaction.
  *
  * @returns what became of each, in the same order.
+ * @throws LostRace when points of several windows are stored meanwhile, or given twice among them: each has to be
+ * committed alone, which finds them.
  */
 export async function commitWindows(
   database: Database,
@@ -69,11 +71,10 @@ export async function commitWindows(
   try {
     return await commitTogether(database, windows, 'copy');
   } catch (error) {
-    if (!(error instanceof LostRace)) throw error;
+    const [only, another] = windows;
+    if (!(error instanceof LostRace) || only === undefined || another !== undefined) throw error;
+    return [await mergeAlone(database, only)];
   }
-  const results: WindowResult[] = [];
-  for (const window of windows) results.push(await mergeAlone(database, window));
-  return results;
 }
 
 /** As often as it takes: each attempt sees what won over the one before. */
@@ -134,4 +135,8 @@ async function commitTogether(
 }
 
 /** Another transaction stored some of the same points meanwhile; the next attempt sees them. */
-class LostRace extends Error {}
+class LostRace extends Error {
+  constructor() {
+    super('the same points came from elsewhere');
+  }
+}

@@ -3,8 +3,8 @@
  * free. Most of what a transaction costs beside its points is then paid once; measured, a fifth of the database's
  * time. Under a budget a window hardly ever waits, and is committed alone.
  *
- * A group that cannot be stored because of what one of its windows holds is committed window by window, so that the
- * others are not lost with it. A database in trouble fails the whole group.
+ * A group that cannot be stored because of what one of its windows holds, or because that was stored meanwhile, is
+ * committed window by window, so that the others are not lost with it. A database in trouble fails the whole group.
  */
 
 import type { LimitFunction } from 'p-limit';

@@ -78,6 +78,8 @@ async function questionsOn(
   const [since, until] = [at(monthMs), at(monthMs + 30 * dayMs)];
   const month = `time >= ${since} and time < ${until}`;
   const byId = `from tidemark.candle_points where series_id = ${minutes.seriesId}`;
+  const daysOfPoints = `select time_bucket('1 day', time) as day, first(open, time), max(high), min(low), last(close, time), sum(volume)
+                        ${byId} group by day`;
   return [
     {
       name: 'd1 over eleven years',
@@ -100,11 +102,16 @@ async function questionsOn(
                   where s.interval = 'h1' order by p.series_id, p.time desc`,
     },
     {
-      name: 'days of all m1, from the rollup',
+      name: 'days of all m1, from the continuous aggregate',
+      sql: `select ${values} from tidemark.rollup_d1 where series_id = ${minutes.seriesId}`,
+      beside: 'from the points',
+      besideSql: daysOfPoints,
+    },
+    {
+      name: 'the same through the view',
       sql: `select ${values} from candles where ${named} and interval = 'd1'`,
       beside: 'from the points',
-      besideSql: `select time_bucket('1 day', time) as day, first(open, time), max(high), min(low), last(close, time), sum(volume)
-                  ${byId} group by day`,
+      besideSql: daysOfPoints,
     },
     {
       name: 'view: a month of m1, all columns',

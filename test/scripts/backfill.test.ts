@@ -64,6 +64,26 @@ function suite(queue: 'postgres' | 'redis') {
     expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({ gaps: [] });
   });
 
+  it('fills whole periods where a bound lies within one, with no request more than it has windows', async () => {
+    const { env, simulator } = await environment(queue);
+    const bounds = ['--from', '2024-03-01T06:30:10Z', '--to', '2024-03-03T06:30Z'];
+    const result = await tidemark(
+      ['backfill', 'candles', ...market, '--interval', 'm1,h1,d1', ...bounds, '--json'],
+      env,
+    );
+    expect(JSON.parse(result.stdout)).toMatchObject({ windowsLeft: 0, awaiting: 0, rollups: 'current' });
+    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({ gaps: [] });
+    const { series } = JSON.parse((await tidemark(['status', '--json'], env)).stdout);
+    expect(series.map((one: { coveredSeconds: number }) => one.coveredSeconds)).toEqual([
+      2 * 86_400,
+      49 * 3600,
+      3 * 86_400,
+    ]);
+    expect(series.slice(1).map((one: { points: number }) => one.points)).toEqual([49, 3]);
+    // Two days of minutes, and one of each other.
+    expect(simulator.requests().total).toBe(4);
+  });
+
   it('stops on Ctrl-C, says how to go on, and then fetches only the rest', async () => {
     const { env, simulator } = await environment(queue);
     const whole = days(20);

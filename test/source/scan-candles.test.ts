@@ -91,6 +91,14 @@ describe('candles read by pattern', () => {
     expect(scanCandles(Buffer.from(text))).toBeNull();
   });
 
+  test('what JSON takes for white space is all that may follow', () => {
+    const body = plain({ data: [candle], timestamp: 1 });
+    expect(scanCandles(Buffer.concat([body, Buffer.from(' \r\n')]))).not.toBeNull();
+    for (const byte of [0x0b, 0x0c, 0xa0]) {
+      expect(scanCandles(Buffer.concat([body, Buffer.from([byte])]))).toBeNull();
+    }
+  });
+
   test('the plain form is read without JSON, an impossible candle put apart as it came', () => {
     const bad = { ...candle, high: '1.4' };
     const answer = candleAnswer(reply(plain({ data: [candle, bad], timestamp: 12 })), 'h1');

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { dayMs } from '../../contract/intervals.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+import { defaultSeed } from '../../simulator/start.ts';
+import { impossible } from '../../source/impossible-candle.ts';
+
+test('every candle is possible, also one without a wick', () => {
+  const startMs = Date.UTC(2025, 10, 28);
+  const { truth } = createSimulator({ seed: defaultSeed, now: () => startMs + 10 * dayMs });
+  const series = {
+    dataset: 'candles',
+    exchange: 'binance',
+    baseId: 'ethereum',
+    quoteId: 'tether',
+    interval: 'm1',
+  } as const;
+  const candles = truth.candles(series, { startMs, endMs: startMs + 4 * dayMs });
+  expect(candles.length).toBeGreaterThan(5000);
+  // At 2025-11-28T12:42Z and 2025-11-30T22:25Z of the default seed the low came out above the open.
+  expect(candles.flatMap((candle) => impossible(candle, 'm1') ?? [])).toEqual([]);
+});
