@@ -13,12 +13,10 @@ import type { Database } from '../store/database.ts';
  * @throws TidemarkError DATABASE_IN_USE
  */
 export async function refuseWhileInUse(database: Database, config: Config, log: Logger): Promise<void> {
-  const present = new Set([
-    ...(await writersPresent(database)),
-    ...(await queueUsers(database, config, log)),
-  ]);
-  if (present.size === 0) return;
-  throw new TidemarkError('DATABASE_IN_USE', `${[...present].sort().join(' and ')} at work on this database`);
+  const connected = await writersPresent(database);
+  const present = connected.length > 0 ? connected : await queueUsers(database, config, log);
+  if (present.length === 0) return;
+  throw new TidemarkError('DATABASE_IN_USE', `${present.join(' and ')} at work on this database`);
 }
 
 /** A queue that was never made, or cannot be reached, has nobody who works through it. */

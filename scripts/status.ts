@@ -15,7 +15,7 @@ import {
 import { retentionsOf, retentionText } from './retention.ts';
 import { openSession, type Session } from './session.ts';
 import { type Column, table, terminalWidth } from './table.ts';
-import { count, duration, moment, percent } from './wording.ts';
+import { count, counted, duration, moment, percent } from './wording.ts';
 
 export function statusCommand(program: Command): void {
   program
@@ -144,7 +144,7 @@ function asText(status: Status): string {
   const store = versions.timescale === null ? 'plain tables' : `TimescaleDB ${versions.timescale}`;
   const used =
     budget.perMinute === 0
-      ? `${budget.lastMinute} requests in the last minute, no limit`
+      ? `${counted(budget.lastMinute, 'request')} in the last minute, no limit`
       : `${budget.lastMinute} of ${budget.perMinute} requests in the last minute`;
   const paused = queue.pausedMs > 1000 ? `, paused for ${duration(queue.pausedMs)}` : '';
   return [

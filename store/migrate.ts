@@ -106,10 +106,10 @@ export async function assertMigrated(pool: pg.Pool): Promise<void> {
         'the views and rollups are not the ones that this version of Tidemark works with',
       );
     }
-    const found = newest.rows[0]?.name ?? 'nothing';
+    const found = newest.rows[0]?.name;
     throw new TidemarkError(
       'DATABASE_NOT_MIGRATED',
-      `the database is at ${found}, and this version of Tidemark works with ${newestMigration}`,
+      `the database is ${found === undefined ? 'empty' : `at ${found}`}, and this version of Tidemark works with ${newestMigration}`,
     );
   }
   throw new TidemarkError('DATABASE_NOT_MIGRATED', 'the database holds no Tidemark schema');
