@@ -26,6 +26,9 @@ const share = z
   .transform(Number);
 
 /** `m1=0.5,h8=100`: longest range of one request in days, by interval. */
+/** Of one window: changing all of its points in the columnstore stays within what TimescaleDB decompresses at once. */
+const mostPeriods = 20_000;
+
 const daysByInterval = <Name extends Interval>(known: readonly Name[]) =>
   z
     .string()
@@ -36,8 +39,9 @@ const daysByInterval = <Name extends Interval>(known: readonly Name[]) =>
         const [name = '', days = ''] = entry.split('=').map((part) => part.trim());
         const interval = known.find((one) => one === name);
         const rangeMs = /^\d{1,5}(\.\d{1,6})?$/.test(days) ? Number(days) * dayMs : 0;
-        if (interval === undefined || rangeMs < intervalMs[interval]) {
-          const message = `must be a list such as ${known[0]}=1, with days of at least one period`;
+        const periods = interval === undefined ? 0 : rangeMs / intervalMs[interval];
+        if (interval === undefined || periods < 1 || periods > mostPeriods) {
+          const message = `must be a list such as ${known[0]}=1, with days of 1 to ${mostPeriods} periods`;
           context.addIssue({ code: 'custom', message });
           return z.NEVER;
         }

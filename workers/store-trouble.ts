@@ -6,6 +6,8 @@
  * lock that was not to be had (55).
  */
 const passingClasses = ['08', '40', '53', '55', '57', '58'];
+/** TimescaleDB's limit on tuples decompressed in a transaction, which is a setting: the same answer meets it again. */
+const settingsLimit = '53400';
 
 /**
  * A statement that took too long, or that someone cancelled, is of class 57, and still the window's own: one that can
@@ -24,7 +26,10 @@ export function storeTroubleOf(error: unknown): StoreTrouble {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   // PostgreSQL's classes begin with a digit or one of these letters; EPIPE has five characters too.
   if (/^[0-9FHPX][0-9A-Z]{4}$/.test(code))
-    return { passes: code !== cancelled && passingClasses.includes(code.slice(0, 2)), message };
+    return {
+      passes: ![cancelled, settingsLimit].includes(code) && passingClasses.includes(code.slice(0, 2)),
+      message,
+    };
   // Without an SQLSTATE it came from the connection, from a pool that had none to give, or is a defect.
   const fromConnection = /^E[A-Z]+$/.test(code) || /connect|timeout|terminat|pool/i.test(message);
   return { passes: fromConnection, message };

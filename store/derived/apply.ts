@@ -45,11 +45,13 @@ export function applyDerived(client: pg.Client): Promise<boolean> {
       for (const object of [...derivedObjects].reverse()) {
         if (object.detach !== undefined) await client.query(object.detach);
       }
+      const grants = await rollupGrants(client);
       await dropRollups(client);
       for (const { create, policy } of rollups) {
         await client.query(create);
         if (policy !== null) await client.query(policy);
       }
+      for (const grant of grants) await client.query(grant);
     }
     for (const object of derivedObjects) await client.query(object.create);
     await client.query(
@@ -114,6 +116,20 @@ async function isHypertable(client: pg.Client): Promise<boolean> {
 async function hasExtension(client: pg.Client): Promise<boolean> {
   const result = await client.query(`select from pg_extension where extname = 'timescaledb'`);
   return result.rowCount === 1;
+}
+
+/** The statements that give others the rights again that they have on the rollups now. */
+async function rollupGrants(client: pg.Client): Promise<string[]> {
+  const result = await client.query<{ statement: string }>(
+    `select format('grant %s on %s to %s', string_agg(distinct a.privilege_type, ', '), c.oid::regclass,
+                   case a.grantee when 0 then 'public' else a.grantee::regrole::text end) as statement
+     from pg_class c, aclexplode(c.relacl) a
+     where c.relnamespace = 'tidemark'::regnamespace and c.relname = any ($1) and a.grantee <> c.relowner
+       and a.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER')
+     group by c.oid, a.grantee`,
+    [rollupDefinitions(false).map(({ name }) => name.replace(/^tidemark\./, ''))],
+  );
+  return result.rows.map(({ statement }) => statement);
 }
 
 /** Whatever they are: views of a database that was plain, or continuous aggregates. */

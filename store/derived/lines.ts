@@ -18,7 +18,7 @@ begin
   select s.id, s.interval, s.covered, s.tracked into series_id, found_interval, covered, tracked
   from tidemark.series s
   where s.dataset = 'candles' and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote
-    and s.interval = interval_name;
+    and s.interval = interval_name and (s.untracked_at is null or s.points > 0);
   if series_id is null then
     select s.id, s.interval, s.covered, s.tracked into series_id, found_interval, covered, tracked
     from tidemark.derived_series d join tidemark.series s on s.id = d.series_id

@@ -45,7 +45,8 @@ const derivedCandles = (level: RollupLevel) => `
 
 /**
  * Which stored series answers for an interval that a market has no series of: of those whose periods make up whole
- * ones of it, the finest that covers at most a day less than the one that covers most.
+ * ones of it, the finest that covers at most a day less than the one that covers most. A series that is not tracked any
+ * more, and never got a point, counts for nothing.
  */
 const derivedSeries = `
   create or replace view tidemark.derived_series as
@@ -63,7 +64,7 @@ const derivedSeries = `
     ) measured
     where covered >= longest - interval '1 day' and not exists (
       select from tidemark.series t
-      where t.dataset = 'candles' and t.exchange_id = measured.exchange_id and t.base_id = measured.base_id
+      where (t.untracked_at is null or t.points > 0) and t.dataset = 'candles' and t.exchange_id = measured.exchange_id and t.base_id = measured.base_id
         and t.quote_id = measured.quote_id and t.interval = measured.interval
     )
     order by ${market}, interval, period`;

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { minuteMs } from '../../../contract/intervals.ts';
@@ -64,6 +65,28 @@ describe('derived objects', () => {
     const remade = await rollups(database);
     expect(remade).toHaveLength(10);
     expect(remade.filter(({ id }) => made.some((one) => one.id === id))).toEqual([]);
+  });
+
+  it('give the rights again that others had on rollups that are made anew', async () => {
+    const database = await emptyDatabase();
+    await up(database);
+    const role = `reader_${randomBytes(4).toString('hex')}`;
+    await database.pool.query(`create role ${role}; grant usage on schema tidemark to ${role};
+      grant select on all tables in schema tidemark to ${role}`);
+    onTestFinished(async () => {
+      await database.pool.query(`drop owned by ${role}; drop role ${role}`);
+    });
+    await forget(database);
+    await up(database);
+    const client = await database.pool.connect();
+    try {
+      await client.query(`set role ${role}`);
+      expect((await client.query('select * from tidemark.rollup_w1')).rows).toEqual([]);
+      await expect(client.query('delete from tidemark.candle_points')).rejects.toThrow(/permission denied/);
+    } finally {
+      await client.query('reset role');
+      client.release();
+    }
   });
 
   it('are made by one of two at the same time', async () => {

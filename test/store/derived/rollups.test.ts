@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dayMs, gridOriginMs, hourMs, intervalMs, minuteMs } from '../../../contract/intervals.ts';
+import { timestamp } from '../../../store/database.ts';
 import { rollupLevels } from '../../../store/derived/levels.ts';
-import { trackSeries } from '../../../store/series.ts';
+import { trackSeries, untrackSeries } from '../../../store/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 import { candles, expectRollupsToAgree, market, put } from './candles.ts';
@@ -112,6 +113,27 @@ for (const kind of ['main', 'plain'] as const) {
         expect(named.get(interval)).toEqual({ derived_from: 'm30', points: 20 });
       }
       expect([...named.keys()].filter((interval) => ['m1', 'm5', 'm15'].includes(interval))).toEqual([]);
+    });
+
+    it('are not hidden by a series that was tracked by mistake', async () => {
+      const { database } = store;
+      const { seriesId } = await trackSeries(database, market('oops', 'h1'), startMs, startMs + 10 * dayMs);
+      await put(database, seriesId, candles(startMs, hourMs, 48));
+      const days = async () => {
+        const counts = await database.pool.query<{ view: number; named: number }>(
+          `select (select count(*)::int from candles where exchange = 'x' and base = 'oops' and interval = 'd1') as view,
+                  (select count(close)::int from ohlcv('x', 'oops', 'tether', 'd1', $1, $2)) as named`,
+          [timestamp(startMs), timestamp(startMs + 10 * dayMs)],
+        );
+        return counts.rows[0];
+      };
+      const before = await days();
+      expect(before?.view).toBeGreaterThan(1);
+      expect(before?.named).toBeGreaterThan(1);
+      const mistake = await trackSeries(database, market('oops', 'd1'), startMs, null);
+      expect(await days()).toEqual({ view: 0, named: 0 });
+      await untrackSeries(database, mistake.seriesId);
+      expect(await days()).toEqual(before);
     });
 
     it('prefer the longest coverage, and among equals the finest', async () => {
