@@ -77,18 +77,18 @@ export function answerTo(
   const broken = plan.oneBroken && given.length > 2 ? given[1] : undefined;
   const points = new Map<EpochMs, Values>();
   for (const timeMs of given) {
-    if (timeMs !== broken) points.set(timeMs, truth.valuesAt(timeMs, plan.old ? 1 : 0));
+    if (timeMs !== broken) points.set(timeMs, truth.valuesAt(timeMs, at.nowMs, plan.old ? 1 : 0));
   }
   const rows = [...points].map(([timeMs, values]) => rowOf(series, timeMs, values));
   if (plan.kind === 'strangers') {
-    rows.push(rowOf(series, window.startMs - 9 * length, truth.valuesAt(window.startMs - 9 * length)));
+    rows.push(rowOf(series, window.startMs - 9 * length, truth.valuesAt(window.startMs, at.nowMs)));
   }
   const rejected =
     plan.kind === 'unreadable' || broken !== undefined
       ? [{ raw: `{"broken":${broken ?? window.startMs}}`, reason: 'open: not a decimal' }]
       : [];
   return {
-    rows: plan.untidy ? untidied(rows, truth, window) : rows,
+    rows: plan.untidy ? untidied(rows, truth, window, at.nowMs) : rows,
     rejected,
     sourceTimeMs,
     durationMs,
@@ -112,16 +112,21 @@ function clockOf(clock: AnswerPlan['clock'], window: Range, nowMs: EpochMs): Epo
   }
 }
 
-function untidied(rows: ReadonlyArray<Candle | HistoryPoint>, truth: Truth, window: Range) {
+function untidied(
+  rows: ReadonlyArray<Candle | HistoryPoint>,
+  truth: Truth,
+  window: Range,
+  nowMs: EpochMs,
+): ReadonlyArray<Candle | HistoryPoint> {
   const [first] = rows;
   if (first === undefined) return rows;
   const timeMs = 'period' in first ? first.period : first.time;
   const wrong = rowOf(
     truth.series,
     timeMs,
-    truth.valuesAt(timeMs, 9).map((text) => `${text}9`),
+    truth.valuesAt(timeMs, nowMs).map((text) => `${text}9`),
   );
-  const after = rowOf(truth.series, window.endMs, truth.valuesAt(window.endMs));
+  const after = rowOf(truth.series, window.endMs, truth.valuesAt(window.endMs, nowMs));
   // The last of a duplicate counts.
   return [wrong, after, ...rows.slice(1), first];
 }

@@ -8,7 +8,16 @@ import { deferWindow } from '../../store/pending.ts';
 import { listRetentions, removeRetention, setRetention } from '../../store/retention.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../store/series.ts';
 import { replayed } from '../parts/seeded.ts';
-import { choose, commitAndCrash, commitGroup, commitTogether, crash, pick, picks } from './commit-command.ts';
+import {
+  choose,
+  commitAndCrash,
+  commitGroup,
+  commitTogether,
+  crash,
+  from,
+  pick,
+  picks,
+} from './commit-command.ts';
 import { checkInvariants } from './invariants.ts';
 import { plannedAll } from './planned.ts';
 import type { SeriesModel } from './series-model.ts';
@@ -45,7 +54,7 @@ function commandOf<Given>(
 const series = fc.nat({ max: seriesCount - 1 });
 const place = fc.record({
   series,
-  from: fc.nat({ max: 60 }),
+  from,
   periods: fc.integer({ min: 1, max: 12 }),
   planned: fc.boolean(),
 });

@@ -20,9 +20,12 @@ export interface Pick {
   readonly answer: AnswerPlan;
 }
 
+/** From the beginning, or, rather often, from the end. */
+export const from = fc.oneof(fc.nat({ max: 60 }), fc.integer({ min: -4, max: -1 }));
+
 export const pick: fc.Arbitrary<Pick> = fc.record({
   series: fc.nat({ max: seriesCount - 1 }),
-  from: fc.nat({ max: 60 }),
+  from,
   periods: fc.integer({ min: 1, max: 12 }),
   planned: fc.boolean(),
   answer: answerPlan,
@@ -42,7 +45,7 @@ interface Chosen {
 
 export function choose(world: World, { series, from, periods, planned }: Omit<Pick, 'answer'>) {
   const model = world.models[series] as SeriesModel;
-  const claim = planned ? model.claimed[from % Math.max(1, model.claimed.length)] : undefined;
+  const claim = planned ? model.claimed[Math.abs(from) % Math.max(1, model.claimed.length)] : undefined;
   if (claim !== undefined) model.claimed = model.claimed.filter((other) => other !== claim);
   return { model, window: claim ?? windowOf(world, model, from, periods) };
 }

@@ -16,7 +16,7 @@ export const emptyConfirmMs = 3_600_000;
 const longestPauseMs = 2 * 3_600_000;
 
 interface EmptyAnswer {
-  readonly periods: Set<EpochMs>;
+  readonly periods: ReadonlySet<EpochMs>;
   readonly atMs: EpochMs;
 }
 
@@ -166,8 +166,9 @@ export class SeriesModel {
     for (const key of [...this.revisions.keys()]) {
       if (Number(key.split(' ')[0]) < cutMs) this.revisions.delete(key);
     }
-    const empties = [...this.#empties, ...this.#undisturbed].map(({ periods }) => periods);
-    for (const set of [this.mustCover, this.mayCover, ...empties]) {
+    // That nothing was there remains true; it may be known no more.
+    this.wasPutAside();
+    for (const set of [this.mustCover, this.mayCover]) {
       for (const timeMs of [...set]) if (timeMs < sinceMs) set.delete(timeMs);
     }
     if (this.tracked === null) return;

@@ -33,9 +33,16 @@ export class Truth {
     table.set(timeMs, (table.get(timeMs) ?? 0) + 1);
   }
 
-  /** @param behind versions ago, as a copy of an older answer has it. */
-  valuesAt(timeMs: EpochMs, behind = 0): Values {
-    const version = Math.max(0, (this.#versions.get(timeMs) ?? 0) - behind);
+  /**
+   * As the source has it at a time: a period that has not ended changes by the second.
+   *
+   * @param behind versions ago, as a copy of an older answer has it.
+   */
+  valuesAt(timeMs: EpochMs, nowMs: EpochMs, behind = 0): Values {
+    const isOpen = timeMs + intervalMs[this.series.interval] > nowMs;
+    const version = isOpen
+      ? 1000 + (Math.floor(nowMs / 1000) % 1000)
+      : Math.max(0, (this.#versions.get(timeMs) ?? 0) - behind);
     const end = `${version}${'0'.repeat(1 + (this.#zeros.get(timeMs) ?? 0))}`;
     // More digits than a double holds.
     const value = (column: number) => `${(timeMs / 60_000) % 100_003}.12345678901${column}${end}`;

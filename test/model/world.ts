@@ -65,7 +65,9 @@ export function openStore(url: string): Database {
   });
 }
 
-/** A window of some periods that begins some periods after the beginning of time, and ends with the present. */
+/**
+ * A window of some periods that begins some periods after the beginning of time, or before its end, which is the present.
+ */
 export function windowOf(world: World, model: SeriesModel, from: number, periods: number): Range {
   const { series } = model.truth;
   const length = model.lengthMs;
@@ -73,6 +75,6 @@ export function windowOf(world: World, model: SeriesModel, from: number, periods
   const line = lines[world.models.indexOf(model)];
   const firstMs = periodStart(beginMs, series.interval) - ((line?.periods ?? 0) + 4) * length;
   const places = (endMs - firstMs) / length;
-  const startMs = firstMs + (from % places) * length;
+  const startMs = from < 0 ? endMs + from * length : firstMs + (from % places) * length;
   return { startMs, endMs: Math.min(startMs + periods * length, endMs) };
 }
