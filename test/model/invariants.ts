@@ -42,6 +42,10 @@ function checkPoints(stored: StoredSeries, model: SeriesModel): void {
   expectSame(stored.pointCount, sorted.length, 'count of points');
   expectSame(stored.earliestMs, sorted[0]?.[0] ?? null, 'earliest');
   expectSame(stored.newestMs, sorted.at(-1)?.[0] ?? null, 'newest');
+  for (const [key, before] of model.perhapsRevisions) {
+    if (stored.revisions.has(key)) model.revisions.set(key, before);
+  }
+  model.perhapsRevisions.clear();
   expectSame([...stored.revisions].sort(), [...model.revisions].sort(), 'revisions');
   expectSame(stored.requests, model.requests, 'rows of the ledger');
   expectSame(stored.quarantined, [...model.quarantined].sort(), 'quarantine');

@@ -35,6 +35,8 @@ export class SeriesModel {
   readonly points = new Map<EpochMs, Values>();
   /** `time seenAt`: the values before. */
   readonly revisions = new Map<string, Values>();
+  /** Those that are kept if another commit of the same time covered the period first. */
+  readonly perhapsRevisions = new Map<string, Values>();
   readonly mustCover = new Set<EpochMs>();
   readonly mayCover = new Set<EpochMs>();
   /** What the store had covered after the last command. */
@@ -45,11 +47,21 @@ export class SeriesModel {
   readonly #empties: EmptyAnswer[] = [];
   /** Those since when nothing of the series was put aside for another reason, which may cost a further answer. */
   #undisturbed: EmptyAnswer[] = [];
-  #mostRows = 0;
+  /** Rows of the largest answer so far, of all series with the same dataset and interval: they would share a cap. */
+  readonly #largest: Map<string, number>;
 
-  constructor(truth: Truth, seriesId: number) {
+  constructor(truth: Truth, seriesId: number, largest: Map<string, number>) {
     this.truth = truth;
     this.seriesId = seriesId;
+    this.#largest = largest;
+  }
+
+  get #cap(): string {
+    return `${this.truth.series.dataset} ${this.truth.series.interval}`;
+  }
+
+  get #mostRows(): number {
+    return this.#largest.get(this.#cap) ?? 0;
   }
 
   get lengthMs(): number {
@@ -72,7 +84,7 @@ export class SeriesModel {
 
   /** The rows of an answer are counted before any of those committed with it is judged. */
   sawRows(answer: Answered): void {
-    this.#mostRows = Math.max(this.#mostRows, rowsIn(answer));
+    this.#largest.set(this.#cap, Math.max(this.#mostRows, rowsIn(answer)));
   }
 
   /**
@@ -85,7 +97,7 @@ export class SeriesModel {
     const { interval } = this.truth.series;
     this.requests += 1;
     for (const { raw } of answer.rejected) this.quarantined.add(raw);
-    const fetched = this.#store(answer, nowMs);
+    const fetched = this.#store(answer, nowMs, order);
     const sourceMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs - answer.durationMs);
     const closedMs = Math.min(window.endMs, this.closedUpToMs(nowMs), periodStart(sourceMs, interval));
     if (closedMs < Math.min(window.endMs, this.closedUpToMs(nowMs))) this.wasPutAside();
@@ -95,23 +107,26 @@ export class SeriesModel {
       else this.#sawNothing({ startMs: window.startMs, endMs: closedMs }, nowMs);
       return fetched;
     }
-    const reachedMs = Math.max(...times) + this.lengthMs;
-    for (const timeMs of this.periodsOf({ startMs: window.startMs, endMs: Math.min(reachedMs, closedMs) })) {
-      this.mustCover.add(timeMs);
-      this.mayCover.add(timeMs);
-    }
+    const firstMs = Math.min(...times);
+    const lastMs = Math.max(...times);
+    const reachedMs = lastMs + this.lengthMs;
+    this.#cover(this.mayCover, { startMs: window.startMs, endMs: Math.min(reachedMs, closedMs) });
+    // A point beside a silence may be asked for again, to tell a cut from a pause.
+    this.#cover(this.mustCover, {
+      startMs: firstMs > window.startMs ? firstMs + this.lengthMs : window.startMs,
+      endMs: Math.min(reachedMs < closedMs ? lastMs : reachedMs, closedMs),
+    });
     const rest = { startMs: reachedMs, endMs: closedMs };
     // A silence of one period is slack: the newest point may be late.
     const left = this.periodsOf(rest).slice(0, this.#isSurelyCut(answer, rest) ? 1 : undefined);
     for (const timeMs of left) this.mayCover.add(timeMs);
-    // What brought nothing new says of the rest that nothing is there.
-    if (rest.startMs < rest.endMs && (fetched.fresh === 0 || order === 'unknown')) {
-      // Perhaps: enough to allow that it is believed one day, not to expect it.
-      if (order === 'unknown') this.wasPutAside();
-      this.#sawNothing(rest, nowMs);
-      if (order === 'unknown') this.wasPutAside();
-    }
+    // What brought nothing new may be taken to say of the rest that nothing is there.
+    if (fetched.fresh === 0 || order === 'unknown') this.#agree(rest, nowMs, this.#empties, this.mayCover);
     return fetched;
+  }
+
+  #cover(set: Set<EpochMs>, range: Range): void {
+    for (const timeMs of this.periodsOf(range)) set.add(timeMs);
   }
 
   /** Whether no rule that knows only the answers may take the silence at the end of this one for a pause. */
@@ -120,7 +135,7 @@ export class SeriesModel {
     return rowsIn(answer) >= this.#mostRows || rest.endMs - rest.startMs > longestPauseMs;
   }
 
-  #store(answer: Answered, nowMs: EpochMs): Counts {
+  #store(answer: Answered, nowMs: EpochMs, order: 'known' | 'unknown'): Counts {
     const counts: Counts = { fresh: 0, changed: 0, unchanged: 0 };
     for (const [timeMs, values] of answer.points) {
       const before = this.points.get(timeMs);
@@ -131,26 +146,28 @@ export class SeriesModel {
       } else {
         counts.changed += 1;
         // That an open candle changes is its nature.
-        if (this.covered.has(timeMs)) this.revisions.set(`${timeMs} ${nowMs}`, before);
+        const isKept = this.covered.has(timeMs);
+        if (isKept) this.revisions.set(`${timeMs} ${nowMs}`, before);
+        else if (order === 'unknown') this.perhapsRevisions.set(`${timeMs} ${nowMs}`, before);
       }
       this.points.set(timeMs, values);
     }
     return counts;
   }
 
-  /** Two answers that agree, an hour apart, are believed. */
   #sawNothing(range: Range, nowMs: EpochMs): void {
+    this.#agree(range, nowMs, this.#empties, this.mayCover);
+    this.#agree(range, nowMs, this.#undisturbed, this.mustCover);
+  }
+
+  /** Two empty answers that agree, an hour apart, are believed. */
+  #agree(range: Range, nowMs: EpochMs, empties: EmptyAnswer[], believed: Set<EpochMs>): void {
     const periods = new Set(this.periodsOf(range));
-    for (const [empties, set] of [
-      [this.#empties, this.mayCover],
-      [this.#undisturbed, this.mustCover],
-    ] as const) {
-      for (const earlier of empties) {
-        if (nowMs - earlier.atMs < emptyConfirmMs) continue;
-        for (const timeMs of periods) if (earlier.periods.has(timeMs)) set.add(timeMs);
-      }
-      if (periods.size > 0) empties.push({ periods, atMs: nowMs });
+    for (const earlier of empties) {
+      if (nowMs - earlier.atMs < emptyConfirmMs) continue;
+      for (const timeMs of periods) if (earlier.periods.has(timeMs)) believed.add(timeMs);
     }
+    if (periods.size > 0) empties.push({ periods, atMs: nowMs });
   }
 
   /** A window failed, or was answered too early to count. */

@@ -44,12 +44,15 @@ function candles(run: string, baseId: string, interval: 'h1' | 'w1'): SeriesKey 
 
 /** Tracks every series from a while ago, open-ended. @param run names this run's series. */
 export async function createWorld({ database }: Real, run: string, cap: number | null): Promise<World> {
+  // Series of an earlier run saw larger answers at the same time of day.
+  await database.pool.query('update tidemark.series set most_rows_at = null');
+  const largest = new Map<string, number>();
   const models: SeriesModel[] = [];
   for (const { series, isDense, periods } of lines) {
     const key = series(run);
     const fromMs = periodStart(beginMs, key.interval) - periods * intervalMs[key.interval];
     const { seriesId, tracked } = await trackSeries(database, key, fromMs, null);
-    const model = new SeriesModel(new Truth(key, isDense), seriesId);
+    const model = new SeriesModel(new Truth(key, isDense), seriesId, largest);
     model.tracked = tracked;
     models.push(model);
   }
