@@ -6,7 +6,7 @@ import type { Range } from '../planning/ranges.ts';
 import { timeRange, timestamp } from './database.ts';
 import type { Judged } from './judged.ts';
 import { type LedgerEntry, ledgerInsert, ledgerValues, recordFetch } from './ledger.ts';
-import { putAside, settleConfirmed } from './pending.ts';
+import { putAside, settleCovered } from './pending.ts';
 import type { PreparedWindow } from './prepared.ts';
 import { ofLateMs } from './standing.ts';
 import type { WindowResult } from './windows.ts';
@@ -19,8 +19,9 @@ const unreadableRetryMs = 600_000;
 type Outcome = Pick<WindowResult, 'verdict' | 'covered'>;
 
 /**
- * Moves the coverage of the windows' series as the verdicts allow, settles what was pending of them, and adds the
- * ledger's rows: in one statement for all that had points, as a backfill commits thousands of windows.
+ * Moves the coverage of the windows' series as the verdicts allow, and adds the ledger's rows: in one statement for all
+ * that had points, as a backfill commits thousands of windows. What was pending of them is settled by a statement that
+ * begins when their series are locked: before, it could miss what another commit is about to put aside.
  *
  * @returns the windows with what became of each, in the same order.
  */
@@ -28,9 +29,16 @@ export async function recordCoverage(
   client: pg.PoolClient,
   windows: readonly Judged[],
 ): Promise<Array<Judged & Outcome>> {
-  for (const window of windows) await putWaitingAside(client, window);
   const answered = windows.filter(({ judgement }) => judgement.verdict !== 'empty');
-  if (answered.length > 0) await moveCoverage(client, answered);
+  if (answered.length > 0) {
+    await moveCoverage(client, answered);
+    await settleCovered(
+      client,
+      answered.map(({ seriesId }) => seriesId),
+    );
+  }
+  // The series are locked from here on: what is put aside is not covered by another meanwhile.
+  for (const window of windows) await putWaitingAside(client, window);
   const recorded: Array<Judged & Outcome> = [];
   for (const window of windows) recorded.push({ ...window, ...(await outcomeOf(client, window)) });
   return recorded;
@@ -80,15 +88,11 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly Judged[]): 
              select * from unnest($1::int[], $2::timestamptz[], $3::tstzrange[], $4::tstzrange[], $5::int[],
                                   $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[])
                as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows)
-           ), total as (
+           ), asked as (${ledgerInsert(11)}), total as (
              select series_id, coalesce(range_agg(covered), '{}') as covered, coalesce(range_agg(held), '{}') as held,
                     sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest,
                     max(at) filter (where refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
              from moved group by series_id
-           ), settled as (
-             delete from tidemark.pending_windows p using total t join tidemark.series s on s.id = t.series_id
-             where p.series_id = t.series_id and p.range <@ (s.covered + t.covered)
-           ), asked as (${ledgerInsert(11)}
            ), locked as materialized (  -- in order: two of these statements then never wait for each other
              select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $10) as was_more
              from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s
@@ -166,7 +170,10 @@ async function recordEmpty(
        select tstzmultirange($2::tstzrange) - s.covered as ranges from tidemark.series s where s.id = $1
      ), confirmed as (
        update tidemark.series s
-          set covered = s.covered + agreed.ranges, confirmed_empty = s.confirmed_empty + (agreed.ranges - s.covered)
+          set covered = s.covered + agreed.ranges,
+              -- Where a point may be stored, as that of a candle while it was open, nothing is said to be empty.
+              confirmed_empty = s.confirmed_empty + (agreed.ranges - s.covered - s.uncovered_points),
+              uncovered_points = s.uncovered_points - agreed.ranges
          from agreed where s.id = $1 and not isempty(agreed.ranges)
        returning 1
      ), held as (
@@ -187,7 +194,7 @@ async function recordEmpty(
   );
   const confirmed = result.rows[0];
   if (confirmed?.some !== true) return { verdict: 'empty', covered: null };
-  await settleConfirmed(client, seriesId);
+  await settleCovered(client, [seriesId]);
   return confirmed.whole
     ? { verdict: 'confirmed_empty', covered: closed }
     : { verdict: 'empty', covered: null };

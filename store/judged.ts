@@ -49,6 +49,7 @@ function judgementOf(written: Written, mostRows: number): Judgement {
     rejected: answer.rejected.length + written.strangers,
     closedUpToMs: closedUpTo(series, nowMs, written.graceMs),
     answeredUpToMs: closedUpTo(series, sourceTimeMs, 0),
-    mostRows,
+    // A cap counts every row: those beside the window or given twice are left out of both sides of the comparison.
+    mostRows: mostRows - (written.dropped - written.strangers),
   });
 }

@@ -319,6 +319,53 @@ for (const kind of ['main', 'plain'] as const) {
       expect(pending.rows).toEqual([]);
     });
 
+    const failed = () =>
+      deferWindow(database, {
+        ...{ seriesId, window, kind: 'server_error', message: 'HTTP 500', attempts: 5 },
+        ...{ nowMs, retryAtMs: nowMs + hourMs },
+      });
+    const pending = async () =>
+      (await database.pool.query('select 1 from tidemark.pending_windows where series_id = $1', [seriesId]))
+        .rowCount;
+
+    it('settles a window that was given up when others have covered it piece by piece', async () => {
+      await failed();
+      await commit(upTo(30), { window: { startMs, endMs: minute(30) } });
+      expect(await pending()).toBe(1);
+      await commit(upTo(60).slice(30), { window: { startMs: minute(30), endMs: minute(60) } });
+      expect(await pending()).toBe(0);
+    });
+
+    it('gives up no window that is covered already', async () => {
+      await commit(upTo(60));
+      await failed();
+      const unreadable = [{ raw: '{}', reason: 'open: missing' }];
+      const answer = { rows: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 };
+      await commit([], { answer: { ...answer, rejected: unreadable } });
+      await commit([], { answer: { ...answer, rejected: [], sourceTimeMs: startMs - 1 } });
+      expect(await pending()).toBe(0);
+    });
+
+    it('counts every row against a cap, those that it drops too', async () => {
+      const twice = [candle(0), ...upTo(50), candle(60)];
+      expect(await commit(twice)).toMatchObject({
+        verdict: 'cut_short',
+        covered: { startMs, endMs: minute(50) },
+      });
+    });
+
+    it('calls nothing empty that holds a point, as of a candle while it was open', async () => {
+      await commit(upTo(1), { nowMs: startMs + 1000, graceMs: 0 });
+      await commit([]);
+      await commit([], { nowMs: nowMs + hourMs });
+      const row = await database.pool.query(
+        `select confirmed_empty @> $2::timestamptz as empty, covered = tstzmultirange(tracked) as whole
+         from tidemark.series where id = $1`,
+        [seriesId, new Date(startMs).toISOString()],
+      );
+      expect(row.rows).toEqual([{ empty: false, whole: true }]);
+    });
+
     it('loses nothing when the same window is committed by many at once', async () => {
       const results = await Promise.all(Array.from({ length: 8 }, () => commit(upTo(60))));
       expect(results.reduce((sum, result) => sum + result.fresh, 0)).toBe(60);
