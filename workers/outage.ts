@@ -3,16 +3,19 @@
  *
  * Well: an attempt succeeds. After `threshold` failures in a row it is away, which is said once. Every failure of
  * an attempt that began after the last pause doubles the pause, from one second to a minute; those that were
- * under way together count once. The first success ends it, which is said once too. A crash forgets it.
+ * under way together count once. The first success of an attempt that began since ends it, which is said once too: an
+ * answer that was on its way before tells nothing. A crash forgets it.
  */
 
 import type { Logger } from 'pino';
 import type { EpochMs } from '../contract/intervals.ts';
 
 export interface OutageWatch {
-  succeeded(nowMs: EpochMs): void;
+  succeeded(success: { startedMs: EpochMs; nowMs: EpochMs }): void;
   /** @returns for how long no attempt should start, 0 when it is not away. */
   failed(failure: { startedMs: EpochMs; nowMs: EpochMs; message: string }): number;
+  /** Whether it has been said to be away, and not yet to be back. */
+  isAway(): boolean;
 }
 
 const firstPauseMs = 1000;
@@ -26,7 +29,8 @@ export function watchOutage(options: { what: string; threshold: number; log: Log
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
 
   return Object.freeze({
-    succeeded(nowMs) {
+    succeeded({ startedMs, nowMs }) {
+      if (sinceMs !== null && startedMs < sinceMs) return;
       inARow = 0;
       pauseMs = 0;
       if (sinceMs === null) return;
@@ -47,5 +51,7 @@ export function watchOutage(options: { what: string; threshold: number; log: Log
       }
       return Math.max(0, pausedUntilMs - nowMs);
     },
+
+    isAway: () => sinceMs !== null,
   } satisfies OutageWatch);
 }

@@ -2,6 +2,7 @@
 
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { normalize, type Range } from '../../planning/ranges.ts';
+import { noFaults } from '../../simulator/faults.ts';
 import type { RequestCounts } from '../../simulator/request-log.ts';
 
 interface Asked extends Range {
@@ -9,15 +10,17 @@ interface Asked extends Range {
   readonly name: string;
 }
 
-/** The ranges of the series that an answer without a fault held, merged. */
+/** The ranges of the series that an answer without a fault held, merged; of a stale one what had happened by then. */
 export function answeredRanges({ recent, total }: RequestCounts, series: SeriesKey): Range[] {
   if (recent.length < total) throw new Error('the simulator has forgotten its first requests');
   const name = seriesName(series);
   const ranges: Range[] = [];
-  for (const { url, status, fault } of recent) {
-    if (status !== 200 || fault !== null) continue;
+  for (const { url, status, fault, atMs } of recent) {
+    if (status !== 200 || (fault !== null && fault !== 'stale')) continue;
     const asked = askedFor(url);
-    if (asked?.name === name) ranges.push({ startMs: asked.startMs, endMs: asked.endMs });
+    if (asked?.name !== name) continue;
+    const endMs = fault === 'stale' ? Math.min(asked.endMs, atMs - noFaults.staleMs) : asked.endMs;
+    if (asked.startMs < endMs) ranges.push({ startMs: asked.startMs, endMs });
   }
   return normalize(ranges);
 }
