@@ -43,6 +43,8 @@ export interface SchedulerOptions {
   readonly rangeLimits?: RangeLimits | undefined;
   /** How often to look whether rollups await a refresh; absent: every minute. */
   readonly rollupsEveryMs?: number | undefined;
+  /** How long a pass stays locked by a scheduler that was killed; absent: ten seconds. */
+  readonly lockMs?: number | undefined;
   readonly log: Logger;
   readonly now?: () => EpochMs;
 }
@@ -59,7 +61,7 @@ const rollupsEveryMs = 60_000;
 const dailyMs = 24 * 3_600_000;
 const closingGraceMs = 5000;
 /** A pass is short, so one lost with its process is soon taken up. */
-const lockMs = 10_000;
+const defaultLockMs = 10_000;
 
 export async function startScheduler(options: SchedulerOptions): Promise<RunningScheduler> {
   const { queues, settings, log } = options;
@@ -126,7 +128,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   const worker = queues.startPlanningWorker(tick, {
     concurrency: 1,
     limiter: null,
-    lockMs,
+    lockMs: options.lockMs ?? defaultLockMs,
     isCounted: options.within === undefined,
   });
   await worker.ready();

@@ -5,10 +5,12 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { TidemarkError } from '../errors.ts';
 import { interfaceLimits, type RangeLimits } from '../service/ranges.ts';
 import { basePath, createService } from '../service/server.ts';
-import { capped, FaultDealer, type Faults, noFaults } from './faults.ts';
+import { capped, revised } from './altered-data.ts';
+import { FaultDealer, type Faults, noFaults } from './faults.ts';
 import { addMisbehaviour } from './misbehaviour.ts';
 import { RateLimit } from './rate-limit.ts';
 import { type RequestCounts, RequestLog } from './request-log.ts';
+import { ServiceClock } from './service-clock.ts';
 import { createSimulator, type Truth } from './simulator.ts';
 
 export interface SimulatorServiceOptions {
@@ -21,7 +23,7 @@ export interface SimulatorServiceOptions {
   readonly perMinute?: number | null;
   /** What is not given does not occur. */
   readonly faults?: Partial<Faults>;
-  /** The time by which data is known, requests are limited and answers are stamped. */
+  /** The time by which requests are limited and, unless its clock is off, data is known and answers are stamped. */
   readonly now?: () => EpochMs;
   /** Longest ranges; the interface's unless given. */
   readonly limits?: RangeLimits;
@@ -33,7 +35,7 @@ export interface RunningSimulator {
   /** Base address, ending in `/v2`. */
   readonly url: string;
   readonly port: number;
-  /** What it would answer, free of limits and faults. */
+  /** What it would answer by its clock, free of limits and faults; what it revises is as it is known at the time. */
   readonly truth: Truth;
   requests(): RequestCounts;
   /** From the next request on. What is not given does not occur. @throws RangeError for a rate outside 0 to 1. */
@@ -48,12 +50,18 @@ export const defaultSeed = 'tidemark';
 export async function startSimulator(options: SimulatorServiceOptions = {}): Promise<RunningSimulator> {
   const { port = 0, host = '127.0.0.1', seed = defaultSeed, now = Date.now } = options;
   const { limits = interfaceLimits, gzip = true } = options;
-  const simulator = createSimulator({ seed, now });
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
+  const faults = () => dealer.faults;
+  const clock = new ServiceClock(now, faults);
+  const honest = createSimulator({ seed, now: clock.now });
+  const simulator = revised(honest, String(seed), faults, clock.now);
   const log = new RequestLog();
-  const data = capped(simulator, () => dealer.faults.maxRows);
-  const parts = { now, rateLimit: new RateLimit(options.perMinute), dealer, log };
-  const app = createService({ data, now, limits, gzip, extend: (app) => addMisbehaviour(app, parts) });
+  const data = capped(simulator, () => faults().maxRows);
+  const parts = { now, clock, rateLimit: new RateLimit(options.perMinute), dealer, log };
+  const app = createService({
+    ...{ data, now: clock.now, limits, gzip },
+    extend: (app) => addMisbehaviour(app, parts),
+  });
 
   try {
     await app.listen({ port, host });

@@ -39,6 +39,8 @@ export async function putAside<Answer>(
   attempt: AttemptFacts,
   parts: AttemptParts,
 ): Promise<void> {
+  // An outage is said once, and puts windows aside by the hundred: `gaps` lists them.
+  const level = parts.sourceWatch.isAway() || parts.storeWatch.isAway() ? 'debug' : 'warn';
   if (work.window !== null) {
     const { seriesId } = work.window;
     await deferWindow(parts.database, {
@@ -48,7 +50,10 @@ export async function putAside<Answer>(
       attempts: attempt.number,
     });
   }
-  parts.log.warn({ ...nameOf(work), cause: failure.message, attempts: attempt.number }, 'put aside for now');
+  parts.log[level](
+    { ...nameOf(work), cause: failure.message, attempts: attempt.number },
+    'put aside for now',
+  );
 }
 
 /** The work's name for the log. */

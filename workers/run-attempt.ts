@@ -10,6 +10,7 @@
  * A crash at any instant leaves the window wholly stored or still a gap, and the job to be found as stalled.
  */
 
+import type { EpochMs } from '../contract/intervals.ts';
 import { done, type Outcome, putBack } from '../queue/outcome.ts';
 import { SourceError } from '../source/source-error.ts';
 import { afterSourceError } from './after-source-error.ts';
@@ -25,9 +26,9 @@ export async function runAttempt<Answer>(
   if (attempt.stopping.aborted) return putBack;
   const startedMs = parts.now();
   try {
-    const summary = await fetchAndCommit(work, attempt, parts);
+    const summary = await fetchAndCommit(work, startedMs, attempt, parts);
     if (summary === stopped) return putBack;
-    parts.storeWatch.succeeded(parts.now());
+    parts.storeWatch.succeeded({ startedMs, nowMs: parts.now() });
     parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
   } catch (error) {
@@ -43,6 +44,7 @@ export async function runAttempt<Answer>(
 /** Not an async function: that would hold on to the answer, which while it waits is only what the store made of it. */
 function fetchAndCommit<Answer>(
   work: Work<Answer>,
+  startedMs: EpochMs,
   attempt: AttemptFacts,
   parts: AttemptParts,
 ): Promise<object | typeof stopped> {
@@ -50,7 +52,7 @@ function fetchAndCommit<Answer>(
     if (answer === stopped) return stopped;
     // What has closed is judged by when the answer came, however long it then waits for its commit.
     const answeredMs = parts.now();
-    parts.sourceWatch.succeeded(answeredMs);
+    parts.sourceWatch.succeeded({ startedMs, nowMs: answeredMs });
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs });
   });

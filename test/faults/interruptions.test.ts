@@ -7,7 +7,7 @@ import { seriesStatus } from '../../store/status.ts';
 import { startChildModule } from '../parts/child-module.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
+import { standingAt } from '../pipeline/process-clock.ts';
 import {
   emptyConfirmMs,
   failedRetryMs,
@@ -15,9 +15,10 @@ import {
   openPipeline,
   type Pipeline,
   simulate,
-} from './run-pipeline.ts';
-import { coverageOf, storedPoints, truthOf } from './stored.ts';
-import type { WorkerProcessSettings } from './worker-process.ts';
+} from '../pipeline/run-pipeline.ts';
+import { coverageOf, storedPoints, truthOf } from '../pipeline/stored.ts';
+import type { WorkerProcessSettings } from '../pipeline/worker-process.ts';
+import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const series: SeriesKey = {
@@ -102,7 +103,7 @@ onEachBackend('a backfill', (kind) => {
     const applicationName = 'the worker to be killed';
     const words: WorkerProcessSettings = {
       ...{ databaseUrl: pipeline.database.url, applicationName, queueOptions: pipeline.queueOptions },
-      ...{ sourceUrl: simulator.url, nowMs, attempts: 1, worker: settings, lockMs },
+      ...{ sourceUrl: simulator.url, clock: standingAt(nowMs), attempts: 1, worker: settings, lockMs },
     };
     const victim = startChildModule('test/pipeline/worker-process.ts', [JSON.stringify(words)]);
     onTestFinished(() => victim.end());
