@@ -44,7 +44,7 @@ export function simulateCommand(program: Command): void {
 async function run(options: Record<string, string>): Promise<void> {
   const perMinute =
     options.perMinute === undefined ? undefined : whole('--per-minute', options.perMinute, 1e6);
-  const faults: Partial<Record<keyof Faults, number>> = {};
+  const faults: Partial<Record<(typeof faultOptions)[number][2], number>> = {};
   for (const [name, , fault] of faultOptions) {
     const text = options[fault];
     if (text !== undefined)
@@ -56,7 +56,7 @@ async function run(options: Record<string, string>): Promise<void> {
     host: options.host ?? '127.0.0.1',
     seed: options.seed ?? defaultSeed,
     ...(perMinute === undefined ? {} : { perMinute: perMinute === 0 ? null : perMinute }),
-    faults: faults as Partial<Faults>,
+    faults,
   });
   console.log(`serving synthetic data at ${simulator.url} (seed ${options.seed}); Ctrl-C stops`);
   await stopped(stop.signal);

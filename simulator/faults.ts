@@ -27,6 +27,8 @@ export interface Faults {
   readonly latencyMs: number;
   /** Candles and history answers are cut off after this many rows, silently; null for no cap. */
   readonly maxRows: number | null;
+  /** Which rows a cap leaves. */
+  readonly capKeeps: 'oldest' | 'newest';
 }
 
 export const noFaults: Faults = Object.freeze({
@@ -41,6 +43,7 @@ export const noFaults: Faults = Object.freeze({
   rateLimitResetMs: 1000,
   latencyMs: 0,
   maxRows: null,
+  capKeeps: 'oldest',
 });
 
 export type FaultKind = 'error' | 'timeout' | 'truncate' | 'html' | 'not_found' | 'empty' | 'rate_limit';
@@ -95,9 +98,13 @@ export class FaultDealer {
   }
 }
 
-/** The same data, with candles and history answers cut off after as many rows as `maxRows` says at the time. */
-export function capped(data: MarketData, maxRows: () => number | null): MarketData {
-  const cut = <Row>(rows: Row[] | null) => rows?.slice(0, maxRows() ?? rows.length) ?? null;
+/** The same data, with candles and history answers cut off as the faults of the time say. */
+export function capped(data: MarketData, faults: () => Pick<Faults, 'maxRows' | 'capKeeps'>): MarketData {
+  function cut<Row>(rows: Row[] | null): Row[] | null {
+    const { maxRows, capKeeps } = faults();
+    if (rows === null || maxRows === null) return rows;
+    return capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
+  }
   return {
     ...data,
     candles: async (series, range, nowMs) => cut(await data.candles(series, range, nowMs)),

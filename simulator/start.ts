@@ -51,7 +51,7 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
   const simulator = createSimulator({ seed, now });
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
   const log = new RequestLog();
-  const data = capped(simulator, () => dealer.faults.maxRows);
+  const data = capped(simulator, () => dealer.faults);
   const parts = { now, rateLimit: new RateLimit(options.perMinute), dealer, log };
   const app = createService({ data, now, limits, gzip, extend: (app) => addMisbehaviour(app, parts) });
 
