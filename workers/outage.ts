@@ -2,7 +2,7 @@
  * Notices that something every attempt needs is away, and says how long to leave it alone.
  *
  * Well: an attempt succeeds. After `threshold` failures in a row it is away, which is said once. Every failure of
- * an attempt that began after the last pause doubles the pause, from one second to a minute; those that were
+ * an attempt that began after the last pause doubles the pause, from one second to a minute unless given; those that were
  * under way together count once. The first success ends it, which is said once too. A crash forgets it.
  */
 
@@ -15,11 +15,26 @@ export interface OutageWatch {
   failed(failure: { startedMs: EpochMs; nowMs: EpochMs; message: string }): number;
 }
 
-const firstPauseMs = 1000;
-const longestPauseMs = 60_000;
+const outagePauses = Object.freeze({ firstMs: 1000, longestMs: 60_000 });
+/** Who says in words that there is no data will say so for a while. */
+export const noticePauses = Object.freeze({ firstMs: 60_000, longestMs: 3_600_000 });
 
-/** @param what is away, for the log: `the source`. */
-export function watchOutage(options: { what: string; threshold: number; log: Logger }): OutageWatch {
+/**
+ * @param what is away, for the log: `the source`. @param pauses the first and the longest; `said` replaces what the log
+ * says when it begins and ends.
+ */
+export function watchOutage(options: {
+  what: string;
+  threshold: number;
+  log: Logger;
+  pauses?: { readonly firstMs: number; readonly longestMs: number };
+  said?: { readonly begins: string; readonly ends: string };
+}): OutageWatch {
+  const { firstMs, longestMs } = options.pauses ?? outagePauses;
+  const said = options.said ?? {
+    begins: `${options.what} is away; trying again from time to time`,
+    ends: `${options.what} is back`,
+  };
   let inARow = 0;
   let sinceMs: EpochMs | null = null;
   let pauseMs = 0;
@@ -30,7 +45,7 @@ export function watchOutage(options: { what: string; threshold: number; log: Log
       inARow = 0;
       pauseMs = 0;
       if (sinceMs === null) return;
-      options.log.info({ awaySeconds: Math.round((nowMs - sinceMs) / 1000) }, `${options.what} is back`);
+      options.log.info({ awaySeconds: Math.round((nowMs - sinceMs) / 1000) }, said.ends);
       sinceMs = null;
     },
 
@@ -39,10 +54,10 @@ export function watchOutage(options: { what: string; threshold: number; log: Log
       if (inARow < options.threshold) return 0;
       if (sinceMs === null) {
         sinceMs = nowMs;
-        options.log.warn({ cause: message }, `${options.what} is away; trying again from time to time`);
+        options.log.warn({ cause: message }, said.begins);
       }
       if (startedMs >= pausedUntilMs) {
-        pauseMs = pauseMs === 0 ? firstPauseMs : Math.min(longestPauseMs, pauseMs * 2);
+        pauseMs = pauseMs === 0 ? firstMs : Math.min(longestMs, pauseMs * 2);
         pausedUntilMs = nowMs + pauseMs;
       }
       return Math.max(0, pausedUntilMs - nowMs);
