@@ -39,6 +39,10 @@ export const errorTable = Object.freeze({
     remedy: 'SOURCE_URL must be the base address of a Market Data Service, ending in /v2',
   },
   SOURCE_REFUSED: { exit: exitCodes.source, remedy: 'check the series and the API key' },
+  SOURCE_NOTICE: {
+    exit: exitCodes.source,
+    remedy: 'read what the source says; what is stored stays, and the same command again tries again',
+  },
   UNKNOWN_AT_SOURCE: {
     exit: exitCodes.source,
     remedy:

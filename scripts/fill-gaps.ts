@@ -20,7 +20,7 @@ import { clip, lengthMs, overlaps, type Range } from '../planning/ranges.ts';
 import { longestRange, type RangeLimits, requestsFor } from '../planning/windows.ts';
 import { explainDatabaseError, isRightMissing } from '../store/failure.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
-import { type FetchTally, tallyFetches } from '../store/ledger.ts';
+import { type FetchTally, standingNotice, tallyFetches } from '../store/ledger.ts';
 import { rangesBehind, refreshRollups } from '../store/rollups.ts';
 import { type SeriesStatus, seriesStatus } from '../store/status.ts';
 import { explain } from './gaps.ts';
@@ -62,7 +62,7 @@ const hopelessAfter = 4;
 
 /**
  * @throws TidemarkError GAPS_REMAIN when windows are out of attempts; SOURCE_UNREACHABLE,
- * SOURCE_NOT_A_MARKET_DATA_SERVICE, SOURCE_REFUSED or UNKNOWN_AT_SOURCE when the source cannot give the series.
+ * SOURCE_NOT_A_MARKET_DATA_SERVICE, SOURCE_REFUSED, SOURCE_NOTICE or UNKNOWN_AT_SOURCE when the source cannot give the series.
  */
 export async function fillGaps(session: Session, request: BackfillRequest): Promise<BackfillOutcome> {
   const { database, config } = session;
@@ -87,15 +87,17 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
     wanted ??= lengths(gaps);
     const left = remaining(gaps, wanted, bounds, config.source.rangeLimits);
     const windowsLeft = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
+    const pausedMs = await queues.requests.pausedForMs();
     const perMinute = config.source.requestsPerMinute;
     request.progress.update(left, {
       windows: windowsLeft,
       expectedMs: perMinute === 0 ? null : (windowsLeft / perMinute) * 60_000,
-      pausedMs: await queues.requests.pausedForMs(),
+      pausedMs,
     });
     const tally = await tallyFetches(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
     const outcome = () => outcomeOf(tally, startedMs, gaps, windowsLeft);
     if (request.signal.aborted) return { ...outcome(), interrupted: true };
+    await refuseNotice(session, { startedMs, pausedMs });
     refuseHopelessSource(tally);
     const queued = gaps.some((gap) =>
       claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
@@ -226,6 +228,19 @@ async function withoutPoints(session: Session, seriesIds: readonly number[]): Pr
   return rows
     .filter((row) => row.points === 0 && row.confirmedEmptyMs > 0)
     .map((row) => seriesName(row.series));
+}
+
+/** Longer than the limiter's own spacing. */
+const longPauseMs = 2000;
+
+/** @throws TidemarkError when the source says something in place of data, now or before the pause that still holds. */
+async function refuseNotice(
+  session: Session,
+  { startedMs, pausedMs }: { startedMs: EpochMs; pausedMs: number },
+): Promise<void> {
+  const notice = await standingNotice(session.database, Date.now());
+  if (notice === null || (notice.timeMs < startedMs && pausedMs < longPauseMs)) return;
+  throw new TidemarkError('SOURCE_NOTICE', notice.message);
 }
 
 /** @throws TidemarkError when every request so far failed: nothing will come of the thousands that would follow. */

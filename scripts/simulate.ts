@@ -34,7 +34,9 @@ const faultOptions = [
   ['clock-offset-ms', 'how far its clock is ahead; negative: behind', 'clockOffsetMs'],
   ['revise-rate', 'share of candles and history points that change after they have closed', 'reviseRate'],
   ['revise-after-ms', 'how long after that', 'reviseAfterMs'],
-] as const satisfies ReadonlyArray<readonly [string, string, Exclude<keyof Faults, 'rateLimitHeader'>]>;
+] as const satisfies ReadonlyArray<
+  readonly [string, string, Exclude<keyof Faults, 'rateLimitHeader' | 'capKeeps'>]
+>;
 
 export function simulateCommand(program: Command): void {
   const command = program

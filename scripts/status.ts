@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { minuteMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
-import { fetchesSince } from '../store/ledger.ts';
+import { fetchesSince, standingNotice } from '../store/ledger.ts';
 import {
   type RatesStatus,
   ratesStatus,
@@ -64,16 +64,18 @@ async function gather(session: Session, nowMs: number) {
   const { config, database } = session;
   const queues = await session.openQueues();
   try {
-    const [series, rates, retentions, requests, versions, depth, pausedMs, workers] = await Promise.all([
-      seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
-      ratesStatus(database),
-      retentionsOf(session, nowMs),
-      fetchesSince(database, nowMs - minuteMs),
-      serverVersions(database),
-      queues.requests.depth(),
-      queues.requests.pausedForMs(),
-      queues.requests.workersPresent(),
-    ]);
+    const [series, rates, retentions, requests, notice, versions, depth, pausedMs, workers] =
+      await Promise.all([
+        seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
+        ratesStatus(database),
+        retentionsOf(session, nowMs),
+        fetchesSince(database, nowMs - minuteMs),
+        standingNotice(database, nowMs),
+        serverVersions(database),
+        queues.requests.depth(),
+        queues.requests.pausedForMs(),
+        queues.requests.workersPresent(),
+      ]);
     return {
       nowMs,
       series,
@@ -82,6 +84,7 @@ async function gather(session: Session, nowMs: number) {
       versions,
       embedded: session.embedded,
       source: config.source.url ?? null,
+      notice,
       budget: {
         perMinute: config.source.requestsPerMinute,
         lastMinute: requests.refresh + requests.backfill + requests.poll,
@@ -150,6 +153,9 @@ function asText(status: Status): string {
   return [
     `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
     `source: ${status.source ?? 'not set (SOURCE_URL)'}`,
+    ...(status.notice === null
+      ? []
+      : [`the source says in place of data, ${moment(status.notice.timeMs)}: ${status.notice.message}`]),
     `budget: ${used}`,
     `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
     ratesLine(status.rates, status.nowMs),
@@ -165,6 +171,8 @@ function asJson(status: Status) {
     time: iso(status.nowMs),
     database: { ...status.versions, embedded: status.embedded },
     source: status.source,
+    notice:
+      status.notice === null ? null : { time: iso(status.notice.timeMs), message: status.notice.message },
     budget: status.budget,
     queue: status.queue,
     rates: { currencies: status.rates.currencies, newest: iso(status.rates.newestMs) },

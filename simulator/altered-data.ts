@@ -10,9 +10,13 @@ import type { Faults } from './faults.ts';
 import { streamKey, uniformAt } from './hash.ts';
 import type { Simulator } from './simulator.ts';
 
-/** The same data, with candles and history answers cut off after as many rows as `maxRows` says at the time. */
-export function capped(data: MarketData, maxRows: () => number | null): MarketData {
-  const cut = <Row>(rows: Row[] | null) => rows?.slice(0, maxRows() ?? rows.length) ?? null;
+/** The same data, with candles and history answers cut off as the faults of the time say. */
+export function capped(data: MarketData, faults: () => Pick<Faults, 'maxRows' | 'capKeeps'>): MarketData {
+  function cut<Row>(rows: Row[] | null): Row[] | null {
+    const { maxRows, capKeeps } = faults();
+    if (rows === null || maxRows === null) return rows;
+    return capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
+  }
   return {
     ...data,
     candles: async (series, range, nowMs) => cut(await data.candles(series, range, nowMs)),

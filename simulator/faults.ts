@@ -46,6 +46,8 @@ export interface Faults {
   readonly reviseAfterMs: number;
   /** Candles and history answers are cut off after this many rows, silently; null for no cap. */
   readonly maxRows: number | null;
+  /** Which rows a cap leaves. */
+  readonly capKeeps: 'oldest' | 'newest';
 }
 
 export const rateLimitHeaders = ['reset', 'seconds', 'date', 'none'] as const;
@@ -75,6 +77,7 @@ export const noFaults: Faults = Object.freeze({
   reviseRate: 0,
   reviseAfterMs: 3_600_000,
   maxRows: null,
+  capKeeps: 'oldest',
 });
 
 const rates = [

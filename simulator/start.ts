@@ -56,7 +56,7 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
   const honest = createSimulator({ seed, now: clock.now });
   const simulator = revised(honest, String(seed), faults, clock.now);
   const log = new RequestLog();
-  const data = capped(simulator, () => faults().maxRows);
+  const data = capped(simulator, faults);
   const parts = { now, clock, rateLimit: new RateLimit(options.perMinute), dealer, log };
   const app = createService({
     ...{ data, now: clock.now, limits, gzip },

@@ -45,16 +45,25 @@ export async function recordCoverage(
 }
 
 async function outcomeOf(client: pg.PoolClient, window: Judged): Promise<Outcome> {
-  const { judgement, changes } = window;
+  const { judgement } = window;
   if (judgement.verdict === 'empty') {
     const outcome = await recordEmpty(client, window, judgement.covered);
     await recordFetch(client, ledgerEntry(window, outcome.verdict));
     return outcome;
   }
-  // Asking again from where a cut leads on only if it brought something new. A tail that holds no more than the points
-  // it reached back to does not: the market is quiet, or the source is not well, and a second answer has to tell.
-  if (judgement.rest !== null && changes.fresh === 0) return recordEmpty(client, window, judgement.rest);
-  return { verdict: judgement.verdict, covered: judgement.covered };
+  let outcome: Outcome = { verdict: judgement.verdict, covered: judgement.covered };
+  if (!isSilentAgain(window)) return outcome;
+  for (const range of judgement.rest) outcome = await recordEmpty(client, window, range);
+  return outcome;
+}
+
+/**
+ * Whether asking again for what a cut leaves would only bring the same. A tail that holds no more than the points it
+ * reached back to says that the market is quiet, or that the source is not well: a second answer has to tell. So does
+ * the single point beside a silence.
+ */
+function isSilentAgain({ lane, changes, points }: Judged): boolean {
+  return changes.fresh === 0 && (lane === 'refresh' || points.timesMs.length === 1);
 }
 
 async function putWaitingAside(client: pg.PoolClient, judged: Judged): Promise<void> {

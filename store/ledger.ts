@@ -132,6 +132,28 @@ export async function pruneLedger(database: Database, beforeMs: EpochMs): Promis
   await database.pool.query('delete from tidemark.fetches where time < $1', [timestamp(beforeMs)]);
 }
 
+export interface Notice {
+  readonly timeMs: EpochMs;
+  readonly message: string;
+}
+
+/** Of a notice older than this nobody has heard whether it still holds: the work asks again every hour. */
+const noticeAgeMs = 24 * 3_600_000;
+
+/** What the source says in place of data, as long as no request succeeded since; null when it says nothing. */
+export async function standingNotice(database: Database, nowMs: EpochMs): Promise<Notice | null> {
+  const result = await database.pool.query<{ time: EpochMs; error: string }>({
+    name: 'standing-notice',
+    text: `select time, coalesce(error, '') as error from tidemark.fetches
+           where verdict = 'notice' and time > $1 and not exists (
+             select from tidemark.fetches later where later.error is null and later.time > fetches.time)
+           order by time desc limit 1`,
+    values: [timestamp(nowMs - noticeAgeMs)],
+  });
+  const row = result.rows[0];
+  return row === undefined ? null : { timeMs: row.time, message: row.error };
+}
+
 /** What became of the requests of some series. */
 export interface FetchTally {
   readonly requests: number;

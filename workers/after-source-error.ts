@@ -22,18 +22,21 @@ export async function afterSourceError<Answer>(
   const seriesId = work.window?.seriesId ?? null;
   const unknownBefore = seriesId !== null && parts.unknownSeries.has(seriesId);
   if (seriesId !== null && error.unknownId) parts.unknownSeries.add(seriesId);
+  const noticePauseMs = kind === 'notice' ? parts.noticeWatch.failed({ startedMs, nowMs, message }) : 0;
   const reaction = reactionTo(error, {
     attempt: attempt.number,
     last: attempt.last,
     unknownBefore,
     failedRetryMs: parts.failedRetryMs,
+    noticePauseMs,
     nowMs,
     random: parts.random(),
   });
   // Pausing comes first: every moment counts against a source that refuses, and the ledger can wait.
   if (reaction.kind === 'pause') {
     await pause(reaction.forMs, parts);
-    if (nowMs >= parts.heldOff.untilMs) {
+    // What a notice says is in the log already.
+    if (nowMs >= parts.heldOff.untilMs && kind !== 'notice') {
       const line = { cause: message, pauseSeconds: Math.ceil(reaction.forMs / 1000) };
       parts.log[kind === 'unauthorized' ? 'error' : 'warn'](line, 'the source holds us off');
     }

@@ -14,6 +14,8 @@ export interface AttemptParts {
   readonly database: Database;
   readonly requests: RequestQueue;
   readonly sourceWatch: OutageWatch;
+  /** For a source that answers with a notice in place of data. */
+  readonly noticeWatch: OutageWatch;
   readonly storeWatch: OutageWatch;
   /** Series that the source did not know when it was last asked. */
   readonly unknownSeries: Set<number>;

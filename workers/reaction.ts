@@ -2,6 +2,8 @@
  * What an attempt that failed at the source calls for.
  *
  *   rate_limited             the whole queue waits until the source takes requests again
+ *   notice                   the source says something in place of data, such as that it is being retired: the whole
+ *                            queue waits, for a minute and then longer each time, up to an hour
  *   unauthorized (401)       the whole queue waits a minute: no window can succeed until someone mends the key
  *   unreachable, timeout,    another attempt, later each time; the window is put aside when none is left. A text 404
  *   server_error, unexpected,  belongs here: sources in trouble answer it on valid addresses
@@ -12,7 +14,6 @@
  */
 
 import type { EpochMs } from '../contract/intervals.ts';
-import { isNotice } from '../source/service-words.ts';
 import type { SourceError } from '../source/source-error.ts';
 
 export type Reaction =
@@ -39,6 +40,8 @@ export function reactionTo(
     /** Whether the source said before that it does not know this series, to whichever window. */
     readonly unknownBefore: boolean;
     readonly failedRetryMs: number;
+    /** How long to leave a source alone that answers with a notice. */
+    readonly noticePauseMs: number;
     readonly nowMs: EpochMs;
     /** From 0 to 1: spreads the retries of windows that failed together. */
     readonly random: number;
@@ -50,6 +53,8 @@ export function reactionTo(
       const untilMs = error.retryAtMs ?? context.nowMs + 60_000;
       return { kind: 'pause', forMs: Math.max(shortestPauseMs, untilMs - context.nowMs) };
     }
+    case 'notice':
+      return { kind: 'pause', forMs: Math.max(shortestPauseMs, context.noticePauseMs) };
     case 'unauthorized':
       // 401 is about the key, 403 about what was asked for: other series may be allowed.
       if (error.status === 403) return putAside;
@@ -68,12 +73,11 @@ export function reactionTo(
 
 /**
  * Whether the error says something about the source rather than about what was asked for. A maintenance page comes
- * with any status, 200 too; a notice that the service is being retired is no outage, and no wait ends it.
+ * with any status, 200 too.
  */
-export function isOutage(error: Pick<SourceError, 'kind' | 'unknownId' | 'body'>): boolean {
+export function isOutage(error: Pick<SourceError, 'kind' | 'unknownId'>): boolean {
   if (error.kind === 'not_found') return !error.unknownId;
-  if (error.kind === 'unexpected') return !isNotice(error.body);
-  return ['unreachable', 'timeout', 'server_error'].includes(error.kind);
+  return ['unreachable', 'timeout', 'server_error', 'unexpected'].includes(error.kind);
 }
 
 /** Doubles from a second up to a minute; between half and all of that, so that retries do not come in a bunch. */

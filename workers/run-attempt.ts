@@ -53,6 +53,7 @@ function fetchAndCommit<Answer>(
     // What has closed is judged by when the answer came, however long it then waits for its commit.
     const answeredMs = parts.now();
     parts.sourceWatch.succeeded({ startedMs, nowMs: answeredMs });
+    parts.noticeWatch.succeeded({ startedMs, nowMs: answeredMs });
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs });
   });

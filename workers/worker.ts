@@ -14,7 +14,7 @@ import { assetHistoryWork } from './asset-history.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { candlesWork } from './candles.ts';
 import { groupCommits } from './commit-groups.ts';
-import { watchOutage } from './outage.ts';
+import { noticePauses, watchOutage } from './outage.ts';
 import { ratesWork } from './rates.ts';
 import { runAttempt } from './run-attempt.ts';
 import type { WorkParts } from './work.ts';
@@ -60,6 +60,16 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     commitSlot,
     commitWindow: groupCommits(database, commitSlot),
     sourceWatch: watchOutage({ what: 'the source', threshold: outageThreshold, log }),
+    noticeWatch: watchOutage({
+      what: 'the source',
+      threshold: 1,
+      log,
+      pauses: noticePauses,
+      said: {
+        begins: 'the source answers with a notice in place of data; all work pauses, for longer each time',
+        ends: 'the source answers with data again',
+      },
+    }),
     storeWatch: watchOutage({ what: 'the database', threshold: 1, log }),
     unknownSeries: new Set(),
     heldOff: { untilMs: 0 },

@@ -53,6 +53,8 @@ for (const kind of ['main', 'plain'] as const) {
         interval: 'm1',
       };
       ({ seriesId } = await trackSeries(database, series, window.startMs, window.endMs));
+      // What other tests brought would speak against a cap.
+      await database.pool.query('update tidemark.series set most_rows = 0');
     });
 
     function commit(rows: readonly Candle[], more: Partial<WindowCommit> = {}) {
@@ -180,6 +182,38 @@ for (const kind of ['main', 'plain'] as const) {
 
     it('covers only what an answer that was cut short holds', async () => {
       expect(await commit(upTo(20))).toMatchObject({ verdict: 'cut_short' });
+      // The last point is asked for again beside the rest.
+      expect(await gaps()).toEqual([{ startMs: minute(19), endMs: minute(60), reason: 'not_asked' }]);
+      const rest = { startMs: minute(19), endMs: minute(60) };
+      expect(await commit([candle(19)], { window: rest })).toMatchObject({ verdict: 'filled', unchanged: 1 });
+      expect(await gaps()).toEqual([]);
+    });
+
+    it('takes a larger answer of another series for proof that a shorter one was not capped', async () => {
+      const other = { ...series, baseId: `${series.baseId}-beside` };
+      const { seriesId: otherId } = await trackSeries(database, other, window.startMs, window.endMs);
+      await commit(upTo(60), { seriesId: otherId, series: other });
+      expect(await commit(upTo(20))).toMatchObject({ verdict: 'filled', covered: window });
+    });
+
+    it('takes no answer of another interval or dataset for such proof, nor an old one', async () => {
+      const hours = { ...series, interval: 'h1' as const };
+      const { seriesId: hoursId } = await trackSeries(database, hours, window.startMs, window.endMs);
+      const day = { startMs: startMs - 50 * hourMs, endMs: startMs };
+      const rows = Array.from({ length: 50 }, (_, index) => ({
+        ...candle(0),
+        period: day.startMs + index * hourMs,
+      }));
+      await commit(rows, { seriesId: hoursId, series: hours, window: day });
+      await commit(upTo(21), { window: { startMs, endMs: minute(21) }, nowMs: nowMs - 2 * hourMs });
+      expect(await commit(upTo(20), { window: { startMs, endMs: minute(40) } })).toMatchObject({
+        verdict: 'cut_short',
+      });
+    });
+
+    it('goes on with a capped window that was asked for twice at once', async () => {
+      await commit(upTo(20));
+      await commit(upTo(20));
       expect(await gaps()).toEqual([{ startMs: minute(20), endMs: minute(60), reason: 'not_asked' }]);
     });
 
@@ -263,7 +297,7 @@ for (const kind of ['main', 'plain'] as const) {
         reason: 'awaits_second_answer',
       });
       const later = { startMs: minute(20), endMs: minute(60) };
-      await commit([candle(20), candle(58)], { window: later, lane: 'refresh' });
+      await commit([candle(20), candle(59)], { window: later, lane: 'refresh' });
       expect(await gaps()).toEqual([]);
     });
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { watchOutage } from '../../workers/outage.ts';
+import { noticePauses, watchOutage } from '../../workers/outage.ts';
 import { collectingLog, silent } from '../queue/queue-parts.ts';
 
 function watch(lines: string[] = []) {
@@ -31,6 +31,23 @@ test('the pause doubles with each failed try up to a minute', () => {
     nowMs += pauseMs;
   }
   expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1000));
+});
+
+test('a notice is left alone for a minute, and then for longer, up to an hour', () => {
+  const lines: string[] = [];
+  const said = { begins: 'it speaks', ends: 'it is quiet' };
+  const log = collectingLog(lines);
+  const notice = watchOutage({ what: 'the source', threshold: 1, log, pauses: noticePauses, said });
+  const pauses: number[] = [];
+  let nowMs = 0;
+  for (let tries = 0; tries < 8; tries += 1) {
+    const pauseMs = notice.failed(failAt(nowMs));
+    pauses.push(pauseMs / 60_000);
+    nowMs += pauseMs;
+  }
+  expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain('it speaks');
 });
 
 test('attempts that were under way together lengthen the pause once', () => {

@@ -3,16 +3,23 @@ import type { SourceErrorKind } from '../../source/source-error.ts';
 import { backoffMs, isOutage, reactionTo } from '../../workers/reaction.ts';
 
 const nowMs = Date.UTC(2024, 0, 1);
-const context = { attempt: 1, last: false, unknownBefore: false, failedRetryMs: 600_000, nowMs, random: 0 };
+const context = {
+  attempt: 1,
+  last: false,
+  unknownBefore: false,
+  failedRetryMs: 600_000,
+  noticePauseMs: 0,
+  nowMs,
+  random: 0,
+};
 const error = (
   kind: SourceErrorKind,
-  more: { unknownId?: boolean; retryAtMs?: number; status?: number; body?: string } = {},
+  more: { unknownId?: boolean; retryAtMs?: number; status?: number } = {},
 ) => ({
   kind,
   status: null,
   unknownId: false,
   retryAtMs: null,
-  body: '',
   ...more,
 });
 
@@ -56,6 +63,12 @@ describe('the reaction to a failed attempt', () => {
     });
   });
 
+  test('notice: a pause as long as has been worked out, whichever attempt it is', () => {
+    const waiting = { ...context, last: true, noticePauseMs: 120_000 };
+    expect(reactionTo(error('notice'), waiting)).toEqual({ kind: 'pause', forMs: 120_000 });
+    expect(reactionTo(error('notice'), context)).toEqual({ kind: 'pause', forMs: 1000 });
+  });
+
   test('refused: put aside at once', () => {
     expect(reactionTo(error('refused'), context)).toEqual({ kind: 'defer', forMs: 600_000 });
   });
@@ -91,6 +104,7 @@ test('what concerns one request says nothing of the source as a whole', () => {
     'unauthorized',
     'not_found',
     'too_large',
+    'notice',
     'unexpected',
   ];
   expect(kinds.filter((kind) => isOutage(error(kind)))).toEqual([
@@ -101,8 +115,4 @@ test('what concerns one request says nothing of the source as a whole', () => {
     'unexpected',
   ]);
   expect(isOutage(error('not_found', { unknownId: true }))).toBe(false);
-  expect(isOutage(error('unexpected', { body: '<html>Down for maintenance' }))).toBe(true);
-  expect(isOutage(error('unexpected', { body: '{"data":{"message":"This service is being ret…' }))).toBe(
-    false,
-  );
 });

@@ -66,6 +66,7 @@ describe('an attempt whose answer cannot be stored', () => {
       database,
       requests: queues.requests,
       sourceWatch: watchOutage({ what: 'the source', threshold: 5, log: silent }),
+      noticeWatch: watchOutage({ what: 'the source', threshold: 5, log: silent }),
       storeWatch: watchOutage({ what: 'the database', threshold: 1, log: silent }),
       unknownSeries: new Set(),
       heldOff: { untilMs: 0 },
