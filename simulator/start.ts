@@ -9,6 +9,7 @@ import { capped, FaultDealer, type Faults, noFaults } from './faults.ts';
 import { addMisbehaviour } from './misbehaviour.ts';
 import { RateLimit } from './rate-limit.ts';
 import { type RequestCounts, RequestLog } from './request-log.ts';
+import type { Revision } from './revisions.ts';
 import { createSimulator, type Truth } from './simulator.ts';
 
 export interface SimulatorServiceOptions {
@@ -35,6 +36,8 @@ export interface RunningSimulator {
   readonly port: number;
   /** What it would answer, free of limits and faults. */
   readonly truth: Truth;
+  /** Changes what it answers, and its truth, from a moment on. */
+  revise(revision: Revision): void;
   requests(): RequestCounts;
   /** From the next request on. What is not given does not occur. @throws RangeError for a rate outside 0 to 1. */
   setFaults(faults: Partial<Faults>): void;
@@ -67,6 +70,7 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
     url: `http://${name}:${bound}${basePath}`,
     port: bound,
     truth: simulator.truth,
+    revise: simulator.revise,
     requests: () => log.counts(),
     setFaults: (faults) => dealer.set({ ...noFaults, ...faults }),
     close: () => app.close(),

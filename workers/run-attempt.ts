@@ -15,6 +15,7 @@ import { SourceError } from '../source/source-error.ts';
 import { afterSourceError } from './after-source-error.ts';
 import { afterStoreTrouble } from './after-store-trouble.ts';
 import { type AttemptFacts, type AttemptParts, nameOf } from './attempt-parts.ts';
+import { tellRevisions } from './revisions.ts';
 import type { Work } from './work.ts';
 
 export async function runAttempt<Answer>(
@@ -28,6 +29,7 @@ export async function runAttempt<Answer>(
     const summary = await fetchAndCommit(work, attempt, parts);
     if (summary === stopped) return putBack;
     parts.storeWatch.succeeded(parts.now());
+    tellRevisions(work, summary, parts.log);
     parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
   } catch (error) {
