@@ -34,12 +34,16 @@ export interface SeriesGaps {
 export interface PlanInput {
   readonly series: readonly SeriesGaps[];
   /** Windows already in the queue, by series. Read them before the gaps, or a finished one looks forgotten. */
-  readonly claimed: ReadonlyMap<number, readonly Range[]>;
+  readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: Lane }>>;
   readonly nowMs: EpochMs;
   readonly graceMs: number;
   /** Longest range of one request of a series, milliseconds. */
   readonly longestRangeMs: (series: SeriesKey) => number;
   readonly slots: FreeSlots;
+  /** Closed periods before the newest that each refresh reads again; two unless given. */
+  readonly rereadPeriods?: number | undefined;
+  /** Places that backfill leaves free, for what reads the trailing range again; none unless given. */
+  readonly spared?: number | undefined;
   /** Series id that the pass before ended with: taking turns goes on behind it. */
   readonly cursor: number;
 }
@@ -57,7 +61,8 @@ export function planWindows(input: PlanInput): Plan {
 
   for (const series of inTurn) {
     const spanMs = input.longestRangeMs(series.series);
-    const claimed = input.claimed.get(series.seriesId) ?? [];
+    // Who reads again what is covered fills no gap, and keeps no refresh waiting.
+    const claimed = (input.claimed.get(series.seriesId) ?? []).filter(({ lane }) => !isReadAgain(lane));
     const tail = tailOf(series, spanMs, input);
     const free = subtract(series.gaps, tail === null ? claimed : [...claimed, tail]);
     // A tail that is partly on its way waits: what is left of it then is asked for when that has arrived.
@@ -71,9 +76,13 @@ export function planWindows(input: PlanInput): Plan {
   refreshes.sort((a, b) => a.startMs - b.startMs);
   const refreshLimit = pending.length > 0 ? input.slots.refresh : input.slots.total;
   const windows = refreshes.slice(0, refreshLimit);
-  const backfills = takeInTurn(pending, input.slots.total - windows.length);
+  const backfills = takeInTurn(pending, input.slots.total - windows.length - (input.spared ?? 0));
   windows.push(...backfills);
   return { windows, cursor: (backfills.at(-1) ?? windows.at(-1))?.seriesId ?? input.cursor };
+}
+
+function isReadAgain(lane: Lane | undefined): boolean {
+  return lane === 'reread' || lane === 'repair' || lane === 'verify';
 }
 
 /** Position of a series in the round that starts behind the cursor; series ids are 32-bit. */
@@ -81,9 +90,12 @@ function turn(series: SeriesGaps, cursor: number): number {
   return series.seriesId > cursor ? series.seriesId - cursor : series.seriesId - cursor + 2 ** 32;
 }
 
+/** How many closed periods before the newest a refresh reads again: the first minutes see most of the late changes. */
+export const defaultRereadPeriods = 2;
+
 /**
  * The newest range of a series that one request may span, if any of it is wanted now. It reaches back to the newest
- * stored point and over two closed periods: a quiet minute of a thin market then comes as a hole among points
+ * stored point and over the last closed periods: a quiet minute of a thin market then comes as a hole among points
  * instead of an empty answer, and a late change of the last candles is seen.
  */
 function tailOf(series: SeriesGaps, spanMs: number, input: PlanInput): Range | null {
@@ -93,10 +105,9 @@ function tailOf(series: SeriesGaps, spanMs: number, input: PlanInput): Range | n
   const closedTail = newestGap?.endMs === series.closedUpToMs ? newestGap.startMs : null;
   const wantedFromMs = closedTail ?? (series.refreshDue ? series.closedUpToMs : null);
   if (wantedFromMs === null || wantedFromMs >= endMs) return null;
+  const reachMs = (input.rereadPeriods ?? defaultRereadPeriods) * intervalMs[series.series.interval];
   const backToMs =
-    series.newestMs === null
-      ? wantedFromMs
-      : Math.min(series.newestMs, wantedFromMs - 2 * intervalMs[series.series.interval]);
+    series.newestMs === null ? wantedFromMs : Math.min(series.newestMs, wantedFromMs - reachMs);
   const startMs = Math.max(backToMs, series.trackedFromMs, endMs - spanMs);
   return startMs < endMs ? { startMs, endMs } : null;
 }

@@ -1,18 +1,30 @@
 /** What the planner hands to the queue: windows, and why each is asked for. */
 
-import { type CandleInterval, type HistoryInterval, intervalMs } from '../contract/intervals.ts';
+import {
+  type CandleInterval,
+  type EpochMs,
+  type HistoryInterval,
+  intervalMs,
+} from '../contract/intervals.ts';
 import { longestCandleRangeMs, longestHistoryRangeMs } from '../contract/limits.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from './ranges.ts';
 
-/** `refresh` asks for the newest data and outranks `backfill`, which fills what lies before. */
-export type Lane = 'refresh' | 'backfill';
+/**
+ * `refresh` asks for the newest data and outranks `backfill`, which fills what lies before. The others read again what is
+ * covered: `reread` the trailing range on a schedule, `repair` and `verify` what a command of that name asks for.
+ */
+export type Lane = 'refresh' | 'backfill' | 'reread' | 'repair' | 'verify';
 
 /** A half-open range of one series that one request fetches. */
 export interface Window extends Range {
   readonly seriesId: number;
   readonly series: SeriesKey;
   readonly lane: Lane;
+  /** Which run of a command asks for it, and is to be told what came of it. */
+  readonly run?: string;
+  /** Start of the round in which it reads the trailing range again. */
+  readonly roundMs?: EpochMs;
 }
 
 /** Longest ranges to use instead of the interface's, milliseconds. */

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { Range } from '../planning/ranges.ts';
+import type { RereadSettings } from '../planning/reread.ts';
 import type { RangeLimits } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/outcome.ts';
@@ -18,6 +19,7 @@ import { extraTickId } from '../queue/planning.ts';
 import type { Database } from '../store/database.ts';
 import { applyRetention } from '../store/drop-old.ts';
 import { pruneLedger } from '../store/ledger.ts';
+import { forgetCovered } from '../store/pending.ts';
 import type { ChunkDays } from '../store/retention.ts';
 import { planTick, type TickParts } from './plan-tick.ts';
 import { keepRollups } from './rollup-keeper.ts';
@@ -36,6 +38,8 @@ export interface SchedulerOptions {
   readonly retainEveryMs?: number | undefined;
   /** Whether open candles are read again and rates polled; a bare backfill does neither. */
   readonly refresh: boolean;
+  /** What is read again of what is covered; absent: two closed periods at each refresh, and nothing else. */
+  readonly reread?: RereadSettings | undefined;
   /** Only these series; absent: all that are tracked. */
   readonly seriesIds?: readonly number[] | undefined;
   /** Of each of them only what lies within. A scheduler that is bounded so does not count as present for others. */
@@ -77,6 +81,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     seriesIds: options.seriesIds,
     within: options.within,
     rangeLimits: options.rangeLimits,
+    rereadPeriods: options.reread?.periods,
+    trailing: options.refresh ? options.reread : undefined,
   };
   let cursor = 0;
   let troubled = false;
@@ -107,6 +113,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   }
 
   async function prune(): Promise<void> {
+    await forgetCovered(options.database, now()).catch((error: unknown) => {
+      log.warn({ err: error }, 'what no longer waits could not be removed');
+    });
     if (options.ledgerMs === undefined) return;
     await pruneLedger(options.database, now() - options.ledgerMs).catch((error: unknown) => {
       log.warn({ err: error }, 'old rows of the ledger could not be removed');

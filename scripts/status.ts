@@ -87,7 +87,7 @@ async function gather(session: Session, nowMs: number) {
       notice,
       budget: {
         perMinute: config.source.requestsPerMinute,
-        lastMinute: requests.refresh + requests.backfill + requests.poll,
+        lastMinute: Object.values(requests).reduce((sum, lane) => sum + lane, 0),
         ...requests,
       },
       queue: { backend: queues.kind, ...depth, workers, pausedMs },
@@ -138,9 +138,12 @@ function note(row: SeriesStatus): string {
     row.failedMs > 0 ? `${duration(row.failedMs)} failed` : '',
     row.awaitingMs > 0 ? `${duration(row.awaitingMs)} empty so far` : '',
     row.confirmedEmptyMs > 0 ? `${duration(row.confirmedEmptyMs)} confirmed empty` : '',
+    row.revised > 0 ? `${count(row.revised)} revised` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
+
+const laneNames = ['refresh', 'poll', 'backfill', 'reread', 'repair', 'verify'] as const;
 
 function asText(status: Status): string {
   const { versions, queue, budget } = status;
@@ -149,6 +152,7 @@ function asText(status: Status): string {
     budget.perMinute === 0
       ? `${counted(budget.lastMinute, 'request')} in the last minute, no limit`
       : `${budget.lastMinute} of ${budget.perMinute} requests in the last minute`;
+  const lanes = laneNames.filter((lane) => budget[lane] > 0).map((lane) => `${count(budget[lane])} ${lane}`);
   const paused = queue.pausedMs > 1000 ? `, paused for ${duration(queue.pausedMs)}` : '';
   return [
     `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
@@ -156,7 +160,7 @@ function asText(status: Status): string {
     ...(status.notice === null
       ? []
       : [`the source says in place of data, ${moment(status.notice.timeMs)}: ${status.notice.message}`]),
-    `budget: ${used}`,
+    `budget: ${used}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`,
     `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
     ratesLine(status.rates, status.nowMs),
     ...(status.retentions.length === 0 ? [] : [`kept: ${status.retentions.map(retentionText).join(', ')}`]),
@@ -195,6 +199,8 @@ function asJson(status: Status) {
       points: row.points,
       earliest: iso(row.earliestMs),
       newest: iso(row.newestMs),
+      revised: row.revised,
+      rereadAt: iso(row.rereadAtMs),
       newestAgeSeconds: row.newestMs === null ? null : (status.nowMs - row.newestMs) / 1000,
       blocked: row.blocked,
     })),

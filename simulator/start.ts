@@ -10,6 +10,7 @@ import { FaultDealer, type Faults, noFaults } from './faults.ts';
 import { addMisbehaviour } from './misbehaviour.ts';
 import { RateLimit } from './rate-limit.ts';
 import { type RequestCounts, RequestLog } from './request-log.ts';
+import type { Revision } from './revisions.ts';
 import { ServiceClock } from './service-clock.ts';
 import { createSimulator, type Truth } from './simulator.ts';
 
@@ -37,6 +38,8 @@ export interface RunningSimulator {
   readonly port: number;
   /** What it would answer by its clock, free of limits and faults; what it revises is as it is known at the time. */
   readonly truth: Truth;
+  /** Changes what it answers, and its truth, from a moment on. */
+  revise(revision: Revision): void;
   requests(): RequestCounts;
   /** From the next request on. What is not given does not occur. @throws RangeError for a rate outside 0 to 1. */
   setFaults(faults: Partial<Faults>): void;
@@ -75,6 +78,7 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
     url: `http://${name}:${bound}${basePath}`,
     port: bound,
     truth: simulator.truth,
+    revise: simulator.revise,
     requests: () => log.counts(),
     setFaults: (faults) => dealer.set({ ...noFaults, ...faults }),
     close: () => app.close(),

@@ -22,6 +22,8 @@ export interface LedgerEntry {
   readonly status: number | null;
   readonly fresh: number;
   readonly changed: number;
+  /** Of the changed, those of closed periods, whose old values are kept; 0 unless given. */
+  readonly revised?: number;
   readonly unchanged: number;
   readonly rejected: number;
   /** Size of the decoded body. */
@@ -41,6 +43,7 @@ const columns = Object.freeze({
   status: 'int',
   fresh: 'int',
   changed: 'int',
+  revised: 'int',
   unchanged: 'int',
   rejected: 'int',
   bytes: 'bigint',
@@ -68,6 +71,7 @@ export function ledgerValues(entries: readonly LedgerEntry[]): unknown[][] {
     entry.status,
     entry.fresh,
     entry.changed,
+    entry.revised ?? 0,
     entry.unchanged,
     entry.rejected,
     entry.bytes,
@@ -121,7 +125,7 @@ export async function fetchesSince(
     text: 'select lane, count(*) as requests from tidemark.fetches where time > $1 group by lane',
     values: [timestamp(sinceMs)],
   });
-  const counts = { refresh: 0, backfill: 0, poll: 0 };
+  const counts = { refresh: 0, backfill: 0, reread: 0, repair: 0, verify: 0, poll: 0 };
   for (const row of result.rows) counts[row.lane] = row.requests;
   return counts;
 }

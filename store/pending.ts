@@ -59,3 +59,15 @@ export async function settleCovered(client: pg.PoolClient, seriesIds: readonly n
     values: [arrayOf(seriesIds.map(String))],
   });
 }
+
+/**
+ * Forgets what held off a reading of something that is covered in any case, such as of the trailing range, once its time
+ * has come: the next one need not have the same bounds, and would leave it behind.
+ */
+export async function forgetCovered(database: Database, nowMs: EpochMs): Promise<void> {
+  await database.pool.query(
+    `delete from tidemark.pending_windows p using tidemark.series s
+     where s.id = p.series_id and p.range <@ s.covered and p.retry_at <= $1`,
+    [timestamp(nowMs)],
+  );
+}

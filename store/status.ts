@@ -25,6 +25,10 @@ export interface SeriesStatus {
   readonly points: number;
   readonly earliestMs: EpochMs | null;
   readonly newestMs: EpochMs | null;
+  /** Values of closed periods that the source changed, as far as seen. */
+  readonly revised: number;
+  /** When its trailing range was last read again. */
+  readonly rereadAtMs: EpochMs | null;
   /** What the source said, when it refuses the series as a whole. */
   readonly blocked: string | null;
 }
@@ -48,6 +52,8 @@ export async function seriesStatus(
       points: number;
       earliest: EpochMs | null;
       newest: EpochMs | null;
+      revised: number;
+      reread_at: EpochMs | null;
       blocked: string | null;
     }
   >(
@@ -66,7 +72,7 @@ export async function seriesStatus(
             (select count(*) from unnest(s.gap_ranges)) as gaps,
             ${millisecondsOf(`s.gap_ranges * ${pending('empty')}`)} as awaiting,
             ${millisecondsOf(`s.gap_ranges * ${pending('failed')}`)} as failed,
-            s.points, s.earliest, s.newest,
+            s.points, s.earliest, s.newest, s.revised, s.reread_at,
             case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked
      from measured s
      order by s.dataset desc, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.period`,
@@ -86,6 +92,8 @@ export async function seriesStatus(
     points: row.points,
     earliestMs: row.earliest,
     newestMs: row.newest,
+    revised: row.revised,
+    rereadAtMs: row.reread_at,
     blocked: row.blocked,
   }));
 }

@@ -16,6 +16,7 @@ import { SourceError } from '../source/source-error.ts';
 import { afterSourceError } from './after-source-error.ts';
 import { afterStoreTrouble } from './after-store-trouble.ts';
 import { type AttemptFacts, type AttemptParts, nameOf } from './attempt-parts.ts';
+import { tellRevisions } from './revisions.ts';
 import type { Work } from './work.ts';
 
 export async function runAttempt<Answer>(
@@ -29,6 +30,7 @@ export async function runAttempt<Answer>(
     const summary = await fetchAndCommit(work, startedMs, attempt, parts);
     if (summary === stopped) return putBack;
     parts.storeWatch.succeeded({ startedMs, nowMs: parts.now() });
+    tellRevisions(work, summary, parts.log);
     parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
   } catch (error) {

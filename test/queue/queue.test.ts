@@ -33,7 +33,7 @@ onEachBackend('the requests queue', (kind) => {
     await other.requests.addWindows([windowAt(2, 'refresh'), windowAt(3), windowAt(3)]);
 
     const claimed = await one.requests.claimedWindows();
-    expect(claimed.load).toEqual({ refresh: 1, backfill: 2 });
+    expect(claimed.load).toMatchObject({ refresh: 1, backfill: 2 });
     expect(
       claimed.windows
         .get(1)
@@ -88,7 +88,7 @@ onEachBackend('the requests queue', (kind) => {
     });
     // Another process knows none of the lanes by heart.
     const claimed = await queues.requests.claimedWindows();
-    expect(claimed.load).toEqual({ refresh: 1, backfill: 2 });
+    expect(claimed.load).toMatchObject({ refresh: 1, backfill: 2 });
     expect(claimed.windows.get(1)).toHaveLength(3);
     release();
   });
