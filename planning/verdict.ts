@@ -8,7 +8,7 @@
  *             through: then the market paused, and the window is covered.
  * empty       an answer without points. Not covered: a source having a bad day answers so too.
  * stale       the window has closed periods, but by the source's own clock none had closed when it answered: a copy
- *             of an older answer, or a clock that is behind. Its points are kept, nothing is covered.
+ *             of an older answer, or a clock that is behind. Nothing is covered.
  * unreadable  rows came, and none of them can be read or belongs to the window: covers nothing.
  */
 

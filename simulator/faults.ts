@@ -1,5 +1,6 @@
 /** Faults on request: how often the simulator misbehaves, and in which way. All of them occur in the field. */
 
+import type { MarketData } from '../service/market-data.ts';
 import { streamKey, uniformAt } from './hash.ts';
 
 /** Rates are shares of all requests, 0 to 1; together at most 1. */
@@ -131,6 +132,16 @@ export class FaultDealer {
     }
     return null;
   }
+}
+
+/** The same data, with candles and history answers cut off after as many rows as `maxRows` says at the time. */
+export function capped(data: MarketData, maxRows: () => number | null): MarketData {
+  const cut = <Row>(rows: Row[] | null) => rows?.slice(0, maxRows() ?? rows.length) ?? null;
+  return {
+    ...data,
+    candles: async (series, range, nowMs) => cut(await data.candles(series, range, nowMs)),
+    assetHistory: async (series, range, nowMs) => cut(await data.assetHistory(series, range, nowMs)),
+  };
 }
 
 function checked(faults: Faults): Faults {

@@ -28,7 +28,7 @@ export async function runAttempt<Answer>(
   try {
     const summary = await fetchAndCommit(work, startedMs, attempt, parts);
     if (summary === stopped) return putBack;
-    parts.storeWatch.succeeded({ startedMs, nowMs: parts.now() });
+    parts.storeWatch.succeeded(parts.now(), startedMs);
     parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
   } catch (error) {
@@ -52,7 +52,7 @@ function fetchAndCommit<Answer>(
     if (answer === stopped) return stopped;
     // What has closed is judged by when the answer came, however long it then waits for its commit.
     const answeredMs = parts.now();
-    parts.sourceWatch.succeeded({ startedMs, nowMs: answeredMs });
+    parts.sourceWatch.succeeded(answeredMs, startedMs);
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs });
   });
