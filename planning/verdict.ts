@@ -10,7 +10,7 @@
  *             point comes back, one row where more could have come, and the silence is proved.
  * empty       an answer without points. Not covered: a source having a bad day answers so too.
  * stale       the window has closed periods, but by the source's own clock none had closed when it answered: a copy
- *             of an older answer, or a clock that is behind. Its points are kept, nothing is covered.
+ *             of an older answer, or a clock that is behind. Nothing is covered.
  * unreadable  rows came, and none of them can be read or belongs to the window: covers nothing.
  *
  * Periods between the points that came are covered without a row: sources leave out what was not traded. So is the

@@ -1,5 +1,6 @@
 /** Faults on request: how often the simulator misbehaves, and in which way. All of them occur in the field. */
 
+import type { MarketData } from '../service/market-data.ts';
 import { streamKey, uniformAt } from './hash.ts';
 
 /** Rates are shares of all requests, 0 to 1; together at most 1. */
@@ -134,6 +135,20 @@ export class FaultDealer {
     }
     return null;
   }
+}
+
+/** The same data, with candles and history answers cut off as the faults of the time say. */
+export function capped(data: MarketData, faults: () => Pick<Faults, 'maxRows' | 'capKeeps'>): MarketData {
+  function cut<Row>(rows: Row[] | null): Row[] | null {
+    const { maxRows, capKeeps } = faults();
+    if (rows === null || maxRows === null) return rows;
+    return capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
+  }
+  return {
+    ...data,
+    candles: async (series, range, nowMs) => cut(await data.candles(series, range, nowMs)),
+    assetHistory: async (series, range, nowMs) => cut(await data.assetHistory(series, range, nowMs)),
+  };
 }
 
 function checked(faults: Faults): Faults {

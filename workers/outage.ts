@@ -16,7 +16,8 @@ import type { Logger } from 'pino';
 import type { EpochMs } from '../contract/intervals.ts';
 
 export interface OutageWatch {
-  succeeded(success: { startedMs: EpochMs; nowMs: EpochMs }): void;
+  /** @param startedMs when the attempt began; absent: just now. */
+  succeeded(nowMs: EpochMs, startedMs?: EpochMs): void;
   /** @returns for how long no attempt should start, 0 when it is not away. */
   failed(failure: { startedMs: EpochMs; nowMs: EpochMs; message: string }): number;
   /** Whether it is away or recovering: said to be away, and not yet to be back. */
@@ -61,7 +62,7 @@ export function watchOutage(options: {
   }
 
   return Object.freeze({
-    succeeded({ startedMs, nowMs }) {
+    succeeded(nowMs, startedMs = nowMs) {
       if (sinceMs !== null && startedMs < sinceMs) return;
       inARow = 0;
       if (sinceMs === null) return;

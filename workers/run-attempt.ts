@@ -29,7 +29,7 @@ export async function runAttempt<Answer>(
   try {
     const summary = await fetchAndCommit(work, startedMs, attempt, parts);
     if (summary === stopped) return putBack;
-    parts.storeWatch.succeeded({ startedMs, nowMs: parts.now() });
+    parts.storeWatch.succeeded(parts.now(), startedMs);
     tellRevisions(work, summary, parts.log);
     parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
@@ -54,8 +54,8 @@ function fetchAndCommit<Answer>(
     if (answer === stopped) return stopped;
     // What has closed is judged by when the answer came, however long it then waits for its commit.
     const answeredMs = parts.now();
-    parts.sourceWatch.succeeded({ startedMs, nowMs: answeredMs });
-    parts.noticeWatch.succeeded({ startedMs, nowMs: answeredMs });
+    parts.sourceWatch.succeeded(answeredMs, startedMs);
+    parts.noticeWatch.succeeded(answeredMs, startedMs);
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs });
   });

@@ -1,10 +1,7 @@
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { beginBackfill } from './backfill.ts';
-import { killSchedulers, killWorkers } from './processes.ts';
+import { killSchedulers, killWorkers, lostLock } from './processes.ts';
 import { seededTest } from './seeded.ts';
-
-/** A busy machine may not renew the lock of a job in time. It is then run twice, which changes nothing. */
-const lostLock = /lock|job/i;
 
 onEachBackend('a backfill', (kind) => {
   seededTest('whose workers are killed at random moments', async (chance) => {

@@ -9,10 +9,16 @@ import { concurrency, type FaultyBackfill, lockMs } from './backfill.ts';
 import type { Chance } from './seeded.ts';
 import { expectWhole, untilWhole, watch } from './witness.ts';
 
+/** A busy machine may not renew the lock of a job in time. It is then run twice, which changes nothing. */
+export const lostLock = /lock|job/i;
+
 export const workerName = 'a worker to be killed';
 
+/** What a worker has to be told. */
+type Surroundings = Pick<FaultyBackfill, 'pipeline' | 'simulator' | 'attempts' | 'nowMs' | 'worker'>;
+
 export function startWorkerProcess(
-  backfill: FaultyBackfill,
+  backfill: Surroundings,
   settings: Partial<WorkerProcessSettings> = {},
 ): ChildModule {
   const words: WorkerProcessSettings = {

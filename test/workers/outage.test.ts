@@ -10,12 +10,10 @@ function watch(lines: string[] = []) {
 /** A failure of an attempt that began and ended at one time. */
 const failAt = (nowMs: number) => ({ startedMs: nowMs, nowMs, message: 'connection refused' });
 
-const successAt = (nowMs: number) => ({ startedMs: nowMs, nowMs });
-
 test('a few failures are no outage, and a success forgets them', () => {
   const outage = watch();
   expect([outage.failed(failAt(0)), outage.failed(failAt(1))]).toEqual([0, 0]);
-  outage.succeeded(successAt(2));
+  outage.succeeded(2);
   expect([outage.failed(failAt(3)), outage.failed(failAt(4))]).toEqual([0, 0]);
 });
 
@@ -68,7 +66,7 @@ test('an outage is said once when it begins, and the next one again', () => {
   for (let place = 0; place < 20; place += 1) outage.failed(failAt(place * 100_000));
   expect(lines).toHaveLength(1);
   expect(lines[0]).toMatch(/connection refused.*the source is away/);
-  outage.succeeded(successAt(3_000_000));
+  outage.succeeded(3_000_000);
   for (let place = 0; place < 3; place += 1) outage.failed(failAt(4_000_000));
   expect(lines).toHaveLength(2);
 });
@@ -77,12 +75,12 @@ test('an answer that was on its way before the outage does not end it', () => {
   const lines: string[] = [];
   const outage = watch(lines);
   for (const nowMs of [1000, 1001, 1002]) outage.failed({ startedMs: 900, nowMs, message: 'reset' });
-  outage.succeeded({ startedMs: 901, nowMs: 1500 });
+  outage.succeeded(1500, 901);
   expect(outage.isAway()).toBe(true);
   expect(outage.failed(failAt(2002))).toBe(2000);
   expect(lines).toHaveLength(1);
-  outage.succeeded(successAt(4002));
-  outage.succeeded(successAt(14_002));
+  outage.succeeded(4002);
+  outage.succeeded(14_002);
   expect(outage.isAway()).toBe(false);
 });
 
@@ -91,10 +89,10 @@ test('what is there only now and then is away all the while, and the pause goes 
   const outage = watch(lines);
   for (let tries = 0; tries < 2; tries += 1) outage.failed(failAt(0));
   expect(outage.failed(failAt(0))).toBe(1000);
-  outage.succeeded(successAt(1000));
+  outage.succeeded(1000);
   // As few failures in a row as before the outage are nothing.
   expect([outage.failed(failAt(1001)), outage.failed(failAt(1002))]).toEqual([0, 0]);
-  outage.succeeded(successAt(1003));
+  outage.succeeded(1003);
   for (let tries = 0; tries < 2; tries += 1) outage.failed(failAt(9000));
   expect(outage.failed(failAt(9000))).toBe(2000);
   expect(lines).toHaveLength(1);
@@ -106,8 +104,8 @@ test('after an outage the first pause is short again', () => {
   const outage = watchOutage({ what: 'the database', threshold: 1, log });
   outage.failed(failAt(0));
   expect(outage.failed(failAt(1000))).toBe(2000);
-  outage.succeeded(successAt(3000));
-  outage.succeeded(successAt(13_000));
+  outage.succeeded(3000);
+  outage.succeeded(13_000);
   expect(outage.failed(failAt(14_000))).toBe(1000);
   expect(lines).toHaveLength(3);
   expect(lines[1]).toMatch(/"awaySeconds":3.*the database is back/);
@@ -116,6 +114,6 @@ test('after an outage the first pause is short again', () => {
 test('one that nobody saw the end of has ended all the same', () => {
   const outage = watchOutage({ what: 'the database', threshold: 1, log: silent });
   outage.failed(failAt(0));
-  outage.succeeded(successAt(3000));
+  outage.succeeded(3000);
   expect(outage.failed(failAt(3_600_000))).toBe(1000);
 });

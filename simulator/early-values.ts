@@ -1,35 +1,20 @@
-/** The simulator's data as a service with faults knows it: cut off, or not yet as it will finally be. */
+/** Points that are first given with other values than their final ones, by the share that the faults say. */
 
 import type { DecimalText } from '../contract/decimal.ts';
 import { type EpochMs, intervalMs } from '../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import { type CandleSeries, type HistorySeries, seriesName } from '../contract/series.ts';
-import type { MarketData } from '../service/market-data.ts';
 import { fixedText } from './digits.ts';
 import type { Faults } from './faults.ts';
 import { streamKey, uniformAt } from './hash.ts';
 import type { Simulator } from './simulator.ts';
-
-/** The same data, with candles and history answers cut off as the faults of the time say. */
-export function capped(data: MarketData, faults: () => Pick<Faults, 'maxRows' | 'capKeeps'>): MarketData {
-  function cut<Row>(rows: Row[] | null): Row[] | null {
-    const { maxRows, capKeeps } = faults();
-    if (rows === null || maxRows === null) return rows;
-    return capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
-  }
-  return {
-    ...data,
-    candles: async (series, range, nowMs) => cut(await data.candles(series, range, nowMs)),
-    assetHistory: async (series, range, nowMs) => cut(await data.assetHistory(series, range, nowMs)),
-  };
-}
 
 /**
  * The same data and truth, with some points that change long after their period has ended, as `reviseRate` and
  * `reviseAfterMs` say at the time. Which ones is a matter of seed, series and period alone. Each interval is revised
  * for itself: an hour that is revised is then no longer the sum of its minutes.
  */
-export function revised(
+export function withEarlyValues(
   simulator: Simulator,
   seed: string,
   faults: () => Faults,
