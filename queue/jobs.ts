@@ -22,17 +22,30 @@ export type RequestJob =
 export const priorities: Readonly<Record<Lane | 'poll', number>> = Object.freeze({
   refresh: 1,
   poll: 1,
+  // The windows of its series wait for it.
+  probe: 5,
   backfill: 10,
 });
 
-/** The id of a window's job, so that a window is never queued twice. BullMQ forbids colons and plain numbers. */
-export function windowJobId(window: Range & { readonly seriesId: number }): string {
-  return `${window.seriesId}_${window.startMs}_${window.endMs}`;
+type NamedWindow = Range & Pick<Window, 'seriesId'> & { readonly lane?: Lane };
+
+/**
+ * The id of a window's job, so that a window is never queued twice. BullMQ forbids colons and plain numbers. Whoever fills
+ * no gap has ids apart: a window of the same bounds that does must not count for it.
+ */
+export function windowJobId({ seriesId, startMs, endMs, lane }: NamedWindow): string {
+  const bounds = `${seriesId}_${startMs}_${endMs}`;
+  return lane === 'probe' ? `${lane}_${bounds}` : bounds;
 }
 
-/** The window that a job id names; null for a poll. */
-export function windowOfJobId(id: string): (Range & { readonly seriesId: number }) | null {
-  const match = /^(\d+)_(\d+)_(\d+)$/.exec(id);
+/** The window that a job id names, with its lane where the id tells it; null for a poll. */
+export function windowOfJobId(id: string): NamedWindow | null {
+  const match = /^(?:(probe)_)?(\d+)_(\d+)_(\d+)$/.exec(id);
   if (match === null) return null;
-  return { seriesId: Number(match[1]), startMs: Number(match[2]), endMs: Number(match[3]) };
+  return {
+    seriesId: Number(match[2]),
+    startMs: Number(match[3]),
+    endMs: Number(match[4]),
+    ...(match[1] === undefined ? {} : { lane: match[1] as Lane }),
+  };
 }

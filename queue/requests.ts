@@ -7,9 +7,13 @@ import { workersOn } from './presence.ts';
 import type { BullQueue } from './queue-store.ts';
 import { keepRepeating } from './repeat.ts';
 
+export interface ClaimedWindow extends Range {
+  readonly lane: Lane;
+}
+
 /** The windows that are queued, waiting for another attempt, or under way. */
 export interface Claimed {
-  readonly windows: ReadonlyMap<number, readonly Range[]>;
+  readonly windows: ReadonlyMap<number, readonly ClaimedWindow[]>;
   /** Windows by lane. */
   readonly load: Readonly<Record<Lane, number>>;
 }
@@ -60,7 +64,7 @@ export function requestQueue(
     removeOnFail: true,
     stackTraceLimit: 0,
   };
-  // A job's id tells its window, and not its lane. Most jobs listed here were added here.
+  // A job's id tells its window, and of one that fills a gap not its lane. Most jobs listed here were added here.
   let lanes = new Map<string, Lane>();
 
   async function laneOf(id: string): Promise<Lane | null> {
@@ -85,20 +89,20 @@ export function requestQueue(
 
     async claimedWindows() {
       const ids = await queue.getRanges([...claimingStates], 0, mostListed - 1, true);
-      const windows = new Map<number, Range[]>();
-      const load = { refresh: 0, backfill: 0 };
+      const windows = new Map<number, ClaimedWindow[]>();
+      const load = { refresh: 0, backfill: 0, probe: 0 };
       const still = new Map<string, Lane>();
       await Promise.all(
         ids.map(async (id) => {
           const window = windowOfJobId(id);
           if (window === null) return;
-          const lane = await laneOf(id);
+          const lane = window.lane ?? (await laneOf(id));
           // It ended while the list was read. What it left uncovered is a gap that the planner sees.
           if (lane === null) return;
           still.set(id, lane);
           load[lane] += 1;
           const ranges = windows.get(window.seriesId) ?? [];
-          ranges.push({ startMs: window.startMs, endMs: window.endMs });
+          ranges.push({ startMs: window.startMs, endMs: window.endMs, lane });
           windows.set(window.seriesId, ranges);
         }),
       );

@@ -9,6 +9,7 @@ import type { RequestQueue } from '../queue/requests.ts';
 import type { Database } from '../store/database.ts';
 import { seriesWithGaps } from '../store/gaps.ts';
 import { fetchesSince } from '../store/ledger.ts';
+import { longestRanges } from '../store/longest-ranges.ts';
 
 export interface TickParts {
   readonly database: Database;
@@ -48,15 +49,17 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   const { database, requests, graceMs } = parts;
   // In this order: a window that ends in between is then both claimed and covered, and not asked for twice.
   const claimed = await requests.claimedWindows();
-  const queued = claimed.load.refresh + claimed.load.backfill;
+  const { refresh, backfill, probe } = claimed.load;
+  const queued = refresh + backfill + probe;
   const started = await fetchesSince(database, nowMs - 60_000);
   const slots = freeSlots({
     requestsPerMinute: parts.requestsPerMinute,
     backfillShare: parts.backfillShare,
-    queued: claimed.load,
+    queued: { refresh, backfill: backfill + probe },
     refreshesStarted: started.refresh,
   });
   if (slots.total === 0) return { added: 0, queued, cursor };
+  const accepted = await longestRanges(database);
 
   const planFrom = (series: readonly SeriesGaps[]) =>
     planWindows({
@@ -67,7 +70,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
       claimed: claimed.windows,
       nowMs,
       graceMs,
-      longestRangeMs: (key) => longestRange(key, parts.rangeLimits),
+      longestRangeMs: (key) => longestRange(key, parts.rangeLimits, accepted),
       slots,
       cursor,
     });

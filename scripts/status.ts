@@ -15,7 +15,7 @@ import {
 import { retentionsOf, retentionText } from './retention.ts';
 import { openSession, type Session } from './session.ts';
 import { type Column, table, terminalWidth } from './table.ts';
-import { count, duration, moment, percent } from './wording.ts';
+import { count, counted, duration, moment, percent } from './wording.ts';
 
 export function statusCommand(program: Command): void {
   program
@@ -87,7 +87,7 @@ async function gather(session: Session, nowMs: number) {
       notice,
       budget: {
         perMinute: config.source.requestsPerMinute,
-        lastMinute: requests.refresh + requests.backfill + requests.poll,
+        lastMinute: requests.refresh + requests.backfill + requests.probe + requests.poll,
         ...requests,
       },
       queue: { backend: queues.kind, ...depth, workers, pausedMs },
@@ -137,7 +137,11 @@ function note(row: SeriesStatus): string {
   const parts = [
     row.failedMs > 0 ? `${duration(row.failedMs)} failed` : '',
     row.awaitingMs > 0 ? `${duration(row.awaitingMs)} empty so far` : '',
-    row.confirmedEmptyMs > 0 ? `${duration(row.confirmedEmptyMs)} confirmed empty` : '',
+    row.confirmedEmptyMs > row.beforeBeginningMs
+      ? `${duration(row.confirmedEmptyMs - row.beforeBeginningMs)} confirmed empty`
+      : '',
+    row.beforeBeginningMs > 0 ? `${duration(row.beforeBeginningMs)} before it begins` : '',
+    row.quarantined > 0 ? `${counted(row.quarantined, 'row')} in quarantine` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
@@ -191,6 +195,8 @@ function asJson(status: Status) {
       awaitingSeconds: row.awaitingMs / 1000,
       failedSeconds: row.failedMs / 1000,
       confirmedEmptySeconds: row.confirmedEmptyMs / 1000,
+      beforeBeginningSeconds: row.beforeBeginningMs / 1000,
+      quarantined: row.quarantined,
       gaps: row.gaps,
       points: row.points,
       earliest: iso(row.earliestMs),
