@@ -14,6 +14,10 @@ export function up(pgm: MigrationBuilder): void {
     comment on column tidemark.series.reread is 'What of the trailing range was read again in that round.';
     comment on column tidemark.series.revised is 'Values of closed periods that the source changed, as far as seen.';
 
+    alter table tidemark.pending_windows add column of_covered boolean not null default false;
+    comment on column tidemark.pending_windows.of_covered is
+      'It is no gap, and holds off a reading of what is covered, such as of the trailing range.';
+
     -- Which lanes there are, planning/windows.ts says.
     alter table tidemark.fetches drop constraint if exists fetches_lane_check;
     alter table tidemark.fetches add column revised integer not null default 0;
@@ -23,10 +27,12 @@ export function up(pgm: MigrationBuilder): void {
 
 export function down(pgm: MigrationBuilder): void {
   pgm.sql(`
-    delete from tidemark.fetches where lane not in ('refresh', 'backfill', 'poll');
+    delete from tidemark.pending_windows where of_covered;
+    alter table tidemark.pending_windows drop column of_covered;
+    delete from tidemark.fetches where lane not in ('refresh', 'backfill', 'probe', 'poll');
     alter table tidemark.fetches drop column revised;
     alter table tidemark.fetches
-      add constraint fetches_lane_check check (lane in ('refresh', 'backfill', 'poll'));
+      add constraint fetches_lane_check check (lane in ('refresh', 'backfill', 'probe', 'poll'));
     alter table tidemark.series drop column revised, drop column reread, drop column reread_round,
       drop column reread_at;
   `);

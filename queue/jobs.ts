@@ -26,6 +26,8 @@ export type RequestJob =
 export const priorities: Readonly<Record<Lane | 'poll', number>> = Object.freeze({
   refresh: 1,
   poll: 1,
+  // The windows of its series wait for it.
+  probe: 5,
   backfill: 10,
   reread: 10,
   repair: 20,
@@ -36,7 +38,7 @@ type NamedWindow = Range & Pick<Window, 'seriesId'> & { readonly lane?: Lane; re
 
 /**
  * The id of a window's job, so that a window is never queued twice. BullMQ forbids colons and plain numbers. Whoever
- * reads again what is covered has ids apart: a window of the same bounds that fills a gap must not count for it.
+ * fills no gap has ids apart: a window of the same bounds that does must not count for it.
  */
 export function windowJobId(window: NamedWindow): string {
   const bounds = `${window.seriesId}_${window.startMs}_${window.endMs}`;
@@ -47,7 +49,7 @@ export function windowJobId(window: NamedWindow): string {
 
 /** The window that a job id names, with its lane and run where the id tells them; null for a poll. */
 export function windowOfJobId(id: string): NamedWindow | null {
-  const match = /^(?:(reread|repair|verify)_(?:([0-9a-f]+)_)?)?(\d+)_(\d+)_(\d+)$/.exec(id);
+  const match = /^(?:(probe|reread|repair|verify)_(?:([0-9a-f]+)_)?)?(\d+)_(\d+)_(\d+)$/.exec(id);
   if (match === null) return null;
   return {
     seriesId: Number(match[3]),

@@ -104,7 +104,7 @@ export function requestQueue(
     async claimedWindows() {
       const ids = await queue.getRanges([...claimingStates], 0, mostListed - 1, true);
       const windows = new Map<number, ClaimedWindow[]>();
-      const load = { refresh: 0, backfill: 0, reread: 0, repair: 0, verify: 0 };
+      const load = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0 };
       const still = new Map<string, Lane>();
       await Promise.all(
         ids.map(async (id) => {

@@ -11,6 +11,7 @@ import type { RequestQueue } from '../queue/requests.ts';
 import type { Database } from '../store/database.ts';
 import { seriesWithGaps } from '../store/gaps.ts';
 import { fetchesSince } from '../store/ledger.ts';
+import { longestRanges } from '../store/longest-ranges.ts';
 import { rereadsDue } from '../store/reread.ts';
 
 export interface TickParts {
@@ -55,17 +56,18 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   const { database, requests, graceMs } = parts;
   // In this order: a window that ends in between is then both claimed and covered, and not asked for twice.
   const claimed = await requests.claimedWindows();
-  const { refresh, backfill, reread } = claimed.load;
-  const queued = refresh + backfill + reread;
+  const { refresh, backfill, probe, reread } = claimed.load;
+  const queued = refresh + backfill + probe + reread;
   const started = await fetchesSince(database, nowMs - 60_000);
   const slots = freeSlots({
     requestsPerMinute: parts.requestsPerMinute,
     backfillShare: parts.backfillShare,
-    queued: claimed.load,
+    queued: { refresh, backfill: backfill + probe, reread },
     refreshesStarted: started.refresh,
   });
   if (slots.total === 0) return { added: 0, queued, cursor };
-  const longestRangeMs = (key: SeriesKey) => longestRange(key, parts.rangeLimits);
+  const accepted = await longestRanges(database);
+  const longestRangeMs = (key: SeriesKey) => longestRange(key, parts.rangeLimits, accepted);
   const again = await rereads(parts, { nowMs, most: slots.total, claimed: claimed.windows, longestRangeMs });
   const share = rereadSlots({ requestsPerMinute: parts.requestsPerMinute, queued: reread });
   const spared = Math.min(again.length, share);

@@ -13,14 +13,15 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EpochMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
-import { seriesName } from '../contract/series.ts';
+import { type SeriesKey, seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { closedUpTo } from '../planning/closed.ts';
 import { clip, lengthMs, overlaps, type Range } from '../planning/ranges.ts';
-import { longestRange, type RangeLimits, requestsFor } from '../planning/windows.ts';
+import { longestRange, requestsFor } from '../planning/windows.ts';
 import { explainDatabaseError, isRightMissing } from '../store/failure.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
 import { type FetchTally, standingNotice, tallyFetches } from '../store/ledger.ts';
+import { longestRanges } from '../store/longest-ranges.ts';
 import { rangesBehind, refreshRollups } from '../store/rollups.ts';
 import { type SeriesStatus, seriesStatus } from '../store/status.ts';
 import { explain } from './gaps.ts';
@@ -85,7 +86,9 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
     const nowMs = Date.now();
     const gaps = await missingWithin(session, bounds, nowMs);
     wanted ??= lengths(gaps);
-    const left = remaining(gaps, wanted, bounds, config.source.rangeLimits);
+    const accepted = await longestRanges(database);
+    const longestRangeMs = (series: SeriesKey) => longestRange(series, config.source.rangeLimits, accepted);
+    const left = remaining(gaps, wanted, bounds, longestRangeMs);
     const windowsLeft = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
     const pausedMs = await queues.requests.pausedForMs();
     const perMinute = config.source.requestsPerMinute;
@@ -188,7 +191,7 @@ function remaining(
   gaps: readonly Gap[],
   wanted: ReadonlyMap<number, number>,
   bounds: Bounds,
-  limits: RangeLimits,
+  longestRangeMs: (series: SeriesKey) => number,
 ): SeriesProgress[] {
   const nowMs = Date.now();
   const open = gaps.filter((gap) => isWorkable(gap, nowMs));
@@ -197,7 +200,7 @@ function remaining(
     const wantedMs = wanted.get(seriesId) ?? 0;
     const windowsLeft = open
       .filter((gap) => gap.seriesId === seriesId)
-      .reduce((sum, gap) => sum + requestsFor(gap, longestRange(series, limits)), 0);
+      .reduce((sum, gap) => sum + requestsFor(gap, longestRangeMs(series)), 0);
     const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
     return { seriesId, series, wantedMs, doneMs, windowsLeft };
   });

@@ -137,8 +137,12 @@ function note(row: SeriesStatus): string {
   const parts = [
     row.failedMs > 0 ? `${duration(row.failedMs)} failed` : '',
     row.awaitingMs > 0 ? `${duration(row.awaitingMs)} empty so far` : '',
-    row.confirmedEmptyMs > 0 ? `${duration(row.confirmedEmptyMs)} confirmed empty` : '',
+    row.confirmedEmptyMs > row.beforeBeginningMs
+      ? `${duration(row.confirmedEmptyMs - row.beforeBeginningMs)} confirmed empty`
+      : '',
+    row.beforeBeginningMs > 0 ? `${duration(row.beforeBeginningMs)} before it begins` : '',
     row.revised > 0 ? `${count(row.revised)} revised` : '',
+    row.quarantined > 0 ? `${counted(row.quarantined, 'row')} in quarantine` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
@@ -195,6 +199,8 @@ function asJson(status: Status) {
       awaitingSeconds: row.awaitingMs / 1000,
       failedSeconds: row.failedMs / 1000,
       confirmedEmptySeconds: row.confirmedEmptyMs / 1000,
+      beforeBeginningSeconds: row.beforeBeginningMs / 1000,
+      quarantined: row.quarantined,
       gaps: row.gaps,
       points: row.points,
       earliest: iso(row.earliestMs),

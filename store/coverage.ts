@@ -2,12 +2,11 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../contract/intervals.ts';
-import type { Range } from '../planning/ranges.ts';
 import { timeRange, timestamp } from './database.ts';
+import { recordEmpty } from './empty.ts';
 import type { Judged } from './judged.ts';
 import { type LedgerEntry, ledgerInsert, ledgerValues, recordFetch } from './ledger.ts';
 import { putAside, settleCovered } from './pending.ts';
-import type { PreparedWindow } from './prepared.ts';
 import { ofLateMs } from './standing.ts';
 import type { WindowResult } from './windows.ts';
 
@@ -103,11 +102,16 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly Judged[]): 
                     max(at) filter (where refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
              from moved group by series_id
            ), locked as materialized (  -- in order: two of these statements then never wait for each other
-             select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $10) as was_more
+             select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $10) as was_more,
+                    case when t.earliest is not null and s.before_beginning && tstzrange(t.earliest, t.newest, '[]')
+                         then s.before_beginning else '{}' end as overturned
              from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s
            )
            update tidemark.series s
-              set covered = s.covered + t.covered, confirmed_empty = s.confirmed_empty - t.held,
+              set covered = s.covered - l.overturned + t.covered,
+                  confirmed_empty = s.confirmed_empty - l.overturned - t.held,
+                  before_beginning = s.before_beginning - l.overturned - t.held,
+                  begins = case when isempty(l.overturned) then s.begins end,
                   uncovered_points = s.uncovered_points + t.held - (s.covered + t.covered),
                   points = s.points + t.fresh,
                   earliest = least(s.earliest, t.earliest), newest = greatest(s.newest, t.newest),
@@ -151,62 +155,6 @@ function ledgerEntry(judged: Judged, verdict: WindowResult['verdict']): LedgerEn
     durationMs: answer.durationMs,
     error: null,
   };
-}
-
-/**
- * An empty answer is no verdict until a second one, asked for after `emptyConfirmMs`, agrees. What an earlier
- * empty answer held too is covered now; the rest awaits its own second answer.
- */
-async function recordEmpty(
-  client: pg.PoolClient,
-  window: PreparedWindow,
-  closed: Range | null,
-): Promise<Outcome> {
-  const { seriesId, nowMs, emptyConfirmMs } = window;
-  if (window.lane === 'refresh') {
-    await client.query('update tidemark.series set refreshed_at = $2 where id = $1', [
-      seriesId,
-      timestamp(nowMs),
-    ]);
-  }
-  if (closed === null) return { verdict: 'empty', covered: null };
-  const range = timeRange(closed.startMs, closed.endMs);
-  const result = await client.query<{ some: boolean; whole: boolean }>(
-    `with agreed as (
-       select range_agg(range) * tstzmultirange($2::tstzrange) as ranges from tidemark.pending_windows
-       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and first_at <= $3
-     ), asked as (
-       select tstzmultirange($2::tstzrange) - s.covered as ranges from tidemark.series s where s.id = $1
-     ), confirmed as (
-       update tidemark.series s
-          set covered = s.covered + agreed.ranges,
-              -- Where a point may be stored, as that of a candle while it was open, nothing is said to be empty.
-              confirmed_empty = s.confirmed_empty + (agreed.ranges - s.covered - s.uncovered_points),
-              uncovered_points = s.uncovered_points - agreed.ranges
-         from agreed where s.id = $1 and not isempty(agreed.ranges)
-       returning 1
-     ), held as (
-       select coalesce(range_agg(range), '{}') as ranges from tidemark.pending_windows
-       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange
-     ), waiting as (
-       insert into tidemark.pending_windows as p (series_id, range, verdict, kind, message, first_at, retry_at)
-       select $1, r, 'empty', 'empty', 'the source answered without points', $4, $5
-       from asked, held, unnest(asked.ranges - held.ranges) r
-       on conflict (series_id, range) do update
-         set verdict = 'empty', kind = 'empty', message = excluded.message, attempts = p.attempts + 1,
-             first_at = case when p.verdict = 'empty' then p.first_at else excluded.first_at end,
-             retry_at = excluded.retry_at
-     )
-     select exists (select from confirmed) as some, asked.ranges <@ coalesce(agreed.ranges, '{}') as whole
-     from asked left join agreed on true`,
-    [seriesId, range, timestamp(nowMs - emptyConfirmMs), timestamp(nowMs), timestamp(nowMs + emptyConfirmMs)],
-  );
-  const confirmed = result.rows[0];
-  if (confirmed?.some !== true) return { verdict: 'empty', covered: null };
-  await settleCovered(client, [seriesId]);
-  return confirmed.whole
-    ? { verdict: 'confirmed_empty', covered: closed }
-    : { verdict: 'empty', covered: null };
 }
 
 function momentOf(timeMs: EpochMs | undefined): string | null {

@@ -82,6 +82,7 @@ async function dropPoints(
                                 then coalesce(s.untracked_at, $6) else s.untracked_at end,
             covered = s.covered * tstzmultirange(tstzrange(k.since, null)),
             confirmed_empty = s.confirmed_empty * tstzmultirange(tstzrange(k.since, null)),
+            before_beginning = s.before_beginning * tstzmultirange(tstzrange(k.since, null)),
             uncovered_points = s.uncovered_points * tstzmultirange(tstzrange(k.since, null)),
             points = greatest(s.points - coalesce(g.points, 0), 0),
             earliest = case when s.earliest >= k.since then s.earliest

@@ -125,7 +125,7 @@ export async function fetchesSince(
     text: 'select lane, count(*) as requests from tidemark.fetches where time > $1 group by lane',
     values: [timestamp(sinceMs)],
   });
-  const counts = { refresh: 0, backfill: 0, reread: 0, repair: 0, verify: 0, poll: 0 };
+  const counts = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0, poll: 0 };
   for (const row of result.rows) counts[row.lane] = row.requests;
   return counts;
 }

@@ -88,5 +88,10 @@ export async function markReread(client: pg.PoolClient, windows: readonly Judged
         timestamp(nowMs),
       ],
     });
+    await client.query({
+      name: 'settle-reread',
+      text: 'delete from tidemark.pending_windows where series_id = $1 and of_covered and range <@ $2::tstzrange',
+      values: [seriesId, timeRange(judgement.covered.startMs, judgement.covered.endMs)],
+    });
   }
 }

@@ -6,7 +6,7 @@ import type { SourceError } from '../source/source-error.ts';
 import { recordAttemptFailure } from '../store/ledger.ts';
 import { blockSeries } from '../store/series.ts';
 import { type AttemptFacts, type AttemptParts, nameOf, pause, putAside } from './attempt-parts.ts';
-import { isOutage, type Reaction, reactionTo } from './reaction.ts';
+import { isOutage, mayBeAboutLength, type Reaction, reactionTo } from './reaction.ts';
 import type { Work } from './work.ts';
 
 /** @throws whatever the store throws: the reaction is then not carried out. */
@@ -29,6 +29,10 @@ export async function afterSourceError<Answer>(
     unknownBefore,
     failedRetryMs: parts.failedRetryMs,
     noticePauseMs,
+    asksForLess:
+      work.window !== null &&
+      mayBeAboutLength(error) &&
+      parts.rangeTrials.refused(work.window, { message, nowMs }) === 'again',
     nowMs,
     random: parts.random(),
   });
@@ -73,6 +77,8 @@ async function carryOut<Answer>(
       return putBack;
     case 'retry':
       return { kind: 'retry', inMs: reaction.inMs, counted: true };
+    case 'less':
+      return { kind: 'retry', inMs: 1, counted: false };
     case 'defer':
       await putAside({ ...failure, retryAtMs: nowMs + reaction.forMs }, work, attempt, parts);
       return done;

@@ -5,9 +5,11 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import type { Attempt } from '../queue/outcome.ts';
 import type { RequestQueue } from '../queue/requests.ts';
+import { postponeProbe } from '../store/beginning.ts';
 import type { Database } from '../store/database.ts';
 import { deferWindow } from '../store/pending.ts';
 import type { OutageWatch } from './outage.ts';
+import type { RangeTrials } from './range-trials.ts';
 import type { Work } from './work.ts';
 
 export interface AttemptParts {
@@ -21,6 +23,7 @@ export interface AttemptParts {
   readonly unknownSeries: Set<number>;
   /** Until when the source holds us off, so that those who were under way together say it once. */
   readonly heldOff: { untilMs: EpochMs };
+  readonly rangeTrials: RangeTrials;
   readonly failedRetryMs: number;
   readonly log: Logger;
   readonly now: () => EpochMs;
@@ -44,13 +47,16 @@ export async function putAside<Answer>(
   // An outage is said once, and puts windows aside by the hundred: `gaps` lists them.
   const level = parts.sourceWatch.isAway() || parts.storeWatch.isAway() ? 'debug' : 'warn';
   if (work.window !== null) {
-    const { seriesId } = work.window;
-    await deferWindow(parts.database, {
-      ...failure,
-      seriesId,
-      window: work.window,
-      attempts: attempt.number,
-    });
+    const window = work.whole ?? work.window;
+    if (window.lane === 'probe') await postponeProbe(parts.database, window.seriesId, failure.retryAtMs);
+    else
+      await deferWindow(parts.database, {
+        ...failure,
+        seriesId: window.seriesId,
+        window,
+        attempts: attempt.number,
+        ofCovered: window.lane === 'reread',
+      });
   }
   parts.log[level](
     { ...nameOf(work), cause: failure.message, attempts: attempt.number },

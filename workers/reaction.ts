@@ -10,6 +10,7 @@
  *   too_large, text 404
  *   not_found in JSON words  one more attempt; when that or another window of the series is answered so too, the
  *                            series is left alone for an hour
+ *   refused                  400 may be about the length of the range: less of it is asked for (range-trials.ts)
  *   refused, 403             the same request will be refused again: the window is put aside at once
  */
 
@@ -20,6 +21,8 @@ export type Reaction =
   /** Pause the queue and put the job back. */
   | { readonly kind: 'pause'; readonly forMs: number }
   | { readonly kind: 'retry'; readonly inMs: number }
+  /** Ask for less of the window at once; the attempt does not count. */
+  | { readonly kind: 'less' }
   /** Put the window aside: it stays a gap, shown with its reason. */
   | { readonly kind: 'defer'; readonly forMs: number }
   /** Ask for no window of the series. */
@@ -42,6 +45,8 @@ export function reactionTo(
     readonly failedRetryMs: number;
     /** How long to leave a source alone that answers with a notice. */
     readonly noticePauseMs: number;
+    /** Whether a refused range is worth asking for in part. */
+    readonly asksForLess: boolean;
     readonly nowMs: EpochMs;
     /** From 0 to 1: spreads the retries of windows that failed together. */
     readonly random: number;
@@ -60,7 +65,7 @@ export function reactionTo(
       if (error.status === 403) return putAside;
       return { kind: 'pause', forMs: unauthorizedPauseMs };
     case 'refused':
-      return putAside;
+      return context.asksForLess ? { kind: 'less' } : putAside;
     case 'not_found':
       if (error.unknownId && context.unknownBefore) return { kind: 'block', forMs: unknownIdMs };
       break;
@@ -69,6 +74,13 @@ export function reactionTo(
   }
   if (context.last) return putAside;
   return { kind: 'retry', inMs: backoffMs(context.attempt, context.random) };
+}
+
+/** Statuses of a request that is not as the source wants it, be it for its length; not of one that it will not answer. */
+const malformed: readonly (number | null)[] = [400, 413, 414, 416, 422];
+
+export function mayBeAboutLength(error: Pick<SourceError, 'kind' | 'status'>): boolean {
+  return error.kind === 'refused' && malformed.includes(error.status);
 }
 
 /**

@@ -10,9 +10,11 @@
  * A crash at any instant leaves the window wholly stored or still a gap, and the job to be found as stalled.
  */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import { type EpochMs, hourMs } from '../contract/intervals.ts';
+import type { Window } from '../planning/windows.ts';
 import { done, type Outcome, putBack } from '../queue/outcome.ts';
 import { SourceError } from '../source/source-error.ts';
+import { rememberLongestRange } from '../store/longest-ranges.ts';
 import { afterSourceError } from './after-source-error.ts';
 import { afterStoreTrouble } from './after-store-trouble.ts';
 import { type AttemptFacts, type AttemptParts, nameOf } from './attempt-parts.ts';
@@ -57,8 +59,23 @@ function fetchAndCommit<Answer>(
     parts.sourceWatch.succeeded(answeredMs, startedMs);
     parts.noticeWatch.succeeded(answeredMs, startedMs);
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
-    return work.commit(answer, { number: attempt.number, nowMs: answeredMs });
+    return work.commit(answer, { number: attempt.number, nowMs: answeredMs }).then(async (summary) => {
+      if (work.window !== null) await afterAccepted(work.window, parts);
+      return summary;
+    });
   });
+}
+
+/** A range that is accepted where a longer one was refused is remembered for all. */
+async function afterAccepted(window: Window, parts: AttemptParts): Promise<void> {
+  const lesson = parts.rangeTrials.accepted(window);
+  if (lesson === null) return;
+  const { key, longestMs } = lesson;
+  await rememberLongestRange(parts.database, key, longestMs);
+  parts.log.warn(
+    { ranges: key, hours: longestMs / hourMs },
+    'the source refuses longer ranges: from now on it is asked for shorter ones',
+  );
 }
 
 const stopped = Symbol('stopped');

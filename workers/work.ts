@@ -11,8 +11,10 @@ import type { CommitWindow } from './commit-groups.ts';
 export interface Work<Answer> {
   readonly dataset: LedgerEntry['dataset'];
   readonly lane: LedgerEntry['lane'];
-  /** Null for a poll. */
+  /** What is asked for; null for a poll. */
   readonly window: Window | null;
+  /** The job's window, where only its beginning is asked for: refused for good, all of it is put aside. */
+  readonly whole?: Window;
   /** Makes exactly one request. @throws SourceError */
   fetch(): Promise<Answer>;
   /** Stores the answer in one transaction. @returns a summary for the log. */

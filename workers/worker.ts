@@ -10,11 +10,14 @@ import type { RequestJob } from '../queue/jobs.ts';
 import { type Attempt, done, type Outcome } from '../queue/outcome.ts';
 import type { Source } from '../source/source.ts';
 import type { Database } from '../store/database.ts';
+import { longestRanges } from '../store/longest-ranges.ts';
 import { assetHistoryWork } from './asset-history.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { candlesWork } from './candles.ts';
 import { groupCommits } from './commit-groups.ts';
 import { noticePauses, watchOutage } from './outage.ts';
+import { probeWork } from './probe.ts';
+import { rangeTrials } from './range-trials.ts';
 import { ratesWork } from './rates.ts';
 import { runAttempt } from './run-attempt.ts';
 import type { WorkParts } from './work.ts';
@@ -73,6 +76,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     storeWatch: watchOutage({ what: 'the database', threshold: 1, log }),
     unknownSeries: new Set(),
     heldOff: { untilMs: 0 },
+    rangeTrials: rangeTrials({ restMs: settings.failedRetryMs }),
     failedRetryMs: settings.failedRetryMs,
     graceMs: settings.graceMs,
     emptyConfirmMs: settings.emptyConfirmMs,
@@ -80,6 +84,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
   };
+  for (const [key, longestMs] of await longestRanges(database)) parts.rangeTrials.learn(key, longestMs);
   const worker = queues.startRequestWorker((attempt) => run(attempt, parts), {
     concurrency: settings.concurrency,
     limiter: limiterFor(options.requestsPerMinute),
@@ -93,12 +98,15 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts): Promise<Outcome> {
   const { job } = attempt;
   if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
-  const { series } = job.data;
+  const whole = job.data;
+  const { series } = whole;
+  const window = parts.rangeTrials.shortened(whole);
+  if (whole.lane === 'probe') return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);
   switch (series.dataset) {
     case 'candles':
-      return runAttempt(candlesWork(job.data, series, parts), attempt, parts);
+      return runAttempt({ ...candlesWork(window, series, parts), whole }, attempt, parts);
     case 'asset_history':
-      return runAttempt(assetHistoryWork(job.data, series, parts), attempt, parts);
+      return runAttempt({ ...assetHistoryWork(window, series, parts), whole }, attempt, parts);
     default:
       // Queued by a newer version. What it was for is still a gap there.
       parts.log.warn({ job: attempt.id }, 'a job of an unknown dataset was left alone');

@@ -6,6 +6,7 @@ import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import { hasOpenPoint } from '../../planning/closed.ts';
 import type { Range } from '../../planning/ranges.ts';
 import type { RejectedRow } from '../../store/quarantine.ts';
+import { graceMs } from './series-model.ts';
 import { rowOf, type Truth, type Values } from './truth.ts';
 
 export interface AnswerPlan {
@@ -29,10 +30,12 @@ export interface Answered {
   readonly rejected: readonly RejectedRow[];
   readonly sourceTimeMs: EpochMs | null;
   readonly durationMs: number;
-  /** The rows within the window that can be read, by time. */
+  /** The rows within the window that can be read, by time, but for those of a stale copy that were not final there. */
   readonly points: ReadonlyMap<EpochMs, Values>;
   /** Whether the source has more in the window than it gave. */
   readonly isShort: boolean;
+  /** Rows came, and none of them is of any use. */
+  readonly isUseless: boolean;
 }
 
 const seldom = fc.integer({ min: 0, max: 5 }).map((die) => die === 5);
@@ -80,6 +83,11 @@ export function answerTo(
     if (timeMs !== broken) points.set(timeMs, truth.valuesAt(timeMs, at.nowMs, plan.old ? 1 : 0));
   }
   const rows = [...points].map(([timeMs, values]) => rowOf(series, timeMs, values));
+  const closedMs = periodStart(at.nowMs - graceMs, series.interval);
+  const closedThereMs = periodStart(sourceTimeMs ?? at.nowMs - durationMs, series.interval);
+  for (const timeMs of points.keys()) {
+    if (timeMs >= closedThereMs && timeMs < closedMs) points.delete(timeMs);
+  }
   if (plan.kind === 'strangers') {
     rows.push(rowOf(series, window.startMs - 9 * length, truth.valuesAt(window.startMs, at.nowMs)));
   }
@@ -94,6 +102,7 @@ export function answerTo(
     durationMs,
     points,
     isShort: given.length < times.length,
+    isUseless: points.size === 0 && (rejected.length > 0 || plan.kind === 'strangers'),
   };
 }
 

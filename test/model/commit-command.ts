@@ -3,8 +3,10 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Range } from '../../planning/ranges.ts';
+import type { Database } from '../../store/database.ts';
 import { type PreparedWindow, prepareWindow } from '../../store/prepared.ts';
 import { commitWindows, type WindowCommit, type WindowResult } from '../../store/windows.ts';
+import { storeTroubleOf } from '../../workers/store-trouble.ts';
 import { type Answered, type AnswerPlan, answerPlan, answerTo } from './answers.ts';
 import { breakingAt, type Crash } from './crash.ts';
 import { type Counts, emptyConfirmMs, graceMs, type SeriesModel } from './series-model.ts';
@@ -78,12 +80,22 @@ function learn(chosen: readonly Chosen[], world: World, order: 'known' | 'unknow
   return chosen.map(({ model, window, answer }) => model.answered(window, answer, world.nowMs, order));
 }
 
+/** As workers do: a group that cannot be stored as one is committed window by window (workers/commit-groups.ts). */
+async function commitAll(database: Database, chosen: readonly Chosen[]): Promise<WindowResult[]> {
+  const windows = chosen.map(({ prepared }) => prepared);
+  try {
+    return await commitWindows(database, windows);
+  } catch (error) {
+    if (windows.length === 1 || storeTroubleOf(error).passes) throw error;
+    const results: WindowResult[] = [];
+    for (const window of windows) results.push(...(await commitWindows(database, [window])));
+    return results;
+  }
+}
+
 export async function commitGroup(picked: readonly Pick[], world: World, real: Real): Promise<void> {
   const chosen = answerGroup(world, picked);
-  const results = await commitWindows(
-    real.database,
-    chosen.map(({ prepared }) => prepared),
-  );
+  const results = await commitAll(real.database, chosen);
   const counts = learn(chosen, world);
   expect(results.map(countsOf).reduce(sum), 'counts of points').toEqual(counts.reduce(sum));
 }
@@ -96,14 +108,7 @@ export async function commitTogether(
 ): Promise<void> {
   // Nor is there an order among groups.
   const chosen = groups.map((group) => answerGroup(world, group, false));
-  await Promise.all(
-    [...chosen, ...chosen.slice(0, 1)].map((group) =>
-      commitWindows(
-        real.database,
-        group.map(({ prepared }) => prepared),
-      ),
-    ),
-  );
+  await Promise.all([...chosen, ...chosen.slice(0, 1)].map((group) => commitAll(real.database, group)));
   const all = [...chosen, ...chosen.slice(0, 1)].flat();
   learn(all, world, 'unknown');
 }
@@ -117,10 +122,7 @@ export async function commitAndCrash(
 ): Promise<void> {
   const chosen = answerGroup(world, picked);
   const breaking = breakingAt(real.database, crash);
-  await commitWindows(
-    breaking,
-    chosen.map(({ prepared }) => prepared),
-  ).catch((error: Error) => {
+  await commitAll(breaking, chosen).catch((error: Error) => {
     expect(error.message).toBe('Connection terminated unexpectedly');
   });
   // After a lost race the windows are committed one by one, in order.

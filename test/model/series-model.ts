@@ -103,7 +103,7 @@ export class SeriesModel {
     if (closedMs < Math.min(window.endMs, this.closedUpToMs(nowMs))) this.wasPutAside();
     const times = [...answer.points.keys()];
     if (times.length === 0) {
-      if (answer.rows.length + answer.rejected.length > 0) this.wasPutAside();
+      if (answer.isUseless) this.wasPutAside();
       else this.#sawNothing({ startMs: window.startMs, endMs: closedMs }, nowMs);
       return fetched;
     }

@@ -4,6 +4,7 @@ import { decimalText } from '../../contract/decimal.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
 import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
+import { postponeProbe } from '../../store/beginning.ts';
 import type { Database } from '../../store/database.ts';
 import { listGaps } from '../../store/gaps.ts';
 import { forgetCovered } from '../../store/pending.ts';
@@ -244,11 +245,13 @@ onEachBackend('the trailing range', (kind) => {
     await pipeline.track(minutes, midnightMs - 3 * dayMs, null);
     await pipeline.track({ ...minutes, baseId: 'ethereum' }, midnightMs - 3 * dayMs, null);
     await pipeline.backfill({}, { refresh: true });
-    await pipeline.track(
+    const past = await pipeline.track(
       { ...minutes, exchange: 'kraken', quoteId: 'euro' },
       midnightMs - 900 * dayMs,
       midnightMs - 800 * dayMs,
     );
+    // Where it begins is not to be found out first.
+    await postponeProbe(database, past, clock.nowMs + dayMs);
 
     const parts: TickParts = {
       ...{ database, requests, requestsPerMinute: 60, backfillShare: 0.2, graceMs },

@@ -62,7 +62,10 @@ function suite(queue: 'postgres' | 'redis') {
     expect(status.series.reduce((sum: number, one: { points: number }) => sum + one.points, 0)).toBe(
       outcome.points,
     );
-    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({ gaps: [] });
+    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({
+      gaps: [],
+      quarantined: [],
+    });
   });
 
   it('fills whole periods where a bound lies within one, with no request more than it has windows', async () => {
@@ -104,7 +107,10 @@ function suite(queue: 'postgres' | 'redis') {
     // A request that was under way when the signal came may have to be made again.
     expect(simulator.requests().total).toBeGreaterThanOrEqual(20);
     expect(simulator.requests().total).toBeLessThanOrEqual(20 + 16);
-    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({ gaps: [] });
+    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({
+      gaps: [],
+      quarantined: [],
+    });
   });
 
   it('leaves nothing in the queue when it gives up', async () => {

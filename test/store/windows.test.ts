@@ -3,10 +3,12 @@ import { decimalText } from '../../contract/decimal.ts';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { CandleSeries } from '../../contract/series.ts';
+import { commitProbe } from '../../store/beginning.ts';
 import type { Database } from '../../store/database.ts';
 import { listGaps, seriesWithGaps } from '../../store/gaps.ts';
 import { fetchesSince } from '../../store/ledger.ts';
 import { deferWindow } from '../../store/pending.ts';
+import { quarantinedRows } from '../../store/quarantine.ts';
 import { trackSeries } from '../../store/series.ts';
 import { commitWindow, type WindowCommit } from '../../store/windows.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
@@ -331,6 +333,73 @@ for (const kind of ['main', 'plain'] as const) {
         seriesId,
       ]);
       expect(rows.rows).toEqual([{ reason: 'high below low' }]);
+    });
+
+    it('names a row in quarantine until a point of its period has come', async () => {
+      const rejected = [
+        { raw: `{"high":null,"period":${minute(7)}}`, reason: 'high: not a decimal' },
+        { raw: '"nothing that tells its time"', reason: 'not an object' },
+      ];
+      const facts = { sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 };
+      await commit([], { answer: { rows: upTo(60).slice(8), rejected, ...facts } });
+      const named = async () =>
+        (await quarantinedRows(database)).filter((entry) => entry.seriesId === seriesId);
+      expect(await named()).toMatchObject([{ rows: 2 }]);
+      await commit(upTo(60));
+      expect(await named()).toMatchObject([{ rows: 1 }]);
+    });
+
+    it('takes back what probes said of the years before, when a point turns up there', async () => {
+      const hours = (from: number, to: number) => ({
+        startMs: startMs - from * hourMs,
+        endMs: startMs - to * hourMs,
+      });
+      await trackSeries(database, series, startMs - 400 * 24 * hourMs, window.endMs);
+      const probe = (atMs: number, timesMs: number[]) =>
+        commitProbe(database, {
+          ...{ seriesId, series, window: hours(9600, 24), attempt: 1, timesMs, nowMs: atMs },
+          answer: { rejected: [], sourceTimeMs: atMs, status: 200, bytes: 1, durationMs: 1 },
+          ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
+        });
+      const known = async () => {
+        const result = await database.pool.query<Record<'covered' | 'empty' | 'before', number>>(
+          `select coalesce(extract(epoch from upper(covered) - lower(covered)) / 3600, 0)::int as covered,
+                  coalesce(extract(epoch from upper(confirmed_empty) - lower(confirmed_empty)) / 3600, 0)::int as empty,
+                  coalesce(extract(epoch from upper(before_beginning) - lower(before_beginning)) / 3600, 0)::int as before
+           from tidemark.series where id = $1`,
+          [seriesId],
+        );
+        return result.rows[0];
+      };
+      expect(await probe(nowMs, [])).toMatchObject({ doubt: null });
+      expect(await probe(nowMs + minuteMs, [])).toMatchObject({ doubt: null });
+      expect(await known()).toEqual({ covered: 0, empty: 0, before: 0 });
+      expect(await probe(nowMs + hourMs, [])).toMatchObject({ doubt: null });
+      // All but the last day of it: that is asked for at the series' own interval.
+      expect(await known()).toEqual({ covered: 9552, empty: 9552, before: 9552 });
+
+      const found = { ...candle(0), period: hours(500, 0).startMs };
+      const minutes = { startMs: found.period, endMs: found.period + minuteMs };
+      await commit([found], { window: minutes, nowMs: nowMs + 2 * hourMs });
+      expect(await known()).toEqual({ covered: 0, empty: 0, before: 0 });
+      const missing = (await gaps()).reduce((sum, gap) => sum + gap.endMs - gap.startMs, 0);
+      expect(missing).toBe(9600 * hourMs + hourMs - minuteMs);
+      // An answer that lacks the day is not to be trusted from then on.
+      expect(await probe(nowMs + 3 * hourMs, [])).toMatchObject({ doubt: expect.any(String) });
+    });
+
+    it('forgets what a first probe said when a point turns up there', async () => {
+      await trackSeries(database, series, startMs - 400 * 24 * hourMs, window.endMs);
+      await commitProbe(database, {
+        ...{ seriesId, series, attempt: 1, timesMs: [], nowMs },
+        window: { startMs: startMs - 400 * 24 * hourMs, endMs: startMs - 24 * hourMs },
+        answer: { rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 },
+        ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
+      });
+      expect((await gaps()).map(({ reason }) => reason)).toContain('awaits_second_answer');
+      const found = { ...candle(0), period: startMs - 500 * hourMs };
+      await commit([found], { window: { startMs: found.period, endMs: found.period + minuteMs } });
+      expect((await gaps()).map(({ reason }) => reason)).not.toContain('awaits_second_answer');
     });
 
     it('shows a window that was given up with its reason, leaves it out until its time, and then settles it', async () => {

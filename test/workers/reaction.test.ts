@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceErrorKind } from '../../source/source-error.ts';
-import { backoffMs, isOutage, reactionTo } from '../../workers/reaction.ts';
+import { backoffMs, isOutage, mayBeAboutLength, reactionTo } from '../../workers/reaction.ts';
 
 const nowMs = Date.UTC(2024, 0, 1);
 const context = {
@@ -9,6 +9,7 @@ const context = {
   unknownBefore: false,
   failedRetryMs: 600_000,
   noticePauseMs: 0,
+  asksForLess: false,
   nowMs,
   random: 0,
 };
@@ -69,8 +70,15 @@ describe('the reaction to a failed attempt', () => {
     expect(reactionTo(error('notice'), context)).toEqual({ kind: 'pause', forMs: 1000 });
   });
 
-  test('refused: put aside at once', () => {
+  test('refused: put aside at once, unless less of it is worth asking for', () => {
     expect(reactionTo(error('refused'), context)).toEqual({ kind: 'defer', forMs: 600_000 });
+    const asksForLess = { ...context, last: true, asksForLess: true };
+    expect(reactionTo(error('refused'), asksForLess)).toEqual({ kind: 'less' });
+    const statuses = [400, 405, 410, 413, 451].filter((status) =>
+      mayBeAboutLength(error('refused', { status })),
+    );
+    expect(statuses).toEqual([400, 413]);
+    expect(mayBeAboutLength(error('not_found', { status: 400 }))).toBe(false);
   });
 
   test('an unknown id: asked again, and the series blocked when it is still unknown', () => {
