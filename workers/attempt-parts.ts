@@ -5,6 +5,7 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import type { Attempt } from '../queue/outcome.ts';
 import type { RequestQueue } from '../queue/requests.ts';
+import { tellRun } from '../store/asked.ts';
 import type { Database } from '../store/database.ts';
 import { deferWindow } from '../store/pending.ts';
 import type { OutageWatch } from './outage.ts';
@@ -41,14 +42,33 @@ export async function putAside<Answer>(
 ): Promise<void> {
   if (work.window !== null) {
     const { seriesId } = work.window;
-    await deferWindow(parts.database, {
-      ...failure,
-      seriesId,
-      window: work.window,
-      attempts: attempt.number,
-    });
+    if (!(await tellAsker(failure, work, parts))) {
+      await deferWindow(parts.database, {
+        ...failure,
+        seriesId,
+        window: work.window,
+        attempts: attempt.number,
+      });
+    }
   }
   parts.log.warn({ ...nameOf(work), cause: failure.message, attempts: attempt.number }, 'put aside for now');
+}
+
+/**
+ * Tells the command that asked for the window why it has no answer: what it asks for is covered, and stays so.
+ *
+ * @returns false when no command did.
+ */
+export async function tellAsker<Answer>(
+  failure: { kind: string; message: string; nowMs: EpochMs },
+  { window }: Work<Answer>,
+  { database }: Pick<AttemptParts, 'database'>,
+): Promise<boolean> {
+  if (window?.run === undefined) return false;
+  const { run, seriesId } = window;
+  const { kind, message, nowMs } = failure;
+  await tellRun(database.pool, { run, seriesId, window, nowMs }, { kind, message });
+  return true;
 }
 
 /** The work's name for the log. */

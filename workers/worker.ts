@@ -10,6 +10,8 @@ import type { RequestJob } from '../queue/jobs.ts';
 import { type Attempt, done, type Outcome } from '../queue/outcome.ts';
 import type { Source } from '../source/source.ts';
 import type { Database } from '../store/database.ts';
+import { prepareWindow } from '../store/prepared.ts';
+import { verifyWindow } from '../store/verification.ts';
 import { assetHistoryWork } from './asset-history.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { candlesWork } from './candles.ts';
@@ -83,15 +85,24 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts): Promise<Outcome> {
   const { job } = attempt;
   if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
-  const { series } = job.data;
+  const { series, lane } = job.data;
+  // What verifies only compares: where a window is stored otherwise, it is looked at.
+  const ways = lane === 'verify' ? { ...parts, commitWindow: compareWith(parts) } : parts;
   switch (series.dataset) {
     case 'candles':
-      return runAttempt(candlesWork(job.data, series, parts), attempt, parts);
+      return runAttempt(candlesWork(job.data, series, ways), attempt, parts);
     case 'asset_history':
-      return runAttempt(assetHistoryWork(job.data, series, parts), attempt, parts);
+      return runAttempt(assetHistoryWork(job.data, series, ways), attempt, parts);
     default:
       // Queued by a newer version. What it was for is still a gap there.
       parts.log.warn({ job: attempt.id }, 'a job of an unknown dataset was left alone');
       return done;
   }
+}
+
+function compareWith({ database, commitSlot }: WorkParts): WorkParts['commitWindow'] {
+  return (commit) => {
+    const window = prepareWindow(commit);
+    return commitSlot(() => verifyWindow(database, window));
+  };
 }
