@@ -19,6 +19,9 @@ export interface Sample {
   readonly differing: number;
 }
 
+/** On the edge the larger limit is the one to state. */
+const rounding = 1 - 1e-9;
+
 /**
  * The most windows of all that may differ, with the given confidence, such as 0.95.
  *
@@ -36,7 +39,7 @@ export function mostDiffering(sample: Sample, confidence: number): number {
   let least = differing;
   while (least < most) {
     const middle = Math.ceil((least + most) / 2);
-    if (chanceOfAtMost(sample, middle) >= 1 - confidence) least = middle;
+    if (chanceOfAtMost(sample, middle) >= (1 - confidence) * rounding) least = middle;
     else most = middle - 1;
   }
   return least;

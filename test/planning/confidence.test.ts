@@ -36,7 +36,6 @@ describe('mostDiffering', () => {
   it('is the limit by its definition', () => {
     fc.assert(
       fc.property(sample, ([windows, compared, differing]) => {
-        // On the edge itself, rounding may decide: exact twentieths are left out.
         expect(mostDiffering({ windows, compared, differing }, 0.95)).toBe(
           byDefinition(windows, compared, differing),
         );
