@@ -25,6 +25,8 @@ export interface Window extends Range {
   readonly lane: Lane;
   /** Which run of a command asks for it, and is to be told what came of it. */
   readonly run?: string;
+  /** End of what that command asked for, where only its beginning is asked of the source. */
+  readonly askedEndMs?: EpochMs;
   /** Start of the round in which it reads the trailing range again. */
   readonly roundMs?: EpochMs;
 }

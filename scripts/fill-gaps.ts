@@ -11,14 +11,13 @@
  * A crash leaves nothing to mend: what is left to do is in the database.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { type EpochMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { closedUpTo } from '../planning/closed.ts';
 import { clip, lengthMs, overlaps, type Range } from '../planning/ranges.ts';
 import { longestRange, requestsFor } from '../planning/windows.ts';
-import { explainDatabaseError, isRightMissing } from '../store/failure.ts';
+import { isRightMissing } from '../store/failure.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
 import { type FetchTally, standingNotice, tallyFetches } from '../store/ledger.ts';
 import { longestRanges } from '../store/longest-ranges.ts';
@@ -26,6 +25,7 @@ import { rangesBehind, refreshRollups } from '../store/rollups.ts';
 import { type SeriesStatus, seriesStatus } from '../store/status.ts';
 import { explain } from './gaps.ts';
 import { MissingParts } from './missing-parts.ts';
+import { explainQueueError, lookUntilDone } from './patience.ts';
 import type { Progress, SeriesProgress } from './progress.ts';
 import type { Session } from './session.ts';
 import { moment } from './wording.ts';
@@ -54,10 +54,6 @@ export interface BackfillOutcome {
   readonly interrupted: boolean;
 }
 
-const lookEveryMs = 250;
-/** How long a database may be away before the backfill gives up: a restart takes seconds. */
-const databasePatienceMs = 60_000;
-const awayCodes = new Set(['DATABASE_UNREACHABLE', 'QUEUE_UNREACHABLE']);
 /** Requests that fail before the first that succeeds, after which the source itself is taken to be wrong. */
 const hopelessAfter = 4;
 
@@ -71,18 +67,14 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
   const bounds = await boundsOf(session, request, startedMs);
   const parts = new MissingParts(session, bounds.ranges);
   let wanted: ReadonlyMap<number, number> | undefined;
-  let unreachableSinceMs: EpochMs | null = null;
 
   async function look(): Promise<BackfillOutcome | null> {
     session.assertRoom();
     const queues = await parts.ensure(wanted !== undefined);
     // Claims before gaps: a window that ends in between is then still claimed, and not taken for forgotten.
-    const claimed = await queues.requests.claimedWindows().catch((error: unknown) => {
-      const cause = error instanceof Error ? error.message : String(error);
-      if (queues.kind === 'redis')
-        throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${cause}`, { cause: error });
-      throw error;
-    });
+    const claimed = await queues.requests
+      .claimedWindows()
+      .catch((error: unknown) => explainQueueError(error, queues.kind));
     const nowMs = Date.now();
     const gaps = await missingWithin(session, bounds, nowMs);
     wanted ??= lengths(gaps);
@@ -125,20 +117,7 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
   }
 
   try {
-    for (;;) {
-      try {
-        const outcome = await look();
-        if (outcome !== null) return outcome;
-        unreachableSinceMs = null;
-      } catch (error) {
-        const explained = explainDatabaseError(error);
-        const isAway = explained instanceof TidemarkError && awayCodes.has(explained.code);
-        unreachableSinceMs ??= Date.now();
-        const isPatient = Date.now() - unreachableSinceMs < databasePatienceMs && !request.signal.aborted;
-        if (!isAway || !isPatient) throw explained;
-      }
-      await delay(lookEveryMs, undefined, { signal: request.signal }).catch(() => {});
-    }
+    return await lookUntilDone(look, request.signal);
   } finally {
     request.progress.stop();
     await parts.close();
@@ -237,7 +216,7 @@ async function withoutPoints(session: Session, seriesIds: readonly number[]): Pr
 const longPauseMs = 2000;
 
 /** @throws TidemarkError when the source says something in place of data, now or before the pause that still holds. */
-async function refuseNotice(
+export async function refuseNotice(
   session: Session,
   { startedMs, pausedMs }: { startedMs: EpochMs; pausedMs: number },
 ): Promise<void> {
@@ -247,7 +226,7 @@ async function refuseNotice(
 }
 
 /** @throws TidemarkError when every request so far failed: nothing will come of the thousands that would follow. */
-function refuseHopelessSource(tally: FetchTally): void {
+export function refuseHopelessSource(tally: FetchTally): void {
   const last = tally.lastFailure;
   if (last === null) return;
   // A key that expired while others waited: every request is refused from then on.

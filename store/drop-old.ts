@@ -107,6 +107,16 @@ async function dropPoints(
     [dataset, timestamp(cutMs)],
   );
   await client.query(
+    `delete from tidemark.empty_answers e using tidemark.series s
+     where s.id = e.series_id and s.dataset = $1 and upper(e.range) <= $2`,
+    [dataset, timestamp(cutMs)],
+  );
+  await client.query(
+    `delete from tidemark.differences d using tidemark.series s
+     where s.id = d.series_id and s.dataset = $1 and d.time < $2`,
+    [dataset, timestamp(cutMs)],
+  );
+  await client.query(
     `delete from tidemark.point_revisions r using tidemark.series s
      where s.id = r.series_id and s.dataset = $1 and r.time < $2`,
     [dataset, timestamp(cutMs)],

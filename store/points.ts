@@ -33,7 +33,12 @@ export interface SeenRevision {
 /** How many revisions of one window are told, as in a line of the log. All are kept. */
 const mostTold = 5;
 
-const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
+export const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
+/** The columns of values, in the order in which point-lines.ts writes them. */
+export const pointColumns = Object.freeze({
+  candles: ['open', 'high', 'low', 'close', 'volume'],
+  asset_history: ['price_usd'],
+});
 
 export const noChanges: PointChanges = Object.freeze({
   fresh: 0,
@@ -108,8 +113,8 @@ export async function mergePoints(
 type Kept = Pick<PointChanges, 'revised' | 'revisions'>;
 
 const statements = Object.freeze({
-  candles: writeStatements(pointTables.candles, ['open', 'high', 'low', 'close', 'volume']),
-  asset_history: writeStatements(pointTables.asset_history, ['price_usd']),
+  candles: writeStatements(pointTables.candles, pointColumns.candles),
+  asset_history: writeStatements(pointTables.asset_history, pointColumns.asset_history),
 });
 
 /** `$1` series, `$2` and `$3` the window, `$4` times, `$5`... the value columns, then the time of seeing. */

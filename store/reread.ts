@@ -5,7 +5,8 @@ import { type EpochMs, gridOriginMs } from '../contract/intervals.ts';
 import type { RereadDue } from '../planning/reread.ts';
 import { type Database, timeRange, timestamp } from './database.ts';
 import type { Judged } from './judged.ts';
-import { type SeriesRow, seriesColumns, seriesOf } from './series.ts';
+import { seriesColumns } from './series.ts';
+import { type RangeRow, rangesBySeries } from './series-ranges.ts';
 
 export interface RereadQuery {
   /** Start of the round. */
@@ -26,7 +27,7 @@ export interface RereadQuery {
  */
 export async function rereadsDue(database: Database, query: RereadQuery): Promise<RereadDue[]> {
   const origin = `'${new Date(gridOriginMs).toISOString()}'`;
-  const result = await database.pool.query<SeriesRow & { start: EpochMs; end: EpochMs }>({
+  const result = await database.pool.query<RangeRow>({
     name: 'rereads-due',
     text: `
       with ranged as (
@@ -59,13 +60,7 @@ export async function rereadsDue(database: Database, query: RereadQuery): Promis
       query.everyMs,
     ],
   });
-  const due = new Map<number, RereadDue & { ranges: { startMs: EpochMs; endMs: EpochMs }[] }>();
-  for (const row of result.rows) {
-    const entry = due.get(row.id) ?? { seriesId: row.id, series: seriesOf(row), ranges: [] };
-    entry.ranges.push({ startMs: row.start, endMs: row.end });
-    due.set(row.id, entry);
-  }
-  return [...due.values()];
+  return rangesBySeries(result.rows);
 }
 
 /**

@@ -5,7 +5,7 @@ import { done, type Outcome, putBack } from '../queue/outcome.ts';
 import type { SourceError } from '../source/source-error.ts';
 import { recordAttemptFailure } from '../store/ledger.ts';
 import { blockSeries } from '../store/series.ts';
-import { type AttemptFacts, type AttemptParts, nameOf, pause, putAside } from './attempt-parts.ts';
+import { type AttemptFacts, type AttemptParts, nameOf, pause, putAside, tellAsker } from './attempt-parts.ts';
 import { isOutage, mayBeAboutLength, type Reaction, reactionTo } from './reaction.ts';
 import type { Work } from './work.ts';
 
@@ -85,6 +85,7 @@ async function carryOut<Answer>(
     case 'block':
       // A poll asks for no id that could be unknown.
       if (work.window === null) return done;
+      await tellAsker(failure, work, parts);
       await blockSeries(parts.database, {
         seriesId: work.window.seriesId,
         kind,

@@ -5,6 +5,7 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import type { Attempt } from '../queue/outcome.ts';
 import type { RequestQueue } from '../queue/requests.ts';
+import { tellRun } from '../store/asked.ts';
 import { postponeProbe } from '../store/beginning.ts';
 import type { Database } from '../store/database.ts';
 import { deferWindow } from '../store/pending.ts';
@@ -48,6 +49,7 @@ export async function putAside<Answer>(
   const level = parts.sourceWatch.isAway() || parts.storeWatch.isAway() ? 'debug' : 'warn';
   if (work.window !== null) {
     const window = work.whole ?? work.window;
+    if (await tellAsker(failure, work, parts)) return;
     if (window.lane === 'probe') await postponeProbe(parts.database, window.seriesId, failure.retryAtMs);
     else
       await deferWindow(parts.database, {
@@ -62,6 +64,24 @@ export async function putAside<Answer>(
     { ...nameOf(work), cause: failure.message, attempts: attempt.number },
     'put aside for now',
   );
+}
+
+/**
+ * Tells the command that asked for the window why it has no answer: what it asks for is covered, and stays so.
+ *
+ * @returns false when no command did.
+ */
+export async function tellAsker<Answer>(
+  failure: { kind: string; message: string; nowMs: EpochMs },
+  work: Work<Answer>,
+  { database }: Pick<AttemptParts, 'database'>,
+): Promise<boolean> {
+  const window = work.whole ?? work.window;
+  if (window?.run === undefined) return false;
+  const { run, seriesId } = window;
+  const { kind, message, nowMs } = failure;
+  await tellRun(database.pool, { run, seriesId, window, nowMs }, { kind, message });
+  return true;
 }
 
 /** The work's name for the log. */

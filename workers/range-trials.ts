@@ -63,7 +63,9 @@ export function rangeTrials({ restMs }: { restMs: number }): RangeTrials {
       const longestMs = learned.get(rangeKey(window)) ?? Number.POSITIVE_INFINITY;
       const trialMs = trials.get(nameOf(window))?.lengthMs ?? longestMs;
       const endMs = Math.min(window.endMs, window.startMs + Math.min(longestMs, trialMs));
-      return endMs === window.endMs ? window : Object.freeze({ ...window, endMs });
+      if (endMs === window.endMs) return window;
+      const asked = window.run === undefined ? {} : { askedEndMs: window.endMs };
+      return Object.freeze({ ...window, endMs, ...asked });
     },
 
     refused(asked, { message, nowMs }) {

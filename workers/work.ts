@@ -6,7 +6,7 @@ import type { Window } from '../planning/windows.ts';
 import type { Source } from '../source/source.ts';
 import type { Database } from '../store/database.ts';
 import type { LedgerEntry } from '../store/ledger.ts';
-import type { CommitWindow } from './commit-groups.ts';
+import type { WindowCommit } from '../store/windows.ts';
 
 export interface Work<Answer> {
   readonly dataset: LedgerEntry['dataset'];
@@ -26,7 +26,7 @@ export interface WorkParts {
   readonly database: Database;
   /** Bounds the commits under way: each holds a connection, and fetches may outnumber those. */
   readonly commitSlot: LimitFunction;
-  readonly commitWindow: CommitWindow;
+  readonly commitWindow: (commit: WindowCommit) => Promise<object>;
   readonly graceMs: number;
   readonly emptyConfirmMs: number;
 }

@@ -11,6 +11,8 @@ import { type Attempt, done, type Outcome } from '../queue/outcome.ts';
 import type { Source } from '../source/source.ts';
 import type { Database } from '../store/database.ts';
 import { longestRanges } from '../store/longest-ranges.ts';
+import { prepareWindow } from '../store/prepared.ts';
+import { verifyWindow } from '../store/verification.ts';
 import { assetHistoryWork } from './asset-history.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { candlesWork } from './candles.ts';
@@ -99,17 +101,26 @@ async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts
   const { job } = attempt;
   if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
   const whole = job.data;
-  const { series } = whole;
+  const { series, lane } = whole;
   const window = parts.rangeTrials.shortened(whole);
-  if (whole.lane === 'probe') return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);
+  if (lane === 'probe') return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);
+  // What verifies only compares: where a window is stored otherwise, it is looked at.
+  const ways = lane === 'verify' ? { ...parts, commitWindow: compareWith(parts) } : parts;
   switch (series.dataset) {
     case 'candles':
-      return runAttempt({ ...candlesWork(window, series, parts), whole }, attempt, parts);
+      return runAttempt({ ...candlesWork(window, series, ways), whole }, attempt, parts);
     case 'asset_history':
-      return runAttempt({ ...assetHistoryWork(window, series, parts), whole }, attempt, parts);
+      return runAttempt({ ...assetHistoryWork(window, series, ways), whole }, attempt, parts);
     default:
       // Queued by a newer version. What it was for is still a gap there.
       parts.log.warn({ job: attempt.id }, 'a job of an unknown dataset was left alone');
       return done;
   }
+}
+
+function compareWith({ database, commitSlot }: WorkParts): WorkParts['commitWindow'] {
+  return (commit) => {
+    const window = prepareWindow(commit);
+    return commitSlot(() => verifyWindow(database, window));
+  };
 }

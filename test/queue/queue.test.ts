@@ -296,6 +296,33 @@ onEachBackend('the requests queue', (kind) => {
     expect(await queues.requests.workersPresent()).toBe(0);
   });
 
+  test('what a command asks for runs last, apart from windows of the same bounds, and its run can be dropped', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    const asked = (lane: 'verify' | 'repair', run: string, place = 1) => ({ ...windowAt(place, lane), run });
+    await queues.requests.addWindows([
+      asked('verify', 'aa11'),
+      asked('verify', '2222'),
+      asked('repair', '2222', 3),
+      windowAt(1),
+      windowAt(1, 'reread'),
+      windowAt(2, 'refresh'),
+    ]);
+    const claimed = await queues.requests.claimedWindows();
+    expect(claimed.load).toEqual({ refresh: 1, backfill: 1, reread: 1, repair: 1, verify: 2 });
+    const runs = claimed.windows.get(1)?.map(({ lane, run }) => `${lane} ${run ?? '-'}`);
+    expect(runs?.sort()).toEqual(
+      ['backfill -', 'refresh -', 'repair 2222', 'reread -', 'verify 2222', 'verify aa11'].sort(),
+    );
+    await queues.requests.dropRun('2222');
+    const ran: string[] = [];
+    startWorker(queues, ({ job }) => {
+      if ('lane' in job.data) ran.push(job.data.lane);
+      return done;
+    });
+    await waitFor('all to run', () => ran.length === 4);
+    expect(ran).toEqual(['refresh', 'backfill', 'reread', 'verify']);
+  });
+
   test('the windows of one series can be dropped', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     const mine = [windowAt(1, 'refresh', 12), windowAt(2, 'backfill', 12)];
