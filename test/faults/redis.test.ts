@@ -13,7 +13,7 @@ describeNeeding('redis', 'a backfill whose Redis', () => {
     seededTest(title, async (chance, context) => {
       const redis = await ownRedis(context);
       const backfill = await beginBackfill('redis', chance, {
-        ...{ windows: 60, requestsPerMinute: 1200, redisUrl: redis.url, complaints: /./ },
+        ...{ windows: 40, requestsPerMinute: 1200, redisUrl: redis.url, complaints: /./ },
       });
       await backfill.pipeline.startScheduler({ ...backfill.scheduler, lockMs });
       await backfill.pipeline.startWorker({ ...backfill.worker, lockMs });
@@ -40,12 +40,12 @@ describeNeeding('redis', 'a backfill whose Redis', () => {
   seededTest('is flushed again and again', async (chance, context) => {
     const redis = await ownRedis(context);
     const backfill = await beginBackfill('redis', chance, {
-      ...{ windows: 60, requestsPerMinute: 1200, redisUrl: redis.url, complaints: /lock|job/i },
+      ...{ windows: 40, requestsPerMinute: 1200, redisUrl: redis.url, complaints: /lock|job/i },
     });
     await backfill.pipeline.startScheduler(backfill.scheduler);
     await backfill.pipeline.startWorker(backfill.worker);
     const watching = watch(backfill);
-    for (let flushes = 0; flushes < 3; flushes += 1) {
+    for (let flushes = 0; flushes < 2; flushes += 1) {
       await backfill.requestsMore(chance.whole(3, 20));
       await redis.flush();
     }
@@ -53,6 +53,6 @@ describeNeeding('redis', 'a backfill whose Redis', () => {
     await watching.stop();
     await expectWhole(backfill);
     // The spacing is lost with the queue, and so is what is known to be under way.
-    backfill.expectFewRequests({ extra: 3 * 2 * concurrency, underWay: 3 * concurrency });
+    backfill.expectFewRequests({ extra: 2 * 2 * concurrency, underWay: 3 * concurrency });
   });
 });

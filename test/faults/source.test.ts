@@ -15,7 +15,7 @@ import { expectTrueSoFar, expectWhole, untilWhole, watch } from './witness.ts';
 onEachBackend('a source', (kind) => {
   seededTest('that fails three times in ten, in every way, gives everything in the end', async (chance) => {
     const backfill = await beginBackfill(kind, chance, {
-      windows: 50,
+      windows: 40,
       faults: {
         ...{ errorRate: 0.05, notFoundRate: 0.04, htmlRate: 0.04, truncateRate: 0.04, resetRate: 0.04 },
         ...{ timeoutRate: 0.02, dripRate: 0.02, hugeRate: 0.02, rateLimitRate: 0.01, rateLimitBurst: 3 },
@@ -126,7 +126,7 @@ onEachBackend('a source', (kind) => {
   seededTest('that revises what it said is followed, and what it said before is kept', async (chance) => {
     const backfill = await beginBackfill(kind, chance, {
       windows: 30,
-      faults: { reviseRate: chance.whole(2, 20) / 100, reviseAfterMs: 18 * dayMs },
+      faults: { reviseRate: chance.whole(10, 40) / 100, reviseAfterMs: 18 * dayMs },
     });
     const { pipeline, simulator, clock, tracked, database } = backfill;
     const truth = () =>
