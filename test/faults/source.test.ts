@@ -45,7 +45,7 @@ onEachBackend('a source', (kind) => {
   });
 
   seededTest('that answers falsely empty one time in five is not believed', async (chance) => {
-    const backfill = await beginBackfill(kind, chance, { windows: 50, faults: { emptyRate: 0.2 } });
+    const backfill = await beginBackfill(kind, chance, { windows: 40, faults: { emptyRate: 0.2 } });
     const { pipeline, simulator, clock } = backfill;
     await pipeline.backfill(backfill.worker, backfill.scheduler);
     await expectTrueSoFar(backfill);
