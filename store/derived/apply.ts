@@ -178,7 +178,7 @@ function explained(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') return error;
   const [, dependent = 'an object', object = 'a derived view'] =
     /^(.+?) depends on (.+)$/m.exec(error.detail ?? '') ?? [];
-  return new TidemarkError('VIEW_IN_THE_WAY', `${dependent} stands on ${object}, which has to be made anew`, {
+  return new TidemarkError('VIEW_IN_THE_WAY', `${dependent} stands on ${object}, which has to go`, {
     cause: error,
   });
 }

@@ -121,7 +121,7 @@ describe('derived objects', () => {
     const before = await rollups(database);
     await expect(up(database)).rejects.toMatchObject({
       code: 'VIEW_IN_THE_WAY',
-      message: expect.stringMatching(/^view weekly stands on .*, which has to be made anew$/),
+      message: expect.stringMatching(/^view weekly stands on .*, which has to go$/),
     });
     expect(await rollups(database)).toEqual(before);
     await expect(down(database)).rejects.toMatchObject({
