@@ -1,7 +1,7 @@
 /** What may be stored of an answer, and what must be, by a second reading of its text. */
 
 import { compareDecimals, decimalText } from '../../contract/decimal.ts';
-import { type EpochMs, isOnGrid } from '../../contract/intervals.ts';
+import { type EpochMs, intervalMs, isOnGrid } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { field, fieldText, numberText, readExactly, shown } from './exact-reading.ts';
@@ -9,7 +9,7 @@ import { field, fieldText, numberText, readExactly, shown } from './exact-readin
 export interface Expected {
   /** By time: the values that some row of the answer has for it, as the database would show them. */
   readonly allowed: ReadonlyMap<EpochMs, readonly string[]>;
-  /** Times of rows that leave no doubt, alone for their time. */
+  /** Times of rows that leave no doubt, alone for their time, of periods that had ended when the answer was given. */
   readonly due: readonly EpochMs[];
   /** Rows of any kind; null when the answer holds no list. */
   readonly rows: number | null;
@@ -36,7 +36,12 @@ export function expectedOf(body: Buffer, series: SeriesKey, window: Range): Expe
     allowed.set(timeMs, [...(allowed.get(timeMs) ?? []), values.join(' ')]);
     if (isPlain(texts, series, timeMs)) plain.add(timeMs);
   }
-  return { allowed, due: [...plain].filter((timeMs) => seen.get(timeMs) === 1), rows: data.length };
+  // A copy from before a period's end, by its own word, may be dropped as old.
+  const timestamp = Number(numberText(field(tree, 'timestamp')) ?? Number.NaN);
+  const answeredMs = Number.isNaN(timestamp) ? Number.POSITIVE_INFINITY : timestamp;
+  const isDue = (timeMs: EpochMs) =>
+    seen.get(timeMs) === 1 && timeMs + intervalMs[series.interval] <= answeredMs;
+  return { allowed, due: [...plain].filter(isDue), rows: data.length };
 }
 
 /** As every row of every recording is. */
