@@ -16,6 +16,7 @@ import { returns } from './returns.ts';
 import { revisions } from './revisions.ts';
 import { objectsIn } from './routines.ts';
 import { seasonality } from './seasonality.ts';
+import { snapshots } from './snapshots.ts';
 import { statements } from './statements.ts';
 import { viewObjects } from './views.ts';
 import { vwap } from './vwap.ts';
@@ -39,5 +40,6 @@ export const derivedObjects: readonly DerivedObject[] = Object.freeze([
     seasonality,
     completeness,
     revisions,
+    snapshots,
   ].flatMap(objectsIn),
 ]);
