@@ -29,7 +29,7 @@ export function up(pgm: MigrationBuilder): void {
       unique nulls not distinct (list, asset)
     );
     comment on table tidemark.lists is 'What is polled, and how often.';
-    comment on column tidemark.lists.retry_at is 'Its newest poll failed in a way that lasts: no other one before then.';
+    comment on column tidemark.lists.retry_at is 'Its newest poll failed: no other one before then.';
 
     create table tidemark.list_polls (
       id           bigint generated always as identity primary key,

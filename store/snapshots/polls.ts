@@ -78,17 +78,26 @@ export async function giveUpPolls(
   return ended.rowCount !== 0;
 }
 
-/** Gives up a poll that failed. @param failure.retryAtMs no other one before then; null: as often as ever. */
+/**
+ * Gives up a poll that failed. The list is left alone for as long as no poll of it has been completed: an outage of
+ * minutes costs minutes, and what the source does not offer hardly costs a request.
+ *
+ * @param failure.latestMs when it is asked for again at the latest, unless that is before it is due.
+ */
 export function failPoll(
   database: Database,
-  failure: { pollId: number; message: string; nowMs: EpochMs; retryAtMs: EpochMs | null },
+  failure: { pollId: number; message: string; nowMs: EpochMs; latestMs: EpochMs },
 ): Promise<boolean> {
-  const { pollId, message, nowMs, retryAtMs } = failure;
+  const { pollId, message, nowMs, latestMs } = failure;
   return inTransaction(database, async (client) => {
     if (!(await giveUpPolls(client, { pollId, nowMs, reason: message }))) return false;
     await client.query(
-      'update tidemark.lists l set retry_at = $2 from tidemark.list_polls p where p.id = $1 and l.id = p.list_id',
-      [pollId, retryAtMs === null ? null : timestamp(retryAtMs)],
+      `update tidemark.lists l
+          set retry_at = greatest(p.begun_at + l.every, least($3::timestamptz, $2::timestamptz + ($2::timestamptz - coalesce(
+                (select max(o.completed_at) from tidemark.list_polls o where o.list_id = l.id),
+                (select min(o.begun_at) from tidemark.list_polls o where o.list_id = l.id)))))
+         from tidemark.list_polls p where p.id = $1 and l.id = p.list_id`,
+      [pollId, timestamp(nowMs), timestamp(latestMs)],
     );
     return true;
   });

@@ -247,19 +247,25 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await onlyPage(database)).toEqual(page);
     });
 
-    it('polls begin when they are due, once, and not before a lasting failure has been left alone', async () => {
+    it('polls begin when they are due, once, and a list that fails is left alone for as long as it does', async () => {
       await beginPolls(database, at(0));
       await Promise.all([beginPolls(database, at(0)), beginPolls(database, at(0))]);
       const { pollId } = await onlyPage(database);
       const failure = {
         pollId,
         message: 'GET /v2/assets: status 404',
-        nowMs: at(0),
-        retryAtMs: at(0) + hourMs,
+        nowMs: at(2),
+        latestMs: at(2) + hourMs,
       };
       expect(await failPoll(database, failure)).toBe(true);
       expect(await failPoll(database, failure)).toBe(false);
-      await beginPolls(database, at(2));
+      // It has failed for twice its cadence by then, and is left alone for as long again.
+      await beginPolls(database, at(4) - 1);
+      expect(await openPages(database)).toEqual([]);
+      await beginPolls(database, at(4));
+      const second = await onlyPage(database);
+      await failPoll(database, { ...failure, pollId: second.pollId, nowMs: at(4), latestMs: at(4) + 1 });
+      await beginPolls(database, at(5) - 1);
       expect(await openPages(database)).toEqual([]);
       await beginPolls(database, at(0) + hourMs);
       const again = await onlyPage(database);
