@@ -308,7 +308,7 @@ onEachBackend('the requests queue', (kind) => {
       windowAt(2, 'refresh'),
     ]);
     const claimed = await queues.requests.claimedWindows();
-    expect(claimed.load).toEqual({ refresh: 1, backfill: 1, reread: 1, repair: 1, verify: 2 });
+    expect(claimed.load).toEqual({ refresh: 1, backfill: 1, probe: 0, reread: 1, repair: 1, verify: 2 });
     const runs = claimed.windows.get(1)?.map(({ lane, run }) => `${lane} ${run ?? '-'}`);
     expect(runs?.sort()).toEqual(
       ['backfill -', 'refresh -', 'repair 2222', 'reread -', 'verify 2222', 'verify aa11'].sort(),
