@@ -2,7 +2,8 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../contract/intervals.ts';
-import type { PolledDataset, SeriesKey } from '../contract/series.ts';
+import type { PolledDataset } from '../contract/lists.ts';
+import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { Lane } from '../planning/windows.ts';
 import { type Database, timeRange, timestamp } from './database.ts';

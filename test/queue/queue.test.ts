@@ -99,11 +99,32 @@ onEachBackend('the requests queue', (kind) => {
     await queues.requests.addWindows([windowAt(8, 'refresh'), windowAt(9, 'refresh')]);
     const ran: number[] = [];
     startWorker(queues, ({ job }) => {
-      if (job.name !== 'rates') ran.push(job.data.startMs / 3_600_000);
+      if ('startMs' in job.data) ran.push(job.data.startMs / 3_600_000);
       return done;
     });
     await waitFor('all five', () => ran.length === 5);
     expect(ran).toEqual([8, 9, 1, 2, 3]);
+  });
+
+  test('pages run behind refreshes and before backfill, each once', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    const page = (firstRow: number) => ({
+      pollId: 7,
+      list: { dataset: 'assets' as const, asset: null },
+      firstRow,
+    });
+    await queues.requests.addWindows([windowAt(1)]);
+    await queues.requests.addPages([page(0), page(2000)]);
+    await queues.requests.addPages([page(0)]);
+    await queues.requests.addWindows([windowAt(8, 'refresh')]);
+    expect((await queues.requests.claimedWindows()).pages).toEqual(new Set(['page_7_0', 'page_7_2000']));
+    const ran: unknown[] = [];
+    startWorker(queues, ({ job }) => {
+      ran.push('startMs' in job.data ? job.data.startMs / 3_600_000 : job);
+      return done;
+    });
+    await waitFor('all four', () => ran.length === 4);
+    expect(ran).toEqual([8, { name: 'page', data: page(0) }, { name: 'page', data: page(2000) }, 1]);
   });
 
   test('the limiter spaces the starts of all workers together', async () => {
@@ -208,7 +229,7 @@ onEachBackend('the requests queue', (kind) => {
     await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3)]);
     const ran: number[] = [];
     startWorker(queues, ({ job }) => {
-      if (job.name !== 'rates') ran.push(job.data.startMs / 3_600_000);
+      if ('startMs' in job.data) ran.push(job.data.startMs / 3_600_000);
       return ran.length === 1 ? putBack : done;
     });
     await waitFor('all', () => ran.length === 4);
