@@ -49,9 +49,15 @@ export interface CandlesQuery {
 
 // What a served request's query may hold. A query string gives text, or a list where a name is repeated.
 
+/** What no database could look for: NUL, and half a surrogate pair, which has no UTF-8. */
+const searchable = /^[^\0\p{Surrogate}]*$/u;
+
 /** One value of a query string; a repeated name is refused. */
 function single(maximum: number) {
-  return z.string('give each parameter once').max(maximum, `longer than ${maximum} characters`);
+  return z
+    .string('give each parameter once')
+    .max(maximum, `longer than ${maximum} characters`)
+    .regex(searchable, 'holds a character that no name has');
 }
 
 /** A whole number from 0 up, in decimal digits only: no sign, no exponent, no hexadecimal. */
@@ -66,7 +72,8 @@ function required(message: string) {
   return z
     .string({ error: (issue) => (issue.input === undefined ? message : 'give each parameter once') })
     .min(1, message)
-    .max(200, 'longer than 200 characters');
+    .max(200, 'longer than 200 characters')
+    .regex(searchable, 'holds a character that no name has');
 }
 
 function interval<Interval extends string>(known: readonly Interval[], missing?: string) {

@@ -5,6 +5,7 @@ import Fastify, {
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
 } from 'fastify';
 import type { EpochMs } from '../contract/intervals.ts';
 import { addCompression } from './compression.ts';
@@ -22,6 +23,8 @@ export interface ServiceOptions {
   readonly limits?: RangeLimits;
   /** Compress answers for clients that ask for it; true unless given. */
   readonly gzip?: boolean;
+  /** The earliest moment whose history a request may see; null, or not given: all of it. */
+  readonly visibleFrom?: (request: FastifyRequest, nowMs: EpochMs) => EpochMs | null;
   readonly log?: FastifyBaseLogger;
   /** Adds hooks of one's own; they run before the service's, and see answers before they are compressed. */
   readonly extend?: (app: FastifyInstance) => void;
@@ -34,7 +37,7 @@ export interface ServiceOptions {
  * `Allow` for any method but GET and HEAD, 500 for a defect, which is logged and never shown.
  */
 export function createService(options: ServiceOptions): FastifyInstance {
-  const { data, now, limits = interfaceLimits, gzip = true, log, extend } = options;
+  const { data, now, limits = interfaceLimits, gzip = true, visibleFrom = () => null, log, extend } = options;
   const app = Fastify({
     ...(log === undefined ? {} : { loggerInstance: log }),
     forceCloseConnections: true,
@@ -71,7 +74,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     return reply.send(errorBody('not found', now()));
   });
 
-  app.register(async (routes) => addRoutes(routes, data, now, limits), { prefix: basePath });
+  app.register(async (routes) => addRoutes(routes, { data, now, limits, visibleFrom }), { prefix: basePath });
   return app;
 }
 

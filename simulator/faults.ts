@@ -1,6 +1,6 @@
 /** Faults on request: how often the simulator misbehaves, and in which way. All of them occur in the field. */
 
-import type { MarketData } from '../service/market-data.ts';
+import type { MarketRows } from '../service/market-rows.ts';
 import { streamKey, uniformAt } from './hash.ts';
 
 /** Rates are shares of all requests, 0 to 1; together at most 1. */
@@ -96,7 +96,7 @@ export class FaultDealer {
 }
 
 /** The same data, with candles and history answers cut off after as many rows as `maxRows` says at the time. */
-export function capped(data: MarketData, maxRows: () => number | null): MarketData {
+export function capped(data: MarketRows, maxRows: () => number | null): MarketRows {
   const cut = <Row>(rows: Row[] | null) => rows?.slice(0, maxRows() ?? rows.length) ?? null;
   return {
     ...data,

@@ -7,7 +7,8 @@ import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import type { MarketsRequest } from '../contract/requests.ts';
 import type { Asset, Candle, HistoryPoint, Market, Rate } from '../contract/resources.ts';
 import type { CandleSeries, HistorySeries } from '../contract/series.ts';
-import type { MarketData, TimeRange } from '../service/market-data.ts';
+import type { TimeRange } from '../service/market-data.ts';
+import type { MarketRows } from '../service/market-rows.ts';
 import { untradedAsset } from './assets.ts';
 import { originMs } from './calendar.ts';
 import { Figures } from './figures.ts';
@@ -32,7 +33,7 @@ export interface Truth {
   rates(asOfMs?: EpochMs): Rate[];
 }
 
-export interface Simulator extends MarketData {
+export interface Simulator extends MarketRows {
   readonly truth: Truth;
 }
 

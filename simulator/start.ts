@@ -3,6 +3,7 @@
 import type { AddressInfo } from 'node:net';
 import type { EpochMs } from '../contract/intervals.ts';
 import { TidemarkError } from '../errors.ts';
+import { rendered } from '../service/market-rows.ts';
 import { interfaceLimits, type RangeLimits } from '../service/ranges.ts';
 import { basePath, createService } from '../service/server.ts';
 import { capped, FaultDealer, type Faults, noFaults } from './faults.ts';
@@ -51,7 +52,7 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
   const simulator = createSimulator({ seed, now });
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
   const log = new RequestLog();
-  const data = capped(simulator, () => dealer.faults.maxRows);
+  const data = rendered(capped(simulator, () => dealer.faults.maxRows));
   const parts = { now, rateLimit: new RateLimit(options.perMinute), dealer, log };
   const app = createService({ data, now, limits, gzip, extend: (app) => addMisbehaviour(app, parts) });
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
 import { longestHistoryRangeMs } from '../../contract/limits.ts';
 import { acceptsGzip } from '../../service/compression.ts';
+import { rendered } from '../../service/market-rows.ts';
 import { createService } from '../../service/server.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
@@ -12,7 +13,7 @@ const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 let app: FastifyInstance;
 let url: string;
 beforeAll(async () => {
-  app = createService({ data: createSimulator({ seed: 1, now: () => nowMs }), now: () => nowMs });
+  app = createService({ data: rendered(createSimulator({ seed: 1, now: () => nowMs })), now: () => nowMs });
   await app.listen({ port: 0, host: '127.0.0.1' });
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 });
@@ -165,7 +166,7 @@ describe('compression', () => {
 test('a defect is a 500 that shows nothing of itself', async () => {
   const broken = createSimulator({ seed: 1, now: () => nowMs });
   broken.rates = () => Promise.reject(new Error('SELECT secret FROM rates'));
-  const failing = createService({ data: broken, now: () => nowMs });
+  const failing = createService({ data: rendered(broken), now: () => nowMs });
   const answer = await failing.inject('/v2/rates');
   expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal error', timestamp: nowMs }]);
   await failing.close();
