@@ -1,10 +1,18 @@
 /** Environment to configuration: typed, validated whole at start, frozen. `.env.example` lists every variable. */
 
 import { z } from 'zod';
-import { candleIntervals, dayMs, historyIntervals, type Interval, intervalMs } from './contract/intervals.ts';
+import {
+  candleIntervals,
+  dayMs,
+  historyIntervals,
+  hourMs,
+  type Interval,
+  intervalMs,
+} from './contract/intervals.ts';
 import { requestsPerMinute } from './contract/limits.ts';
 import type { StoredDataset } from './contract/series.ts';
 import { TidemarkError } from './errors.ts';
+import type { RereadSettings } from './planning/reread.ts';
 import type { RangeLimits } from './planning/windows.ts';
 
 const url = (protocols: string[]) =>
@@ -92,6 +100,9 @@ const environment = z.object({
   REFRESH_SECONDS: whole(1, 86_400).prefault('900'),
   RATES_SECONDS: whole(0, 86_400).prefault('300'),
   BACKFILL_SHARE: share.prefault('0.2'),
+  REREAD_PERIODS: whole(0, 100).prefault('2'),
+  REREAD_DAYS: whole(0, 3650).prefault('3'),
+  REREAD_HOURS: whole(1, 8760).prefault('24'),
   PLANNING_TICK_MS: whole(50, 60_000).prefault('1000'),
   LEDGER_DAYS: whole(1, 3650).prefault('30'),
   CANDLE_CHUNK_DAYS: whole(1, 3650).prefault('30'),
@@ -165,6 +176,8 @@ export interface Config {
     /** Part of the budget that refreshes leave to backfill. */
     readonly backfillShare: number;
   };
+  /** What is read again of what is covered, to see what the source changed. */
+  readonly reread: RereadSettings;
   /** Directory of the embedded database. */
   readonly directory: string;
   /** Absent: `info` for services, `error` for commands that show their progress. */
@@ -229,6 +242,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       refreshMs: value.REFRESH_SECONDS * 1000,
       ratesMs: value.RATES_SECONDS * 1000,
       backfillShare: value.BACKFILL_SHARE,
+    },
+    reread: {
+      periods: value.REREAD_PERIODS,
+      rangeMs: value.REREAD_DAYS * dayMs,
+      everyMs: value.REREAD_HOURS * hourMs,
     },
     directory: value.TIDEMARK_DIR,
     logLevel: value.LOG_LEVEL,

@@ -14,6 +14,8 @@ export const exitCodes = Object.freeze({
   source: 4,
   database: 5,
   queue: 6,
+  /** The work was done, and what is stored is not what the source gives. */
+  different: 7,
   /** Stopped by Ctrl-C before the work was complete. */
   interrupted: 130,
 });
@@ -29,6 +31,18 @@ export const errorTable = Object.freeze({
   UNKNOWN_SERIES: { exit: exitCodes.usage, remedy: '`tidemark status` lists the series and their ids' },
   PORT_IN_USE: { exit: exitCodes.usage, remedy: 'choose another with --port, or stop what listens there' },
   GAPS_REMAIN: { exit: exitCodes.incomplete, remedy: 'run the same command again; `tidemark gaps` says why' },
+  WINDOWS_UNANSWERED: {
+    exit: exitCodes.incomplete,
+    remedy: 'run the same command again later; `select * from tidemark.fetches` has each request',
+  },
+  DIFFERENCES_FOUND: {
+    exit: exitCodes.different,
+    remedy: '`tidemark repair` asks for them again; `select * from tidemark.differences` lists them',
+  },
+  DIFFERENCES_REMAIN: {
+    exit: exitCodes.different,
+    remedy: 'what the source no longer has is never dropped; `select * from tidemark.differences` lists it',
+  },
   INTERRUPTED: {
     exit: exitCodes.interrupted,
     remedy: 'run the same command again: it resumes from what is stored',
@@ -39,6 +53,10 @@ export const errorTable = Object.freeze({
     remedy: 'SOURCE_URL must be the base address of a Market Data Service, ending in /v2',
   },
   SOURCE_REFUSED: { exit: exitCodes.source, remedy: 'check the series and the API key' },
+  SOURCE_NOTICE: {
+    exit: exitCodes.source,
+    remedy: 'read what the source says; what is stored stays, and the same command again tries again',
+  },
   UNKNOWN_AT_SOURCE: {
     exit: exitCodes.source,
     remedy:

@@ -19,11 +19,8 @@ export interface HistorySeries {
 /** A line of points that has history at the source. */
 export type SeriesKey = CandleSeries | HistorySeries;
 
-/** Data that the source gives only as of now, so that its history begins with our first poll. */
-export type PolledDataset = 'rates';
-
 /** What is kept as points, a table each. */
-export type StoredDataset = SeriesKey['dataset'] | PolledDataset;
+export type StoredDataset = SeriesKey['dataset'] | 'rates';
 
 /** `binance bitcoin/tether m1` or `bitcoin d1`: the name people read in a table or a log line. */
 export function seriesName(series: SeriesKey): string {

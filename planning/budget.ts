@@ -22,6 +22,7 @@ const unlimitedHorizon = 1000;
 export interface QueueLoad {
   readonly refresh: number;
   readonly backfill: number;
+  readonly reread?: number;
 }
 
 export interface FreeSlots {
@@ -45,8 +46,9 @@ export function freeSlots(input: {
   readonly queued: QueueLoad;
   readonly refreshesStarted: number;
 }): FreeSlots {
-  const horizon = input.requestsPerMinute > 0 ? input.requestsPerMinute : unlimitedHorizon;
-  const total = Math.max(0, horizon - input.queued.refresh - input.queued.backfill);
+  const horizon = horizonOf(input.requestsPerMinute);
+  const { refresh, backfill, reread = 0 } = input.queued;
+  const total = Math.max(0, horizon - refresh - backfill - reread);
   const reserved = Math.ceil(horizon * input.backfillShare);
   const limited = input.requestsPerMinute > 0;
   const taken = input.queued.refresh + (limited ? input.refreshesStarted : 0);
@@ -55,4 +57,30 @@ export function freeSlots(input: {
     refresh: Math.max(0, Math.min(total, horizon - reserved - taken)),
     backfill: Math.max(0, Math.min(total, reserved - input.queued.backfill)),
   };
+}
+
+/**
+ * Part of the budget that reading the trailing range again may take from backfill. Three days of a thousand series at
+ * one minute are three thousand requests a day, 0.4 % of what 500 a minute allow.
+ */
+const rereadShare = 0.05;
+
+/** Places in the queue for what reads the trailing range again, while there is something to backfill; at least one in all. */
+export function rereadSlots(input: { readonly requestsPerMinute: number; readonly queued: number }): number {
+  return Math.max(0, Math.ceil(horizonOf(input.requestsPerMinute) * rereadShare) - input.queued);
+}
+
+/** Part of a minute's budget that a command keeps in the queue: enough not to run dry between two looks. */
+const askedShare = 0.1;
+
+/**
+ * Places in the queue for what commands ask for (verify, repair), all of them together. These are on top of what the
+ * planner keeps there: what comes last must not take places from what comes first.
+ */
+export function askedSlots(input: { readonly requestsPerMinute: number; readonly queued: number }): number {
+  return Math.max(0, Math.ceil(horizonOf(input.requestsPerMinute) * askedShare) - input.queued);
+}
+
+function horizonOf(requestsPerMinute: number): number {
+  return requestsPerMinute > 0 ? requestsPerMinute : unlimitedHorizon;
 }

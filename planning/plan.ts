@@ -3,11 +3,13 @@
  *
  * The newest data of every series comes first, as one request each however long the tail is. What lies before is
  * cut into windows from the oldest end (old data is what a source may stop serving) and taken in turn from every
- * series, so that none starves. A plan is never held: each pass takes as many windows as the queue has room for.
+ * series, so that none starves. Of a long gap with nothing stored before it only the oldest window is asked for until
+ * it is known where the series begins (beginning.ts). A plan is never held: each pass takes as many windows as the queue has room for.
  */
 
 import { type EpochMs, intervalMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
+import { type Beginning, type HeldBack, holdBack, probedSeries } from './beginning.ts';
 import type { FreeSlots } from './budget.ts';
 import { newestEnd } from './closed.ts';
 import { cut, overlaps, type Range, subtract } from './ranges.ts';
@@ -29,17 +31,23 @@ export interface SeriesGaps {
   readonly reachesNow: boolean;
   /** Whether the open candle is due to be read again although no closed period is missing. */
   readonly refreshDue: boolean;
+  /** Absent: nothing is held back for finding out where it begins. */
+  readonly beginning?: Beginning;
 }
 
 export interface PlanInput {
   readonly series: readonly SeriesGaps[];
   /** Windows already in the queue, by series. Read them before the gaps, or a finished one looks forgotten. */
-  readonly claimed: ReadonlyMap<number, readonly Range[]>;
+  readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: Lane }>>;
   readonly nowMs: EpochMs;
   readonly graceMs: number;
   /** Longest range of one request of a series, milliseconds. */
   readonly longestRangeMs: (series: SeriesKey) => number;
   readonly slots: FreeSlots;
+  /** Closed periods before the newest that each refresh reads again; two unless given. */
+  readonly rereadPeriods?: number | undefined;
+  /** Places that backfill leaves free, for what reads the trailing range again; none unless given. */
+  readonly spared?: number | undefined;
   /** Series id that the pass before ended with: taking turns goes on behind it. */
   readonly cursor: number;
 }
@@ -53,27 +61,38 @@ export interface Plan {
 export function planWindows(input: PlanInput): Plan {
   const inTurn = [...input.series].sort((a, b) => turn(a, input.cursor) - turn(b, input.cursor));
   const refreshes: Window[] = [];
-  const pending: Array<{ series: SeriesGaps; windows: Iterator<Range> }> = [];
+  const pending: Array<{ series: SeriesGaps; windows: Iterator<Planned> }> = [];
 
   for (const series of inTurn) {
     const spanMs = input.longestRangeMs(series.series);
-    const claimed = input.claimed.get(series.seriesId) ?? [];
+    // Who reads again what is covered fills no gap, and keeps no refresh waiting.
+    const filling = (input.claimed.get(series.seriesId) ?? []).filter(({ lane }) => !isReadAgain(lane));
+    // A probe asks for days, and leaves the windows of its range to be asked for.
+    const claimed = filling.filter(({ lane }) => lane !== 'probe');
     const tail = tailOf(series, spanMs, input);
     const free = subtract(series.gaps, tail === null ? claimed : [...claimed, tail]);
     // A tail that is partly on its way waits: what is left of it then is asked for when that has arrived.
     if (tail !== null && !claimed.some((window) => overlaps(window, tail))) {
       refreshes.push(windowOf(series, tail, 'refresh'));
     }
-    if (free.length > 0) pending.push({ series, windows: cutAll(free, spanMs) });
+    const held = holdBack({
+      ...{ gaps: series.gaps, free, beginning: series.beginning, claimed: filling, spanMs },
+      probeSpanMs: input.longestRangeMs(probedSeries(series.series)),
+    });
+    if (held.ahead !== null || held.open.length > 0) pending.push({ series, windows: planned(held, spanMs) });
   }
 
   // Who is furthest behind comes first, so that a budget too small for all is shared by all.
   refreshes.sort((a, b) => a.startMs - b.startMs);
   const refreshLimit = pending.length > 0 ? input.slots.refresh : input.slots.total;
   const windows = refreshes.slice(0, refreshLimit);
-  const backfills = takeInTurn(pending, input.slots.total - windows.length);
+  const backfills = takeInTurn(pending, input.slots.total - windows.length - (input.spared ?? 0));
   windows.push(...backfills);
   return { windows, cursor: (backfills.at(-1) ?? windows.at(-1))?.seriesId ?? input.cursor };
+}
+
+function isReadAgain(lane: Lane | undefined): boolean {
+  return lane === 'reread' || lane === 'repair' || lane === 'verify';
 }
 
 /** Position of a series in the round that starts behind the cursor; series ids are 32-bit. */
@@ -81,9 +100,12 @@ function turn(series: SeriesGaps, cursor: number): number {
   return series.seriesId > cursor ? series.seriesId - cursor : series.seriesId - cursor + 2 ** 32;
 }
 
+/** How many closed periods before the newest a refresh reads again: the first minutes see most of the late changes. */
+export const defaultRereadPeriods = 2;
+
 /**
  * The newest range of a series that one request may span, if any of it is wanted now. It reaches back to the newest
- * stored point and over two closed periods: a quiet minute of a thin market then comes as a hole among points
+ * stored point and over the last closed periods: a quiet minute of a thin market then comes as a hole among points
  * instead of an empty answer, and a late change of the last candles is seen.
  */
 function tailOf(series: SeriesGaps, spanMs: number, input: PlanInput): Range | null {
@@ -93,20 +115,22 @@ function tailOf(series: SeriesGaps, spanMs: number, input: PlanInput): Range | n
   const closedTail = newestGap?.endMs === series.closedUpToMs ? newestGap.startMs : null;
   const wantedFromMs = closedTail ?? (series.refreshDue ? series.closedUpToMs : null);
   if (wantedFromMs === null || wantedFromMs >= endMs) return null;
+  const reachMs = (input.rereadPeriods ?? defaultRereadPeriods) * intervalMs[series.series.interval];
   const backToMs =
-    series.newestMs === null
-      ? wantedFromMs
-      : Math.min(series.newestMs, wantedFromMs - 2 * intervalMs[series.series.interval]);
+    series.newestMs === null ? wantedFromMs : Math.min(series.newestMs, wantedFromMs - reachMs);
   const startMs = Math.max(backToMs, series.trackedFromMs, endMs - spanMs);
   return startMs < endMs ? { startMs, endMs } : null;
 }
 
-function* cutAll(ranges: readonly Range[], spanMs: number): Generator<Range> {
-  for (const range of ranges) yield* cut(range, spanMs);
+type Planned = Range & { readonly lane: Lane };
+
+function* planned({ ahead, open }: HeldBack, spanMs: number): Generator<Planned> {
+  if (ahead !== null) yield ahead;
+  for (const range of open) for (const piece of cut(range, spanMs)) yield { ...piece, lane: 'backfill' };
 }
 
 function takeInTurn(
-  pending: Array<{ series: SeriesGaps; windows: Iterator<Range> }>,
+  pending: Array<{ series: SeriesGaps; windows: Iterator<Planned> }>,
   count: number,
 ): Window[] {
   const taken: Window[] = [];
@@ -117,7 +141,7 @@ function takeInTurn(
       if (taken.length >= count) break;
       const window = entry.windows.next();
       if (window.done) continue;
-      taken.push(windowOf(entry.series, window.value, 'backfill'));
+      taken.push(windowOf(entry.series, window.value, window.value.lane));
       next.push(entry);
     }
     round = next;
@@ -125,6 +149,6 @@ function takeInTurn(
   return taken;
 }
 
-function windowOf(series: SeriesGaps, range: Range, lane: Lane): Window {
-  return Object.freeze({ seriesId: series.seriesId, series: series.series, ...range, lane });
+function windowOf(series: SeriesGaps, { startMs, endMs }: Range, lane: Lane): Window {
+  return Object.freeze({ seriesId: series.seriesId, series: series.series, startMs, endMs, lane });
 }

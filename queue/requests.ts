@@ -7,9 +7,15 @@ import { workersOn } from './presence.ts';
 import type { BullQueue } from './queue-store.ts';
 import { keepRepeating } from './repeat.ts';
 
+export interface ClaimedWindow extends Range {
+  readonly lane: Lane;
+  /** Which run of a command asked for it, if one did. */
+  readonly run?: string;
+}
+
 /** The windows that are queued, waiting for another attempt, or under way. */
 export interface Claimed {
-  readonly windows: ReadonlyMap<number, readonly Range[]>;
+  readonly windows: ReadonlyMap<number, readonly ClaimedWindow[]>;
   /** Windows by lane. */
   readonly load: Readonly<Record<Lane, number>>;
 }
@@ -28,6 +34,8 @@ export interface RequestQueue {
   claimedWindows(): Promise<Claimed>;
   /** Takes the windows of a series out, save those under way. */
   dropSeries(seriesId: number): Promise<void>;
+  /** Takes the windows that a run of a command asked for out, save those under way. */
+  dropRun(run: string): Promise<void>;
   depth(): Promise<Depth>;
   /** Starts no job for this long, in any worker anywhere. A longer pause that already holds stays. */
   pauseForMs(ms: number): Promise<void>;
@@ -60,7 +68,7 @@ export function requestQueue(
     removeOnFail: true,
     stackTraceLimit: 0,
   };
-  // A job's id tells its window, and not its lane. Most jobs listed here were added here.
+  // A job's id tells its window, and of one that fills a gap not its lane. Most jobs listed here were added here.
   let lanes = new Map<string, Lane>();
 
   async function laneOf(id: string): Promise<Lane | null> {
@@ -68,6 +76,16 @@ export function requestQueue(
     if (known !== undefined) return known;
     const job = await queue.getJob(id);
     return job !== undefined && 'lane' in job.data ? job.data.lane : null;
+  }
+
+  async function drop(isDropped: (window: NonNullable<ReturnType<typeof windowOfJobId>>) => boolean) {
+    const ids = await queue.getRanges(['wait', 'prioritized', 'delayed'], 0, mostListed - 1, true);
+    const dropped = ids.filter((id) => {
+      const window = windowOfJobId(id);
+      return window !== null && isDropped(window);
+    });
+    // One that has started meanwhile is locked, and stays.
+    await Promise.all(dropped.map((id) => queue.remove(id)));
   }
 
   return Object.freeze({
@@ -85,20 +103,21 @@ export function requestQueue(
 
     async claimedWindows() {
       const ids = await queue.getRanges([...claimingStates], 0, mostListed - 1, true);
-      const windows = new Map<number, Range[]>();
-      const load = { refresh: 0, backfill: 0 };
+      const windows = new Map<number, ClaimedWindow[]>();
+      const load = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0 };
       const still = new Map<string, Lane>();
       await Promise.all(
         ids.map(async (id) => {
           const window = windowOfJobId(id);
           if (window === null) return;
-          const lane = await laneOf(id);
+          const lane = window.lane ?? (await laneOf(id));
           // It ended while the list was read. What it left uncovered is a gap that the planner sees.
           if (lane === null) return;
           still.set(id, lane);
           load[lane] += 1;
           const ranges = windows.get(window.seriesId) ?? [];
-          ranges.push({ startMs: window.startMs, endMs: window.endMs });
+          const { startMs, endMs, run } = window;
+          ranges.push({ startMs, endMs, lane, ...(run === undefined ? {} : { run }) });
           windows.set(window.seriesId, ranges);
         }),
       );
@@ -106,12 +125,9 @@ export function requestQueue(
       return { windows, load };
     },
 
-    async dropSeries(seriesId) {
-      const ids = await queue.getRanges(['wait', 'prioritized', 'delayed'], 0, mostListed - 1, true);
-      const dropped = ids.filter((id) => windowOfJobId(id)?.seriesId === seriesId);
-      // One that has started meanwhile is locked, and stays.
-      await Promise.all(dropped.map((id) => queue.remove(id)));
-    },
+    dropSeries: (seriesId) => drop((window) => window.seriesId === seriesId),
+
+    dropRun: (run) => drop((window) => window.run === run),
 
     async depth() {
       const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed');

@@ -1,14 +1,18 @@
 /** One planning pass: what is missing, minus what is queued, cut into windows, as many as the queue has room for. */
 
 import type { EpochMs } from '../contract/intervals.ts';
-import { freeSlots } from '../planning/budget.ts';
+import type { SeriesKey } from '../contract/series.ts';
+import { freeSlots, rereadSlots } from '../planning/budget.ts';
 import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
 import { clip, type Range } from '../planning/ranges.ts';
-import { longestRange, type RangeLimits } from '../planning/windows.ts';
+import { planRereads, type RereadSettings, roundStart } from '../planning/reread.ts';
+import { longestRange, type RangeLimits, type Window } from '../planning/windows.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import type { Database } from '../store/database.ts';
 import { seriesWithGaps } from '../store/gaps.ts';
 import { fetchesSince } from '../store/ledger.ts';
+import { longestRanges } from '../store/longest-ranges.ts';
+import { rereadsDue } from '../store/reread.ts';
 
 export interface TickParts {
   readonly database: Database;
@@ -24,6 +28,10 @@ export interface TickParts {
   /** Of each of them only what lies within; absent: all that is tracked. */
   readonly within?: ReadonlyMap<number, Range> | undefined;
   readonly rangeLimits?: RangeLimits | undefined;
+  /** Closed periods that each refresh reads again; two unless given. */
+  readonly rereadPeriods?: number | undefined;
+  /** Which days are read again, and how often; absent: none. */
+  readonly trailing?: Omit<RereadSettings, 'periods'> | undefined;
 }
 
 export interface Tick {
@@ -48,15 +56,21 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   const { database, requests, graceMs } = parts;
   // In this order: a window that ends in between is then both claimed and covered, and not asked for twice.
   const claimed = await requests.claimedWindows();
-  const queued = claimed.load.refresh + claimed.load.backfill;
+  const { refresh, backfill, probe, reread } = claimed.load;
+  const queued = refresh + backfill + probe + reread;
   const started = await fetchesSince(database, nowMs - 60_000);
   const slots = freeSlots({
     requestsPerMinute: parts.requestsPerMinute,
     backfillShare: parts.backfillShare,
-    queued: claimed.load,
+    queued: { refresh, backfill: backfill + probe, reread },
     refreshesStarted: started.refresh,
   });
   if (slots.total === 0) return { added: 0, queued, cursor };
+  const accepted = await longestRanges(database);
+  const longestRangeMs = (key: SeriesKey) => longestRange(key, parts.rangeLimits, accepted);
+  const again = await rereads(parts, { nowMs, most: slots.total, claimed: claimed.windows, longestRangeMs });
+  const share = rereadSlots({ requestsPerMinute: parts.requestsPerMinute, queued: reread });
+  const spared = Math.min(again.length, share);
 
   const planFrom = (series: readonly SeriesGaps[]) =>
     planWindows({
@@ -67,8 +81,10 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
       claimed: claimed.windows,
       nowMs,
       graceMs,
-      longestRangeMs: (key) => longestRange(key, parts.rangeLimits),
+      longestRangeMs,
       slots,
+      spared,
+      rereadPeriods: parts.rereadPeriods,
       cursor,
     });
   let plan: Plan;
@@ -87,8 +103,32 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
     const mostRead = rangesPerSeries;
     isAll = series.every(({ gaps }) => gaps.length <= mostRead);
     rangesPerSeries *= moreRanges;
-  } while (plan.windows.length < slots.total && !isAll);
-  await requests.addWindows(plan.windows);
-  const added = plan.windows.length;
+  } while (plan.windows.length < slots.total - spared && !isAll);
+  // What backfill has no use for is theirs too, and of what refreshes take they have nothing.
+  const windows = [...plan.windows, ...again.slice(0, slots.total - plan.windows.length)];
+  await requests.addWindows(windows);
+  const added = windows.length;
   return { added, queued: queued + added, cursor: plan.cursor };
+}
+
+/** What the trailing range of every series still wants of this round. */
+async function rereads(
+  parts: TickParts,
+  pass: {
+    nowMs: EpochMs;
+    most: number;
+    claimed: Awaited<ReturnType<RequestQueue['claimedWindows']>>['windows'];
+    longestRangeMs: (key: SeriesKey) => number;
+  },
+): Promise<Window[]> {
+  const { database, trailing, seriesIds } = parts;
+  if (trailing === undefined || trailing.rangeMs === 0) return [];
+  const { nowMs, most, claimed, longestRangeMs } = pass;
+  const roundMs = roundStart(nowMs, trailing.everyMs);
+  // Those on their way are found as well, and left out below.
+  const waiting = [...claimed.values()].filter((windows) =>
+    windows.some(({ lane }) => lane === 'reread'),
+  ).length;
+  const due = await rereadsDue(database, { ...trailing, roundMs, nowMs, seriesIds, most: most + waiting });
+  return planRereads({ due, claimed, longestRangeMs, roundMs, most });
 }

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { Range } from '../planning/ranges.ts';
+import type { RereadSettings } from '../planning/reread.ts';
 import type { RangeLimits } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/outcome.ts';
@@ -18,6 +19,7 @@ import { extraTickId } from '../queue/planning.ts';
 import type { Database } from '../store/database.ts';
 import { applyRetention } from '../store/drop-old.ts';
 import { pruneLedger } from '../store/ledger.ts';
+import { forgetCovered } from '../store/pending.ts';
 import type { ChunkDays } from '../store/retention.ts';
 import { planTick, type TickParts } from './plan-tick.ts';
 import { keepRollups } from './rollup-keeper.ts';
@@ -36,6 +38,8 @@ export interface SchedulerOptions {
   readonly retainEveryMs?: number | undefined;
   /** Whether open candles are read again and rates polled; a bare backfill does neither. */
   readonly refresh: boolean;
+  /** What is read again of what is covered; absent: two closed periods at each refresh, and nothing else. */
+  readonly reread?: RereadSettings | undefined;
   /** Only these series; absent: all that are tracked. */
   readonly seriesIds?: readonly number[] | undefined;
   /** Of each of them only what lies within. A scheduler that is bounded so does not count as present for others. */
@@ -43,6 +47,8 @@ export interface SchedulerOptions {
   readonly rangeLimits?: RangeLimits | undefined;
   /** How often to look whether rollups await a refresh; absent: every minute. */
   readonly rollupsEveryMs?: number | undefined;
+  /** How long a pass stays locked by a scheduler that was killed; absent: ten seconds. */
+  readonly lockMs?: number | undefined;
   readonly log: Logger;
   readonly now?: () => EpochMs;
 }
@@ -59,7 +65,7 @@ const rollupsEveryMs = 60_000;
 const dailyMs = 24 * 3_600_000;
 const closingGraceMs = 5000;
 /** A pass is short, so one lost with its process is soon taken up. */
-const lockMs = 10_000;
+const defaultLockMs = 10_000;
 
 export async function startScheduler(options: SchedulerOptions): Promise<RunningScheduler> {
   const { queues, settings, log } = options;
@@ -75,6 +81,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     seriesIds: options.seriesIds,
     within: options.within,
     rangeLimits: options.rangeLimits,
+    rereadPeriods: options.reread?.periods,
+    trailing: options.refresh ? options.reread : undefined,
   };
   let cursor = 0;
   let troubled = false;
@@ -105,6 +113,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   }
 
   async function prune(): Promise<void> {
+    await forgetCovered(options.database, now()).catch((error: unknown) => {
+      log.warn({ err: error }, 'what no longer waits could not be removed');
+    });
     if (options.ledgerMs === undefined) return;
     await pruneLedger(options.database, now() - options.ledgerMs).catch((error: unknown) => {
       log.warn({ err: error }, 'old rows of the ledger could not be removed');
@@ -126,7 +137,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   const worker = queues.startPlanningWorker(tick, {
     concurrency: 1,
     limiter: null,
-    lockMs,
+    lockMs: options.lockMs ?? defaultLockMs,
     isCounted: options.within === undefined,
   });
   await worker.ready();

@@ -11,20 +11,21 @@
  * A crash leaves nothing to mend: what is left to do is in the database.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { type EpochMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
-import { seriesName } from '../contract/series.ts';
+import { type SeriesKey, seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { closedUpTo } from '../planning/closed.ts';
 import { clip, lengthMs, overlaps, type Range } from '../planning/ranges.ts';
-import { longestRange, type RangeLimits, requestsFor } from '../planning/windows.ts';
-import { explainDatabaseError, isRightMissing } from '../store/failure.ts';
+import { longestRange, requestsFor } from '../planning/windows.ts';
+import { isRightMissing } from '../store/failure.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
-import { type FetchTally, tallyFetches } from '../store/ledger.ts';
+import { type FetchTally, standingNotice, tallyFetches } from '../store/ledger.ts';
+import { longestRanges } from '../store/longest-ranges.ts';
 import { rangesBehind, refreshRollups } from '../store/rollups.ts';
 import { type SeriesStatus, seriesStatus } from '../store/status.ts';
 import { explain } from './gaps.ts';
 import { MissingParts } from './missing-parts.ts';
+import { explainQueueError, lookUntilDone } from './patience.ts';
 import type { Progress, SeriesProgress } from './progress.ts';
 import type { Session } from './session.ts';
 import { moment } from './wording.ts';
@@ -53,16 +54,12 @@ export interface BackfillOutcome {
   readonly interrupted: boolean;
 }
 
-const lookEveryMs = 250;
-/** How long a database may be away before the backfill gives up: a restart takes seconds. */
-const databasePatienceMs = 60_000;
-const awayCodes = new Set(['DATABASE_UNREACHABLE', 'QUEUE_UNREACHABLE']);
 /** Requests that fail before the first that succeeds, after which the source itself is taken to be wrong. */
 const hopelessAfter = 4;
 
 /**
  * @throws TidemarkError GAPS_REMAIN when windows are out of attempts; SOURCE_UNREACHABLE,
- * SOURCE_NOT_A_MARKET_DATA_SERVICE, SOURCE_REFUSED or UNKNOWN_AT_SOURCE when the source cannot give the series.
+ * SOURCE_NOT_A_MARKET_DATA_SERVICE, SOURCE_REFUSED, SOURCE_NOTICE or UNKNOWN_AT_SOURCE when the source cannot give the series.
  */
 export async function fillGaps(session: Session, request: BackfillRequest): Promise<BackfillOutcome> {
   const { database, config } = session;
@@ -70,32 +67,32 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
   const bounds = await boundsOf(session, request, startedMs);
   const parts = new MissingParts(session, bounds.ranges);
   let wanted: ReadonlyMap<number, number> | undefined;
-  let unreachableSinceMs: EpochMs | null = null;
 
   async function look(): Promise<BackfillOutcome | null> {
     session.assertRoom();
     const queues = await parts.ensure(wanted !== undefined);
     // Claims before gaps: a window that ends in between is then still claimed, and not taken for forgotten.
-    const claimed = await queues.requests.claimedWindows().catch((error: unknown) => {
-      const cause = error instanceof Error ? error.message : String(error);
-      if (queues.kind === 'redis')
-        throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${cause}`, { cause: error });
-      throw error;
-    });
+    const claimed = await queues.requests
+      .claimedWindows()
+      .catch((error: unknown) => explainQueueError(error, queues.kind));
     const nowMs = Date.now();
     const gaps = await missingWithin(session, bounds, nowMs);
     wanted ??= lengths(gaps);
-    const left = remaining(gaps, wanted, bounds, config.source.rangeLimits);
+    const accepted = await longestRanges(database);
+    const longestRangeMs = (series: SeriesKey) => longestRange(series, config.source.rangeLimits, accepted);
+    const left = remaining(gaps, wanted, bounds, longestRangeMs);
     const windowsLeft = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
+    const pausedMs = await queues.requests.pausedForMs();
     const perMinute = config.source.requestsPerMinute;
     request.progress.update(left, {
       windows: windowsLeft,
       expectedMs: perMinute === 0 ? null : (windowsLeft / perMinute) * 60_000,
-      pausedMs: await queues.requests.pausedForMs(),
+      pausedMs,
     });
     const tally = await tallyFetches(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
     const outcome = () => outcomeOf(tally, startedMs, gaps, windowsLeft);
     if (request.signal.aborted) return { ...outcome(), interrupted: true };
+    await refuseNotice(session, { startedMs, pausedMs });
     refuseHopelessSource(tally);
     const queued = gaps.some((gap) =>
       claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
@@ -120,20 +117,7 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
   }
 
   try {
-    for (;;) {
-      try {
-        const outcome = await look();
-        if (outcome !== null) return outcome;
-        unreachableSinceMs = null;
-      } catch (error) {
-        const explained = explainDatabaseError(error);
-        const isAway = explained instanceof TidemarkError && awayCodes.has(explained.code);
-        unreachableSinceMs ??= Date.now();
-        const isPatient = Date.now() - unreachableSinceMs < databasePatienceMs && !request.signal.aborted;
-        if (!isAway || !isPatient) throw explained;
-      }
-      await delay(lookEveryMs, undefined, { signal: request.signal }).catch(() => {});
-    }
+    return await lookUntilDone(look, request.signal);
   } finally {
     request.progress.stop();
     await parts.close();
@@ -186,7 +170,7 @@ function remaining(
   gaps: readonly Gap[],
   wanted: ReadonlyMap<number, number>,
   bounds: Bounds,
-  limits: RangeLimits,
+  longestRangeMs: (series: SeriesKey) => number,
 ): SeriesProgress[] {
   const nowMs = Date.now();
   const open = gaps.filter((gap) => isWorkable(gap, nowMs));
@@ -195,7 +179,7 @@ function remaining(
     const wantedMs = wanted.get(seriesId) ?? 0;
     const windowsLeft = open
       .filter((gap) => gap.seriesId === seriesId)
-      .reduce((sum, gap) => sum + requestsFor(gap, longestRange(series, limits)), 0);
+      .reduce((sum, gap) => sum + requestsFor(gap, longestRangeMs(series)), 0);
     const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
     return { seriesId, series, wantedMs, doneMs, windowsLeft };
   });
@@ -228,8 +212,21 @@ async function withoutPoints(session: Session, seriesIds: readonly number[]): Pr
     .map((row) => seriesName(row.series));
 }
 
+/** Longer than the limiter's own spacing. */
+const longPauseMs = 2000;
+
+/** @throws TidemarkError when the source says something in place of data, now or before the pause that still holds. */
+export async function refuseNotice(
+  session: Session,
+  { startedMs, pausedMs }: { startedMs: EpochMs; pausedMs: number },
+): Promise<void> {
+  const notice = await standingNotice(session.database, Date.now());
+  if (notice === null || (notice.timeMs < startedMs && pausedMs < longPauseMs)) return;
+  throw new TidemarkError('SOURCE_NOTICE', notice.message);
+}
+
 /** @throws TidemarkError when every request so far failed: nothing will come of the thousands that would follow. */
-function refuseHopelessSource(tally: FetchTally): void {
+export function refuseHopelessSource(tally: FetchTally): void {
   const last = tally.lastFailure;
   if (last === null) return;
   // A key that expired while others waited: every request is refused from then on.

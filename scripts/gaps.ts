@@ -2,10 +2,12 @@
 
 import type { Command } from 'commander';
 import { seriesName } from '../contract/series.ts';
+import { emptyMessage } from '../store/empty.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
+import { type Quarantined, quarantinedRows } from '../store/quarantine.ts';
 import { openSession } from './session.ts';
 import { type Column, table, terminalWidth } from './table.ts';
-import { duration, moment } from './wording.ts';
+import { counted, duration, moment } from './wording.ts';
 
 const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
   not_asked: 'not asked for yet',
@@ -28,7 +30,10 @@ export function gapsCommand(program: Command): void {
   program
     .command('gaps')
     .description('show every gap: what is tracked, has closed, and is not stored')
-    .option('--json', 'one JSON document: {gaps: [{seriesId, series, start, end, reason, message, retryAt}]}')
+    .option(
+      '--json',
+      'one JSON document: {gaps: [{seriesId, series, start, end, reason, message, retryAt}], quarantined: [{seriesId, rows, reason}]}',
+    )
     .action(run);
 }
 
@@ -39,17 +44,26 @@ async function run(options: { json?: true }): Promise<void> {
       nowMs: Date.now(),
       graceMs: session.config.worker.graceMs,
     });
-    if (options.json) console.log(JSON.stringify({ gaps: gaps.map(asJson) }, null, 2));
-    else console.log(gaps.length === 0 ? 'no gaps' : table(columns, gaps, terminalWidth()));
+    const quarantined = await quarantinedRows(session.database);
+    if (options.json) console.log(JSON.stringify({ gaps: gaps.map(asJson), quarantined }, null, 2));
+    else {
+      console.log(gaps.length === 0 ? 'no gaps' : table(columns, gaps, terminalWidth()));
+      for (const line of quarantined.map(quarantineLine)) console.log(line);
+    }
   } finally {
     await session.close();
   }
 }
 
+/** Rows that came and could not be used are no gaps: asking again brings them again. */
+function quarantineLine({ seriesId, rows, reason }: Quarantined): string {
+  return `series ${seriesId}: ${counted(rows, 'row')} in quarantine (tidemark.quarantine), such as: ${reason}`;
+}
+
 /** Why a gap is still one, in words. */
 export function explain(gap: Gap): string {
   const why = reasons[gap.reason];
-  const said = gap.message === null || gap.reason === 'awaits_second_answer' ? '' : `: ${gap.message}`;
+  const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;
   const again = gap.retryAtMs === null ? '' : ` (again at ${moment(gap.retryAtMs)})`;
   return `${why}${said}${again}`;
 }

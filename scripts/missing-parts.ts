@@ -1,4 +1,4 @@
-/** The scheduler and the worker of this process, run only while there is no other: a backfill joins what runs. */
+/** The scheduler and the worker of this process, run only while there is no other: a command joins what runs. */
 
 import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -8,16 +8,21 @@ import type { Session } from './session.ts';
 
 export class MissingParts {
   readonly #session: Session;
-  readonly #ranges: ReadonlyMap<number, Range>;
+  readonly #ranges: ReadonlyMap<number, Range> | null;
+  readonly #run: string | undefined;
   #queues: QueueBackend | undefined;
   readonly #closing = new Closing();
   #scheduling = false;
   #working = false;
 
-  /** @param ranges what is to be filled, by series. */
-  constructor(session: Session, ranges: ReadonlyMap<number, Range>) {
+  /**
+   * @param ranges what is to be filled, by series; null: nothing is, and no scheduler is needed.
+   * @param run whose windows, if any, are taken out of the queue at the end.
+   */
+  constructor(session: Session, ranges: ReadonlyMap<number, Range> | null, run?: string) {
     this.#session = session;
     this.#ranges = ranges;
+    this.#run = run;
   }
 
   /** @param needed whether there is work, as far as is known. */
@@ -36,6 +41,7 @@ export class MissingParts {
       this.#closing.add(() => worker.close());
       this.#working = true;
     }
+    if (this.#ranges === null) return queues;
     if (!this.#scheduling && (await queues.planning.workersPresent()) === 0) {
       const scheduler = await runScheduler(this.#session, queues, this.#ranges);
       this.#closing.add(() => scheduler.close());
@@ -46,7 +52,8 @@ export class MissingParts {
 
   /** What waits would run in the next backfill or service, wanted or not. Where one runs already, it plans anew. */
   async #dropOwn(queues: QueueBackend): Promise<void> {
-    if (!this.#scheduling) return;
+    if (this.#run !== undefined) await queues.requests.dropRun(this.#run);
+    if (!this.#scheduling || this.#ranges === null) return;
     for (const seriesId of this.#ranges.keys()) await queues.requests.dropSeries(seriesId);
   }
 

@@ -67,6 +67,7 @@ export function runScheduler(
     chunkDays: config.storage.chunkDays,
     graceMs: config.worker.graceMs,
     refresh: only === undefined,
+    reread: config.reread,
     seriesIds: only === undefined ? undefined : [...only.keys()],
     within: only,
     rangeLimits: config.source.rangeLimits,

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { TidemarkError } from '../errors.ts';
-import type { Faults } from '../simulator/faults.ts';
+import { type Faults, type RateLimitHeader, rateLimitHeaders } from '../simulator/faults.ts';
 import {
   defaultSeed,
   type RunningSimulator,
@@ -22,9 +22,21 @@ const faultOptions = [
   ['empty-rate', 'share of lists answered with an empty `data`', 'emptyRate'],
   ['rate-limit-rate', 'share of requests that begin a burst of 429', 'rateLimitRate'],
   ['rate-limit-burst', 'requests that such a burst refuses', 'rateLimitBurst'],
+  ['rate-limit-reset-ms', 'how far ahead such a burst says to come back', 'rateLimitResetMs'],
+  ['reset-rate', 'share of answers whose connection breaks within the body', 'resetRate'],
+  ['stale-rate', 'share of answers as of a while ago', 'staleRate'],
+  ['stale-ms', 'how long ago that is', 'staleMs'],
+  ['drip-rate', 'share of answers that come a byte at a time and never end', 'dripRate'],
+  ['huge-rate', 'share of answers with a huge body', 'hugeRate'],
+  ['huge-bytes', 'size of such a body', 'hugeBytes'],
   ['latency-ms', 'wait before every answer', 'latencyMs'],
   ['max-rows', 'silent cap on the rows of candles and history', 'maxRows'],
-] as const satisfies ReadonlyArray<readonly [string, string, keyof Faults]>;
+  ['clock-offset-ms', 'how far its clock is ahead; negative: behind', 'clockOffsetMs'],
+  ['revise-rate', 'share of candles and history points that change after they have closed', 'reviseRate'],
+  ['revise-after-ms', 'how long after that', 'reviseAfterMs'],
+] as const satisfies ReadonlyArray<
+  readonly [string, string, Exclude<keyof Faults, 'rateLimitHeader' | 'capKeeps'>]
+>;
 
 export function simulateCommand(program: Command): void {
   const command = program
@@ -38,25 +50,24 @@ export function simulateCommand(program: Command): void {
       'requests in a rolling minute, 0 for no limit (default: 200, with a key 500)',
     );
   for (const [name, meaning] of faultOptions) command.option(`--${name} <number>`, meaning);
+  command.option(
+    '--rate-limit-header <form>',
+    `how a 429 says when to come back: ${rateLimitHeaders.join(', ')}`,
+  );
   command.action(run);
 }
 
 async function run(options: Record<string, string>): Promise<void> {
   const perMinute =
     options.perMinute === undefined ? undefined : whole('--per-minute', options.perMinute, 1e6);
-  const faults: Partial<Record<keyof Faults, number>> = {};
-  for (const [name, , fault] of faultOptions) {
-    const text = options[fault];
-    if (text !== undefined)
-      faults[fault] = fault.endsWith('Rate') ? share(`--${name}`, text) : whole(`--${name}`, text, 1e9);
-  }
+  const faults = faultsOf(options);
   const stop = onStop();
   const simulator = await start({
     port: whole('--port', options.port ?? '4010', 65_535),
     host: options.host ?? '127.0.0.1',
     seed: options.seed ?? defaultSeed,
     ...(perMinute === undefined ? {} : { perMinute: perMinute === 0 ? null : perMinute }),
-    faults: faults as Partial<Faults>,
+    faults,
   });
   console.log(`serving synthetic data at ${simulator.url} (seed ${options.seed}); Ctrl-C stops`);
   await stopped(stop.signal);
@@ -65,6 +76,31 @@ async function run(options: Record<string, string>): Promise<void> {
   stop.release();
   console.log(
     `answered ${count(served.total)} requests with synthetic data, ${count(served.count429)} of them 429`,
+  );
+}
+
+/** @throws TidemarkError BAD_ARGUMENT for what is not of the option's kind. */
+function faultsOf(options: Readonly<Record<string, string>>): Partial<Faults> {
+  const faults: Partial<Record<(typeof faultOptions)[number][2], number>> = {};
+  for (const [name, , fault] of faultOptions) {
+    const text = options[fault];
+    if (text === undefined) continue;
+    if (fault.endsWith('Rate')) faults[fault] = share(`--${name}`, text);
+    else if (fault === 'clockOffsetMs' && text.startsWith('-'))
+      faults[fault] = -whole(`--${name}`, text.slice(1), 1e9);
+    else faults[fault] = whole(`--${name}`, text, 1e9);
+  }
+  const form = options.rateLimitHeader;
+  return { ...faults, ...(form === undefined ? {} : { rateLimitHeader: headerForm(form) }) };
+}
+
+function headerForm(text: string): RateLimitHeader {
+  const form = rateLimitHeaders.find((known) => known === text);
+  if (form !== undefined) return form;
+  const known = rateLimitHeaders.join(', ');
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `--rate-limit-header ${JSON.stringify(text)} is not one of ${known}`,
   );
 }
 

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { minuteMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
-import { fetchesSince } from '../store/ledger.ts';
+import { fetchesSince, standingNotice } from '../store/ledger.ts';
 import {
   type RatesStatus,
   ratesStatus,
@@ -64,16 +64,18 @@ async function gather(session: Session, nowMs: number) {
   const { config, database } = session;
   const queues = await session.openQueues();
   try {
-    const [series, rates, retentions, requests, versions, depth, pausedMs, workers] = await Promise.all([
-      seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
-      ratesStatus(database),
-      retentionsOf(session, nowMs),
-      fetchesSince(database, nowMs - minuteMs),
-      serverVersions(database),
-      queues.requests.depth(),
-      queues.requests.pausedForMs(),
-      queues.requests.workersPresent(),
-    ]);
+    const [series, rates, retentions, requests, notice, versions, depth, pausedMs, workers] =
+      await Promise.all([
+        seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
+        ratesStatus(database),
+        retentionsOf(session, nowMs),
+        fetchesSince(database, nowMs - minuteMs),
+        standingNotice(database, nowMs),
+        serverVersions(database),
+        queues.requests.depth(),
+        queues.requests.pausedForMs(),
+        queues.requests.workersPresent(),
+      ]);
     return {
       nowMs,
       series,
@@ -82,9 +84,10 @@ async function gather(session: Session, nowMs: number) {
       versions,
       embedded: session.embedded,
       source: config.source.url ?? null,
+      notice,
       budget: {
         perMinute: config.source.requestsPerMinute,
-        lastMinute: requests.refresh + requests.backfill + requests.poll,
+        lastMinute: Object.values(requests).reduce((sum, lane) => sum + lane, 0),
         ...requests,
       },
       queue: { backend: queues.kind, ...depth, workers, pausedMs },
@@ -134,10 +137,17 @@ function note(row: SeriesStatus): string {
   const parts = [
     row.failedMs > 0 ? `${duration(row.failedMs)} failed` : '',
     row.awaitingMs > 0 ? `${duration(row.awaitingMs)} empty so far` : '',
-    row.confirmedEmptyMs > 0 ? `${duration(row.confirmedEmptyMs)} confirmed empty` : '',
+    row.confirmedEmptyMs > row.beforeBeginningMs
+      ? `${duration(row.confirmedEmptyMs - row.beforeBeginningMs)} confirmed empty`
+      : '',
+    row.beforeBeginningMs > 0 ? `${duration(row.beforeBeginningMs)} before it begins` : '',
+    row.revised > 0 ? `${count(row.revised)} revised` : '',
+    row.quarantined > 0 ? `${counted(row.quarantined, 'row')} in quarantine` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
+
+const laneNames = ['refresh', 'poll', 'backfill', 'reread', 'repair', 'verify'] as const;
 
 function asText(status: Status): string {
   const { versions, queue, budget } = status;
@@ -146,11 +156,15 @@ function asText(status: Status): string {
     budget.perMinute === 0
       ? `${counted(budget.lastMinute, 'request')} in the last minute, no limit`
       : `${budget.lastMinute} of ${budget.perMinute} requests in the last minute`;
+  const lanes = laneNames.filter((lane) => budget[lane] > 0).map((lane) => `${count(budget[lane])} ${lane}`);
   const paused = queue.pausedMs > 1000 ? `, paused for ${duration(queue.pausedMs)}` : '';
   return [
     `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
     `source: ${status.source ?? 'not set (SOURCE_URL)'}`,
-    `budget: ${used}`,
+    ...(status.notice === null
+      ? []
+      : [`the source says in place of data, ${moment(status.notice.timeMs)}: ${status.notice.message}`]),
+    `budget: ${used}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`,
     `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
     ratesLine(status.rates, status.nowMs),
     ...(status.retentions.length === 0 ? [] : [`kept: ${status.retentions.map(retentionText).join(', ')}`]),
@@ -165,6 +179,8 @@ function asJson(status: Status) {
     time: iso(status.nowMs),
     database: { ...status.versions, embedded: status.embedded },
     source: status.source,
+    notice:
+      status.notice === null ? null : { time: iso(status.notice.timeMs), message: status.notice.message },
     budget: status.budget,
     queue: status.queue,
     rates: { currencies: status.rates.currencies, newest: iso(status.rates.newestMs) },
@@ -183,10 +199,14 @@ function asJson(status: Status) {
       awaitingSeconds: row.awaitingMs / 1000,
       failedSeconds: row.failedMs / 1000,
       confirmedEmptySeconds: row.confirmedEmptyMs / 1000,
+      beforeBeginningSeconds: row.beforeBeginningMs / 1000,
+      quarantined: row.quarantined,
       gaps: row.gaps,
       points: row.points,
       earliest: iso(row.earliestMs),
       newest: iso(row.newestMs),
+      revised: row.revised,
+      rereadAt: iso(row.rereadAtMs),
       newestAgeSeconds: row.newestMs === null ? null : (status.nowMs - row.newestMs) / 1000,
       blocked: row.blocked,
     })),

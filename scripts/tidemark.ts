@@ -9,6 +9,7 @@ import { backfillCommand } from './backfill.ts';
 import { demoCommand } from './demo.ts';
 import { gapsCommand } from './gaps.ts';
 import { migrateCommand } from './migrate.ts';
+import { repairCommand } from './repair.ts';
 import { reportError } from './report.ts';
 import { retentionCommand } from './retention.ts';
 import { serviceCommands } from './services.ts';
@@ -16,6 +17,7 @@ import { simulateCommand } from './simulate.ts';
 import { statusCommand } from './status.ts';
 import { trackCommand } from './track.ts';
 import { untrackCommand } from './untrack.ts';
+import { verifyCommand } from './verify.ts';
 import { version } from './version.ts';
 
 const exitCodesHelp = `
@@ -27,6 +29,7 @@ Exit codes:
   4    the source refused, could not be reached, or is no Market Data Service
   5    the database could not be used
   6    the queue could not be used
+  7    what is stored is not what the source gives
   130  interrupted before the work was complete
 
 Configuration is by environment variables, or a .env file: see .env.example.`;
@@ -47,6 +50,8 @@ backfillCommand(program);
 serviceCommands(program);
 statusCommand(program);
 gapsCommand(program);
+verifyCommand(program);
+repairCommand(program);
 retentionCommand(program);
 simulateCommand(program);
 demoCommand(program);

@@ -6,6 +6,8 @@ import { RollingMinute } from './rolling-minute.ts';
 
 export interface LoggedRequest {
   readonly atMs: EpochMs;
+  /** The same on a clock that only goes forward, whatever the simulator's does: for how far requests are apart. */
+  readonly monotonicMs: number;
   /** Path and query as sent. */
   readonly url: string;
   /** Null while unanswered, and for good after a timeout fault. */
@@ -39,7 +41,7 @@ export class RequestLog {
   #largestRollingMinute = 0;
 
   arrived(atMs: EpochMs, url: string, route: string): LoggedRequest {
-    const request: LoggedRequest = { atMs, url, status: null, fault: null };
+    const request: LoggedRequest = { atMs, monotonicMs: performance.now(), url, status: null, fault: null };
     this.#total++;
     this.#byRoute[route] = (this.#byRoute[route] ?? 0) + 1;
     this.#minute.add(atMs);

@@ -13,6 +13,7 @@ import { untradedAsset } from './assets.ts';
 import { originMs } from './calendar.ts';
 import { Figures } from './figures.ts';
 import { listAssetMarkets, listAssets, listExchanges, listMarkets, listRates } from './listings.ts';
+import { type Revision, Revisions } from './revisions.ts';
 import { createWorld, marketKey } from './world.ts';
 
 export interface SimulatorOptions {
@@ -35,19 +36,24 @@ export interface Truth {
 
 export interface Simulator extends MarketRows {
   readonly truth: Truth;
+  /** Changes the truth afterwards. */
+  revise(revision: Revision): void;
 }
 
 export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
   const world = createWorld(String(seed));
   const figures = new Figures(world);
+  const revisions = new Revisions();
   function candles(series: CandleSeries, range: TimeRange, asOfMs: EpochMs): Candle[] | null {
     const traded = world.markets.get(marketKey(series.exchange, series.baseId, series.quoteId));
-    return traded?.candles.rows(series.interval, range, asOfMs) ?? null;
+    const rows = traded?.candles.rows(series.interval, range, asOfMs) ?? null;
+    return rows && revisions.candles(series, range, rows, asOfMs);
   }
 
   function history(series: HistorySeries, range: TimeRange, asOfMs: EpochMs): HistoryPoint[] | null {
     if (series.assetId === untradedAsset.id) return [];
-    return world.assets.get(series.assetId)?.history.points(series.interval, range, asOfMs) ?? null;
+    const rows = world.assets.get(series.assetId)?.history.points(series.interval, range, asOfMs) ?? null;
+    return rows && revisions.history(series, range, rows, asOfMs);
   }
 
   /** The first day has no day before it to compare with. */
@@ -99,6 +105,7 @@ export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
       history: (series, range, asOfMs = now()) => known(history(series, range, asOfMs), series),
       rates: (asOfMs = now()) => allRates(asOfMs),
     },
+    revise: (revision) => revisions.add(revision),
   };
 }
 

@@ -6,10 +6,13 @@ import { TidemarkError } from '../errors.ts';
 import { rendered } from '../service/market-rows.ts';
 import { interfaceLimits, type RangeLimits } from '../service/ranges.ts';
 import { basePath, createService } from '../service/server.ts';
+import { withEarlyValues } from './early-values.ts';
 import { capped, FaultDealer, type Faults, noFaults } from './faults.ts';
 import { addMisbehaviour } from './misbehaviour.ts';
 import { RateLimit } from './rate-limit.ts';
 import { type RequestCounts, RequestLog } from './request-log.ts';
+import type { Revision } from './revisions.ts';
+import { ServiceClock } from './service-clock.ts';
 import { createSimulator, type Truth } from './simulator.ts';
 
 export interface SimulatorServiceOptions {
@@ -22,7 +25,7 @@ export interface SimulatorServiceOptions {
   readonly perMinute?: number | null;
   /** What is not given does not occur. */
   readonly faults?: Partial<Faults>;
-  /** The time by which data is known, requests are limited and answers are stamped. */
+  /** The time by which requests are limited and, unless its clock is off, data is known and answers are stamped. */
   readonly now?: () => EpochMs;
   /** Longest ranges; the interface's unless given. */
   readonly limits?: RangeLimits;
@@ -34,8 +37,10 @@ export interface RunningSimulator {
   /** Base address, ending in `/v2`. */
   readonly url: string;
   readonly port: number;
-  /** What it would answer, free of limits and faults. */
+  /** What it would answer by its clock, free of limits and faults; what it revises is as it is known at the time. */
   readonly truth: Truth;
+  /** Changes what it answers, and its truth, from a moment on. */
+  revise(revision: Revision): void;
   requests(): RequestCounts;
   /** From the next request on. What is not given does not occur. @throws RangeError for a rate outside 0 to 1. */
   setFaults(faults: Partial<Faults>): void;
@@ -49,12 +54,18 @@ export const defaultSeed = 'tidemark';
 export async function startSimulator(options: SimulatorServiceOptions = {}): Promise<RunningSimulator> {
   const { port = 0, host = '127.0.0.1', seed = defaultSeed, now = Date.now } = options;
   const { limits = interfaceLimits, gzip = true } = options;
-  const simulator = createSimulator({ seed, now });
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
+  const faults = () => dealer.faults;
+  const clock = new ServiceClock(now, faults);
+  const honest = createSimulator({ seed, now: clock.now });
+  const simulator = withEarlyValues(honest, String(seed), faults, clock.now);
   const log = new RequestLog();
-  const data = rendered(capped(simulator, () => dealer.faults.maxRows));
-  const parts = { now, rateLimit: new RateLimit(options.perMinute), dealer, log };
-  const app = createService({ data, now, limits, gzip, extend: (app) => addMisbehaviour(app, parts) });
+  const data = rendered(capped(simulator, faults));
+  const parts = { now, clock, rateLimit: new RateLimit(options.perMinute), dealer, log };
+  const app = createService({
+    ...{ data, now: clock.now, limits, gzip },
+    extend: (app) => addMisbehaviour(app, parts),
+  });
 
   try {
     await app.listen({ port, host });
@@ -68,6 +79,7 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
     url: `http://${name}:${bound}${basePath}`,
     port: bound,
     truth: simulator.truth,
+    revise: simulator.revise,
     requests: () => log.counts(),
     setFaults: (faults) => dealer.set({ ...noFaults, ...faults }),
     close: () => app.close(),

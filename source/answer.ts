@@ -38,7 +38,10 @@ export interface ObjectAnswer<Row> extends AnswerFacts {
 /** Characters kept of a rejected row. A row of the interface has a few hundred. */
 const longestRaw = 2000;
 
-/** @throws SourceError `unexpected` when the answer holds no list; `not_found` when it says that an id is unknown. */
+/**
+ * @throws SourceError `unexpected` when the answer holds no list, `notice` when it holds a message in its place;
+ * `not_found` when it says that an id is unknown.
+ */
 export function listAnswer<Row extends object>(reply: Reply, read: RowReader<Row>): Answer<Row> {
   const value = parsed(reply);
   const data = unwrapped(value);
@@ -95,13 +98,13 @@ function parsed(reply: Reply): unknown {
 function notTheResource(reply: Reply, value: unknown, problem: string): SourceError {
   const words = serviceWords(value);
   // With which status a service says so is not known of every recorded answer; its words are.
-  const kind = saysUnknown(words) ? 'not_found' : 'unexpected';
-  return errorOf(reply, kind, words.error ?? words.notice ?? `not the expected shape: ${problem}`);
+  const kind = saysUnknown(words) ? 'not_found' : words.notice === null ? 'unexpected' : 'notice';
+  return errorOf(reply, kind, words.notice ?? words.error ?? `not the expected shape: ${problem}`);
 }
 
 function errorOf(
   reply: Reply,
-  kind: 'unexpected' | 'not_found',
+  kind: 'unexpected' | 'not_found' | 'notice',
   problem: string,
   cause?: unknown,
 ): SourceError {

@@ -25,11 +25,10 @@ export function refusal(reply: Reply, nowMs: EpochMs): SourceError {
 }
 
 function kindOf(status: number, words: ServiceWords): SourceErrorKind {
-  if (status === 429) {
-    // A retired service answers everything like this. Waiting for room would wait for ever, in silence.
-    return words.notice === null ? 'rate_limited' : 'unexpected';
-  }
   if (status >= 500) return 'server_error';
+  // A retired service answers everything like this, with 429 too. Waiting for room would wait for ever, in silence.
+  if (words.notice !== null) return 'notice';
+  if (status === 429) return 'rate_limited';
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 404) return 'not_found';
   // A gateway gave up waiting: the request itself is as good as before.

@@ -23,11 +23,6 @@ export function serviceWordsIn(text: string): ServiceWords {
   }
 }
 
-/** Whether a body, of which only the beginning may be there, is such a notice. */
-export function isNotice(body: string): boolean {
-  return /"data"\s*:\s*\{\s*"message"\s*:/.test(body);
-}
-
 /** Whether the service says that it does not know the id, in the interface's words: `<id> not found`. */
 export function saysUnknown(words: ServiceWords): boolean {
   return words.error !== null && / not found$/i.test(words.error.trim());

@@ -19,7 +19,9 @@ export type SourceErrorKind =
   | 'not_found'
   /** The body is larger than allowed. */
   | 'too_large'
-  /** An answer, but not of this interface: HTML, broken JSON, a notice where a list was due. */
+  /** A message where a resource was due, `{"data": {"message": "…"}}`: how a service that is being retired answers. */
+  | 'notice'
+  /** An answer, but not of this interface: HTML, broken JSON, something else where a list was due. */
   | 'unexpected';
 
 export interface SourceErrorDetails {

@@ -2,12 +2,11 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../contract/intervals.ts';
-import type { Range } from '../planning/ranges.ts';
 import { timeRange, timestamp } from './database.ts';
+import { recordEmpty } from './empty.ts';
 import type { Judged } from './judged.ts';
 import { type LedgerEntry, ledgerInsert, ledgerValues, recordFetch } from './ledger.ts';
-import { putAside, settleConfirmed } from './pending.ts';
-import type { PreparedWindow } from './prepared.ts';
+import { putAside, settleCovered } from './pending.ts';
 import { ofLateMs } from './standing.ts';
 import type { WindowResult } from './windows.ts';
 
@@ -19,8 +18,9 @@ const unreadableRetryMs = 600_000;
 type Outcome = Pick<WindowResult, 'verdict' | 'covered'>;
 
 /**
- * Moves the coverage of the windows' series as the verdicts allow, settles what was pending of them, and adds the
- * ledger's rows: in one statement for all that had points, as a backfill commits thousands of windows.
+ * Moves the coverage of the windows' series as the verdicts allow, and adds the ledger's rows: in one statement for all
+ * that had points, as a backfill commits thousands of windows. What was pending of them is settled by a statement that
+ * begins when their series are locked: before, it could miss what another commit is about to put aside.
  *
  * @returns the windows with what became of each, in the same order.
  */
@@ -28,25 +28,41 @@ export async function recordCoverage(
   client: pg.PoolClient,
   windows: readonly Judged[],
 ): Promise<Array<Judged & Outcome>> {
-  for (const window of windows) await putWaitingAside(client, window);
   const answered = windows.filter(({ judgement }) => judgement.verdict !== 'empty');
-  if (answered.length > 0) await moveCoverage(client, answered);
+  if (answered.length > 0) {
+    await moveCoverage(client, answered);
+    await settleCovered(
+      client,
+      answered.map(({ seriesId }) => seriesId),
+    );
+  }
+  // The series are locked from here on: what is put aside is not covered by another meanwhile.
+  for (const window of windows) await putWaitingAside(client, window);
   const recorded: Array<Judged & Outcome> = [];
   for (const window of windows) recorded.push({ ...window, ...(await outcomeOf(client, window)) });
   return recorded;
 }
 
 async function outcomeOf(client: pg.PoolClient, window: Judged): Promise<Outcome> {
-  const { judgement, changes } = window;
+  const { judgement } = window;
   if (judgement.verdict === 'empty') {
     const outcome = await recordEmpty(client, window, judgement.covered);
     await recordFetch(client, ledgerEntry(window, outcome.verdict));
     return outcome;
   }
-  // Asking again from where a cut leads on only if it brought something new. A tail that holds no more than the points
-  // it reached back to does not: the market is quiet, or the source is not well, and a second answer has to tell.
-  if (judgement.rest !== null && changes.fresh === 0) return recordEmpty(client, window, judgement.rest);
-  return { verdict: judgement.verdict, covered: judgement.covered };
+  let outcome: Outcome = { verdict: judgement.verdict, covered: judgement.covered };
+  if (!isSilentAgain(window)) return outcome;
+  for (const range of judgement.rest) outcome = await recordEmpty(client, window, range);
+  return outcome;
+}
+
+/**
+ * Whether asking again for what a cut leaves would only bring the same. A tail that holds no more than the points it
+ * reached back to says that the market is quiet, or that the source is not well: a second answer has to tell. So does
+ * the single point beside a silence.
+ */
+function isSilentAgain({ lane, changes, points }: Judged): boolean {
+  return changes.fresh === 0 && (lane === 'refresh' || points.timesMs.length === 1);
 }
 
 async function putWaitingAside(client: pg.PoolClient, judged: Judged): Promise<void> {
@@ -80,21 +96,22 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly Judged[]): 
              select * from unnest($1::int[], $2::timestamptz[], $3::tstzrange[], $4::tstzrange[], $5::int[],
                                   $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[])
                as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows)
-           ), total as (
+           ), asked as (${ledgerInsert(11)}), total as (
              select series_id, coalesce(range_agg(covered), '{}') as covered, coalesce(range_agg(held), '{}') as held,
                     sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest,
                     max(at) filter (where refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
              from moved group by series_id
-           ), settled as (
-             delete from tidemark.pending_windows p using total t join tidemark.series s on s.id = t.series_id
-             where p.series_id = t.series_id and p.range <@ (s.covered + t.covered)
-           ), asked as (${ledgerInsert(11)}
            ), locked as materialized (  -- in order: two of these statements then never wait for each other
-             select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $10) as was_more
+             select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $10) as was_more,
+                    case when t.earliest is not null and s.before_beginning && tstzrange(t.earliest, t.newest, '[]')
+                         then s.before_beginning else '{}' end as overturned
              from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s
            )
            update tidemark.series s
-              set covered = s.covered + t.covered, confirmed_empty = s.confirmed_empty - t.held,
+              set covered = s.covered - l.overturned + t.covered,
+                  confirmed_empty = s.confirmed_empty - l.overturned - t.held,
+                  before_beginning = s.before_beginning - l.overturned - t.held,
+                  begins = case when isempty(l.overturned) then s.begins end,
                   uncovered_points = s.uncovered_points + t.held - (s.covered + t.covered),
                   points = s.points + t.fresh,
                   earliest = least(s.earliest, t.earliest), newest = greatest(s.newest, t.newest),
@@ -138,59 +155,6 @@ function ledgerEntry(judged: Judged, verdict: WindowResult['verdict']): LedgerEn
     durationMs: answer.durationMs,
     error: null,
   };
-}
-
-/**
- * An empty answer is no verdict until a second one, asked for after `emptyConfirmMs`, agrees. What an earlier
- * empty answer held too is covered now; the rest awaits its own second answer.
- */
-async function recordEmpty(
-  client: pg.PoolClient,
-  window: PreparedWindow,
-  closed: Range | null,
-): Promise<Outcome> {
-  const { seriesId, nowMs, emptyConfirmMs } = window;
-  if (window.lane === 'refresh') {
-    await client.query('update tidemark.series set refreshed_at = $2 where id = $1', [
-      seriesId,
-      timestamp(nowMs),
-    ]);
-  }
-  if (closed === null) return { verdict: 'empty', covered: null };
-  const range = timeRange(closed.startMs, closed.endMs);
-  const result = await client.query<{ some: boolean; whole: boolean }>(
-    `with agreed as (
-       select range_agg(range) * tstzmultirange($2::tstzrange) as ranges from tidemark.pending_windows
-       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and first_at <= $3
-     ), asked as (
-       select tstzmultirange($2::tstzrange) - s.covered as ranges from tidemark.series s where s.id = $1
-     ), confirmed as (
-       update tidemark.series s
-          set covered = s.covered + agreed.ranges, confirmed_empty = s.confirmed_empty + (agreed.ranges - s.covered)
-         from agreed where s.id = $1 and not isempty(agreed.ranges)
-       returning 1
-     ), held as (
-       select coalesce(range_agg(range), '{}') as ranges from tidemark.pending_windows
-       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange
-     ), waiting as (
-       insert into tidemark.pending_windows as p (series_id, range, verdict, kind, message, first_at, retry_at)
-       select $1, r, 'empty', 'empty', 'the source answered without points', $4, $5
-       from asked, held, unnest(asked.ranges - held.ranges) r
-       on conflict (series_id, range) do update
-         set verdict = 'empty', kind = 'empty', message = excluded.message, attempts = p.attempts + 1,
-             first_at = case when p.verdict = 'empty' then p.first_at else excluded.first_at end,
-             retry_at = excluded.retry_at
-     )
-     select exists (select from confirmed) as some, asked.ranges <@ coalesce(agreed.ranges, '{}') as whole
-     from asked left join agreed on true`,
-    [seriesId, range, timestamp(nowMs - emptyConfirmMs), timestamp(nowMs), timestamp(nowMs + emptyConfirmMs)],
-  );
-  const confirmed = result.rows[0];
-  if (confirmed?.some !== true) return { verdict: 'empty', covered: null };
-  await settleConfirmed(client, seriesId);
-  return confirmed.whole
-    ? { verdict: 'confirmed_empty', covered: closed }
-    : { verdict: 'empty', covered: null };
 }
 
 function momentOf(timeMs: EpochMs | undefined): string | null {

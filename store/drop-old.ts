@@ -82,6 +82,7 @@ async function dropPoints(
                                 then coalesce(s.untracked_at, $6) else s.untracked_at end,
             covered = s.covered * tstzmultirange(tstzrange(k.since, null)),
             confirmed_empty = s.confirmed_empty * tstzmultirange(tstzrange(k.since, null)),
+            before_beginning = s.before_beginning * tstzmultirange(tstzrange(k.since, null)),
             uncovered_points = s.uncovered_points * tstzmultirange(tstzrange(k.since, null)),
             points = greatest(s.points - coalesce(g.points, 0), 0),
             earliest = case when s.earliest >= k.since then s.earliest
@@ -103,6 +104,16 @@ async function dropPoints(
   await client.query(
     `delete from tidemark.pending_windows p using tidemark.series s
      where s.id = p.series_id and s.dataset = $1 and upper(p.range) <= $2`,
+    [dataset, timestamp(cutMs)],
+  );
+  await client.query(
+    `delete from tidemark.empty_answers e using tidemark.series s
+     where s.id = e.series_id and s.dataset = $1 and upper(e.range) <= $2`,
+    [dataset, timestamp(cutMs)],
+  );
+  await client.query(
+    `delete from tidemark.differences d using tidemark.series s
+     where s.id = d.series_id and s.dataset = $1 and d.time < $2`,
     [dataset, timestamp(cutMs)],
   );
   await client.query(

@@ -44,6 +44,9 @@ interface GapRow extends SeriesRow {
   readonly newest: EpochMs | null;
   readonly reaches_now: boolean;
   readonly refresh_due: boolean;
+  readonly begun: EpochMs | null;
+  readonly may_probe: boolean;
+  readonly is_asked: boolean;
   readonly gap_start: EpochMs | null;
   readonly gap_end: EpochMs | null;
 }
@@ -67,12 +70,16 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
                  and (s.refreshed_at is null
                  or s.refreshed_at <= $1 - make_interval(secs => $3 / 1000)) as refresh_due,
                ${missingRanges} - coalesce(p.ranges, '{}') as gaps,
-               coalesce(p.ranges @> s.closed_up_to, false) as tail_waits
+               coalesce(p.ranges @> s.closed_up_to, false) as tail_waits,
+               least(s.earliest, s.begins) as begun, coalesce(s.probe_after <= $1, true) as may_probe,
+               least(p.asked_from, lower(s.confirmed_empty)) as asked_from
         from closed s
-        left join (select series_id, range_agg(range) as ranges from tidemark.pending_windows
-                   where retry_at > $1 group by series_id) p on p.series_id = s.id
+        left join (select series_id, range_agg(range) filter (where retry_at > $1) as ranges,
+                          min(lower(range)) as asked_from
+                   from tidemark.pending_windows group by series_id) p on p.series_id = s.id
       )
       select id, dataset, exchange_id, base_id, quote_id, asset_id, interval, closed_up_to, newest, tracked_from,
+             begun, may_probe, coalesce(asked_from < coalesce(begun, 'infinity'), false) as is_asked,
              reaches_now, refresh_due and reaches_now and not tail_waits as refresh_due,
              lower(gap) as gap_start, upper(gap) as gap_end
       from wanted
@@ -103,6 +110,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
         newestMs: row.newest,
         reachesNow: row.reaches_now,
         refreshDue: row.refresh_due,
+        beginning: { knownMs: row.begun, isAsked: row.is_asked, mayProbe: row.may_probe },
       };
       found.set(row.id, entry);
     }

@@ -5,7 +5,7 @@ import { closedUpTo } from '../planning/closed.ts';
 import { type Judgement, judge } from '../planning/verdict.ts';
 import type { PointChanges } from './points.ts';
 import type { PreparedWindow } from './prepared.ts';
-import { lockedMostRows } from './standing.ts';
+import { capOf, lockedMostRows } from './standing.ts';
 
 export interface Written extends PreparedWindow {
   readonly changes: PointChanges;
@@ -16,25 +16,18 @@ export interface Judged extends Written {
 }
 
 /**
- * Judges the answers. Where one is not plainly `filled`, what the series' other windows brought has a say, up to this
- * moment: the series are then locked for the rest of the transaction.
+ * Judges the answers. Where one is not plainly `filled`, what other windows brought has a say, up to this moment: the
+ * series are then locked for the rest of the transaction.
  */
 export async function judgeAll(client: pg.PoolClient, windows: readonly Written[]): Promise<Judged[]> {
   // Without a larger answer to compare with, any may have been capped: a window that is filled even so is filled.
   const strictly = windows.map((window) => ({ ...window, judgement: judgementOf(window, 0) }));
   if (strictly.every(({ judgement }) => judgement.verdict === 'filled')) return strictly;
   const nowMs = Math.max(...windows.map((window) => window.nowMs));
-  const mostRows = await lockedMostRows(
-    client,
-    windows.map(({ seriesId }) => seriesId),
-    nowMs,
-  );
-  for (const { seriesId, rows } of windows) {
-    mostRows.set(seriesId, Math.max(mostRows.get(seriesId) ?? 0, rows));
-  }
+  const mostRows = await lockedMostRows(client, windows, nowMs);
   return windows.map((window) => ({
     ...window,
-    judgement: judgementOf(window, mostRows.get(window.seriesId) ?? 0),
+    judgement: judgementOf(window, mostRows.get(capOf(window.series)) ?? 0),
   }));
 }
 
@@ -46,9 +39,12 @@ function judgementOf(written: Written, mostRows: number): Judgement {
     window,
     interval: series.interval,
     timesMs: points.timesMs,
-    rejected: answer.rejected.length + written.strangers,
+    rejected: answer.rejected.length,
+    strangers: written.strangers,
+    rows: written.rows,
+    mostRows,
+    isNews: written.changes.fresh > 0,
     closedUpToMs: closedUpTo(series, nowMs, written.graceMs),
     answeredUpToMs: closedUpTo(series, sourceTimeMs, 0),
-    mostRows,
   });
 }

@@ -2,7 +2,8 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../contract/intervals.ts';
-import type { PolledDataset, SeriesKey } from '../contract/series.ts';
+import type { PolledDataset } from '../contract/lists.ts';
+import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { Lane } from '../planning/windows.ts';
 import { type Database, timeRange, timestamp } from './database.ts';
@@ -22,6 +23,8 @@ export interface LedgerEntry {
   readonly status: number | null;
   readonly fresh: number;
   readonly changed: number;
+  /** Of the changed, those of closed periods, whose old values are kept; 0 unless given. */
+  readonly revised?: number;
   readonly unchanged: number;
   readonly rejected: number;
   /** Size of the decoded body. */
@@ -41,6 +44,7 @@ const columns = Object.freeze({
   status: 'int',
   fresh: 'int',
   changed: 'int',
+  revised: 'int',
   unchanged: 'int',
   rejected: 'int',
   bytes: 'bigint',
@@ -68,6 +72,7 @@ export function ledgerValues(entries: readonly LedgerEntry[]): unknown[][] {
     entry.status,
     entry.fresh,
     entry.changed,
+    entry.revised ?? 0,
     entry.unchanged,
     entry.rejected,
     entry.bytes,
@@ -121,7 +126,7 @@ export async function fetchesSince(
     text: 'select lane, count(*) as requests from tidemark.fetches where time > $1 group by lane',
     values: [timestamp(sinceMs)],
   });
-  const counts = { refresh: 0, backfill: 0, poll: 0 };
+  const counts = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0, poll: 0 };
   for (const row of result.rows) counts[row.lane] = row.requests;
   return counts;
 }
@@ -130,6 +135,28 @@ export async function fetchesSince(
 export async function pruneLedger(database: Database, beforeMs: EpochMs): Promise<void> {
   await dropChunks(database.pool, 'fetches', timestamp(beforeMs));
   await database.pool.query('delete from tidemark.fetches where time < $1', [timestamp(beforeMs)]);
+}
+
+export interface Notice {
+  readonly timeMs: EpochMs;
+  readonly message: string;
+}
+
+/** Of a notice older than this nobody has heard whether it still holds: the work asks again every hour. */
+const noticeAgeMs = 24 * 3_600_000;
+
+/** What the source says in place of data, as long as no request succeeded since; null when it says nothing. */
+export async function standingNotice(database: Database, nowMs: EpochMs): Promise<Notice | null> {
+  const result = await database.pool.query<{ time: EpochMs; error: string }>({
+    name: 'standing-notice',
+    text: `select time, coalesce(error, '') as error from tidemark.fetches
+           where verdict = 'notice' and time > $1 and not exists (
+             select from tidemark.fetches later where later.error is null and later.time > fetches.time)
+           order by time desc limit 1`,
+    values: [timestamp(nowMs - noticeAgeMs)],
+  });
+  const row = result.rows[0];
+  return row === undefined ? null : { timeMs: row.time, message: row.error };
 }
 
 /** What became of the requests of some series. */

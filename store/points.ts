@@ -16,12 +16,37 @@ import { columnsOf, type PointLines } from './point-lines.ts';
 export interface PointChanges {
   readonly fresh: number;
   readonly changed: number;
+  /** Of the changed, those of closed periods: their old values are kept. */
+  readonly revised: number;
   readonly unchanged: number;
+  /** The first few of the revised, in order of time. */
+  readonly revisions: readonly SeenRevision[];
 }
 
-const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
+/** A value of a closed period that the source changed, by column, digit by digit. */
+export interface SeenRevision {
+  readonly timeMs: EpochMs;
+  readonly before: Readonly<Record<string, string>>;
+  readonly after: Readonly<Record<string, string>>;
+}
 
-export const noChanges: PointChanges = Object.freeze({ fresh: 0, changed: 0, unchanged: 0 });
+/** How many revisions of one window are told, as in a line of the log. All are kept. */
+const mostTold = 5;
+
+export const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
+/** The columns of values, in the order in which point-lines.ts writes them. */
+export const pointColumns = Object.freeze({
+  candles: ['open', 'high', 'low', 'close', 'volume'],
+  asset_history: ['price_usd'],
+});
+
+export const noChanges: PointChanges = Object.freeze({
+  fresh: 0,
+  changed: 0,
+  revised: 0,
+  unchanged: 0,
+  revisions: [],
+});
 
 export interface WindowPoints {
   readonly seriesId: number;
@@ -69,19 +94,27 @@ export async function mergePoints(
   });
   const row = inserted.rows[0] ?? { missing: 0, fresh: 0, different: 0 };
   if (row.fresh < row.missing) return null;
+  let kept: Kept = { revised: 0, revisions: [] };
   if (row.different > 0) {
-    await client.query({ ...statement.updateChanged, values: [...values, timestamp(seenAtMs)] });
+    const updated = await client.query<Kept>({
+      ...statement.updateChanged,
+      values: [...values, timestamp(seenAtMs)],
+    });
+    kept = updated.rows[0] ?? kept;
   }
   return {
     fresh: row.fresh,
     changed: row.different,
+    ...kept,
     unchanged: points.timesMs.length - row.fresh - row.different,
   };
 }
 
+type Kept = Pick<PointChanges, 'revised' | 'revisions'>;
+
 const statements = Object.freeze({
-  candles: writeStatements(pointTables.candles, ['open', 'high', 'low', 'close', 'volume']),
-  asset_history: writeStatements(pointTables.asset_history, ['price_usd']),
+  candles: writeStatements(pointTables.candles, pointColumns.candles),
+  asset_history: writeStatements(pointTables.asset_history, pointColumns.asset_history),
 });
 
 /** `$1` series, `$2` and `$3` the window, `$4` times, `$5`... the value columns, then the time of seeing. */
@@ -95,6 +128,8 @@ function writeStatements(table: string, columns: readonly string[]) {
       select time, ${list('')} from tidemark.${table} where series_id = $1 and time >= $2 and time < $3
     )`;
   const different = `(${list('i.')}) is distinct from (${list('s.')})`;
+  const built = (from: string, as: string) =>
+    `jsonb_build_object(${columns.map((column) => `'${column}', ${from}.${column}${as}`).join(', ')})`;
   return {
     copyNew: `copy tidemark.${table} (series_id, time, ${list('')}) from stdin`,
     insertNew: {
@@ -114,17 +149,23 @@ function writeStatements(table: string, columns: readonly string[]) {
     // every row of the chunk to update one (measured: 432,003 instead of 2,000).
     updateChanged: {
       text: `with ${incoming}, different as (
-          select i.*, jsonb_build_object(${columns.map((column) => `'${column}', s.${column}`).join(', ')}) as before
+          select i.*, ${built('s', '')} as before, ${built('s', '::text')} as was, ${built('i', '::text')} as became
           from incoming i join stored s on s.time = i.time where ${different}
         ), updated as (
           update tidemark.${table} p set ${columns.map((column) => `${column} = d.${column}`).join(', ')}
           from different d
           where p.series_id = $1 and p.time = d.time and p.time >= $2 and p.time < $3
+        ), kept as (
+          insert into tidemark.point_revisions (series_id, time, seen_at, before)
+          select $1, d.time, $${columns.length + 5}, d.before
+          from different d join tidemark.series s on s.id = $1 and s.covered @> d.time
+          on conflict do nothing
+          returning time
         )
-        insert into tidemark.point_revisions (series_id, time, seen_at, before)
-        select $1, d.time, $${columns.length + 5}, d.before
-        from different d join tidemark.series s on s.id = $1 and s.covered @> d.time
-        on conflict do nothing`,
+        select (select count(*) from kept)::int as revised,
+               (select coalesce(jsonb_agg(jsonb_build_object(
+                          'timeMs', (extract(epoch from time) * 1000)::bigint, 'before', was, 'after', became) order by time), '[]')
+                from (select d.* from different d join kept using (time) order by time limit ${mostTold}) told) as revisions`,
     },
   };
 }

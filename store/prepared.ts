@@ -1,8 +1,9 @@
 /** From an answer's rows to what is left of them while the window waits for its commit. */
 
-import { type EpochMs, intervalMs } from '../contract/intervals.ts';
+import { type EpochMs, intervalMs, periodStart } from '../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import type { CandleSeries, HistorySeries } from '../contract/series.ts';
+import { closedUpTo } from '../planning/closed.ts';
 import type { Range } from '../planning/ranges.ts';
 import { candleLines, historyLines, type PointLines } from './point-lines.ts';
 import type { Commit, WindowAnswer, WindowCommit } from './windows.ts';
@@ -11,7 +12,7 @@ export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
   readonly answer: Omit<WindowAnswer<never>, 'rows'>;
   /** Rows that the answer had, readable or not. */
   readonly rows: number;
-  /** Readable rows outside the window or given twice, which are dropped. */
+  /** Readable rows outside the window, given twice, or stale, which are dropped. */
   readonly dropped: number;
   /** Readable rows more than a period outside the window: an answer of nothing else is none to what was asked. */
   readonly strangers: number;
@@ -39,14 +40,37 @@ function pointsOf(commit: WindowCommit): PointLines {
     const { rows } = (commit as Commit<CandleSeries, Candle>).answer;
     return candleLines(
       seriesId,
-      inOrder(rows, (row) => row.period, window),
+      inOrder(
+        notStale(rows, commit, (row) => row.period),
+        (row) => row.period,
+        window,
+      ),
     );
   }
   const { rows } = (commit as Commit<HistorySeries, HistoryPoint>).answer;
   return historyLines(
     seriesId,
-    inOrder(rows, (row) => row.time, window),
+    inOrder(
+      notStale(rows, commit, (row) => row.time),
+      (row) => row.time,
+      window,
+    ),
   );
+}
+
+/**
+ * The rows without those whose period has closed by our clock, and had not by the source's when it answered: in a
+ * stale copy of an older answer they are as they were while it ran, and may have come in their final form since.
+ */
+function notStale<Row>(
+  rows: readonly Row[],
+  { series, answer, nowMs, graceMs }: WindowCommit,
+  timeOf: (row: Row) => EpochMs,
+): readonly Row[] {
+  const closedMs = closedUpTo(series, nowMs, graceMs);
+  const closedThereMs = periodStart(answer.sourceTimeMs ?? nowMs - answer.durationMs, series.interval);
+  if (closedThereMs >= closedMs) return rows;
+  return rows.filter((row) => timeOf(row) < closedThereMs || timeOf(row) >= closedMs);
 }
 
 function strangersOf({ series, window: { startMs, endMs }, answer }: WindowCommit): number {

@@ -1,6 +1,6 @@
 /** A poll of the rates: one snapshot, stamped with the source's time. */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import type { Rate } from '../contract/resources.ts';
 import { arrayOf, type Database, inTransaction, timestamp } from './database.ts';
 import { recordFetch } from './ledger.ts';
@@ -13,9 +13,12 @@ export interface RatesCommit {
   readonly nowMs: EpochMs;
 }
 
+/** Clocks differ by minutes. A time further ahead is none: it would be the newest for ever, or none that a database holds. */
+const farthestAheadMs = dayMs;
+
 /**
- * Stores a snapshot of the rates at the source's time (ours where the answer has none), with its ledger row, in
- * one transaction. The same snapshot twice, as a cached copy, stores nothing.
+ * Stores a snapshot of the rates at the source's time (ours where the answer has none, or an impossible one), with its
+ * ledger row, in one transaction. The same snapshot twice, as a cached copy, stores nothing.
  *
  * @returns how many rates were stored.
  */
@@ -24,7 +27,8 @@ export async function commitRates(
   commit: RatesCommit,
 ): Promise<{ fresh: number; timeMs: EpochMs }> {
   const { answer, nowMs } = commit;
-  const timeMs = answer.sourceTimeMs ?? nowMs;
+  const sourceTimeMs = answer.sourceTimeMs ?? nowMs;
+  const timeMs = sourceTimeMs > nowMs + farthestAheadMs ? nowMs : sourceTimeMs;
   const rates = [...new Map(answer.rows.map((rate) => [rate.id, rate])).values()];
   return inTransaction(database, async (client) => {
     await client.query({

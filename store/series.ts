@@ -115,6 +115,16 @@ export async function untrackSeries(database: Database, seriesId: number): Promi
   return seriesOf(row);
 }
 
+/** @throws TidemarkError UNKNOWN_SERIES when one of the ids is no series'. */
+export async function assertSeries(database: Database, seriesIds: readonly number[]): Promise<void> {
+  const result = await database.pool.query<{ id: number }>(
+    'select id from unnest($1::int[]) as u (id) where not exists (select from tidemark.series s where s.id = u.id)',
+    [seriesIds],
+  );
+  const [unknown] = result.rows;
+  if (unknown !== undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${unknown.id}`);
+}
+
 /** Keeps a series from being asked for until `untilMs`: the source refuses it as a whole. */
 export async function blockSeries(
   database: Database,

@@ -2,6 +2,7 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../contract/intervals.ts';
+import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from '../planning/ranges.ts';
 import { arrayOf, timeRange, timestamp } from './database.ts';
 
@@ -30,20 +31,35 @@ export async function mayHold(
   return result.rows.map((row) => row.may_hold);
 }
 
+/** What shares a cap on rows: a source that has one has it for an address and an interval, whatever is asked for there. */
+export function capOf({ dataset, interval }: SeriesKey): string {
+  return `${dataset} ${interval}`;
+}
+
 /**
- * Rows of the largest answer of late of each series, 0 when there was none. The series' rows are locked, in order:
+ * Rows of the largest answer of late under each cap, the windows' own included. The series' rows are locked, in order:
  * their coverage moves one commit at a time from here on.
  */
 export async function lockedMostRows(
   client: pg.PoolClient,
-  seriesIds: readonly number[],
+  windows: ReadonlyArray<{ seriesId: number; series: SeriesKey; rows: number }>,
   nowMs: EpochMs,
-): Promise<Map<number, number>> {
-  const result = await client.query<{ id: number; most_rows: number }>({
-    name: 'locked-most-rows',
-    text: `select id, case when most_rows_at > $2 then most_rows else 0 end as most_rows
-           from tidemark.series where id = any ($1) order by id for no key update`,
-    values: [arrayOf(seriesIds.map(String)), timestamp(nowMs - ofLateMs)],
+): Promise<Map<string, number>> {
+  await client.query({
+    name: 'lock-series',
+    text: 'select from tidemark.series where id = any ($1) order by id for no key update',
+    values: [arrayOf(windows.map(({ seriesId }) => String(seriesId)))],
   });
-  return new Map(result.rows.map((row) => [row.id, row.most_rows]));
+  const result = await client.query<{ dataset: string; interval: string; most_rows: number }>({
+    name: 'most-rows',
+    text: `select dataset, interval, max(most_rows) as most_rows from tidemark.series
+           where most_rows_at > $1 group by dataset, interval`,
+    values: [timestamp(nowMs - ofLateMs)],
+  });
+  const most = new Map(result.rows.map((row) => [`${row.dataset} ${row.interval}`, row.most_rows]));
+  for (const { series, rows } of windows) {
+    const cap = capOf(series);
+    most.set(cap, Math.max(most.get(cap) ?? 0, rows));
+  }
+  return most;
 }

@@ -5,6 +5,7 @@ import type { SeriesKey } from '../contract/series.ts';
 import type { Database } from './database.ts';
 import { timestamp } from './database.ts';
 import { closedSeries, missingRanges } from './gaps.ts';
+import { quarantined } from './quarantine.ts';
 import { type SeriesRow, seriesColumns, seriesOf } from './series.ts';
 
 export interface SeriesStatus {
@@ -17,6 +18,10 @@ export interface SeriesStatus {
   /** How much of it is covered, and of that how much is confirmed to be empty. */
   readonly coveredMs: number;
   readonly confirmedEmptyMs: number;
+  /** Of the confirmed empty: what was asked for by days, before the day on which the series begins. */
+  readonly beforeBeginningMs: number;
+  /** Rows of answers that could not be used, and of whose periods no point came since. */
+  readonly quarantined: number;
   readonly missingMs: number;
   readonly gaps: number;
   /** Of the missing: what awaits a second answer, and what failed. */
@@ -25,6 +30,10 @@ export interface SeriesStatus {
   readonly points: number;
   readonly earliestMs: EpochMs | null;
   readonly newestMs: EpochMs | null;
+  /** Values of closed periods that the source changed, as far as seen. */
+  readonly revised: number;
+  /** When its trailing range was last read again. */
+  readonly rereadAtMs: EpochMs | null;
   /** What the source said, when it refuses the series as a whole. */
   readonly blocked: string | null;
 }
@@ -41,6 +50,8 @@ export async function seriesStatus(
       wanted: number;
       covered: number;
       confirmed_empty: number;
+      before_beginning: number;
+      quarantined: number;
       missing: number;
       gaps: number;
       awaiting: number;
@@ -48,6 +59,8 @@ export async function seriesStatus(
       points: number;
       earliest: EpochMs | null;
       newest: EpochMs | null;
+      revised: number;
+      reread_at: EpochMs | null;
       blocked: string | null;
     }
   >(
@@ -62,11 +75,13 @@ export async function seriesStatus(
             ${millisecondsOf('s.wanted_ranges')} as wanted,
             ${millisecondsOf('s.wanted_ranges * s.covered')} as covered,
             ${millisecondsOf('s.wanted_ranges * s.confirmed_empty')} as confirmed_empty,
+            ${millisecondsOf('s.wanted_ranges * s.before_beginning')} as before_beginning,
+            ${quarantined} as quarantined,
             ${millisecondsOf('s.gap_ranges')} as missing,
             (select count(*) from unnest(s.gap_ranges)) as gaps,
             ${millisecondsOf(`s.gap_ranges * ${pending('empty')}`)} as awaiting,
             ${millisecondsOf(`s.gap_ranges * ${pending('failed')}`)} as failed,
-            s.points, s.earliest, s.newest,
+            s.points, s.earliest, s.newest, s.revised, s.reread_at,
             case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked
      from measured s
      order by s.dataset desc, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.period`,
@@ -79,6 +94,8 @@ export async function seriesStatus(
     wantedMs: row.wanted,
     coveredMs: row.covered,
     confirmedEmptyMs: row.confirmed_empty,
+    beforeBeginningMs: row.before_beginning,
+    quarantined: row.quarantined,
     missingMs: row.missing,
     gaps: row.gaps,
     awaitingMs: row.awaiting,
@@ -86,6 +103,8 @@ export async function seriesStatus(
     points: row.points,
     earliestMs: row.earliest,
     newestMs: row.newest,
+    revised: row.revised,
+    rereadAtMs: row.reread_at,
     blocked: row.blocked,
   }));
 }

@@ -8,14 +8,18 @@ import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../contract/series.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { Verdict } from '../planning/verdict.ts';
-import type { Lane } from '../planning/windows.ts';
+import type { Lane, Window } from '../planning/windows.ts';
+import { noteEmptyAnswers } from './confirmed-empty.ts';
 import { recordCoverage } from './coverage.ts';
 import { type Database, inTransaction } from './database.ts';
 import { judgeAll, type Written } from './judged.ts';
 import { copyPoints, mergePoints, noChanges, type PointChanges } from './points.ts';
 import { type PreparedWindow, prepareWindow } from './prepared.ts';
 import { quarantineRows, type RejectedRow } from './quarantine.ts';
+import { markReread } from './reread.ts';
+import { countRevised } from './revised.ts';
 import { mayHold } from './standing.ts';
+import { settleRepairs } from './verification.ts';
 
 /** A 200 answer as the source's client read it. */
 export interface WindowAnswer<Row> {
@@ -31,7 +35,7 @@ export interface WindowAnswer<Row> {
 export interface Commit<Key extends SeriesKey, Row> {
   readonly seriesId: number;
   readonly series: Key;
-  readonly window: Range;
+  readonly window: Range & Pick<Window, 'run' | 'askedEndMs' | 'roundMs'>;
   readonly lane: Lane;
   readonly attempt: number;
   readonly answer: WindowAnswer<Row>;
@@ -125,6 +129,10 @@ async function commitTogether(
       });
     }
     const recorded = await recordCoverage(client, await judgeAll(client, written));
+    await markReread(client, recorded);
+    await countRevised(client, recorded);
+    await noteEmptyAnswers(client, recorded);
+    await settleRepairs(client, recorded);
     return recorded.map(({ changes, verdict, covered, dropped }) => ({
       ...changes,
       verdict,

@@ -5,8 +5,8 @@ import { done, type Outcome, putBack } from '../queue/outcome.ts';
 import type { SourceError } from '../source/source-error.ts';
 import { recordAttemptFailure } from '../store/ledger.ts';
 import { blockSeries } from '../store/series.ts';
-import { type AttemptFacts, type AttemptParts, nameOf, pause, putAside } from './attempt-parts.ts';
-import { isOutage, type Reaction, reactionTo } from './reaction.ts';
+import { type AttemptFacts, type AttemptParts, nameOf, pause, putAside, tellAsker } from './attempt-parts.ts';
+import { isOutage, mayBeAboutLength, type Reaction, reactionTo } from './reaction.ts';
 import type { Work } from './work.ts';
 
 /** @throws whatever the store throws: the reaction is then not carried out. */
@@ -22,18 +22,25 @@ export async function afterSourceError<Answer>(
   const seriesId = work.window?.seriesId ?? null;
   const unknownBefore = seriesId !== null && parts.unknownSeries.has(seriesId);
   if (seriesId !== null && error.unknownId) parts.unknownSeries.add(seriesId);
+  const noticePauseMs = kind === 'notice' ? parts.noticeWatch.failed({ startedMs, nowMs, message }) : 0;
   const reaction = reactionTo(error, {
     attempt: attempt.number,
     last: attempt.last,
     unknownBefore,
     failedRetryMs: parts.failedRetryMs,
+    noticePauseMs,
+    asksForLess:
+      work.window !== null &&
+      mayBeAboutLength(error) &&
+      parts.rangeTrials.refused(work.window, { message, nowMs }) === 'again',
     nowMs,
     random: parts.random(),
   });
   // Pausing comes first: every moment counts against a source that refuses, and the ledger can wait.
   if (reaction.kind === 'pause') {
     await pause(reaction.forMs, parts);
-    if (nowMs >= parts.heldOff.untilMs) {
+    // What a notice says is in the log already.
+    if (nowMs >= parts.heldOff.untilMs && kind !== 'notice') {
       const line = { cause: message, pauseSeconds: Math.ceil(reaction.forMs / 1000) };
       parts.log[kind === 'unauthorized' ? 'error' : 'warn'](line, 'the source holds us off');
     }
@@ -70,12 +77,15 @@ async function carryOut<Answer>(
       return putBack;
     case 'retry':
       return { kind: 'retry', inMs: reaction.inMs, counted: true };
+    case 'less':
+      return { kind: 'retry', inMs: 1, counted: false };
     case 'defer':
       await putAside({ ...failure, retryAtMs: nowMs + reaction.forMs }, work, attempt, parts);
       return done;
     case 'block':
       // A poll asks for no id that could be unknown.
       if (work.window === null) return done;
+      await tellAsker(failure, work, parts);
       await blockSeries(parts.database, {
         seriesId: work.window.seriesId,
         kind,

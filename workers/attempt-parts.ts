@@ -5,20 +5,26 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import type { Attempt } from '../queue/outcome.ts';
 import type { RequestQueue } from '../queue/requests.ts';
+import { tellRun } from '../store/asked.ts';
+import { postponeProbe } from '../store/beginning.ts';
 import type { Database } from '../store/database.ts';
 import { deferWindow } from '../store/pending.ts';
 import type { OutageWatch } from './outage.ts';
+import type { RangeTrials } from './range-trials.ts';
 import type { Work } from './work.ts';
 
 export interface AttemptParts {
   readonly database: Database;
   readonly requests: RequestQueue;
   readonly sourceWatch: OutageWatch;
+  /** For a source that answers with a notice in place of data. */
+  readonly noticeWatch: OutageWatch;
   readonly storeWatch: OutageWatch;
   /** Series that the source did not know when it was last asked. */
   readonly unknownSeries: Set<number>;
   /** Until when the source holds us off, so that those who were under way together say it once. */
   readonly heldOff: { untilMs: EpochMs };
+  readonly rangeTrials: RangeTrials;
   readonly failedRetryMs: number;
   readonly log: Logger;
   readonly now: () => EpochMs;
@@ -39,16 +45,43 @@ export async function putAside<Answer>(
   attempt: AttemptFacts,
   parts: AttemptParts,
 ): Promise<void> {
+  // An outage is said once, and puts windows aside by the hundred: `gaps` lists them.
+  const level = parts.sourceWatch.isAway() || parts.storeWatch.isAway() ? 'debug' : 'warn';
   if (work.window !== null) {
-    const { seriesId } = work.window;
-    await deferWindow(parts.database, {
-      ...failure,
-      seriesId,
-      window: work.window,
-      attempts: attempt.number,
-    });
+    const window = work.whole ?? work.window;
+    if (await tellAsker(failure, work, parts)) return;
+    if (window.lane === 'probe') await postponeProbe(parts.database, window.seriesId, failure.retryAtMs);
+    else
+      await deferWindow(parts.database, {
+        ...failure,
+        seriesId: window.seriesId,
+        window,
+        attempts: attempt.number,
+        ofCovered: window.lane === 'reread',
+      });
   }
-  parts.log.warn({ ...nameOf(work), cause: failure.message, attempts: attempt.number }, 'put aside for now');
+  parts.log[level](
+    { ...nameOf(work), cause: failure.message, attempts: attempt.number },
+    'put aside for now',
+  );
+}
+
+/**
+ * Tells the command that asked for the window why it has no answer: what it asks for is covered, and stays so.
+ *
+ * @returns false when no command did.
+ */
+export async function tellAsker<Answer>(
+  failure: { kind: string; message: string; nowMs: EpochMs },
+  work: Work<Answer>,
+  { database }: Pick<AttemptParts, 'database'>,
+): Promise<boolean> {
+  const window = work.whole ?? work.window;
+  if (window?.run === undefined) return false;
+  const { run, seriesId } = window;
+  const { kind, message, nowMs } = failure;
+  await tellRun(database.pool, { run, seriesId, window, nowMs }, { kind, message });
+  return true;
 }
 
 /** The work's name for the log. */

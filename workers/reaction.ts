@@ -2,23 +2,27 @@
  * What an attempt that failed at the source calls for.
  *
  *   rate_limited             the whole queue waits until the source takes requests again
+ *   notice                   the source says something in place of data, such as that it is being retired: the whole
+ *                            queue waits, for a minute and then longer each time, up to an hour
  *   unauthorized (401)       the whole queue waits a minute: no window can succeed until someone mends the key
  *   unreachable, timeout,    another attempt, later each time; the window is put aside when none is left. A text 404
  *   server_error, unexpected,  belongs here: sources in trouble answer it on valid addresses
  *   too_large, text 404
  *   not_found in JSON words  one more attempt; when that or another window of the series is answered so too, the
  *                            series is left alone for an hour
+ *   refused                  400 may be about the length of the range: less of it is asked for (range-trials.ts)
  *   refused, 403             the same request will be refused again: the window is put aside at once
  */
 
 import type { EpochMs } from '../contract/intervals.ts';
-import { isNotice } from '../source/service-words.ts';
 import type { SourceError } from '../source/source-error.ts';
 
 export type Reaction =
   /** Pause the queue and put the job back. */
   | { readonly kind: 'pause'; readonly forMs: number }
   | { readonly kind: 'retry'; readonly inMs: number }
+  /** Ask for less of the window at once; the attempt does not count. */
+  | { readonly kind: 'less' }
   /** Put the window aside: it stays a gap, shown with its reason. */
   | { readonly kind: 'defer'; readonly forMs: number }
   /** Ask for no window of the series. */
@@ -39,6 +43,10 @@ export function reactionTo(
     /** Whether the source said before that it does not know this series, to whichever window. */
     readonly unknownBefore: boolean;
     readonly failedRetryMs: number;
+    /** How long to leave a source alone that answers with a notice. */
+    readonly noticePauseMs: number;
+    /** Whether a refused range is worth asking for in part. */
+    readonly asksForLess: boolean;
     readonly nowMs: EpochMs;
     /** From 0 to 1: spreads the retries of windows that failed together. */
     readonly random: number;
@@ -50,12 +58,14 @@ export function reactionTo(
       const untilMs = error.retryAtMs ?? context.nowMs + 60_000;
       return { kind: 'pause', forMs: Math.max(shortestPauseMs, untilMs - context.nowMs) };
     }
+    case 'notice':
+      return { kind: 'pause', forMs: Math.max(shortestPauseMs, context.noticePauseMs) };
     case 'unauthorized':
       // 401 is about the key, 403 about what was asked for: other series may be allowed.
       if (error.status === 403) return putAside;
       return { kind: 'pause', forMs: unauthorizedPauseMs };
     case 'refused':
-      return putAside;
+      return context.asksForLess ? { kind: 'less' } : putAside;
     case 'not_found':
       if (error.unknownId && context.unknownBefore) return { kind: 'block', forMs: unknownIdMs };
       break;
@@ -66,14 +76,20 @@ export function reactionTo(
   return { kind: 'retry', inMs: backoffMs(context.attempt, context.random) };
 }
 
+/** Statuses of a request that is not as the source wants it, be it for its length; not of one that it will not answer. */
+const malformed: readonly (number | null)[] = [400, 413, 414, 416, 422];
+
+export function mayBeAboutLength(error: Pick<SourceError, 'kind' | 'status'>): boolean {
+  return error.kind === 'refused' && malformed.includes(error.status);
+}
+
 /**
  * Whether the error says something about the source rather than about what was asked for. A maintenance page comes
- * with any status, 200 too; a notice that the service is being retired is no outage, and no wait ends it.
+ * with any status, 200 too.
  */
-export function isOutage(error: Pick<SourceError, 'kind' | 'unknownId' | 'body'>): boolean {
+export function isOutage(error: Pick<SourceError, 'kind' | 'unknownId'>): boolean {
   if (error.kind === 'not_found') return !error.unknownId;
-  if (error.kind === 'unexpected') return !isNotice(error.body);
-  return ['unreachable', 'timeout', 'server_error'].includes(error.kind);
+  return ['unreachable', 'timeout', 'server_error', 'unexpected'].includes(error.kind);
 }
 
 /** Doubles from a second up to a minute; between half and all of that, so that retries do not come in a bunch. */

@@ -10,11 +10,15 @@
  * A crash at any instant leaves the window wholly stored or still a gap, and the job to be found as stalled.
  */
 
+import { type EpochMs, hourMs } from '../contract/intervals.ts';
+import type { Window } from '../planning/windows.ts';
 import { done, type Outcome, putBack } from '../queue/outcome.ts';
 import { SourceError } from '../source/source-error.ts';
+import { rememberLongestRange } from '../store/longest-ranges.ts';
 import { afterSourceError } from './after-source-error.ts';
 import { afterStoreTrouble } from './after-store-trouble.ts';
 import { type AttemptFacts, type AttemptParts, nameOf } from './attempt-parts.ts';
+import { tellRevisions } from './revisions.ts';
 import type { Work } from './work.ts';
 
 export async function runAttempt<Answer>(
@@ -25,9 +29,10 @@ export async function runAttempt<Answer>(
   if (attempt.stopping.aborted) return putBack;
   const startedMs = parts.now();
   try {
-    const summary = await fetchAndCommit(work, attempt, parts);
+    const summary = await fetchAndCommit(work, startedMs, attempt, parts);
     if (summary === stopped) return putBack;
-    parts.storeWatch.succeeded(parts.now());
+    parts.storeWatch.succeeded(parts.now(), startedMs);
+    tellRevisions(work, summary, parts.log);
     parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
   } catch (error) {
@@ -43,6 +48,7 @@ export async function runAttempt<Answer>(
 /** Not an async function: that would hold on to the answer, which while it waits is only what the store made of it. */
 function fetchAndCommit<Answer>(
   work: Work<Answer>,
+  startedMs: EpochMs,
   attempt: AttemptFacts,
   parts: AttemptParts,
 ): Promise<object | typeof stopped> {
@@ -50,10 +56,26 @@ function fetchAndCommit<Answer>(
     if (answer === stopped) return stopped;
     // What has closed is judged by when the answer came, however long it then waits for its commit.
     const answeredMs = parts.now();
-    parts.sourceWatch.succeeded(answeredMs);
+    parts.sourceWatch.succeeded(answeredMs, startedMs);
+    parts.noticeWatch.succeeded(answeredMs, startedMs);
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
-    return work.commit(answer, { number: attempt.number, nowMs: answeredMs });
+    return work.commit(answer, { number: attempt.number, nowMs: answeredMs }).then(async (summary) => {
+      if (work.window !== null) await afterAccepted(work.window, parts);
+      return summary;
+    });
   });
+}
+
+/** A range that is accepted where a longer one was refused is remembered for all. */
+async function afterAccepted(window: Window, parts: AttemptParts): Promise<void> {
+  const lesson = parts.rangeTrials.accepted(window);
+  if (lesson === null) return;
+  const { key, longestMs } = lesson;
+  await rememberLongestRange(parts.database, key, longestMs);
+  parts.log.warn(
+    { ranges: key, hours: longestMs / hourMs },
+    'the source refuses longer ranges: from now on it is asked for shorter ones',
+  );
 }
 
 const stopped = Symbol('stopped');

@@ -6,13 +6,15 @@ import type { Window } from '../planning/windows.ts';
 import type { Source } from '../source/source.ts';
 import type { Database } from '../store/database.ts';
 import type { LedgerEntry } from '../store/ledger.ts';
-import type { CommitWindow } from './commit-groups.ts';
+import type { WindowCommit } from '../store/windows.ts';
 
 export interface Work<Answer> {
   readonly dataset: LedgerEntry['dataset'];
   readonly lane: LedgerEntry['lane'];
-  /** Null for a poll. */
+  /** What is asked for; null for a poll. */
   readonly window: Window | null;
+  /** The job's window, where only its beginning is asked for: refused for good, all of it is put aside. */
+  readonly whole?: Window;
   /** Makes exactly one request. @throws SourceError */
   fetch(): Promise<Answer>;
   /** Stores the answer in one transaction. @returns a summary for the log. */
@@ -24,7 +26,7 @@ export interface WorkParts {
   readonly database: Database;
   /** Bounds the commits under way: each holds a connection, and fetches may outnumber those. */
   readonly commitSlot: LimitFunction;
-  readonly commitWindow: CommitWindow;
+  readonly commitWindow: (commit: WindowCommit) => Promise<object>;
   readonly graceMs: number;
   readonly emptyConfirmMs: number;
 }

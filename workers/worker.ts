@@ -10,11 +10,16 @@ import type { RequestJob } from '../queue/jobs.ts';
 import { type Attempt, done, type Outcome } from '../queue/outcome.ts';
 import type { Source } from '../source/source.ts';
 import type { Database } from '../store/database.ts';
+import { longestRanges } from '../store/longest-ranges.ts';
+import { prepareWindow } from '../store/prepared.ts';
+import { verifyWindow } from '../store/verification.ts';
 import { assetHistoryWork } from './asset-history.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { candlesWork } from './candles.ts';
 import { groupCommits } from './commit-groups.ts';
-import { watchOutage } from './outage.ts';
+import { noticePauses, watchOutage } from './outage.ts';
+import { probeWork } from './probe.ts';
+import { rangeTrials } from './range-trials.ts';
 import { ratesWork } from './rates.ts';
 import { runAttempt } from './run-attempt.ts';
 import type { WorkParts } from './work.ts';
@@ -60,9 +65,20 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     commitSlot,
     commitWindow: groupCommits(database, commitSlot),
     sourceWatch: watchOutage({ what: 'the source', threshold: outageThreshold, log }),
+    noticeWatch: watchOutage({
+      what: 'the source',
+      threshold: 1,
+      log,
+      pauses: noticePauses,
+      said: {
+        begins: 'the source answers with a notice in place of data; all work pauses, for longer each time',
+        ends: 'the source answers with data again',
+      },
+    }),
     storeWatch: watchOutage({ what: 'the database', threshold: 1, log }),
     unknownSeries: new Set(),
     heldOff: { untilMs: 0 },
+    rangeTrials: rangeTrials({ restMs: settings.failedRetryMs }),
     failedRetryMs: settings.failedRetryMs,
     graceMs: settings.graceMs,
     emptyConfirmMs: settings.emptyConfirmMs,
@@ -70,6 +86,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
   };
+  for (const [key, longestMs] of await longestRanges(database)) parts.rangeTrials.learn(key, longestMs);
   const worker = queues.startRequestWorker((attempt) => run(attempt, parts), {
     concurrency: settings.concurrency,
     limiter: limiterFor(options.requestsPerMinute),
@@ -83,15 +100,27 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts): Promise<Outcome> {
   const { job } = attempt;
   if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
-  const { series } = job.data;
+  const whole = job.data;
+  const { series, lane } = whole;
+  const window = parts.rangeTrials.shortened(whole);
+  if (lane === 'probe') return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);
+  // What verifies only compares: where a window is stored otherwise, it is looked at.
+  const ways = lane === 'verify' ? { ...parts, commitWindow: compareWith(parts) } : parts;
   switch (series.dataset) {
     case 'candles':
-      return runAttempt(candlesWork(job.data, series, parts), attempt, parts);
+      return runAttempt({ ...candlesWork(window, series, ways), whole }, attempt, parts);
     case 'asset_history':
-      return runAttempt(assetHistoryWork(job.data, series, parts), attempt, parts);
+      return runAttempt({ ...assetHistoryWork(window, series, ways), whole }, attempt, parts);
     default:
       // Queued by a newer version. What it was for is still a gap there.
       parts.log.warn({ job: attempt.id }, 'a job of an unknown dataset was left alone');
       return done;
   }
+}
+
+function compareWith({ database, commitSlot }: WorkParts): WorkParts['commitWindow'] {
+  return (commit) => {
+    const window = prepareWindow(commit);
+    return commitSlot(() => verifyWindow(database, window));
+  };
 }

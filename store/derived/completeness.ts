@@ -17,7 +17,7 @@ create or replace view public.coverage as
   select ${names}, lower(s.tracked) as tracked_from, upper(s.tracked) as tracked_to, s.untracked_at,
          tidemark.share_covered(s.covered, s.wanted) as share,
          (select count(*)::integer from unnest(s.missing)) as gaps,
-         s.covered, s.confirmed_empty, s.missing, s.points, s.earliest, s.newest
+         s.covered, s.confirmed_empty, s.missing, s.points, s.earliest, s.newest, s.before_beginning
   from measured s;
 comment on view public.coverage is
   'Each series: the part of it that is wanted, which share of that, up to the last closed period, is covered, and what is missing.';

@@ -16,6 +16,7 @@ import { returns } from './returns.ts';
 import { revisions } from './revisions.ts';
 import { objectsIn } from './routines.ts';
 import { seasonality } from './seasonality.ts';
+import { snapshots } from './snapshots.ts';
 import { statements } from './statements.ts';
 import { viewObjects } from './views.ts';
 import { vwap } from './vwap.ts';
@@ -40,5 +41,6 @@ export const derivedObjects = (timescale: boolean): readonly DerivedObject[] => 
     seasonality,
     completeness,
     revisions,
+    snapshots,
   ].flatMap(objectsIn),
 ];

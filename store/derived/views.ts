@@ -133,7 +133,7 @@ export const viewObjects = (timescale: boolean): readonly DerivedObject[] => [
     'public.latest_rates',
     `
   create or replace view public.latest_rates as
-    select c.currency, c.symbol, c.type, p.time, p.rate_usd
+    select c.currency, c.symbol, c.type, p.time, p.rate_usd, c.currency_symbol, c.gone_since
     from tidemark.currencies c
     cross join lateral (
       select time, rate_usd from tidemark.rate_points where currency_id = c.id order by time desc limit 1

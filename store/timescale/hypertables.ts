@@ -7,7 +7,7 @@ export interface Hypertable {
   readonly name: string;
   readonly chunkDays: (settings: StorageSettings) => number;
   /** Column that names the line of points a row belongs to, where rows move to the columnstore with age. */
-  readonly segmentBy: 'series_id' | 'currency_id' | null;
+  readonly segmentBy: 'series_id' | 'currency_id' | 'listed_id' | null;
   /** Whether it gets an index on time alone beside its own. */
   readonly timeIndex: boolean;
 }
@@ -31,6 +31,20 @@ export const hypertables: readonly Hypertable[] = Object.freeze([
     segmentBy: 'currency_id',
     timeIndex: true,
   },
+  // Of assets, exchanges and the markets of an asset some thousand rows a poll at most, of all markets ten thousand.
+  ...(
+    [
+      ['asset_snapshots', 30],
+      ['exchange_snapshots', 30],
+      ['market_snapshots', 7],
+      ['asset_market_snapshots', 30],
+    ] as const
+  ).map(([name, days]) => ({
+    name,
+    chunkDays: () => days,
+    segmentBy: 'listed_id' as const,
+    timeIndex: false,
+  })),
   // Few rows, of any age.
   { name: 'point_revisions', chunkDays: () => 360, segmentBy: null, timeIndex: true },
   // Kept for a month by default, and dropped by the day.

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabasePart } from './database-part.ts';
-import { type ServerSettings, startThrowAwayCluster } from './throw-away-cluster.ts';
+import { type ClusterPrograms, type ServerSettings, startThrowAwayCluster } from './throw-away-cluster.ts';
 
 interface Installation {
   readonly binaries: string;
@@ -35,27 +35,34 @@ function installations(): Installation[] {
   return found.filter(({ binaries }) => existsSync(join(binaries, 'initdb')));
 }
 
-/** Starts the cluster, or says why there is none. @param settings beside the tests' own, and instead of them. */
-export async function localTimescale(settings: ServerSettings = {}): Promise<DatabasePart | string> {
+/** The programs, or why there are none. @param settings beside the tests' own, and instead of them. */
+export function timescalePrograms(settings: ServerSettings = {}): ClusterPrograms | string {
   const installed = installations();
   if (installed.length === 0) return 'no PostgreSQL is installed';
   const chosen = installed.find(({ shared }) => existsSync(join(shared, 'extension/timescaledb.control')));
   if (chosen === undefined) return 'the installed PostgreSQL lacks TimescaleDB';
+  return {
+    initdb: join(chosen.binaries, 'initdb'),
+    postgres: join(chosen.binaries, 'postgres'),
+    how: `a throw-away cluster of ${chosen.binaries}`,
+    settings: {
+      shared_preload_libraries: 'timescaledb',
+      'timescaledb.telemetry_level': 'off',
+      // Every database with the extension keeps a worker of its own, and tests make many databases.
+      'timescaledb.max_background_workers': 48,
+      max_worker_processes: 64,
+      max_locks_per_transaction: 256,
+      ...settings,
+    },
+  };
+}
+
+/** Starts the cluster, or says why there is none. @param settings beside the tests' own, and instead of them. */
+export async function localTimescale(settings: ServerSettings = {}): Promise<DatabasePart | string> {
+  const programs = timescalePrograms(settings);
+  if (typeof programs === 'string') return programs;
   try {
-    return await startThrowAwayCluster({
-      initdb: join(chosen.binaries, 'initdb'),
-      postgres: join(chosen.binaries, 'postgres'),
-      how: `a throw-away cluster of ${chosen.binaries}`,
-      settings: {
-        shared_preload_libraries: 'timescaledb',
-        'timescaledb.telemetry_level': 'off',
-        // Every database with the extension keeps a worker of its own, and tests make many databases.
-        'timescaledb.max_background_workers': 48,
-        max_worker_processes: 64,
-        max_locks_per_transaction: 256,
-        ...settings,
-      },
-    });
+    return await startThrowAwayCluster(programs);
   } catch (error) {
     return `the installed PostgreSQL did not start: ${error instanceof Error ? error.message : error}`;
   }

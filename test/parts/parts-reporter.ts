@@ -1,6 +1,6 @@
 /** The last lines of a run: what it ran against, what was skipped and why, and the count. */
 
-import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
+import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from 'vitest/node';
 import type {} from './provided.ts';
 
 export class PartsReporter implements Reporter {
@@ -8,6 +8,10 @@ export class PartsReporter implements Reporter {
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
+  }
+
+  onTestRunStart(modules: readonly TestSpecification[]): void {
+    if (isLong(modules)) process.stdout.write('This is the long set. It takes about half an hour.\n');
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
@@ -18,14 +22,21 @@ export class PartsReporter implements Reporter {
     count.failed += modules.filter((module) => module.errors().length > 0).length + unhandledErrors.length;
     const provided = this.#vitest?.getRootProject().getProvidedContext();
     if (provided?.partsReport === undefined) count.failed += 1;
+    const strikes = modules.some(({ moduleId }) => moduleId.includes('/test/faults/'));
     const skipped = groups(tests.filter((test) => test.result().state === 'skipped'));
     const lines = [
       ...(provided?.partsReport ?? ['The parts did not start.']),
       ...[...skipped].map(([group, size]) => `Skipped: ${group}, ${size} ${size === 1 ? 'test' : 'tests'}`),
+      ...(strikes && !isLong(modules) ? ['Many more faults, for half an hour: npm run test:soak'] : []),
       `Tests: ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`,
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
   }
+}
+
+/** Whether it is the long set of `npm run test:soak`. */
+function isLong(modules: readonly { readonly moduleId: string }[]): boolean {
+  return modules.some(({ moduleId }) => moduleId.endsWith('.soak.ts'));
 }
 
 /** Skipped tests, counted by the outermost group that says why, else by their own note. */

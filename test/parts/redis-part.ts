@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { asPresentUser } from '../../store/embedded/unprivileged.ts';
 import { dockerRedis } from './docker-container.ts';
 import { freePort } from './free-port.ts';
-import { startTethered } from './tethered.ts';
+import { startTethered, type Tethered } from './tethered.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface RedisPart {
@@ -42,6 +42,27 @@ async function localRedis(): Promise<RedisPart | string> {
   }
   const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'tidemark-test-redis-'));
+  const url = `redis://127.0.0.1:${port}`;
+  try {
+    const server = await startRedis({ port, directory, removed: directory });
+    return { url, server: await describe(url), how: 'a throw-away redis-server', stop: () => server.stop() };
+  } catch (error) {
+    return `redis-server did not start: ${error instanceof Error ? error.message : error}`;
+  }
+}
+
+/**
+ * Starts the machine's `redis-server` and waits until it answers. It writes nothing to the disk by itself.
+ *
+ * @param place.removed directory that is removed when the server has ended; empty: none.
+ * @throws Error when it did not start.
+ */
+export async function startRedis(place: {
+  port: number;
+  directory: string;
+  removed: string;
+}): Promise<Tethered> {
+  const { port, directory, removed } = place;
   const flags = {
     port,
     bind: '127.0.0.1',
@@ -54,21 +75,20 @@ async function localRedis(): Promise<RedisPart | string> {
   const server = startTethered(['redis-server', ...words], {
     launch: asPresentUser,
     signal: 'TERM',
-    directory,
+    directory: removed,
   });
-  const url = `redis://127.0.0.1:${port}`;
   try {
     await waitFor('the throw-away Redis to answer', async () => {
       if (!server.isRunning()) throw new Error(server.output().split('\n').at(-1));
-      return await describe(url).then(
+      return await describe(`redis://127.0.0.1:${port}`).then(
         () => true,
         () => false,
       );
     });
-    return { url, server: await describe(url), how: 'a throw-away redis-server', stop: () => server.stop() };
+    return server;
   } catch (error) {
     await server.stop();
-    return `redis-server did not start: ${error instanceof Error ? error.message : error}`;
+    throw error;
   }
 }
 

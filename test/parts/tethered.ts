@@ -25,10 +25,10 @@ exec 3<&0
 ( read -r _ <&3; kill -s "$signal" $server ) & tether=$!
 wait $server
 kill $tether 2>/dev/null
-rm -rf "$directory"
+[ -z "$directory" ] || rm -rf "$directory"
 `;
 
-/** Starts `command`; `signal` asks it to stop, and `directory` is removed once it has ended. */
+/** Starts `command`; `signal` asks it to stop, and `directory`, unless it is empty, is removed once it has ended. */
 export function startTethered(
   command: readonly string[],
   { launch, signal, directory }: { launch: Launch; signal: 'INT' | 'TERM'; directory: string },

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { accountInsteadOfRoot, launchAs, spawnOptions } from '../../store/embedded/unprivileged.ts';
 import { type DatabasePart, describeServer } from './database-part.ts';
 import { freePort } from './free-port.ts';
-import { startTethered } from './tethered.ts';
+import { startTethered, type Tethered } from './tethered.ts';
 import { waitFor } from './wait-for.ts';
 
 export type ServerSettings = Readonly<Record<string, string | number>>;
@@ -34,6 +34,29 @@ export async function startThrowAwayCluster(programs: ClusterPrograms): Promise<
 }
 
 async function start(programs: ClusterPrograms, directory: string): Promise<DatabasePart> {
+  const cluster = await initCluster(programs, directory);
+  const server = await cluster.start(directory);
+  try {
+    return { url: cluster.url, ...(await describeServer(cluster.url)), how: programs.how, stop: server.stop };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+export interface Cluster {
+  readonly url: string;
+  /** Where its files are. */
+  readonly data: string;
+  /**
+   * Starts its server, always at the same address, and waits until that answers.
+   * @param removed directory that is removed when the server has ended; absent: none.
+   */
+  start(removed?: string): Promise<Tethered>;
+}
+
+/** Makes a cluster in the directory, and starts no server. */
+export async function initCluster(programs: ClusterPrograms, directory: string): Promise<Cluster> {
   const account = accountInsteadOfRoot();
   const password = randomBytes(16).toString('hex');
   const passwordFile = join(directory, 'password');
@@ -62,23 +85,29 @@ async function start(programs: ClusterPrograms, directory: string): Promise<Data
     ...programs.settings,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = startTethered([programs.postgres, '-D', data, ...flags], {
-    launch,
-    signal: 'INT', // the fast shutdown
-    directory,
-  });
   const url = `postgres://tidemark:${password}@127.0.0.1:${port}/postgres`;
-  try {
-    await waitFor('the throw-away PostgreSQL to answer', async () => {
-      if (!server.isRunning()) throw new Error(server.output().split('\n').at(-1));
-      return await describeServer(url).then(
-        () => true,
-        () => false,
-      );
-    });
-    return { url, ...(await describeServer(url)), how: programs.how, stop: () => server.stop() };
-  } catch (error) {
-    await server.stop();
-    throw error;
-  }
+  return {
+    url,
+    data,
+    async start(removed = '') {
+      const server = startTethered([programs.postgres, '-D', data, ...flags], {
+        launch,
+        signal: 'INT', // the fast shutdown
+        directory: removed,
+      });
+      try {
+        await waitFor('the throw-away PostgreSQL to answer', async () => {
+          if (!server.isRunning()) throw new Error(server.output().split('\n').at(-1));
+          return await describeServer(url).then(
+            () => true,
+            () => false,
+          );
+        });
+        return server;
+      } catch (error) {
+        await server.stop();
+        throw error;
+      }
+    },
+  };
 }

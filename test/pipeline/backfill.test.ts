@@ -15,9 +15,15 @@ import { byId, coverageOf, storedPoints, storedRates, truthOf } from './stored.t
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 
-// The simulator's outages lie elsewhere than at the end of any of these windows: an answer that stops short of its
-// window's end for an outage would rightly be asked for again.
-const datasets: readonly { title: string; series: SeriesKey; range: Range; requests: number }[] = [
+// The simulator's outages lie elsewhere than at the edges of any of these windows: an answer that leaves a silence there
+// is rightly asked for again, unless another one of late had more rows. In a thin market there is one at most edges.
+const datasets: readonly {
+  title: string;
+  series: SeriesKey;
+  range: Range;
+  requests: number;
+  atMost?: number;
+}[] = [
   {
     title: 'minute candles',
     series: candles('binance', 'bitcoin', 'tether', 'm1'),
@@ -29,6 +35,7 @@ const datasets: readonly { title: string; series: SeriesKey; range: Range; reque
     series: candles('bitso', 'xrp', 'mexican-peso', 'm1'),
     range: { startMs: Date.UTC(2023, 11, 30, 7, 13), endMs: Date.UTC(2024, 0, 2) },
     requests: 3,
+    atMost: 3 * 3,
   },
   {
     title: 'hourly candles',
@@ -97,7 +104,7 @@ async function passOf(pipeline: Pipeline): Promise<number> {
 }
 
 onEachBackend('a backfill', (kind) => {
-  test.each(datasets)('of $title', async ({ series, range, requests }) => {
+  test.each(datasets)('of $title', async ({ series, range, requests, atMost = requests }) => {
     const clock = { nowMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -108,11 +115,14 @@ onEachBackend('a backfill', (kind) => {
     await pipeline.backfill();
     await expectComplete(pipeline, simulator, seriesId, series, range);
     expect(requestsFor(range, longestRange(series))).toBe(requests);
-    expect(simulator.requests()).toMatchObject({ total: requests, byStatus: { 200: requests } });
+    const { total, byStatus } = simulator.requests();
+    expect(byStatus).toEqual({ 200: total });
+    expect(total).toBeGreaterThanOrEqual(requests);
+    expect(total).toBeLessThanOrEqual(atMost);
 
     await pipeline.backfill();
     expect(await passOf(pipeline)).toBe(0);
-    expect(simulator.requests().total).toBe(requests);
+    expect(simulator.requests().total).toBe(total);
 
     // What is added to the tracked range is all that a third one asks for.
     const earlierMs = range.startMs - longestRange(series);
@@ -146,9 +156,12 @@ onEachBackend('a backfill', (kind) => {
       const closedMs = series.interval === 'm1' ? nowMs - 90_000 : nowMs - 30_000 - hourMs;
       expect(await coverageOf(pipeline.database, seriesId)).toEqual([{ startMs, endMs: closedMs }]);
     }
-    expect(simulator.requests().total).toBe(6);
+    const { total } = simulator.requests();
+    expect(total).toBeGreaterThanOrEqual(6);
+    // Two of them are of a thin market, which may be asked again for a silence at either edge.
+    expect(total).toBeLessThanOrEqual(6 + 4);
     await pipeline.backfill();
-    expect(simulator.requests().total).toBe(6);
+    expect(simulator.requests().total).toBe(total);
   });
 
   test('beside polls of the rates, each snapshot stored once', async () => {
@@ -206,9 +219,12 @@ describeNeeding('plainPostgres', 'a backfill without TimescaleDB', () => {
     for (const [index, { series, range }] of datasets.entries()) {
       await expectComplete(pipeline, simulator, seriesIds[index] ?? 0, series, range);
     }
-    const windows = datasets.reduce((sum, { requests }) => sum + requests, 0);
-    expect(simulator.requests().total).toBe(windows);
+    const { total } = simulator.requests();
+    expect(total).toBeGreaterThanOrEqual(datasets.reduce((sum, { requests }) => sum + requests, 0));
+    expect(total).toBeLessThanOrEqual(
+      datasets.reduce((sum, { requests, atMost = requests }) => sum + atMost, 0),
+    );
     await pipeline.backfill();
-    expect(simulator.requests().total).toBe(windows);
+    expect(simulator.requests().total).toBe(total);
   });
 });

@@ -45,8 +45,10 @@ export interface Pipeline {
 
 export interface PipelineOptions {
   readonly on?: 'main' | 'plain';
-  /** Another pipeline whose store this one takes over, instead of an empty one. */
-  readonly store?: Pipeline;
+  /** A store that this one takes over, such as another pipeline's, instead of an empty one. */
+  readonly store?: Pick<Pipeline, 'database'>;
+  /** Instead of the tests' common one. */
+  readonly redisUrl?: string;
   /** Attempts of a window before it is put aside. */
   readonly attempts?: number;
   readonly source?: Partial<SourceOptions>;
@@ -65,10 +67,10 @@ export async function openPipeline(
   kind: Kind,
   clock: Clock,
   baseUrl: string,
-  { on = 'main', store, attempts = 3, complaints, source = {} }: PipelineOptions = {},
+  { on = 'main', store, redisUrl, attempts = 3, complaints, source = {} }: PipelineOptions = {},
 ): Promise<Pipeline> {
   const database = store?.database ?? (await newStore(on));
-  const queueOptions = await prepareQueue(kind, database.url);
+  const queueOptions = await prepareQueue(kind, database.url, redisUrl);
   const queues = await openQueue(queueOptions, {
     attempts,
     ...(complaints === undefined ? {} : { expect: complaints }),

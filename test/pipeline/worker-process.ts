@@ -1,10 +1,14 @@
-/** A worker in a process of its own, to be killed. Argument: its settings as JSON. */
+/**
+ * A worker in a process of its own, to be killed. Argument: its settings as JSON. Each line on its standard input is
+ * answered with one about its memory.
+ */
 
 import { pino } from 'pino';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
 import { openSource } from '../../source/source.ts';
 import { openDatabase } from '../../store/database.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
+import { clockOf, type ProcessClock } from './process-clock.ts';
 
 export interface WorkerProcessSettings {
   readonly queueOptions: QueueBackendOptions;
@@ -12,14 +16,18 @@ export interface WorkerProcessSettings {
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
   readonly sourceUrl: string;
-  readonly nowMs: number;
+  readonly clock: ProcessClock;
   readonly attempts: number;
   readonly worker: WorkerOptions['settings'];
   readonly lockMs: number;
+  /** 0 unless given. */
+  readonly requestsPerMinute?: number;
+  readonly timeoutMs?: number;
 }
 
 const [json = ''] = process.argv.slice(2);
 const settings: WorkerProcessSettings = JSON.parse(json);
+const now = clockOf(settings.clock);
 const log = pino({ level: 'silent' });
 await startWorker({
   database: openDatabase({
@@ -30,15 +38,21 @@ await startWorker({
   }),
   source: openSource({
     baseUrl: settings.sourceUrl,
-    timeoutMs: 30_000,
+    timeoutMs: settings.timeoutMs ?? 30_000,
     maxBodyBytes: 10_000_000,
     connections: settings.worker.concurrency,
+    now,
   }),
   queues: await openQueueBackend({ ...settings.queueOptions, attempts: settings.attempts, log }),
-  requestsPerMinute: 0,
+  requestsPerMinute: settings.requestsPerMinute ?? 0,
   settings: settings.worker,
   log,
-  now: () => settings.nowMs,
+  now,
   lockMs: settings.lockMs,
+});
+process.stdin.on('data', () => {
+  // KiB, as the system counts it.
+  const { maxRSS } = process.resourceUsage();
+  console.log(`rss ${Math.round(process.memoryUsage().rss / 1024)} at most ${maxRSS}`);
 });
 console.log('works');

@@ -194,6 +194,30 @@ describe('planWindows', () => {
     expect(plan([{ ...due, refreshDue: false }]).windows).toEqual([]);
   });
 
+  it('reads as many closed periods along as it is told to, whether or not something new has closed', () => {
+    const closedUpToMs = closedUpTo(btc, nowMs, graceMs);
+    const quiet = series(1, [], { refreshDue: true, newestMs: closedUpToMs, trackedFromMs: 0 });
+    const closed = series(1, [{ startMs: closedUpToMs - minuteMs, endMs: closedUpToMs }], {
+      newestMs: closedUpToMs - minuteMs,
+      trackedFromMs: 0,
+    });
+    for (const rereadPeriods of [0, 1, 2, 7]) {
+      const start = (of: SeriesGaps) => plan([of], { rereadPeriods }).windows[0]?.startMs;
+      expect(start(quiet)).toBe(closedUpToMs - rereadPeriods * minuteMs);
+      expect(start(closed)).toBe(closedUpToMs - (1 + rereadPeriods) * minuteMs);
+    }
+    expect(plan([quiet]).windows[0]?.startMs).toBe(closedUpToMs - 2 * minuteMs);
+  });
+
+  it('keeps no refresh waiting for what reads again what is covered, and spares places for that', () => {
+    const endMs = closedUpTo(btc, nowMs, graceMs);
+    const list = [series(1, [{ startMs: endMs - 10 * dayMs, endMs }])];
+    const again = { startMs: endMs - dayMs, endMs: endMs + dayMs, lane: 'reread' as const };
+    const slots = { total: 4, refresh: 4, backfill: 1 };
+    const { windows } = plan(list, { claimed: new Map([[1, [again]]]), slots, spared: 2 });
+    expect(windows.map((window) => window.lane)).toEqual(['refresh', 'backfill']);
+  });
+
   it('asks for no running day of d1 history, which the source does not have', () => {
     const history: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
     const closedUpToMs = closedUpTo(history, nowMs, graceMs);

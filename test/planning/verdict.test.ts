@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { minuteMs } from '../../contract/intervals.ts';
+import { lengthMs, normalize } from '../../planning/ranges.ts';
 import { judge } from '../../planning/verdict.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
@@ -14,7 +15,10 @@ function judged(indexes: readonly number[], more: Partial<Parameters<typeof judg
     interval: 'm1',
     timesMs: indexes.map(minute),
     rejected: 0,
+    strangers: 0,
+    rows: indexes.length + (more.rejected ?? 0) + (more.strangers ?? 0),
     mostRows: 0,
+    isNews: false,
     closedUpToMs: later,
     answeredUpToMs: later,
     ...more,
@@ -43,31 +47,96 @@ describe('judge', () => {
     );
   });
 
+  it('covers only what a capped answer holds when the cap took the oldest', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 99 }), (cap) => {
+        expect(judged(upTo(100).slice(-cap))).toMatchObject({
+          verdict: 'cut_short',
+          covered: { startMs: minute(100 - cap), endMs: window.endMs },
+          rest: [{ startMs, endMs: minute(100 - cap) }],
+        });
+      }),
+    );
+  });
+
   it('takes a run shorter than another answer of late for a market that paused', () => {
     expect(verdict(upTo(85), { mostRows: 86 })).toEqual({ verdict: 'filled', covered: window });
     expect(verdict(upTo(85), { mostRows: 85 }).verdict).toBe('cut_short');
+    expect(verdict(upTo(100).slice(15), { mostRows: 86 })).toEqual({ verdict: 'filled', covered: window });
   });
 
   it('names what a capped answer leaves, up to the last closed period', () => {
     const { rest } = judged(upTo(20), { closedUpToMs: minute(50), answeredUpToMs: minute(60) });
-    expect(rest).toEqual({ startMs: minute(20), endMs: minute(50) });
-    expect(judged(upTo(100)).rest).toBeNull();
+    expect(rest).toEqual([{ startMs: minute(20), endMs: minute(50) }]);
+    expect(judged(upTo(100)).rest).toEqual([]);
   });
 
-  it('covers only what a capped answer holds when there was an outage in it', () => {
-    const withOutage = [...upTo(30), ...upTo(70).slice(45)];
-    expect(verdict(withOutage)).toEqual({ verdict: 'cut_short', covered: { startMs, endMs: minute(70) } });
-    const bornLate = upTo(70).slice(50);
-    expect(verdict(bornLate)).toEqual({ verdict: 'cut_short', covered: { startMs, endMs: minute(70) } });
+  it('covers only what a capped answer holds, however long an outage in it', () => {
+    const withOutage = [...upTo(30), ...upTo(95).slice(75)];
+    expect(verdict(withOutage)).toEqual({ verdict: 'cut_short', covered: { startMs, endMs: minute(95) } });
+    const inTheMiddle = upTo(70).slice(50);
+    expect(judged(inTheMiddle)).toMatchObject({
+      covered: { startMs: minute(50), endMs: minute(70) },
+      rest: [
+        { startMs, endMs: minute(50) },
+        { startMs: minute(70), endMs: window.endMs },
+      ],
+    });
+    expect(verdict([7, 50, 98])).toEqual({
+      verdict: 'cut_short',
+      covered: { startMs: minute(7), endMs: minute(99) },
+    });
   });
 
   it('takes holes throughout for a thin market and covers the window', () => {
-    expect(verdict([0, 1, 3, 40, 70])).toEqual({ verdict: 'filled', covered: window });
-    expect(verdict([7, 50, 98])).toEqual({ verdict: 'filled', covered: window });
+    expect(verdict([0, 1, 3, 40, 99])).toEqual({ verdict: 'filled', covered: window });
+    expect(verdict([7, 50, 98], { mostRows: 4 })).toEqual({ verdict: 'filled', covered: window });
   });
 
-  it('forgives one late point at the end', () => {
-    expect(verdict(upTo(99))).toEqual({ verdict: 'filled', covered: window });
+  it('counts rows that cannot be read: an answer with one for every period was not capped', () => {
+    const some = upTo(99).slice(1);
+    expect(verdict(some, { rejected: 2 })).toEqual({ verdict: 'filled', covered: window });
+    expect(verdict(some, { rejected: 1 })).toMatchObject({ verdict: 'cut_short' });
+    expect(verdict(some, { rejected: 1, mostRows: 100 })).toMatchObject({ verdict: 'filled' });
+    // Beside the window there are none of its periods.
+    expect(verdict(some, { strangers: 2 })).toMatchObject({ verdict: 'cut_short' });
+    expect(judged([], { strangers: 2 })).toMatchObject({ verdict: 'unreadable', covered: null });
+    expect(judged([], { rejected: 1 })).toMatchObject({ verdict: 'unreadable', covered: null });
+  });
+
+  it('asks for the point beside a silence again when the answer brought news, and covers a period at least', () => {
+    const news = { isNews: true };
+    expect(verdict(upTo(20), news).covered).toEqual({ startMs, endMs: minute(19) });
+    expect(verdict([0], news).covered).toEqual({ startMs, endMs: minute(1) });
+    expect(verdict([50, 60, 70], news).covered).toEqual({ startMs: minute(51), endMs: minute(70) });
+    expect(verdict([50, 51], news).covered).toEqual({ startMs: minute(50), endMs: minute(51) });
+    expect(verdict([98, 99], news).covered).toEqual({ startMs: minute(99), endMs: window.endMs });
+    expect(verdict([50], news).covered).toEqual({ startMs: minute(50), endMs: minute(51) });
+  });
+
+  it('covers a period whatever the answer, and leaves the rest', () => {
+    const indexes = fc.uniqueArray(fc.nat(99), { minLength: 1, maxLength: 100 });
+    fc.assert(
+      fc.property(indexes, fc.boolean(), fc.nat(100), (some, isNews, mostRows) => {
+        const points = some.sort((a, b) => a - b);
+        const { covered, rest } = judged(points, { isNews, mostRows });
+        expect(lengthMs(covered === null ? [] : [covered])).toBeGreaterThanOrEqual(minuteMs);
+        expect(normalize([...rest, ...(covered === null ? [] : [covered])])).toEqual([window]);
+      }),
+    );
+  });
+
+  it('does not believe hours of silence at once, however large other answers were', () => {
+    const day = { startMs, endMs: minute(1440) };
+    const words = { window: day, mostRows: 1440, isNews: true };
+    expect(verdict(upTo(1300), words)).toMatchObject({
+      verdict: 'cut_short',
+      covered: { endMs: minute(1299) },
+    });
+    expect(verdict(upTo(1340), words)).toEqual({ verdict: 'filled', covered: day });
+    // A market that pauses so long between two trades may well do so at the end.
+    expect(verdict([...upTo(1000), 1200], words).verdict).toBe('cut_short');
+    expect(verdict([...upTo(1000), 1250], words).verdict).toBe('filled');
   });
 
   it('does not take an empty answer for a verdict', () => {
@@ -106,7 +175,7 @@ describe('judge', () => {
             { closedUpToMs: minute(closed), answeredUpToMs: minute(answered) },
           );
           if (covered === null) return;
-          expect(covered.startMs).toBe(startMs);
+          expect(covered.startMs).toBeGreaterThanOrEqual(startMs);
           expect(covered.endMs).toBeLessThanOrEqual(Math.min(window.endMs, minute(closed), minute(answered)));
         },
       ),

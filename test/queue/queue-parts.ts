@@ -31,9 +31,13 @@ export function onEachBackend(title: string, body: (kind: Kind) => void): void {
 }
 
 /** A namespace of the test's own, created and, when the test has finished, removed. */
-export async function prepareQueue(kind: Kind, databaseUrl?: string): Promise<QueueBackendOptions> {
+export async function prepareQueue(
+  kind: Kind,
+  databaseUrl?: string,
+  ownRedisUrl?: string,
+): Promise<QueueBackendOptions> {
   const namespace = `test_${randomBytes(6).toString('hex')}`;
-  const redisUrl = kind === 'redis' ? (inject('redisUrl') ?? undefined) : undefined;
+  const redisUrl = kind === 'redis' ? (ownRedisUrl ?? inject('redisUrl') ?? undefined) : undefined;
   if (databaseUrl === undefined && kind === 'postgres') {
     const database = await createTestDatabase();
     onTestFinished(() => database.drop());

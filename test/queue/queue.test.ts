@@ -33,7 +33,7 @@ onEachBackend('the requests queue', (kind) => {
     await other.requests.addWindows([windowAt(2, 'refresh'), windowAt(3), windowAt(3)]);
 
     const claimed = await one.requests.claimedWindows();
-    expect(claimed.load).toEqual({ refresh: 1, backfill: 2 });
+    expect(claimed.load).toMatchObject({ refresh: 1, backfill: 2 });
     expect(
       claimed.windows
         .get(1)
@@ -88,7 +88,7 @@ onEachBackend('the requests queue', (kind) => {
     });
     // Another process knows none of the lanes by heart.
     const claimed = await queues.requests.claimedWindows();
-    expect(claimed.load).toEqual({ refresh: 1, backfill: 2 });
+    expect(claimed.load).toMatchObject({ refresh: 1, backfill: 2 });
     expect(claimed.windows.get(1)).toHaveLength(3);
     release();
   });
@@ -294,6 +294,33 @@ onEachBackend('the requests queue', (kind) => {
     await worker.close(0);
     expect(await queues.requests.depth()).toEqual({ waiting: 2, active: 0, delayed: 0 });
     expect(await queues.requests.workersPresent()).toBe(0);
+  });
+
+  test('what a command asks for runs last, apart from windows of the same bounds, and its run can be dropped', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    const asked = (lane: 'verify' | 'repair', run: string, place = 1) => ({ ...windowAt(place, lane), run });
+    await queues.requests.addWindows([
+      asked('verify', 'aa11'),
+      asked('verify', '2222'),
+      asked('repair', '2222', 3),
+      windowAt(1),
+      windowAt(1, 'reread'),
+      windowAt(2, 'refresh'),
+    ]);
+    const claimed = await queues.requests.claimedWindows();
+    expect(claimed.load).toEqual({ refresh: 1, backfill: 1, reread: 1, repair: 1, verify: 2 });
+    const runs = claimed.windows.get(1)?.map(({ lane, run }) => `${lane} ${run ?? '-'}`);
+    expect(runs?.sort()).toEqual(
+      ['backfill -', 'refresh -', 'repair 2222', 'reread -', 'verify 2222', 'verify aa11'].sort(),
+    );
+    await queues.requests.dropRun('2222');
+    const ran: string[] = [];
+    startWorker(queues, ({ job }) => {
+      if ('lane' in job.data) ran.push(job.data.lane);
+      return done;
+    });
+    await waitFor('all to run', () => ran.length === 4);
+    expect(ran).toEqual(['refresh', 'backfill', 'reread', 'verify']);
   });
 
   test('the windows of one series can be dropped', async () => {

@@ -21,6 +21,8 @@ onEachBackend('a planning pass', (kind) => {
   test('fills the queue to a minute of budget, and a second one adds nothing', async () => {
     const parts = await openParts(kind);
     await trackSeries(parts.database, candleSeries, noonMs - 1000 * hourMs, noonMs);
+    // Else its oldest window alone would be asked for, to find out whether the series had begun by then.
+    await parts.database.pool.query('update tidemark.series set earliest = lower(tracked)');
     const first = await planTick(tickParts(parts), noonMs, 0);
     expect(first).toMatchObject({ added: 50, queued: 50 });
     expect(await planTick(tickParts(parts), noonMs, first.cursor)).toMatchObject({ added: 0, queued: 50 });
@@ -61,7 +63,7 @@ onEachBackend('a planning pass', (kind) => {
     await planTick(tickParts(parts, { seriesIds: [seriesId] }), noonMs, 0);
     const claimed = await parts.queues.requests.claimedWindows();
     expect([...claimed.windows.keys()]).toEqual([seriesId]);
-    expect(claimed.load).toEqual({ refresh: 0, backfill: 2 });
+    expect(claimed.load).toMatchObject({ refresh: 0, backfill: 2 });
   });
 
   test('the newest data is a refresh, and the open candle is asked for only when told to', async () => {
@@ -72,7 +74,7 @@ onEachBackend('a planning pass', (kind) => {
     expect(await planTick(tickParts(parts, { openRefreshMs: 1000 }), halfPastMs, 0)).toMatchObject({
       added: 1,
     });
-    expect((await parts.queues.requests.claimedWindows()).load).toEqual({ refresh: 1, backfill: 0 });
+    expect((await parts.queues.requests.claimedWindows()).load).toMatchObject({ refresh: 1, backfill: 0 });
   });
 });
 

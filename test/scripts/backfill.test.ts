@@ -3,6 +3,7 @@ import { startSimulator } from '../../simulator/start.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
+import { serveBody } from '../source/local-server.ts';
 import { start, tidemark } from './command.ts';
 
 async function environment(queue: 'postgres' | 'redis') {
@@ -61,7 +62,10 @@ function suite(queue: 'postgres' | 'redis') {
     expect(status.series.reduce((sum: number, one: { points: number }) => sum + one.points, 0)).toBe(
       outcome.points,
     );
-    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({ gaps: [] });
+    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({
+      gaps: [],
+      quarantined: [],
+    });
   });
 
   it('fills whole periods where a bound lies within one, with no request more than it has windows', async () => {
@@ -103,7 +107,10 @@ function suite(queue: 'postgres' | 'redis') {
     // A request that was under way when the signal came may have to be made again.
     expect(simulator.requests().total).toBeGreaterThanOrEqual(20);
     expect(simulator.requests().total).toBeLessThanOrEqual(20 + 16);
-    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({ gaps: [] });
+    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({
+      gaps: [],
+      quarantined: [],
+    });
   });
 
   it('leaves nothing in the queue when it gives up', async () => {
@@ -115,6 +122,20 @@ function suite(queue: 'postgres' | 'redis') {
     );
     expect(ended.stderr).toMatch(/SOURCE_UNREACHABLE/);
     expect(await waitingIn(env)).toBe(0);
+  });
+
+  it('ends with what a source says in place of data, and status shows it', async () => {
+    const { env } = await environment(queue);
+    const notice = { data: { message: 'This version is being retired' }, timestamp: 1 };
+    const { baseUrl } = await serveBody(notice, 429);
+    const backfill = ['backfill', 'candles', ...market, '--interval', 'h1', ...days(2)];
+    const ended = await tidemark(backfill, { ...env, SOURCE_URL: baseUrl });
+    expect(ended.exitCode).toBe(4);
+    expect(ended.stderr).toMatch(/^tidemark: SOURCE_NOTICE: .*This version is being retired; /);
+    const status = await tidemark(['status'], env);
+    expect(status.stdout).toMatch(/^the source says in place of data, .*: .*This version is being retired$/m);
+    const { notice: shown } = JSON.parse((await tidemark(['status', '--json'], env)).stdout);
+    expect(shown.message).toContain('This version is being retired');
   });
 
   it('asks whether a name is right for which nothing was ever answered', async () => {

@@ -33,9 +33,9 @@ describeRecordings('recorded errors', () => {
     'unknown-asset': 'not_found',
     'bad-interval': 'refused',
     'rate-limited-text': 'rate_limited',
-    'deprecation-429': 'unexpected',
-    'deprecation-assets-list': 'unexpected',
-    'deprecation-assets-list-2': 'unexpected',
+    'deprecation-429': 'notice',
+    'deprecation-assets-list': 'notice',
+    'deprecation-assets-list-2': 'notice',
   };
 
   test.each(Object.entries(kinds))('%s is %s, in the service’s words', async (id, kind) => {

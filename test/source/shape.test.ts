@@ -16,7 +16,6 @@ describe('not the expected shape', () => {
     ['data that is no list', '{"data":{"id":"bitcoin"}}', 'no list'],
     ['data that is null', '{"data":null}', 'no list'],
     ['another JSON', '{"status":"ok"}', 'no list'],
-    ['a notice', '{"data":{"message":"We are deprecating this version"}}', 'We are deprecating this version'],
     ['an error in a 200', '{"error":"internal"}', 'internal'],
   ])('%s', async (_, body, words) => {
     const error = await failureAt(answering(200, body));
@@ -25,22 +24,25 @@ describe('not the expected shape', () => {
     expect(error.message).toContain(words);
   });
 
-  test('a notice with 429 is not a rate limit: waiting would not help', async () => {
-    const error = await failureAt(
-      answering(429, '{"data":{"message":"We are deprecating this version"},"timestamp":1}'),
-    );
-    expect(error).toMatchObject({ kind: 'unexpected', status: 429, retryAtMs: null });
-    expect(error.message).toContain('We are deprecating this version');
-  });
+  test.each([200, 403, 404, 410, 429])(
+    'a notice with status %i is one, and no rate limit',
+    async (status) => {
+      const error = await failureAt(
+        answering(status, '{"data":{"message":"We are deprecating this version"},"timestamp":1}'),
+      );
+      expect(error).toMatchObject({ kind: 'notice', status, retryAtMs: null });
+      expect(error.message).toContain('We are deprecating this version');
+    },
+  );
 
   test.each([
-    ['a list', '{"data":[]}', 'expected object'],
-    ['a notice', '{"data":{"message":"gone"}}', 'gone'],
-    ['a part', '{"data":{"id":"bitcoin"}}', 'symbol'],
-  ])('%s where one object was due', async (_, body, words) => {
+    ['a list', '{"data":[]}', 'unexpected', 'expected object'],
+    ['a notice', '{"data":{"message":"gone"}}', 'notice', 'gone'],
+    ['a part', '{"data":{"id":"bitcoin"}}', 'unexpected', 'symbol'],
+  ])('%s where one object was due', async (_, body, kind, words) => {
     const server = await serveBody(body);
     const error = await failureOf(sourceAt(server.baseUrl), (source) => source.asset('bitcoin'));
-    expect(error).toMatchObject({ kind: 'unexpected', status: 200 });
+    expect(error).toMatchObject({ kind, status: 200 });
     expect(error.message).toContain(words);
   });
 

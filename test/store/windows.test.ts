@@ -3,10 +3,12 @@ import { decimalText } from '../../contract/decimal.ts';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { CandleSeries } from '../../contract/series.ts';
+import { commitProbe } from '../../store/beginning.ts';
 import type { Database } from '../../store/database.ts';
 import { listGaps, seriesWithGaps } from '../../store/gaps.ts';
 import { fetchesSince } from '../../store/ledger.ts';
 import { deferWindow } from '../../store/pending.ts';
+import { quarantinedRows } from '../../store/quarantine.ts';
 import { trackSeries } from '../../store/series.ts';
 import { commitWindow, type WindowCommit } from '../../store/windows.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
@@ -53,6 +55,8 @@ for (const kind of ['main', 'plain'] as const) {
         interval: 'm1',
       };
       ({ seriesId } = await trackSeries(database, series, window.startMs, window.endMs));
+      // What other tests brought would speak against a cap.
+      await database.pool.query('update tidemark.series set most_rows = 0');
     });
 
     function commit(rows: readonly Candle[], more: Partial<WindowCommit> = {}) {
@@ -180,6 +184,38 @@ for (const kind of ['main', 'plain'] as const) {
 
     it('covers only what an answer that was cut short holds', async () => {
       expect(await commit(upTo(20))).toMatchObject({ verdict: 'cut_short' });
+      // The last point is asked for again beside the rest.
+      expect(await gaps()).toEqual([{ startMs: minute(19), endMs: minute(60), reason: 'not_asked' }]);
+      const rest = { startMs: minute(19), endMs: minute(60) };
+      expect(await commit([candle(19)], { window: rest })).toMatchObject({ verdict: 'filled', unchanged: 1 });
+      expect(await gaps()).toEqual([]);
+    });
+
+    it('takes a larger answer of another series for proof that a shorter one was not capped', async () => {
+      const other = { ...series, baseId: `${series.baseId}-beside` };
+      const { seriesId: otherId } = await trackSeries(database, other, window.startMs, window.endMs);
+      await commit(upTo(60), { seriesId: otherId, series: other });
+      expect(await commit(upTo(20))).toMatchObject({ verdict: 'filled', covered: window });
+    });
+
+    it('takes no answer of another interval or dataset for such proof, nor an old one', async () => {
+      const hours = { ...series, interval: 'h1' as const };
+      const { seriesId: hoursId } = await trackSeries(database, hours, window.startMs, window.endMs);
+      const day = { startMs: startMs - 50 * hourMs, endMs: startMs };
+      const rows = Array.from({ length: 50 }, (_, index) => ({
+        ...candle(0),
+        period: day.startMs + index * hourMs,
+      }));
+      await commit(rows, { seriesId: hoursId, series: hours, window: day });
+      await commit(upTo(21), { window: { startMs, endMs: minute(21) }, nowMs: nowMs - 2 * hourMs });
+      expect(await commit(upTo(20), { window: { startMs, endMs: minute(40) } })).toMatchObject({
+        verdict: 'cut_short',
+      });
+    });
+
+    it('goes on with a capped window that was asked for twice at once', async () => {
+      await commit(upTo(20));
+      await commit(upTo(20));
       expect(await gaps()).toEqual([{ startMs: minute(20), endMs: minute(60), reason: 'not_asked' }]);
     });
 
@@ -263,7 +299,7 @@ for (const kind of ['main', 'plain'] as const) {
         reason: 'awaits_second_answer',
       });
       const later = { startMs: minute(20), endMs: minute(60) };
-      await commit([candle(20), candle(58)], { window: later, lane: 'refresh' });
+      await commit([candle(20), candle(59)], { window: later, lane: 'refresh' });
       expect(await gaps()).toEqual([]);
     });
 
@@ -299,6 +335,73 @@ for (const kind of ['main', 'plain'] as const) {
       expect(rows.rows).toEqual([{ reason: 'high below low' }]);
     });
 
+    it('names a row in quarantine until a point of its period has come', async () => {
+      const rejected = [
+        { raw: `{"high":null,"period":${minute(7)}}`, reason: 'high: not a decimal' },
+        { raw: '"nothing that tells its time"', reason: 'not an object' },
+      ];
+      const facts = { sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 };
+      await commit([], { answer: { rows: upTo(60).slice(8), rejected, ...facts } });
+      const named = async () =>
+        (await quarantinedRows(database)).filter((entry) => entry.seriesId === seriesId);
+      expect(await named()).toMatchObject([{ rows: 2 }]);
+      await commit(upTo(60));
+      expect(await named()).toMatchObject([{ rows: 1 }]);
+    });
+
+    it('takes back what probes said of the years before, when a point turns up there', async () => {
+      const hours = (from: number, to: number) => ({
+        startMs: startMs - from * hourMs,
+        endMs: startMs - to * hourMs,
+      });
+      await trackSeries(database, series, startMs - 400 * 24 * hourMs, window.endMs);
+      const probe = (atMs: number, timesMs: number[]) =>
+        commitProbe(database, {
+          ...{ seriesId, series, window: hours(9600, 24), attempt: 1, timesMs, nowMs: atMs },
+          answer: { rejected: [], sourceTimeMs: atMs, status: 200, bytes: 1, durationMs: 1 },
+          ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
+        });
+      const known = async () => {
+        const result = await database.pool.query<Record<'covered' | 'empty' | 'before', number>>(
+          `select coalesce(extract(epoch from upper(covered) - lower(covered)) / 3600, 0)::int as covered,
+                  coalesce(extract(epoch from upper(confirmed_empty) - lower(confirmed_empty)) / 3600, 0)::int as empty,
+                  coalesce(extract(epoch from upper(before_beginning) - lower(before_beginning)) / 3600, 0)::int as before
+           from tidemark.series where id = $1`,
+          [seriesId],
+        );
+        return result.rows[0];
+      };
+      expect(await probe(nowMs, [])).toMatchObject({ doubt: null });
+      expect(await probe(nowMs + minuteMs, [])).toMatchObject({ doubt: null });
+      expect(await known()).toEqual({ covered: 0, empty: 0, before: 0 });
+      expect(await probe(nowMs + hourMs, [])).toMatchObject({ doubt: null });
+      // All but the last day of it: that is asked for at the series' own interval.
+      expect(await known()).toEqual({ covered: 9552, empty: 9552, before: 9552 });
+
+      const found = { ...candle(0), period: hours(500, 0).startMs };
+      const minutes = { startMs: found.period, endMs: found.period + minuteMs };
+      await commit([found], { window: minutes, nowMs: nowMs + 2 * hourMs });
+      expect(await known()).toEqual({ covered: 0, empty: 0, before: 0 });
+      const missing = (await gaps()).reduce((sum, gap) => sum + gap.endMs - gap.startMs, 0);
+      expect(missing).toBe(9600 * hourMs + hourMs - minuteMs);
+      // An answer that lacks the day is not to be trusted from then on.
+      expect(await probe(nowMs + 3 * hourMs, [])).toMatchObject({ doubt: expect.any(String) });
+    });
+
+    it('forgets what a first probe said when a point turns up there', async () => {
+      await trackSeries(database, series, startMs - 400 * 24 * hourMs, window.endMs);
+      await commitProbe(database, {
+        ...{ seriesId, series, attempt: 1, timesMs: [], nowMs },
+        window: { startMs: startMs - 400 * 24 * hourMs, endMs: startMs - 24 * hourMs },
+        answer: { rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 },
+        ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
+      });
+      expect((await gaps()).map(({ reason }) => reason)).toContain('awaits_second_answer');
+      const found = { ...candle(0), period: startMs - 500 * hourMs };
+      await commit([found], { window: { startMs: found.period, endMs: found.period + minuteMs } });
+      expect((await gaps()).map(({ reason }) => reason)).not.toContain('awaits_second_answer');
+    });
+
     it('shows a window that was given up with its reason, leaves it out until its time, and then settles it', async () => {
       await deferWindow(database, {
         seriesId,
@@ -317,6 +420,52 @@ for (const kind of ['main', 'plain'] as const) {
         [seriesId],
       );
       expect(pending.rows).toEqual([]);
+    });
+
+    const failed = () =>
+      deferWindow(database, {
+        ...{ seriesId, window, kind: 'server_error', message: 'HTTP 500', attempts: 5 },
+        ...{ nowMs, retryAtMs: nowMs + hourMs },
+      });
+    const pending = async () =>
+      (await database.pool.query('select 1 from tidemark.pending_windows where series_id = $1', [seriesId]))
+        .rowCount;
+
+    it('settles a window that was given up when others have covered it piece by piece', async () => {
+      await failed();
+      await commit(upTo(30), { window: { startMs, endMs: minute(30) } });
+      expect(await pending()).toBe(1);
+      await commit(upTo(60).slice(30), { window: { startMs: minute(30), endMs: minute(60) } });
+      expect(await pending()).toBe(0);
+    });
+
+    it('gives up no window that is covered already', async () => {
+      await commit(upTo(60));
+      await failed();
+      const unreadable = [{ raw: '{}', reason: 'open: missing' }];
+      const answer = { rows: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 };
+      await commit([], { answer: { ...answer, rejected: unreadable } });
+      await commit([], { answer: { ...answer, rejected: [], sourceTimeMs: startMs - 1 } });
+      expect(await pending()).toBe(0);
+    });
+
+    it('counts every row against a cap, those that it drops too', async () => {
+      const twice = [candle(0), ...upTo(50), candle(60)];
+      const { verdict, covered } = await commit(twice);
+      expect(verdict).toBe('cut_short');
+      expect(covered?.endMs).toBeLessThanOrEqual(minute(50));
+    });
+
+    it('calls nothing empty that holds a point, as of a candle while it was open', async () => {
+      await commit(upTo(1), { nowMs: startMs + 1000, graceMs: 0 });
+      await commit([]);
+      await commit([], { nowMs: nowMs + hourMs });
+      const row = await database.pool.query(
+        `select confirmed_empty @> $2::timestamptz as empty, covered = tstzmultirange(tracked) as whole
+         from tidemark.series where id = $1`,
+        [seriesId, new Date(startMs).toISOString()],
+      );
+      expect(row.rows).toEqual([{ empty: false, whole: true }]);
     });
 
     it('loses nothing when the same window is committed by many at once', async () => {

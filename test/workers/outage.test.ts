@@ -1,5 +1,6 @@
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { watchOutage } from '../../workers/outage.ts';
+import { noticePauses, watchOutage } from '../../workers/outage.ts';
 import { collectingLog, silent } from '../queue/queue-parts.ts';
 
 function watch(lines: string[] = []) {
@@ -30,6 +31,23 @@ test('the pause doubles with each failed try up to a minute', () => {
   expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1000));
 });
 
+test('a notice is left alone for a minute, and then for longer, up to an hour', () => {
+  const lines: string[] = [];
+  const said = { begins: 'it speaks', ends: 'it is quiet' };
+  const log = collectingLog(lines);
+  const notice = watchOutage({ what: 'the source', threshold: 1, log, pauses: noticePauses, said });
+  const pauses: number[] = [];
+  let nowMs = 0;
+  for (let tries = 0; tries < 8; tries += 1) {
+    const pauseMs = notice.failed(failAt(nowMs));
+    pauses.push(pauseMs / 60_000);
+    nowMs += pauseMs;
+  }
+  expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain('it speaks');
+});
+
 test('attempts that were under way together lengthen the pause once', () => {
   const outage = watch();
   outage.failed(failAt(0));
@@ -53,10 +71,49 @@ test('an outage is said once when it begins, and the next one again', () => {
   expect(lines).toHaveLength(2);
 });
 
+test('an answer that was on its way before the outage does not end it', () => {
+  const lines: string[] = [];
+  const outage = watch(lines);
+  for (const nowMs of [1000, 1001, 1002]) outage.failed({ startedMs: 900, nowMs, message: 'reset' });
+  outage.succeeded(1500, 901);
+  expect(outage.isAway()).toBe(true);
+  expect(outage.failed(failAt(2002))).toBe(2000);
+  expect(lines).toHaveLength(1);
+  outage.succeeded(4002);
+  outage.succeeded(14_002);
+  expect(outage.isAway()).toBe(false);
+});
+
+test('what is there only now and then is away all the while, and the pause goes on growing', () => {
+  const lines: string[] = [];
+  const outage = watch(lines);
+  for (let tries = 0; tries < 2; tries += 1) outage.failed(failAt(0));
+  expect(outage.failed(failAt(0))).toBe(1000);
+  outage.succeeded(1000);
+  // As few failures in a row as before the outage are nothing.
+  expect([outage.failed(failAt(1001)), outage.failed(failAt(1002))]).toEqual([0, 0]);
+  outage.succeeded(1003);
+  for (let tries = 0; tries < 2; tries += 1) outage.failed(failAt(9000));
+  expect(outage.failed(failAt(9000))).toBe(2000);
+  expect(lines).toHaveLength(1);
+});
+
 test('after an outage the first pause is short again', () => {
-  const outage = watchOutage({ what: 'the database', threshold: 1, log: silent });
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const outage = watchOutage({ what: 'the database', threshold: 1, log });
   outage.failed(failAt(0));
   expect(outage.failed(failAt(1000))).toBe(2000);
   outage.succeeded(3000);
-  expect(outage.failed(failAt(4000))).toBe(1000);
+  outage.succeeded(13_000);
+  expect(outage.failed(failAt(14_000))).toBe(1000);
+  expect(lines).toHaveLength(3);
+  expect(lines[1]).toMatch(/"awaySeconds":3.*the database is back/);
+});
+
+test('one that nobody saw the end of has ended all the same', () => {
+  const outage = watchOutage({ what: 'the database', threshold: 1, log: silent });
+  outage.failed(failAt(0));
+  outage.succeeded(3000);
+  expect(outage.failed(failAt(3_600_000))).toBe(1000);
 });

@@ -1,18 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceErrorKind } from '../../source/source-error.ts';
-import { backoffMs, isOutage, reactionTo } from '../../workers/reaction.ts';
+import { backoffMs, isOutage, mayBeAboutLength, reactionTo } from '../../workers/reaction.ts';
 
 const nowMs = Date.UTC(2024, 0, 1);
-const context = { attempt: 1, last: false, unknownBefore: false, failedRetryMs: 600_000, nowMs, random: 0 };
+const context = {
+  attempt: 1,
+  last: false,
+  unknownBefore: false,
+  failedRetryMs: 600_000,
+  noticePauseMs: 0,
+  asksForLess: false,
+  nowMs,
+  random: 0,
+};
 const error = (
   kind: SourceErrorKind,
-  more: { unknownId?: boolean; retryAtMs?: number; status?: number; body?: string } = {},
+  more: { unknownId?: boolean; retryAtMs?: number; status?: number } = {},
 ) => ({
   kind,
   status: null,
   unknownId: false,
   retryAtMs: null,
-  body: '',
   ...more,
 });
 
@@ -56,8 +64,21 @@ describe('the reaction to a failed attempt', () => {
     });
   });
 
-  test('refused: put aside at once', () => {
+  test('notice: a pause as long as has been worked out, whichever attempt it is', () => {
+    const waiting = { ...context, last: true, noticePauseMs: 120_000 };
+    expect(reactionTo(error('notice'), waiting)).toEqual({ kind: 'pause', forMs: 120_000 });
+    expect(reactionTo(error('notice'), context)).toEqual({ kind: 'pause', forMs: 1000 });
+  });
+
+  test('refused: put aside at once, unless less of it is worth asking for', () => {
     expect(reactionTo(error('refused'), context)).toEqual({ kind: 'defer', forMs: 600_000 });
+    const asksForLess = { ...context, last: true, asksForLess: true };
+    expect(reactionTo(error('refused'), asksForLess)).toEqual({ kind: 'less' });
+    const statuses = [400, 405, 410, 413, 451].filter((status) =>
+      mayBeAboutLength(error('refused', { status })),
+    );
+    expect(statuses).toEqual([400, 413]);
+    expect(mayBeAboutLength(error('not_found', { status: 400 }))).toBe(false);
   });
 
   test('an unknown id: asked again, and the series blocked when it is still unknown', () => {
@@ -91,6 +112,7 @@ test('what concerns one request says nothing of the source as a whole', () => {
     'unauthorized',
     'not_found',
     'too_large',
+    'notice',
     'unexpected',
   ];
   expect(kinds.filter((kind) => isOutage(error(kind)))).toEqual([
@@ -101,8 +123,4 @@ test('what concerns one request says nothing of the source as a whole', () => {
     'unexpected',
   ]);
   expect(isOutage(error('not_found', { unknownId: true }))).toBe(false);
-  expect(isOutage(error('unexpected', { body: '<html>Down for maintenance' }))).toBe(true);
-  expect(isOutage(error('unexpected', { body: '{"data":{"message":"This service is being ret…' }))).toBe(
-    false,
-  );
 });

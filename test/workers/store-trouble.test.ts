@@ -5,6 +5,7 @@ import { openDatabase } from '../../store/database.ts';
 import { listGaps } from '../../store/gaps.ts';
 import type { AttemptParts } from '../../workers/attempt-parts.ts';
 import { watchOutage } from '../../workers/outage.ts';
+import { rangeTrials } from '../../workers/range-trials.ts';
 import { runAttempt } from '../../workers/run-attempt.ts';
 import { storeTroubleOf } from '../../workers/store-trouble.ts';
 import type { Work } from '../../workers/work.ts';
@@ -66,7 +67,9 @@ describe('an attempt whose answer cannot be stored', () => {
       database,
       requests: queues.requests,
       sourceWatch: watchOutage({ what: 'the source', threshold: 5, log: silent }),
+      noticeWatch: watchOutage({ what: 'the source', threshold: 5, log: silent }),
       storeWatch: watchOutage({ what: 'the database', threshold: 1, log: silent }),
+      rangeTrials: rangeTrials({ restMs: 1000 }),
       unknownSeries: new Set(),
       heldOff: { untilMs: 0 },
       failedRetryMs: 600_000,

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { waitFor } from '../parts/wait-for.ts';
+import { failedRetryMs, graceMs, openPipeline } from '../pipeline/run-pipeline.ts';
+import { coverageOf, storedPoints, verdictsOf } from '../pipeline/stored.ts';
 import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
 import { priceAt, serveCandles } from '../workers/candle-server.ts';
-import { failedRetryMs, graceMs, openPipeline } from './run-pipeline.ts';
-import { coverageOf, storedPoints, verdictsOf } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const noonMs = Date.UTC(2024, 2, 1, 12);

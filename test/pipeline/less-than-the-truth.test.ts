@@ -15,48 +15,9 @@ const bitcoinHours: SeriesKey = {
   quoteId: 'tether',
   interval: 'h1',
 };
-const etherHours: SeriesKey = { dataset: 'asset_history', assetId: 'ethereum', interval: 'h1' };
 /** Few points to a request, so that there are many requests to go wrong. */
-const sixHourly = { candles: { h1: 6 * hourMs }, asset_history: { h1: 6 * hourMs } };
+const sixHourly = { candles: { h1: 6 * hourMs } };
 const range = { startMs: Date.UTC(2024, 1, 1), endMs: Date.UTC(2024, 1, 16) };
-const windows = 60;
-
-onEachBackend('a source that fails one time in five', (kind) => {
-  test('in every way gives everything in the end, digit by digit', async () => {
-    const clock = { nowMs };
-    const faults = {
-      ...{ errorRate: 0.06, truncateRate: 0.04, htmlRate: 0.04, notFoundRate: 0.04, timeoutRate: 0.02 },
-    };
-    const simulator = await simulate(clock, { faults });
-    const pipeline = await openPipeline(kind, clock, simulator.url, {
-      // Enough that no window is put aside.
-      attempts: 20,
-      source: { timeoutMs: 4000 },
-    });
-    const tracked = new Map<number, SeriesKey>();
-    for (const series of [bitcoinHours, etherHours]) {
-      tracked.set(await pipeline.track(series, range.startMs, range.endMs), series);
-    }
-    await pipeline.backfill({}, { rangeLimits: sixHourly });
-
-    for (const [seriesId, series] of tracked) {
-      expect(await storedPoints(pipeline.database, series)).toEqual(truthOf(simulator, series, range));
-      expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
-    }
-    expect(await listGaps(pipeline.database, { nowMs, graceMs })).toEqual([]);
-    // Every fault cost its own request, and no other window's; the ledger has them all.
-    const { byFault, total } = simulator.requests();
-    expect(Object.keys(byFault).sort()).toEqual(['error', 'html', 'not_found', 'timeout', 'truncate']);
-    const faulty = Object.values(byFault).reduce((sum, count) => sum + count, 0);
-    expect(total).toBe(2 * windows + faulty);
-    const ledger = await pipeline.database.pool.query<{ failed: number; filled: number }>(
-      `select count(*) filter (where error is not null) as failed,
-              count(*) filter (where verdict = 'filled') as filled
-       from tidemark.fetches`,
-    );
-    expect(ledger.rows).toEqual([{ failed: faulty, filled: 2 * windows }]);
-  });
-});
 
 onEachBackend('an answer that is less than the truth', (kind) => {
   test('and empty is not believed until it has been given twice', async () => {

@@ -1,0 +1,91 @@
+/** Windows of what is covered: how many there are, and some of them at random. */
+
+import type { SeriesKey } from '../contract/series.ts';
+import { cut, type Range } from './ranges.ts';
+import { requestsFor } from './windows.ts';
+
+/** A series and what of it is covered, sorted and disjoint. */
+export interface CoveredSeries {
+  readonly seriesId: number;
+  readonly series: SeriesKey;
+  readonly ranges: readonly Range[];
+}
+
+export type CoveredWindow = Range & Pick<CoveredSeries, 'seriesId' | 'series'>;
+
+/** How many requests it takes to ask for all that is covered. */
+export function countWindows(
+  covered: readonly CoveredSeries[],
+  longestRangeMs: (series: SeriesKey) => number,
+): number {
+  let count = 0;
+  for (const { series, ranges } of covered) {
+    for (const range of ranges) count += requestsFor(range, longestRangeMs(series));
+  }
+  return count;
+}
+
+/** Every window of what is covered, oldest first of each series. */
+export function* allWindows(
+  covered: readonly CoveredSeries[],
+  longestRangeMs: (series: SeriesKey) => number,
+): Generator<CoveredWindow> {
+  for (const { seriesId, series, ranges } of covered) {
+    for (const range of ranges) {
+      for (const window of cut(range, longestRangeMs(series))) yield { seriesId, series, ...window };
+    }
+  }
+}
+
+/**
+ * `count` of these windows, drawn at random and none twice, each one as likely as any other; all when there are no more.
+ * In the order of {@link allWindows}.
+ *
+ * @param random as Math.random.
+ */
+export function* sampleWindows(
+  covered: readonly CoveredSeries[],
+  longestRangeMs: (series: SeriesKey) => number,
+  count: number,
+  random: () => number,
+): Generator<CoveredWindow> {
+  const places = drawn(count, countWindows(covered, longestRangeMs), random);
+  let next = 0;
+  let passed = 0;
+  for (const { seriesId, series, ranges } of covered) {
+    const spanMs = longestRangeMs(series);
+    for (const range of ranges) {
+      const here = requestsFor(range, spanMs);
+      for (let place = places[next]; place !== undefined && place < passed + here; place = places[++next]) {
+        const startMs = range.startMs + (place - passed) * spanMs;
+        yield { seriesId, series, startMs, endMs: Math.min(startMs + spanMs, range.endMs) };
+      }
+      passed += here;
+    }
+  }
+}
+
+/** So many of the numbers below `of`, ascending: Floyd's algorithm, which holds no more than it draws. */
+function drawn(count: number, of: number, random: () => number): number[] {
+  const chosen = new Set<number>();
+  for (let bound = Math.max(0, of - count); bound < of; bound += 1) {
+    const place = Math.floor(random() * (bound + 1));
+    chosen.add(chosen.has(place) ? bound : place);
+  }
+  return [...chosen].sort((a, b) => a - b);
+}
+
+/**
+ * The fewest windows that hold all of these periods, none longer than one request may span.
+ *
+ * @param timesMs starts of the periods, ascending.
+ */
+export function windowsAround(timesMs: readonly number[], periodMs: number, spanMs: number): Range[] {
+  const windows: { startMs: number; endMs: number }[] = [];
+  for (const timeMs of timesMs) {
+    const last = windows.at(-1);
+    if (last !== undefined && timeMs + periodMs <= last.startMs + spanMs) last.endMs = timeMs + periodMs;
+    else windows.push({ startMs: timeMs, endMs: timeMs + periodMs });
+  }
+  return windows;
+}

@@ -1,0 +1,43 @@
+/** Looking again and again until something is done, through the absence of database and queue. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { TidemarkError } from '../errors.ts';
+import { explainDatabaseError } from '../store/failure.ts';
+
+const lookEveryMs = 250;
+/** How long a database may be away before a command gives up: a restart takes seconds. */
+const databasePatienceMs = 60_000;
+const awayCodes = new Set(['DATABASE_UNREACHABLE', 'QUEUE_UNREACHABLE']);
+
+/**
+ * Calls `look` until it gives something else than null.
+ *
+ * @throws whatever it throws, explained; but a database or queue that is away is waited for, a minute long.
+ */
+export async function lookUntilDone<Outcome extends object>(
+  look: () => Promise<Outcome | null>,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  let unreachableSinceMs: number | null = null;
+  for (;;) {
+    try {
+      const outcome = await look();
+      if (outcome !== null) return outcome;
+      unreachableSinceMs = null;
+    } catch (error) {
+      const explained = explainDatabaseError(error);
+      const isAway = explained instanceof TidemarkError && awayCodes.has(explained.code);
+      unreachableSinceMs ??= Date.now();
+      const isPatient = Date.now() - unreachableSinceMs < databasePatienceMs && !signal.aborted;
+      if (!isAway || !isPatient) throw explained;
+    }
+    await delay(lookEveryMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** @throws TidemarkError QUEUE_UNREACHABLE where `error` comes from Redis; what it was otherwise. */
+export function explainQueueError(error: unknown, kind: 'redis' | 'postgres'): never {
+  if (kind !== 'redis') throw error;
+  const cause = error instanceof Error ? error.message : String(error);
+  throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${cause}`, { cause: error });
+}

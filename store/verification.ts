@@ -1,0 +1,89 @@
+/** What becomes of a window that was asked for to verify or to repair what is stored of it. */
+
+import type pg from 'pg';
+import type { Verdict } from '../planning/verdict.ts';
+import { tellRun } from './asked.ts';
+import { type Comparison, compareStored, differing } from './compare.ts';
+import { type Database, inTransaction } from './database.ts';
+import { type Judged, judgeAll } from './judged.ts';
+import { recordFetch } from './ledger.ts';
+import { noChanges } from './points.ts';
+import type { PreparedWindow } from './prepared.ts';
+
+/** Why an answer settled nothing. */
+const unsettled: Readonly<Partial<Record<Verdict, string>>> = Object.freeze({
+  stale: 'the answer was older than the window',
+  unreadable: 'no row of the answer could be read, or none belonged to the window',
+});
+
+export interface Verified {
+  readonly verdict: 'same' | 'rewritten' | 'differs' | Verdict;
+  /** Null: the answer settled nothing. */
+  readonly comparison: Comparison | null;
+}
+
+/**
+ * Compares the answer to a window with what is stored, and puts down what differs: with the ledger's row and the word to
+ * the command, in one transaction. Neither the points nor the coverage are touched. What an answer that was cut short
+ * does not reach is left for the command to ask for.
+ */
+export async function verifyWindow(database: Database, window: PreparedWindow): Promise<Verified> {
+  return inTransaction(database, async (client) => {
+    const [judged] = await judgeAll(client, [{ ...window, changes: noChanges }]);
+    if (judged === undefined) throw new Error('a window that was not judged');
+    const comparison = await settle(client, judged);
+    const verdict = comparison === null ? judged.judgement.verdict : verdictOf(comparison);
+    const { answer } = window;
+    await recordFetch(client, {
+      timeMs: window.nowMs,
+      dataset: window.series.dataset,
+      seriesId: window.seriesId,
+      range: window.window,
+      lane: window.lane,
+      attempt: window.attempt,
+      verdict,
+      status: answer.status,
+      fresh: 0,
+      changed: 0,
+      unchanged: 0,
+      rejected: answer.rejected.length,
+      bytes: answer.bytes,
+      durationMs: answer.durationMs,
+      error: null,
+    });
+    return { verdict, comparison };
+  });
+}
+
+/**
+ * Compares what is stored by now with the answer that repaired it, within the commit's transaction: what the source no
+ * longer has stays, and stays a difference.
+ */
+export async function settleRepairs(client: pg.PoolClient, windows: readonly Judged[]): Promise<void> {
+  for (const window of windows) {
+    if (window.lane === 'repair') await settle(client, window);
+  }
+}
+
+async function settle(client: pg.PoolClient, window: Judged): Promise<Comparison | null> {
+  const { judgement, seriesId, points, nowMs, changes } = window;
+  const reached = judgement.covered;
+  const comparison =
+    reached === null ? null : await compareStored(client, { seriesId, range: reached, points, nowMs });
+  const { run, startMs, endMs, askedEndMs = endMs } = window.window;
+  if (run !== undefined) {
+    await tellRun(
+      client,
+      { run, seriesId, window: { startMs, endMs: askedEndMs }, nowMs },
+      comparison === null
+        ? { kind: judgement.verdict, message: unsettled[judgement.verdict] ?? 'the window has not closed' }
+        : { ...comparison, reached, fresh: changes.fresh, revised: changes.revised },
+    );
+  }
+  return comparison;
+}
+
+function verdictOf(comparison: Comparison): Verified['verdict'] {
+  if (differing(comparison) > 0) return 'differs';
+  return comparison.rewritten > 0 ? 'rewritten' : 'same';
+}

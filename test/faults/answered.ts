@@ -1,0 +1,54 @@
+/** What the simulator answered as it should, and when it was asked. */
+
+import { type SeriesKey, seriesName } from '../../contract/series.ts';
+import { normalize, type Range } from '../../planning/ranges.ts';
+import { noFaults } from '../../simulator/faults.ts';
+import type { RequestCounts } from '../../simulator/request-log.ts';
+
+interface Asked extends Range {
+  /** As `seriesName` gives it. */
+  readonly name: string;
+}
+
+/** The ranges of the series that an answer without a fault held, merged; of a stale one what had happened by then. */
+export function answeredRanges({ recent, total }: RequestCounts, series: SeriesKey): Range[] {
+  if (recent.length < total) throw new Error('the simulator has forgotten its first requests');
+  const name = seriesName(series);
+  const ranges: Range[] = [];
+  for (const { url, status, fault, atMs } of recent) {
+    if (status !== 200 || (fault !== null && fault !== 'stale')) continue;
+    const asked = askedFor(url);
+    if (asked?.name !== name) continue;
+    const endMs = fault === 'stale' ? Math.min(asked.endMs, atMs - noFaults.staleMs) : asked.endMs;
+    if (asked.startMs < endMs) ranges.push({ startMs: asked.startMs, endMs });
+  }
+  return normalize(ranges);
+}
+
+function askedFor(address: string): Asked | null {
+  const url = new URL(address, 'http://localhost');
+  const query = (name: string) => url.searchParams.get(name) ?? '';
+  const range = { startMs: Number(query('start')), endMs: Number(query('end')) };
+  if (url.pathname === '/v2/candles') {
+    const pair = `${query('exchange')} ${query('baseId')}/${query('quoteId')}`;
+    return { name: `${pair} ${query('interval')}`, ...range };
+  }
+  const [, id] = /^\/v2\/assets\/([^/]+)\/history$/.exec(url.pathname) ?? [];
+  return id === undefined ? null : { name: `${decodeURIComponent(id)} ${query('interval')}`, ...range };
+}
+
+/**
+ * Requests beyond the budget: the most by which those of any span of time exceeded it. However slow the machine is,
+ * as many as can be under way at once may arrive in a bunch, and no more.
+ */
+export function mostBeyondBudget({ recent }: RequestCounts, requestsPerMinute: number): number {
+  const spacingMs = 60_000 / requestsPerMinute;
+  let least = Number.POSITIVE_INFINITY;
+  let most = 0;
+  for (const [place, { monotonicMs }] of recent.entries()) {
+    const ahead = place - monotonicMs / spacingMs;
+    least = Math.min(least, ahead);
+    most = Math.max(most, ahead - least);
+  }
+  return most;
+}

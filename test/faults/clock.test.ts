@@ -1,0 +1,74 @@
+import { expect } from 'vitest';
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { closedUpTo } from '../../planning/closed.ts';
+import { graceMs, openPipeline, simulate } from '../pipeline/run-pipeline.ts';
+import { coverageOf, revisionsOf, storedPoints, truthOf } from '../pipeline/stored.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { seededTest } from './seeded.ts';
+
+const noonMs = Date.UTC(2024, 2, 1, 12);
+const startMs = noonMs - 2 * hourMs;
+const offMs = 5 * minuteMs;
+
+const market = { dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether' } as const;
+const every: readonly SeriesKey[] = [
+  { ...market, interval: 'm1' },
+  { ...market, interval: 'h1' },
+  { dataset: 'asset_history', assetId: 'ethereum', interval: 'm1' },
+];
+
+onEachBackend('a source whose clock', (kind) => {
+  for (const { title, clockOffsetMs } of [
+    { title: 'is five minutes ahead is believed no further than our own', clockOffsetMs: offMs },
+    { title: 'is five minutes behind is waited for', clockOffsetMs: -offMs },
+  ]) {
+    seededTest(title, async (chance) => {
+      const clock = { nowMs: noonMs + 10_000 };
+      const simulator = await simulate(clock, { seed: chance.seed, faults: { clockOffsetMs } });
+      const pipeline = await openPipeline(kind, clock, simulator.url);
+      const tracked = new Map<number, SeriesKey>();
+      for (const series of every) tracked.set(await pipeline.track(series, startMs, null), series);
+      const scheduler = await pipeline.startScheduler({ refresh: true });
+      await pipeline.startWorker();
+
+      /** What is claimed had closed by both clocks, and is what the source will say of it for ever. */
+      async function expectTrue(isUpToDate: boolean): Promise<void> {
+        await scheduler.settled();
+        for (const [seriesId, series] of tracked) {
+          const covered = await coverageOf(pipeline.database, seriesId);
+          const oursMs = closedUpTo(series, clock.nowMs, graceMs);
+          const theirsMs = closedUpTo(series, clock.nowMs + clockOffsetMs, 0);
+          const endMs = covered.at(-1)?.endMs ?? startMs;
+          if (isUpToDate) expect(covered).toEqual([{ startMs, endMs: oursMs }]);
+          else expect(endMs).toBeLessThanOrEqual(Math.min(oursMs, theirsMs));
+          const final = simulator.truth;
+          const range = { startMs, endMs };
+          const asOfMs = clock.nowMs + hourMs * 24;
+          const truth =
+            series.dataset === 'candles'
+              ? final.candles(series, range, asOfMs)
+              : final.history(series, range, asOfMs);
+          const stored = await storedPoints(pipeline.database, series);
+          expect(stored.slice(0, truth.length)).toEqual(truth);
+          // An open candle that changes is no revision, and nothing else has changed.
+          expect(await revisionsOf(pipeline.database, seriesId)).toEqual([]);
+        }
+      }
+
+      for (let steps = 0; steps < 8; steps += 1) {
+        await expectTrue(false);
+        clock.nowMs += chance.whole(20, 200) * 1000;
+      }
+      // Someone sets it right.
+      simulator.setFaults({});
+      clock.nowMs += 2 * offMs;
+      await expectTrue(true);
+      const [series] = every;
+      if (series === undefined) throw new Error('no series');
+      expect((await storedPoints(pipeline.database, series)).length).toBe(
+        truthOf(simulator, series, { startMs, endMs: clock.nowMs + 1 }).length,
+      );
+    });
+  }
+});

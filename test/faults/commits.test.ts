@@ -1,0 +1,122 @@
+import { expect } from 'vitest';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { verdictsOf } from '../pipeline/stored.ts';
+import { proxyTo } from '../queue/cuttable-proxy.ts';
+import { collectingLog, type Kind, onEachBackend } from '../queue/queue-parts.ts';
+import { beginBackfill, concurrency, type FaultyBackfill, lockMs } from './backfill.ts';
+import { databaseAt } from './database-away.ts';
+import { type HeldCommits, holdCommits } from './held-commits.ts';
+import { startWorkerProcess } from './processes.ts';
+import { type Chance, seededTest } from './seeded.ts';
+import { expectTrueSoFar, expectWhole, untilWhole } from './witness.ts';
+
+const windows = 10;
+
+/** A worker that stands still while several windows are being committed in one transaction. */
+async function inGroupCommit(
+  kind: Kind,
+  chance: Chance,
+  start: (backfill: FaultyBackfill) => Promise<void>,
+  attempts = 1,
+): Promise<{ backfill: FaultyBackfill; held: HeldCommits }> {
+  const backfill = await beginBackfill(kind, chance, { windows, attempts });
+  const held = await holdCommits(backfill.database);
+  await backfill.pipeline.startScheduler(backfill.scheduler);
+  await start(backfill);
+  await held.waitForAny();
+  // More than it has transactions for: the others wait together.
+  await waitFor('every place taken', () => backfill.simulator.requests().byStatus[200] === concurrency);
+  await held.releaseSingles();
+  await held.waitForGroup();
+  await expectTrueSoFar(backfill);
+  return { backfill, held };
+}
+
+onEachBackend('a group of windows that is being committed', (kind) => {
+  seededTest('when the worker is killed is asked for again, every one of them', async (chance) => {
+    let kill = async () => {};
+    const { backfill, held } = await inGroupCommit(kind, chance, async (begun) => {
+      const victim = startWorkerProcess(begun);
+      await victim.waitForPrinted(/works/);
+      kill = () => victim.end('SIGKILL');
+    });
+    await kill();
+    await held.releaseGroups();
+    await expectTrueSoFar(backfill);
+    await backfill.pipeline.startWorker({ ...backfill.worker, lockMs });
+    await untilWhole(backfill);
+    await expectWhole(backfill);
+    backfill.expectFewRequests({ extra: concurrency });
+  });
+
+  seededTest(
+    'when its connection is ended is asked for again, and nothing counts against it',
+    async (chance) => {
+      const { backfill, held } = await inGroupCommit(kind, chance, async (begun) => {
+        const database = databaseAt(begun.database.url);
+        await begun.pipeline.startWorker({ ...begun.worker, database });
+      });
+      await held.terminateGroups();
+      await held.releaseGroups();
+      await untilWhole(backfill);
+      await expectWhole(backfill);
+      backfill.expectFewRequests({ extra: concurrency });
+      expect(await verdictsOf(backfill.database)).toMatchObject([{ verdict: 'filled' }]);
+    },
+  );
+
+  seededTest('when the network breaks is asked for again, and nothing counts against it', async (chance) => {
+    let cut = async () => {};
+    const { backfill, held } = await inGroupCommit(kind, chance, async (begun) => {
+      const proxy = await proxyTo(begun.database.url);
+      cut = async () => {
+        await proxy.cut();
+        await proxy.mend();
+      };
+      await begun.pipeline.startWorker({ ...begun.worker, database: databaseAt(proxy.url) });
+    });
+    await cut();
+    await held.releaseGroups();
+    await untilWhole(backfill);
+    await expectWhole(backfill);
+    backfill.expectFewRequests({ extra: concurrency });
+  });
+
+  seededTest('when it takes too long is committed one by one', async (chance) => {
+    const lines: string[] = [];
+    const { backfill } = await inGroupCommit(
+      kind,
+      chance,
+      async (begun) => {
+        const database = databaseAt(begun.database.url, 1000);
+        await begun.pipeline.startWorker({ ...begun.worker, database, log: collectingLog(lines) });
+      },
+      10,
+    );
+    // The lock on groups is never released.
+    await untilWhole(backfill);
+    await expectWhole(backfill);
+    // Another window of the series may have waited in vain for the same row. Of the group none is asked for again.
+    expect(lines.every((line) => line.includes('statement timeout'))).toBe(true);
+    backfill.expectFewRequests({ extra: lines.length });
+  });
+});
+
+describeNeeding('redis', 'a window whose commit takes too long', () => {
+  seededTest('is asked for again, and stored once there is time', async (chance) => {
+    const backfill = await beginBackfill('redis', chance, { windows, attempts: 10 });
+    const held = await holdCommits(backfill.database);
+    await backfill.pipeline.startScheduler(backfill.scheduler);
+    const lines: string[] = [];
+    const database = databaseAt(backfill.database.url, 1000);
+    await backfill.pipeline.startWorker({ ...backfill.worker, database, log: collectingLog(lines) });
+    await waitFor('commits that took too long', () => lines.length > 0);
+    await held.releaseSingles();
+    await held.releaseGroups();
+    await untilWhole(backfill);
+    await expectWhole(backfill);
+    backfill.expectFewRequests({ extra: lines.length });
+    expect(lines.every((line) => line.includes('statement timeout'))).toBe(true);
+  });
+});

@@ -1,0 +1,54 @@
+import { expect } from 'vitest';
+import { cut } from '../../planning/ranges.ts';
+import { openPipeline } from '../pipeline/run-pipeline.ts';
+import { onEachBackend, openQueue } from '../queue/queue-parts.ts';
+import { beginBackfill, concurrency, windowMs } from './backfill.ts';
+import { seededTest } from './seeded.ts';
+import { expectWhole, untilWhole, watch } from './witness.ts';
+
+onEachBackend('a backfill', (kind) => {
+  seededTest('by two schedulers and four workers asks for every window once', async (chance) => {
+    const requestsPerMinute = 3000;
+    const faults = { latencyMs: chance.whole(0, 40) };
+    const backfill = await beginBackfill(kind, chance, { windows: 100, requestsPerMinute, faults });
+    const watching = watch(backfill);
+    // Each with connections of its own, as on hosts of their own.
+    const ownQueues = () => openQueue(backfill.pipeline.queueOptions, { attempts: 1 });
+    for (let place = 0; place < 2; place += 1) {
+      await backfill.pipeline.startScheduler({ ...backfill.scheduler, queues: await ownQueues() });
+    }
+    for (let place = 0; place < 4; place += 1) {
+      await backfill.pipeline.startWorker({ ...backfill.worker, queues: await ownQueues() });
+    }
+    await untilWhole(backfill);
+    await watching.stop();
+    await expectWhole(backfill);
+    backfill.expectFewRequests({ extra: 0, underWay: 4 * concurrency });
+  });
+
+  seededTest('of windows that are forced in twice stores each once', async (chance) => {
+    const faults = { latencyMs: chance.whole(0, 40) };
+    const backfill = await beginBackfill(kind, chance, { windows: 30, faults });
+    const { pipeline, clock, simulator } = backfill;
+    const windows = [...backfill.tracked].flatMap(([seriesId, series]) =>
+      [...cut(backfill.range(), windowMs)].map((range) => ({
+        ...{ seriesId, series, ...range },
+        lane: 'backfill' as const,
+      })),
+    );
+    // In one queue a window is one job, however often it is put in.
+    for (let place = 0; place < 3; place += 1) await pipeline.queues.requests.addWindows(windows);
+    expect(await pipeline.queues.requests.depth()).toMatchObject({ waiting: windows.length });
+    // Another installation's queue on the same database knows nothing of that, and commits the same at the same time.
+    const other = await openPipeline(kind, clock, simulator.url, { store: pipeline, attempts: 1 });
+    await other.queues.requests.addWindows([...windows].reverse());
+    const watching = watch(backfill);
+    await Promise.all([pipeline.startWorker(backfill.worker), other.startWorker(backfill.worker)]);
+    await backfill.requestsInAll(2 * windows.length);
+    await pipeline.backfill(backfill.worker, backfill.scheduler);
+    await other.backfill(backfill.worker, backfill.scheduler);
+    await watching.stop();
+    await expectWhole(backfill);
+    expect(simulator.requests().total).toBe(2 * windows.length);
+  });
+});

@@ -1,0 +1,62 @@
+/** Ways in which a backfill loses its database for a while. */
+
+import { onTestFinished, type TestContext } from 'vitest';
+import { type Database, openDatabase } from '../../store/database.ts';
+import { migrate } from '../../store/migrate.ts';
+import { type OwnCluster, ownCluster } from '../parts/own-cluster.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { type CuttableProxy, proxyTo } from '../queue/cuttable-proxy.ts';
+import { openTestStore } from '../store/open-store.ts';
+
+export function databaseAt(url: string, statementTimeoutMs = 30_000, maxConnections = 10): Database {
+  const database = openDatabase({
+    url,
+    applicationName: 'tidemark test',
+    maxConnections,
+    statementTimeoutMs,
+  });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+/** A migrated store in a cluster of its own. */
+export async function storeToCrash(
+  context: TestContext,
+): Promise<{ cluster: OwnCluster; database: Database }> {
+  const cluster = await ownCluster(context);
+  await migrate({ url: cluster.url, direction: 'up', ifBusy: 'wait' });
+  return { cluster, database: databaseAt(cluster.url) };
+}
+
+/** A migrated store behind a proxy, and the same one by a way that is never cut. */
+export async function storeToCut(): Promise<{
+  proxy: CuttableProxy;
+  database: Database;
+  beside: Database;
+}> {
+  const store = await openTestStore();
+  onTestFinished(() => store.close());
+  const proxy = await proxyTo(store.url);
+  return { proxy, database: databaseAt(proxy.url), beside: store.database };
+}
+
+/** Ends about `share` of the sessions that others have in the database. @returns how many those were. */
+export async function terminateSome(database: Database, share: number): Promise<number> {
+  const { rows } = await database.pool.query<{ ended: number }>(
+    `select count(*) filter (where pg_terminate_backend(pid)) as ended from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
+       and random() < $1`,
+    [share],
+  );
+  return rows[0]?.ended ?? 0;
+}
+
+/** Waits until the database answers. */
+export async function untilItAnswers(database: Database): Promise<void> {
+  const answers = () =>
+    database.pool.query('select').then(
+      () => true,
+      () => false,
+    );
+  await waitFor('an answer of the database', answers);
+}

@@ -1,0 +1,73 @@
+import { expect } from 'vitest';
+import { collectingLog, onEachBackend } from '../queue/queue-parts.ts';
+import { beginBackfill, concurrency, type FaultyBackfill, lockMs } from './backfill.ts';
+import { storeToCrash, storeToCut, terminateSome, untilItAnswers } from './database-away.ts';
+import { type Chance, seededTest } from './seeded.ts';
+import { expectWhole, untilWhole, watch } from './witness.ts';
+
+const windows = 40;
+const times = 2;
+/** Whatever the queue says of a store that is away. */
+const anything = /./;
+
+onEachBackend('a backfill', (kind) => {
+  /** Lets the fault strike again and again. What is under way then is asked for again, and no more. */
+  async function strike(
+    backfill: FaultyBackfill,
+    chance: Chance,
+    fault: () => Promise<void>,
+  ): Promise<string[]> {
+    const lines: string[] = [];
+    const log = collectingLog(lines);
+    await backfill.pipeline.startScheduler({ ...backfill.scheduler, lockMs, log });
+    // One attempt each: a window that was held to account for the database would be put aside.
+    await backfill.pipeline.startWorker({ ...backfill.worker, lockMs, log });
+    const watching = watch(backfill);
+    for (let struck = 0; struck < times; struck += 1) {
+      await backfill.requestsMore(chance.whole(3, 20));
+      await fault();
+    }
+    await untilWhole(backfill, 90_000);
+    await watching.stop();
+    await expectWhole(backfill);
+    backfill.expectFewRequests({ extra: 2 * times * concurrency, underWay: 2 * concurrency });
+    return lines;
+  }
+
+  seededTest('whose database crashes and comes back', async (chance, context) => {
+    const { cluster, database } = await storeToCrash(context);
+    const backfill = await beginBackfill(kind, chance, {
+      ...{ windows, requestsPerMinute: 1200, complaints: anything, store: { database } },
+    });
+    const lines = await strike(backfill, chance, async () => {
+      await cluster.crash();
+      await cluster.start();
+      await untilItAnswers(database);
+    });
+    const away = lines.filter((line) => line.includes('the database is away'));
+    expect(away.length).toBeGreaterThan(0);
+    expect(away.length).toBeLessThanOrEqual(times);
+  });
+
+  seededTest('whose network breaks and comes back', async (chance) => {
+    const { proxy, database, beside } = await storeToCut();
+    const backfill = await beginBackfill(kind, chance, {
+      ...{ windows, requestsPerMinute: 1200, complaints: anything, store: { database }, beside },
+    });
+    await strike(backfill, chance, async () => {
+      await proxy.cut();
+      await proxy.mend();
+    });
+  });
+
+  seededTest('whose sessions are ended at random', async (chance) => {
+    const backfill = await beginBackfill(kind, chance, {
+      ...{ windows, requestsPerMinute: 1200, complaints: anything },
+    });
+    let ended = 0;
+    await strike(backfill, chance, async () => {
+      ended += await terminateSome(backfill.database, chance.whole(3, 8) / 10);
+    });
+    expect(ended).toBeGreaterThan(0);
+  });
+});

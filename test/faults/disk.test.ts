@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, type TestContext } from 'vitest';
+import { openQueueBackend } from '../../queue/backend.ts';
+import { accountInsteadOfRoot } from '../../store/embedded/unprivileged.ts';
+import { migrate } from '../../store/migrate.ts';
+import { ownCluster } from '../parts/own-cluster.ts';
+import { describeWithSmallDisk, mountSmallDisk } from '../parts/small-disk.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { collectingLog, onEachBackend } from '../queue/queue-parts.ts';
+import { beginBackfill, concurrency, lockMs } from './backfill.ts';
+import { databaseAt } from './database-away.ts';
+import { quickPauses } from './quick-pauses.ts';
+import { seededTest } from './seeded.ts';
+import { expectTrueSoFar, expectWhole, untilWhole } from './witness.ts';
+
+/** A store whose tables lie on a small disk. The server's own files lie elsewhere, so that it can go on. */
+async function storeOnSmallDisk(context: TestContext) {
+  const { url: serverUrl } = await ownCluster(context);
+  const disk = mountSmallDisk(128);
+  const tables = join(disk, 'tables');
+  mkdirSync(tables);
+  const account = accountInsteadOfRoot();
+  if (account !== null) chownSync(tables, account.uid, account.gid);
+  const server = databaseAt(serverUrl);
+  await server.pool.query(`create tablespace small location '${tables}'`);
+  await server.pool.query('create database small template template0 tablespace small');
+  const url = new URL(serverUrl);
+  url.pathname = '/small';
+  await migrate({ url: url.href, direction: 'up', ifBusy: 'wait' });
+  const filler = join(disk, 'filler');
+  return {
+    database: databaseAt(url.href),
+    fill() {
+      try {
+        execFileSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4k'], { stdio: 'ignore' });
+      } catch {
+        // It ends so when the disk is full.
+      }
+    },
+    makeRoom: () => rmSync(filler),
+  };
+}
+
+describeWithSmallDisk('a database whose disk is full', () => {
+  onEachBackend('in the middle of a backfill', (kind) => {
+    seededTest('stops the work with one line, and it resumes when there is room', async (chance, context) => {
+      const { database, fill, makeRoom } = await storeOnSmallDisk(context);
+      const backfill = await beginBackfill(kind, chance, {
+        ...{ windows: 150, store: { database }, complaints: /space|lock|job/i },
+      });
+      const { pipeline, clock, simulator } = backfill;
+      const lines: string[] = [];
+      const log = collectingLog(lines);
+      const own = await openQueueBackend({ ...pipeline.queueOptions, attempts: 1, log });
+      onTestFinished(() => own.close());
+      const { queues, pausesMs } = quickPauses(own, clock);
+      await pipeline.startScheduler({ ...backfill.scheduler, lockMs, queues });
+      simulator.setFaults({ latencyMs: 20 });
+      await pipeline.startWorker({ ...backfill.worker, lockMs, queues, log });
+      await backfill.requestsMore(chance.whole(3, 30));
+      fill();
+      await waitFor('the line', () => lines.length > 0);
+      // A queue in the same database may find no room for a pause, nor for anything else.
+      if (kind === 'redis') await waitFor('a few more tries', () => pausesMs.length >= 6);
+      await expectTrueSoFar(backfill);
+      makeRoom();
+      await untilWhole(backfill, 90_000);
+      await expectWhole(backfill);
+      // On PostgreSQL the queue itself has trouble too, and may lose its hold of a job meanwhile.
+      const full = lines.filter((line) => line.includes('No space left on device'));
+      expect(full.length).toBeGreaterThan(0);
+      expect(full.length).toBeLessThanOrEqual(kind === 'redis' ? 1 : 3);
+      expect(lines.filter((line) => !full.includes(line) && !/lock|job/i.test(line))).toEqual([]);
+      backfill.expectFewRequests({ extra: (pausesMs.length + 2) * 2 * concurrency });
+    });
+  });
+});

@@ -1,0 +1,23 @@
+/** How much memory a process of the tests takes, by its own account. */
+
+import type { ChildModule } from '../parts/child-module.ts';
+import { waitFor } from '../parts/wait-for.ts';
+
+export interface Memory {
+  /** Resident set, MB of 2^20. */
+  readonly rssMb: number;
+  /** The largest it has been. */
+  readonly mostMb: number;
+}
+
+const answer = /^rss (\d+) at most (\d+)$/gm;
+
+/** Asks a worker of `worker-process.ts`. */
+export async function memoryOf(worker: ChildModule): Promise<Memory> {
+  const answers = () => [...worker.printed().matchAll(answer)];
+  const before = answers().length;
+  worker.process.stdin?.write('\n');
+  await waitFor('a word about its memory', () => answers().length > before);
+  const [, rss, most] = answers().at(-1) ?? [];
+  return { rssMb: Math.round(Number(rss) / 1024), mostMb: Math.round(Number(most) / 1024) };
+}

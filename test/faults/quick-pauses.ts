@@ -1,0 +1,20 @@
+/** Queues whose pauses are over in a moment, while the test's clock moves on by all of each. */
+
+import type { QueueBackend } from '../../queue/backend.ts';
+import type { Clock } from '../pipeline/run-pipeline.ts';
+
+const timesQuicker = 500;
+
+export function quickPauses(
+  queues: QueueBackend,
+  clock: Clock,
+): { queues: QueueBackend; readonly pausesMs: readonly number[] } {
+  const pausesMs: number[] = [];
+  async function pauseForMs(ms: number): Promise<void> {
+    if (ms <= 0) return;
+    await queues.requests.pauseForMs(ms / timesQuicker);
+    pausesMs.push(ms);
+    clock.nowMs += ms;
+  }
+  return { queues: { ...queues, requests: { ...queues.requests, pauseForMs } }, pausesMs };
+}

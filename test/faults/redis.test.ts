@@ -1,0 +1,58 @@
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { ownRedis } from '../parts/own-redis.ts';
+import { beginBackfill, concurrency, lockMs } from './backfill.ts';
+import { seededTest } from './seeded.ts';
+import { expectWhole, untilWhole, watch } from './witness.ts';
+
+describeNeeding('redis', 'a backfill whose Redis', () => {
+  const waysBack = [
+    { title: 'stops and comes back empty', save: false },
+    { title: 'stops and comes back as it was a while before', save: true },
+  ];
+  for (const { title, save } of waysBack) {
+    seededTest(title, async (chance, context) => {
+      const redis = await ownRedis(context);
+      const backfill = await beginBackfill('redis', chance, {
+        ...{ windows: 40, requestsPerMinute: 1200, redisUrl: redis.url, complaints: /./ },
+      });
+      await backfill.pipeline.startScheduler({ ...backfill.scheduler, lockMs });
+      await backfill.pipeline.startWorker({ ...backfill.worker, lockMs });
+      const watching = watch(backfill);
+      let since = 0;
+      for (let stops = 0; stops < 2; stops += 1) {
+        await backfill.requestsMore(chance.whole(3, 15));
+        if (save) await redis.save();
+        const asked = chance.whole(3, 15);
+        await backfill.requestsMore(asked);
+        since += asked + concurrency;
+        await redis.stop();
+        await redis.start();
+      }
+      await untilWhole(backfill, 90_000);
+      await watching.stop();
+      await expectWhole(backfill);
+      // What had been done since it was saved stands in the queue again, and is asked for again.
+      const again = save ? 2 * since : 0;
+      backfill.expectFewRequests({ extra: again + 4 * concurrency, underWay: 3 * concurrency });
+    });
+  }
+
+  seededTest('is flushed again and again', async (chance, context) => {
+    const redis = await ownRedis(context);
+    const backfill = await beginBackfill('redis', chance, {
+      ...{ windows: 40, requestsPerMinute: 1200, redisUrl: redis.url, complaints: /lock|job/i },
+    });
+    await backfill.pipeline.startScheduler(backfill.scheduler);
+    await backfill.pipeline.startWorker(backfill.worker);
+    const watching = watch(backfill);
+    for (let flushes = 0; flushes < 2; flushes += 1) {
+      await backfill.requestsMore(chance.whole(3, 20));
+      await redis.flush();
+    }
+    await untilWhole(backfill, 90_000);
+    await watching.stop();
+    await expectWhole(backfill);
+    // The spacing is lost with the queue, and so is what is known to be under way.
+    backfill.expectFewRequests({ extra: 2 * 2 * concurrency, underWay: 3 * concurrency });
+  });
+});

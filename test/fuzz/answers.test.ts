@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hourMs, intervalMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { openSource, type Source } from '../../source/source.ts';
+import { SourceError } from '../../source/source-error.ts';
+import type { Database } from '../../store/database.ts';
+import { recordAttemptFailure } from '../../store/ledger.ts';
+import { commitRates } from '../../store/rates.ts';
+import { trackSeries } from '../../store/series.ts';
+import { commitWindow, type WindowCommit } from '../../store/windows.ts';
+import { readStore } from '../model/read-store.ts';
+import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';
+import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { ratesBodies, type SeriesBody, seriesBodies } from './bodies.ts';
+import { field, fieldText, numberText, readExactly, shown } from './exact-reading.ts';
+import { expectedOf } from './expected.ts';
+import { mutation } from './mutations.ts';
+import { httpAnswer, type RawServer, startRawServer } from './raw-server.ts';
+
+let store: TestStore;
+let database: Database;
+let server: RawServer;
+let source: Source;
+let bodies: SeriesBody[];
+let rates: string[];
+
+beforeAll(async () => {
+  store = await openTestStore();
+  database = store.database;
+  server = await startRawServer();
+  source = openSource({
+    baseUrl: server.baseUrl,
+    timeoutMs: 30_000,
+    maxBodyBytes: 1_000_000,
+    connections: 1,
+  });
+  bodies = await seriesBodies();
+  rates = await ratesBodies();
+});
+afterAll(async () => {
+  await source.abandon();
+  server.close();
+  await store.close();
+});
+
+/** What a worker does with a window: one request, then the commit, or the failure into the ledger. */
+async function fetchAndStore(series: SeriesKey, seriesId: number, window: Range, nowMs: number) {
+  const range = { start: window.startMs, end: window.endMs };
+  try {
+    const answer =
+      series.dataset === 'candles'
+        ? await source.candles({ ...series, ...range })
+        : await source.assetHistory(series.assetId, { interval: series.interval, ...range });
+    await commitWindow(database, {
+      ...{ seriesId, series, window, lane: 'backfill', attempt: 1, answer, nowMs },
+      ...{ graceMs: 0, emptyConfirmMs: hourMs },
+    } as WindowCommit);
+    return { rows: answer.rows.length, rejected: answer.rejected.length };
+  } catch (error) {
+    await recordFailure(error, series.dataset, seriesId, nowMs);
+    return null;
+  }
+}
+
+/** @throws whatever is not an error of the source. */
+async function recordFailure(
+  error: unknown,
+  dataset: 'candles' | 'asset_history' | 'rates',
+  seriesId: number | null,
+  timeMs: number,
+): Promise<void> {
+  if (!(error instanceof SourceError)) throw error;
+  const { kind, status, message, bytes, durationMs } = error;
+  const facts = { kind, status, message, bytes, durationMs };
+  await recordAttemptFailure(database, {
+    ...facts,
+    ...{ timeMs, dataset, seriesId, range: null, lane: 'backfill', attempt: 1 },
+  });
+}
+
+const spoilt = fc.record({ which: fc.nat(), spoil: mutation, isPacked: fc.boolean() });
+
+/** When an answer may say that it was made. */
+const oddTimes = ['0', '1', '8640000000000000', '253402300800000', '1780272000001', '1e12', 'null', '"x"'];
+
+function serveSpoilt(body: Buffer, isPacked: boolean): void {
+  server.answer = isPacked
+    ? httpAnswer(gzipSync(body), ['content-encoding: gzip'])
+    : httpAnswer(body, ['content-type: application/json']);
+}
+
+/** The whole case in the message: a mutation does not show in a report. */
+function about(body: Buffer, error: unknown): Error {
+  const text = body.toString('latin1').slice(0, 4000);
+  return new Error(`${error instanceof Error ? error.message : String(error)}\nfor: ${text}`, {
+    cause: error,
+  });
+}
+
+test(
+  'of a spoilt answer nothing is stored that it does not say for that period, and nothing plain is lost',
+  async () => {
+    let stored = 0;
+    let refused = 0;
+    const cases = await tryWhile(
+      'spoilt series',
+      spoilt,
+      async ({ which, spoil, isPacked }) => {
+        const { series, text, times } = bodies[which % bodies.length] as SeriesBody;
+        const body = spoil(text);
+        const window = { startMs: times[0] ?? 0, endMs: (times.at(-1) ?? 0) + intervalMs[series.interval] };
+        const nowMs = window.endMs + 400 * hourMs;
+        const run = randomBytes(6).toString('hex');
+        const key = series.dataset === 'candles' ? { ...series, exchange: run } : { ...series, assetId: run };
+        const { seriesId } = await trackSeries(database, key, window.startMs, window.endMs);
+        serveSpoilt(body, isPacked);
+        try {
+          const read = await fetchAndStore(key, seriesId, window, nowMs);
+          const found = (await readStore(database, [seriesId])).get(seriesId);
+          const expected = expectedOf(body, series, window);
+          expect(found?.requests, 'rows of the ledger').toBe(1);
+          for (const [timeMs, values] of found?.points ?? [])
+            expect(expected?.allowed.get(timeMs), `values at ${timeMs}`).toContain(values.join(' '));
+          if (read === null) {
+            refused += 1;
+            expect([found?.points.size, found?.covered]).toEqual([0, []]);
+            // Too deep to read is refused too; a list is not, otherwise.
+            if (!body.includes('[[[[') && !body.includes('{"a":{"a":'))
+              expect(expected?.rows ?? null).toBeNull();
+            return;
+          }
+          stored += found?.points.size ?? 0;
+          expect(read.rows + read.rejected, 'rows, good or not').toBe(expected?.rows);
+          for (const timeMs of expected?.due ?? []) expect(found?.points.has(timeMs), `${timeMs}`).toBe(true);
+          // The same row with the same fault is kept once.
+          expect(found?.quarantined.length ?? 0).toBeLessThanOrEqual(read.rejected);
+          expect(found?.quarantined.length === 0).toBe(read.rejected === 0);
+        } catch (error) {
+          throw about(body, error);
+        }
+      },
+      { batch: 50 },
+    );
+    // Else it would show nothing.
+    if (cases > 1) {
+      expect(stored).toBeGreaterThan(10);
+      expect(refused).toBeGreaterThan(0);
+    }
+  },
+  seededTimeoutMs,
+);
+
+test(
+  'of spoilt rates nothing is stored that they do not say',
+  async () => {
+    let stored = 0;
+    const cases = await tryWhile(
+      'spoilt rates',
+      fc.record({ spoilt, timestamp: fc.option(fc.constantFrom(...oddTimes), { freq: 2 }) }),
+      async ({ spoilt: { which, spoil, isPacked }, timestamp: odd }) => {
+        const text = rates[which % rates.length] as string;
+        const body = spoil(odd === null ? text : text.replace(/"timestamp":\d+/, `"timestamp":${odd}`));
+        const nowMs = Date.UTC(2026, 5, 1);
+        await database.pool.query('delete from tidemark.rate_points');
+        serveSpoilt(body, isPacked);
+        try {
+          try {
+            await commitRates(database, { answer: await source.rates(), attempt: 1, nowMs });
+          } catch (error) {
+            await recordFailure(error, 'rates', null, nowMs);
+          }
+          const { rows } = await database.pool.query<{ currency: string; rate: string; time: number }>(
+            'select currency, rate_usd::text as rate, time from rates',
+          );
+          const tree = readExactly(body);
+          const data = Array.isArray(tree) ? tree : field(tree, 'data');
+          const said = (Array.isArray(data) ? data : []).map(
+            (row) => `${fieldText(row, 'id')} ${shown(fieldText(row, 'rateUsd') ?? '')}`,
+          );
+          for (const { currency, rate } of rows) expect(said).toContain(`${currency} ${rate}`);
+          const timestamp = Number(numberText(field(tree, 'timestamp')));
+          for (const { time } of rows) expect([timestamp, nowMs]).toContain(time);
+          stored += rows.length;
+        } catch (error) {
+          throw about(body, error);
+        }
+      },
+      { batch: 50, share: 0.5 },
+    );
+    if (cases > 1) expect(stored).toBeGreaterThan(10);
+  },
+  seededTimeoutMs,
+);

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { beforeAll, expect, test } from 'vitest';
+import { listAnswer } from '../../source/answer.ts';
+import { candleAnswer } from '../../source/candle-answer.ts';
+import { candleReader } from '../../source/rows.ts';
+import { scanCandles } from '../../source/scan-candles.ts';
+import { SourceError } from '../../source/source-error.ts';
+import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';
+import { type SeriesBody, seriesBodies } from './bodies.ts';
+import { mutation } from './mutations.ts';
+
+let bodies: SeriesBody[];
+beforeAll(async () => {
+  bodies = (await seriesBodies()).filter(({ series }) => series.dataset === 'candles');
+});
+
+/** What comes of reading, be it an error. */
+function outcomeOf<Answer>(read: () => Answer): Answer | { kind: string; message: string } {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    return { kind: error.kind, message: error.message };
+  }
+}
+
+test(
+  'spoilt candles are read alike by the pattern and by JSON and the schema',
+  async () => {
+    let scanned = 0;
+    const cases = await tryWhile(
+      'the fast path of candles',
+      fc.record({ which: fc.nat(), spoil: mutation }),
+      async ({ which, spoil }) => {
+        const { series, text } = bodies[which % bodies.length] as SeriesBody;
+        const body = spoil(text);
+        const reply = {
+          name: 'GET /candles',
+          status: 200,
+          header: () => undefined,
+          body,
+          durationMs: 1,
+          secret: null,
+        };
+        if (scanCandles(body) !== null) scanned += 1;
+        const interval = series.interval === 'h6' ? 'h1' : series.interval;
+        const fast = outcomeOf(() => candleAnswer(reply, interval));
+        expect(fast).toEqual(outcomeOf(() => listAnswer(reply, candleReader(interval))));
+      },
+      { batch: 500, share: 0.3 },
+    );
+    // Else it would show nothing.
+    if (cases > 1) expect(scanned).toBeGreaterThan(10);
+  },
+  seededTimeoutMs,
+);

@@ -1,0 +1,181 @@
+/** Everything that can happen to the store, as commands of a model run. All of them are possible at any time. */
+
+import fc from 'fast-check';
+import { readConfig } from '../../config.ts';
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { applyRetention } from '../../store/drop-old.ts';
+import { deferWindow } from '../../store/pending.ts';
+import { listRetentions, removeRetention, setRetention } from '../../store/retention.ts';
+import { blockSeries, trackSeries, untrackSeries } from '../../store/series.ts';
+import { replayed } from '../parts/seeded.ts';
+import {
+  choose,
+  commitAndCrash,
+  commitGroup,
+  commitTogether,
+  crash,
+  from,
+  pick,
+  picks,
+} from './commit-command.ts';
+import { checkInvariants } from './invariants.ts';
+import { plannedAll } from './planned.ts';
+import type { SeriesModel } from './series-model.ts';
+import { type Real, seriesCount, type World, windowOf } from './world.ts';
+
+const { chunkDays } = readConfig({}).storage;
+
+/** A command that does its work on both sides and then compares them. */
+function command(
+  name: string,
+  given: unknown,
+  work: (world: World, real: Real) => Promise<void> | void,
+): fc.AsyncCommand<World, Real> {
+  return {
+    check: () => true,
+    run: async (world, real) => {
+      await work(world, real);
+      await checkInvariants(real.database, world.models, world.nowMs);
+      // No two commands happen at the same moment.
+      world.nowMs += 1000;
+    },
+    toString: () => `${name}(${JSON.stringify(given)})`,
+  };
+}
+
+function commandOf<Given>(
+  name: string,
+  given: fc.Arbitrary<Given>,
+  work: (given: Given, world: World, real: Real) => Promise<void> | void,
+): fc.Arbitrary<fc.AsyncCommand<World, Real>> {
+  return given.map((value) => command(name, value, (world, real) => work(value, world, real)));
+}
+
+const series = fc.nat({ max: seriesCount - 1 });
+const place = fc.record({
+  series,
+  from,
+  periods: fc.integer({ min: 1, max: 12 }),
+  planned: fc.boolean(),
+});
+const modelOf = (world: World, place: number) => world.models[place] as SeriesModel;
+
+/** Tracks a range; of a series that is tracked, this widens. */
+const track = commandOf(
+  'track',
+  fc.record({ place, isOpen: fc.boolean() }),
+  async ({ place, isOpen }, world, { database }) => {
+    const model = modelOf(world, place.series);
+    const { startMs, endMs } = windowOf(world, model, place.from, place.periods);
+    const before = model.tracked;
+    await trackSeries(database, model.truth.series, startMs + 1, isOpen ? null : endMs - 1);
+    const end = isOpen ? null : endMs;
+    model.tracked = {
+      startMs: Math.min(startMs, before?.startMs ?? startMs),
+      endMs: end === null || before?.endMs === null ? null : Math.max(end, before?.endMs ?? end),
+    };
+    model.blockedUntilMs = 0;
+  },
+);
+
+const untrack = commandOf('untrack', series, async (place, world, { database }) => {
+  const model = modelOf(world, place);
+  await untrackSeries(database, model.seriesId);
+  model.tracked = null;
+});
+
+const block = commandOf('block', series, async (place, world, { database }) => {
+  const model = modelOf(world, place);
+  model.blockedUntilMs = world.nowMs + hourMs;
+  await blockSeries(database, {
+    seriesId: model.seriesId,
+    kind: 'not_found',
+    message: 'x not found',
+    untilMs: model.blockedUntilMs,
+  });
+});
+
+const wait = commandOf('wait', fc.constantFrom(1, 11, 45, 61, 61, 180, 1560), (minutes, world) => {
+  world.nowMs += minutes * minuteMs;
+});
+
+/** What a planning pass puts into the queue is on its way until it is committed, fails or is lost with the queue. */
+const plan = commandOf(
+  'plan',
+  fc.record({ total: fc.integer({ min: 1, max: 12 }), cursor: fc.nat({ max: 1000 }) }),
+  async ({ total, cursor }, world, { database }) => {
+    const slots = { total, refresh: Math.ceil(total / 2), backfill: total };
+    const { windows } = (await plannedAll(database, world.models, world.nowMs, { slots, cursor })).plan;
+    for (const { seriesId, startMs, endMs } of windows) {
+      const model = world.models.find((one) => one.seriesId === seriesId);
+      model?.claimed.push({ startMs, endMs });
+    }
+  },
+);
+
+const loseQueue = commandOf('lose queue', fc.constant(null), (_, world) => {
+  for (const model of world.models) model.claimed = [];
+});
+
+const fail = commandOf('fail', place, async (picked, world, { database }) => {
+  const { model, window } = choose(world, picked);
+  await deferWindow(database, {
+    seriesId: model.seriesId,
+    window,
+    kind: 'server_error',
+    message: 'status 500',
+    attempts: 5,
+    nowMs: world.nowMs,
+    retryAtMs: world.nowMs + 10 * minuteMs,
+  });
+  model.wasPutAside();
+});
+
+const revise = commandOf(
+  'revise',
+  fc.record({ place, how: fc.constantFrom('value' as const, 'value', 'zeros') }),
+  ({ place, how }, world) => {
+    const model = modelOf(world, place.series);
+    const window = windowOf(world, model, place.from, Math.min(3, place.periods));
+    for (const timeMs of model.periodsOf(window)) model.truth.revise(timeMs, how);
+  },
+);
+
+const retain = commandOf(
+  'retain',
+  fc.record({
+    dataset: fc.constantFrom('candles' as const, 'asset_history'),
+    age: fc.constantFrom('1h', '30h', '40d'),
+  }),
+  async ({ dataset, age }, world, { database }) => {
+    const { nowMs } = world;
+    await setRetention(database, dataset, age);
+    const [retention] = await listRetentions(database, { nowMs, chunkDays });
+    await applyRetention(database, { nowMs, chunkDays });
+    await removeRetention(database, dataset);
+    for (const model of world.models) {
+      if (model.truth.series.dataset === dataset) model.droppedBefore(retention?.cutMs ?? Number.NaN);
+    }
+  },
+);
+
+const commit = commandOf('commit', picks, commitGroup);
+const together = commandOf('together', fc.array(picks, { minLength: 2, maxLength: 3 }), commitTogether);
+const cutOff = commandOf('crash', fc.record({ picks, crash }), ({ picks, crash }, world, real) =>
+  commitAndCrash(picks, crash, world, real),
+);
+/** The same window, answered so again after the time that confirms an emptiness. */
+const twice = commandOf('twice', pick, async (picked, world, real) => {
+  const again = { ...picked, planned: false };
+  await commitGroup([again], world, real);
+  world.nowMs += 61 * minuteMs;
+  await commitGroup([again], world, real);
+});
+
+export const allCommands = fc.commands(
+  [
+    ...[commit, commit, commit, commit, commit, plan, plan, twice, twice],
+    ...[together, cutOff, fail, revise, revise, wait, wait, wait, track, untrack, block, loseQueue, retain],
+  ],
+  { maxCommands: 30, size: 'max', ...replayed },
+);

@@ -1,0 +1,73 @@
+/** What the source of a model run holds: a point for most periods, and a version of each that a revision raises. */
+
+import { decimalText } from '../../contract/decimal.ts';
+import { type EpochMs, intervalMs } from '../../contract/intervals.ts';
+import type { Candle, HistoryPoint } from '../../contract/resources.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+
+/** The values of a point in the order of the table's columns, as text. */
+export type Values = readonly string[];
+
+export class Truth {
+  readonly series: SeriesKey;
+  /** Whether every period has a point. */
+  readonly isDense: boolean;
+  readonly #versions = new Map<EpochMs, number>();
+  /** Zeros at the end of every value: a source may write the same number another way. */
+  readonly #zeros = new Map<EpochMs, number>();
+
+  constructor(series: SeriesKey, isDense: boolean) {
+    this.series = series;
+    this.isDense = isDense;
+  }
+
+  has(timeMs: EpochMs): boolean {
+    if (this.isDense) return true;
+    const place = timeMs / intervalMs[this.series.interval];
+    // Silences of one to eight periods.
+    return place % 3 !== 1 && place % 13 < 6;
+  }
+
+  revise(timeMs: EpochMs, how: 'value' | 'zeros'): void {
+    const table = how === 'value' ? this.#versions : this.#zeros;
+    table.set(timeMs, (table.get(timeMs) ?? 0) + 1);
+  }
+
+  /**
+   * As the source has it at a time: a period that has not ended changes by the second.
+   *
+   * @param behind versions ago, as a copy of an older answer has it.
+   */
+  valuesAt(timeMs: EpochMs, nowMs: EpochMs, behind = 0): Values {
+    const isOpen = timeMs + intervalMs[this.series.interval] > nowMs;
+    const version = isOpen
+      ? 1000 + (Math.floor(nowMs / 1000) % 1000)
+      : Math.max(0, (this.#versions.get(timeMs) ?? 0) - behind);
+    const end = `${version}${'0'.repeat(1 + (this.#zeros.get(timeMs) ?? 0))}`;
+    // More digits than a double holds.
+    const value = (column: number) => `${(timeMs / 60_000) % 100_003}.12345678901${column}${end}`;
+    return this.series.dataset === 'candles' ? [0, 1, 2, 3, 4].map(value) : [value(0)];
+  }
+}
+
+/** The row of an answer. */
+export function rowOf(series: SeriesKey, timeMs: EpochMs, values: Values): Candle | HistoryPoint {
+  const texts = values.map(decimalText);
+  const [open, high, low, close, volume] = texts;
+  if (series.dataset === 'asset_history') return { priceUsd: open ?? decimalText('0'), time: timeMs };
+  const none = decimalText('0');
+  return {
+    open: open ?? none,
+    high: high ?? none,
+    low: low ?? none,
+    close: close ?? none,
+    volume: volume ?? none,
+    period: timeMs,
+  };
+}
+
+/** Whether two texts are the same number: what a source writes with other zeros at its end has not changed. */
+export function areSame(a: Values, b: Values): boolean {
+  const bare = (text: string | undefined) => text?.replace(/0+$/, '');
+  return a.length === b.length && a.every((text, place) => bare(text) === bare(b[place]));
+}

@@ -1,0 +1,83 @@
+/** The series of a model run, and the store that they are compared with. */
+
+import { type EpochMs, hourMs, intervalMs, periodStart } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { newestEnd } from '../../planning/closed.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { type Database, openDatabase } from '../../store/database.ts';
+import { trackSeries } from '../../store/series.ts';
+import { graceMs, SeriesModel } from './series-model.ts';
+import { Truth } from './truth.ts';
+
+export interface World {
+  readonly models: readonly SeriesModel[];
+  /** Rows that the source gives at most. */
+  readonly cap: number | null;
+  nowMs: EpochMs;
+}
+
+export interface Real {
+  readonly url: string;
+  database: Database;
+}
+
+/** A boundary of the chunks of candles and of history alike, so that retention has something to cut. */
+const chunkEdgeMs = 219 * 90 * 24 * hourMs;
+/** Some hours behind it, with seconds: no period ends now. */
+export const beginMs: EpochMs = chunkEdgeMs + 20 * hourMs + 34 * 60_000 + 5_000;
+
+const lines: ReadonlyArray<{ series: (run: string) => SeriesKey; isDense: boolean; periods: number }> = [
+  { series: (run) => candles(run, 'dense', 'h1'), isDense: true, periods: 50 },
+  { series: (run) => candles(run, 'thin', 'h1'), isDense: false, periods: 50 },
+  { series: (run) => candles(run, 'weekly', 'w1'), isDense: true, periods: 9 },
+  {
+    series: (run) => ({ dataset: 'asset_history', assetId: run, interval: 'd1' }),
+    isDense: true,
+    periods: 40,
+  },
+];
+export const seriesCount = lines.length;
+
+function candles(run: string, baseId: string, interval: 'h1' | 'w1'): SeriesKey {
+  return { dataset: 'candles', exchange: run, baseId, quoteId: 'tether', interval };
+}
+
+/** Tracks every series from a while ago, open-ended. @param run names this run's series. */
+export async function createWorld({ database }: Real, run: string, cap: number | null): Promise<World> {
+  // Series of an earlier run saw larger answers at the same time of day.
+  await database.pool.query('update tidemark.series set most_rows_at = null');
+  const largest = new Map<string, number>();
+  const models: SeriesModel[] = [];
+  for (const { series, isDense, periods } of lines) {
+    const key = series(run);
+    const fromMs = periodStart(beginMs, key.interval) - periods * intervalMs[key.interval];
+    const { seriesId, tracked } = await trackSeries(database, key, fromMs, null);
+    const model = new SeriesModel(new Truth(key, isDense), seriesId, largest);
+    model.tracked = tracked;
+    models.push(model);
+  }
+  return { models, cap, nowMs: beginMs };
+}
+
+export function openStore(url: string): Database {
+  return openDatabase({
+    url,
+    applicationName: 'tidemark test',
+    maxConnections: 5,
+    statementTimeoutMs: 30_000,
+  });
+}
+
+/**
+ * A window of some periods that begins some periods after the beginning of time, or before its end, which is the present.
+ */
+export function windowOf(world: World, model: SeriesModel, from: number, periods: number): Range {
+  const { series } = model.truth;
+  const length = model.lengthMs;
+  const endMs = newestEnd(series, world.nowMs, graceMs);
+  const line = lines[world.models.indexOf(model)];
+  const firstMs = periodStart(beginMs, series.interval) - ((line?.periods ?? 0) + 4) * length;
+  const places = (endMs - firstMs) / length;
+  const startMs = from < 0 ? endMs + from * length : firstMs + (from % places) * length;
+  return { startMs, endMs: Math.min(startMs + periods * length, endMs) };
+}

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { dayMs, hourMs } from '../../contract/intervals.ts';
+import type { Candle } from '../../contract/resources.ts';
+import type { CandleSeries } from '../../contract/series.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { quarantinedRows } from '../../store/quarantine.ts';
+import { seriesStatus } from '../../store/status.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { serve } from '../source/local-server.ts';
+import { graceMs, openPipeline } from './run-pipeline.ts';
+import { serveRows } from './serve-rows.ts';
+import { coverageOf, storedPoints } from './stored.ts';
+
+const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+const { truth } = createSimulator({ seed: 'answers', now: () => nowMs });
+const series: CandleSeries = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'h1',
+};
+const range = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 6) };
+const daily = { rangeLimits: { candles: { h1: dayMs } } };
+
+onEachBackend('an answer', (kind) => {
+  /** A source that makes something of the rows of each window, and of those around it. */
+  async function filledFrom(answerTo: (window: { startMs: number; endMs: number }) => Candle[]) {
+    const server = await serve((request, response) => {
+      const url = new URL(request.url ?? '', 'http://localhost');
+      const startMs = Number(url.searchParams.get('start'));
+      const endMs = Number(url.searchParams.get('end'));
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ data: answerTo({ startMs, endMs }), timestamp: nowMs }));
+    });
+    const pipeline = await openPipeline(kind, { nowMs }, server.baseUrl);
+    const seriesId = await pipeline.track(series, range.startMs, range.endMs);
+    await pipeline.backfill({}, daily);
+    expect(await storedPoints(pipeline.database, series)).toEqual(truth.candles(series, range));
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
+    expect(server.requests).toHaveLength(5);
+  }
+
+  // Points beside a window are dropped: each belongs to another one, which is asked for by itself.
+  test('with points of the periods beside its window loses none of them', () =>
+    filledFrom(({ startMs, endMs }) =>
+      truth.candles(series, { startMs: startMs - hourMs, endMs: endMs + hourMs }),
+    ));
+
+  test('in disorder, with every point twice and some from far away, stores each once', () =>
+    filledFrom((window) => {
+      const rows = truth.candles(series, window);
+      const far = truth.candles(series, { startMs: range.endMs + dayMs, endMs: range.endMs + 2 * dayMs });
+      return [...rows.slice(12).reverse(), ...far, ...rows, ...rows.slice(0, 3)];
+    }));
+
+  const noonMs = Date.UTC(2024, 0, 2, 12);
+  const good = { open: '2.0', high: '3.0', low: '1.0', close: '2.5', volume: '7' };
+  test.each([
+    ['high below low', { ...good, high: '0.5' }, 'high is below low'],
+    ['an open outside', { ...good, open: '3.5' }, 'open is above high'],
+    ['a close outside', { ...good, close: '0.5' }, 'close is below low'],
+    ['a negative volume', { ...good, volume: '-0.1' }, 'volume is negative'],
+    ['a null', { ...good, close: null }, 'close: not a decimal'],
+    ['a field that is missing', { ...good, open: undefined }, 'open: not a decimal'],
+    ['text that is not a decimal', { ...good, low: '1,0' }, 'low: not a decimal'],
+    ['an infinite value', { ...good, high: 'Infinity' }, 'high: not a decimal'],
+  ])(
+    'with %s goes to quarantine as it came, and the rest of its window is stored',
+    async (_, bad, reason) => {
+      const rowAt = (timeMs: number, values: object) => ({
+        timeMs,
+        json: JSON.stringify({ ...values, period: timeMs }),
+      });
+      const rows = Array.from({ length: 24 }, (_, hour) => {
+        const timeMs = Date.UTC(2024, 0, 2) + hour * hourMs;
+        return rowAt(timeMs, timeMs === noonMs ? bad : good);
+      });
+      const server = await serveRows(() => ({ rows, timestampMs: nowMs }));
+      const pipeline = await openPipeline(kind, { nowMs }, server.baseUrl);
+      const { database } = pipeline;
+      const day = { startMs: Date.UTC(2024, 0, 2), endMs: Date.UTC(2024, 0, 3) };
+      const seriesId = await pipeline.track(series, day.startMs, day.endMs);
+      await pipeline.backfill({}, daily);
+      const stored = rows.filter(({ timeMs }) => timeMs !== noonMs).map(({ json }) => JSON.parse(json));
+      expect(await storedPoints(database, series)).toEqual(stored);
+      const kept = await database.pool.query('select raw, reason, time from tidemark.quarantine');
+      expect(kept.rows).toEqual([
+        { raw: rows.find(({ timeMs }) => timeMs === noonMs)?.json, reason, time: noonMs },
+      ]);
+      // It was answered, so it is no gap; and there is no point, so it is named.
+      expect(await coverageOf(database, seriesId)).toEqual([day]);
+      expect(await listGaps(database, { nowMs, graceMs })).toEqual([]);
+      expect(await seriesStatus(database, { nowMs, graceMs })).toMatchObject([
+        { quarantined: 1, points: 23 },
+      ]);
+      expect(await quarantinedRows(database)).toEqual([{ seriesId, rows: 1, reason }]);
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  test('with a period off its grid goes to quarantine, and what it lacks then is asked for no more', async () => {
+    const rows = [0, 1, 2, 3].map((hour) => {
+      const timeMs = Date.UTC(2024, 0, 2, hour, hour === 2 ? 7 : 0);
+      return { timeMs, json: JSON.stringify({ ...good, period: timeMs }) };
+    });
+    const server = await serveRows(() => ({ rows, timestampMs: nowMs }));
+    const pipeline = await openPipeline(kind, { nowMs }, server.baseUrl);
+    const hours = { startMs: Date.UTC(2024, 0, 2), endMs: Date.UTC(2024, 0, 2, 4) };
+    const seriesId = await pipeline.track(series, hours.startMs, hours.endMs);
+    await pipeline.backfill({}, daily);
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([hours]);
+    expect(await storedPoints(pipeline.database, series)).toHaveLength(3);
+    const reason = 'does not start a period of h1';
+    expect(await quarantinedRows(pipeline.database)).toEqual([{ seriesId, rows: 1, reason }]);
+  });
+});

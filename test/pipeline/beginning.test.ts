@@ -1,0 +1,178 @@
+import { expect, test } from 'vitest';
+import { dayMs } from '../../contract/intervals.ts';
+import { longestCandleRangeMs, longestHistoryRangeMs } from '../../contract/limits.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { bornIn2019Ms } from '../../simulator/markets.ts';
+import type { RunningSimulator } from '../../simulator/start.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { seriesStatus } from '../../store/status.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { serve } from '../source/local-server.ts';
+import { emptyConfirmMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
+import { coverageOf, storedPoints, truthOf, verdictsOf } from './stored.ts';
+
+const born: SeriesKey = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'dogecoin',
+  quoteId: 'tether',
+  interval: 'm1',
+};
+const years = { startMs: Date.UTC(2015, 0, 1), endMs: bornIn2019Ms };
+/** Twelve days of the series itself, a window each. */
+const range = { startMs: years.startMs, endMs: bornIn2019Ms + 12 * dayMs };
+const windows = 12;
+const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+
+function pathsOf(simulator: RunningSimulator): number {
+  return simulator.requests().total;
+}
+
+onEachBackend('the years before a market begins', (kind) => {
+  test('cost a few requests, and are covered when a second probe has agreed', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const { database } = pipeline;
+    const seriesId = await pipeline.track(born, range.startMs, range.endMs);
+    await pipeline.backfill();
+    // The series itself is there at once; the years before wait for their second answer, and say so.
+    expect(await storedPoints(database, born)).toEqual(truthOf(simulator, born, range));
+    expect(await coverageOf(database, seriesId)).toEqual([{ startMs: years.endMs, endMs: range.endMs }]);
+    const gaps = await listGaps(database, { nowMs, graceMs });
+    expect(new Set(gaps.map((gap) => gap.reason))).toEqual(new Set(['awaits_second_answer']));
+    expect(gaps.map((gap) => gap.message)).toContain(
+      'asked by days, the source has no point before 2019-06-01',
+    );
+
+    clock.nowMs += emptyConfirmMs;
+    await pipeline.backfill();
+    expect(await coverageOf(database, seriesId)).toEqual([range]);
+    expect(await listGaps(database, { nowMs: clock.nowMs, graceMs })).toEqual([]);
+    const [status] = await seriesStatus(database, { nowMs: clock.nowMs, graceMs });
+    expect(status).toMatchObject({
+      missingMs: 0,
+      confirmedEmptyMs: years.endMs - years.startMs,
+      earliestMs: bornIn2019Ms,
+    });
+    // The day before the beginning was asked for in minutes.
+    expect(status?.beforeBeginningMs).toBe(years.endMs - years.startMs - dayMs);
+    expect(pathsOf(simulator)).toBeLessThanOrEqual(windows + 20);
+
+    clock.nowMs += 2 * emptyConfirmMs;
+    const before = pathsOf(simulator);
+    await pipeline.backfill();
+    expect(pathsOf(simulator)).toBe(before);
+  });
+
+  test('cost no more up to now, while the newest data is kept fresh', async () => {
+    const clock = { nowMs: bornIn2019Ms + 12 * dayMs + 30_000 };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const seriesId = await pipeline.track(born, range.startMs, null);
+    await pipeline.backfill();
+    clock.nowMs += emptyConfirmMs;
+    await pipeline.backfill();
+    const [covered] = await coverageOf(pipeline.database, seriesId);
+    expect(covered?.startMs).toBe(range.startMs);
+    expect(await storedPoints(pipeline.database, born)).toEqual(
+      truthOf(simulator, born, { startMs: range.startMs, endMs: clock.nowMs }),
+    );
+    expect(pathsOf(simulator)).toBeLessThanOrEqual(windows + 2 + 20);
+  });
+
+  test('cost as few where days too may be asked for by the year only', async () => {
+    const clock = { nowMs };
+    const limits = {
+      longestCandleRangeMs: { ...longestCandleRangeMs, d1: 366 * dayMs },
+      longestHistoryRangeMs,
+    };
+    const simulator = await simulate(clock, { limits });
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const seriesId = await pipeline.track(born, range.startMs, range.endMs);
+    const rangeLimits = { candles: { d1: 366 * dayMs } };
+    await pipeline.backfill({}, { rangeLimits });
+    clock.nowMs += emptyConfirmMs;
+    await pipeline.backfill({}, { rangeLimits });
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
+    expect(await storedPoints(pipeline.database, born)).toEqual(truthOf(simulator, born, range));
+    expect(pathsOf(simulator)).toBeLessThanOrEqual(windows + 20);
+  });
+
+  test('are not taken for empty because of one false answer', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock, { faults: { emptyRate: 1 } });
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const seriesId = await pipeline.track(born, range.startMs, range.endMs);
+    await pipeline.backfill();
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
+    simulator.setFaults({});
+    for (let hours = 0; hours < 3; hours += 1) {
+      clock.nowMs += emptyConfirmMs;
+      await pipeline.backfill();
+    }
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
+    expect(await storedPoints(pipeline.database, born)).toEqual(truthOf(simulator, born, range));
+    expect(await seriesStatus(pipeline.database, { nowMs: clock.nowMs, graceMs })).toMatchObject([
+      { missingMs: 0, confirmedEmptyMs: years.endMs - years.startMs },
+    ]);
+  });
+
+  test('are asked for window by window where days are of no use', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock);
+    // Days of nothing are answered as if the market were not known by days.
+    const server = await serve((request, response) => {
+      const url = new URL(request.url ?? '', 'http://localhost');
+      if (url.searchParams.get('interval') === 'd1') {
+        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"use valid interval"}');
+        return;
+      }
+      const path = url.pathname.slice('/v2'.length) + url.search;
+      void fetch(`${simulator.url}${path}`).then(async (answer) => {
+        response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+      });
+    });
+    const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
+    const days = { startMs: bornIn2019Ms - 20 * dayMs, endMs: bornIn2019Ms + 12 * dayMs };
+    const seriesId = await pipeline.track(born, days.startMs, days.endMs);
+    await pipeline.backfill();
+    clock.nowMs += emptyConfirmMs;
+    await pipeline.backfill();
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([days]);
+    expect(await storedPoints(pipeline.database, born)).toEqual(truthOf(simulator, born, days));
+    expect(await seriesStatus(pipeline.database, { nowMs: clock.nowMs, graceMs })).toMatchObject([
+      { missingMs: 0, beforeBeginningMs: 0, confirmedEmptyMs: 20 * dayMs },
+    ]);
+  });
+
+  test('that hold points after all, which days did not show, are asked for anew', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock, { faults: { maxRows: 5, capKeeps: 'newest' } });
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const hours: SeriesKey = { ...born, interval: 'h1' };
+    const seriesId = await pipeline.track(hours, range.startMs, range.endMs);
+    // A cap that takes the oldest days shows the series to begin where it does not.
+    const rangeLimits = { candles: { h1: dayMs } };
+    for (let times = 0; times < 4; times += 1) {
+      await pipeline.backfill({}, { rangeLimits });
+      clock.nowMs += emptyConfirmMs;
+    }
+    expect(await storedPoints(pipeline.database, hours)).toEqual(truthOf(simulator, hours, range));
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
+  });
+
+  test('of a market that began before them cost not one request', async () => {
+    const clock = { nowMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const series: SeriesKey = { ...born, baseId: 'bitcoin' };
+    const days = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 31) };
+    await pipeline.track(series, days.startMs, days.endMs);
+    await pipeline.backfill();
+    expect(await storedPoints(pipeline.database, series)).toEqual(truthOf(simulator, series, days));
+    expect((await verdictsOf(pipeline.database)).map(({ verdict }) => verdict)).not.toContain('begins');
+    expect(simulator.requests().byStatus).toEqual({ 200: simulator.requests().total });
+    expect(simulator.requests().total).toBeLessThanOrEqual(30 + 3);
+  });
+});

@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { Candle, HistoryPoint } from '../../contract/resources.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { planWindows } from '../../planning/plan.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+import type { Database } from '../../store/database.ts';
+import { listGaps, seriesWithGaps } from '../../store/gaps.ts';
+import { trackSeries } from '../../store/series.ts';
+import { commitWindow, type WindowCommit } from '../../store/windows.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { openTestStore } from '../store/open-store.ts';
+import { emptyConfirmMs, graceMs } from './run-pipeline.ts';
+import { coverageOf, storedPoints } from './stored.ts';
+
+const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+const { truth } = createSimulator({ seed: 'caps', now: () => nowMs });
+
+function candles(exchange: string, baseId: string, quoteId: string): SeriesKey {
+  return { dataset: 'candles', exchange, baseId, quoteId, interval: 'm1' };
+}
+const history: SeriesKey = { dataset: 'asset_history', assetId: 'ethereum', interval: 'm1' };
+const lines: readonly SeriesKey[] = [
+  candles('binance', 'bitcoin', 'tether'),
+  candles('kraken', 'litecoin', 'euro'),
+  candles('bitso', 'xrp', 'mexican-peso'),
+  history,
+];
+
+function rowsOf(series: SeriesKey, range: Range): readonly (Candle | HistoryPoint)[] {
+  return series.dataset === 'candles' ? truth.candles(series, range) : truth.history(series, range);
+}
+
+interface Cap {
+  readonly rows: number;
+  readonly keeps: 'oldest' | 'newest';
+}
+
+/** Plans and commits until nothing is left to ask for, the clock moving on where only time helps. @returns requests. */
+async function fill(database: Database, seriesIds: number[], spanMs: number, cap: Cap): Promise<number> {
+  let requests = 0;
+  let atMs = nowMs;
+  for (let waits = 0; waits <= 3; ) {
+    const query = { nowMs: atMs, graceMs, openRefreshMs: null, seriesIds, rangesPerSeries: 50 };
+    const { windows } = planWindows({
+      series: await seriesWithGaps(database, query),
+      claimed: new Map(),
+      nowMs: atMs,
+      graceMs,
+      longestRangeMs: () => spanMs,
+      slots: { total: 4, refresh: 4, backfill: 4 },
+      cursor: 0,
+    });
+    for (const window of windows) {
+      const all = rowsOf(window.series, window);
+      const rows = cap.keeps === 'oldest' ? all.slice(0, cap.rows) : all.slice(-cap.rows);
+      const answer = { rows, rejected: [], sourceTimeMs: atMs, status: 200, bytes: 1, durationMs: 1 };
+      const commit = { ...window, window, attempt: 1, answer, nowMs: atMs, graceMs, emptyConfirmMs };
+      await commitWindow(database, commit as WindowCommit);
+      requests += 1;
+    }
+    if (windows.length > 0) continue;
+    waits += 1;
+    atMs += emptyConfirmMs;
+  }
+  return requests;
+}
+
+describeNeeding('plainPostgres', 'a source that caps its answers in silence', () => {
+  const caps = fc.record({
+    // Around the sizes of answers in which a cap takes only a few rows, and any below.
+    rows: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 125 })),
+    keeps: fc.constantFrom('oldest' as const, 'newest' as const),
+  });
+  const cases = fc.record({
+    cap: caps,
+    // Days in which the simulator has outages, and the first days of the year.
+    startMs: fc.nat(40 * 24 * 60).map((minute) => Date.UTC(2024, 0, 1) + minute * minuteMs),
+    lengthMs: fc.integer({ min: 20, max: 6 * 60 }).map((minutes) => minutes * minuteMs),
+    spanMs: fc.constantFrom(hourMs, 2 * hourMs),
+  });
+
+  test('loses nothing, for any cap, whichever rows it takes', async () => {
+    const store = await openTestStore('plain');
+    try {
+      let place = 0;
+      await fc.assert(
+        fc.asyncProperty(cases, async ({ cap, startMs, lengthMs, spanMs }) => {
+          await store.database.pool.query(
+            'truncate tidemark.candle_points, tidemark.asset_history_points, tidemark.series cascade',
+          );
+          // One at a time and all together: other series' answers speak for one another.
+          place += 1;
+          const chosen = place % 3 === 0 ? lines : lines.slice(place % 4, (place % 4) + 1);
+          const range = { startMs, endMs: startMs + lengthMs };
+          const ids: number[] = [];
+          for (const series of chosen) {
+            ids.push((await trackSeries(store.database, series, range.startMs, range.endMs)).seriesId);
+          }
+          await fill(store.database, ids, spanMs, cap);
+          for (const [at, series] of chosen.entries()) {
+            expect(await storedPoints(store.database, series)).toEqual(rowsOf(series, range));
+            expect(await coverageOf(store.database, ids[at] ?? 0)).toEqual([range]);
+          }
+          expect(await listGaps(store.database, { nowMs, graceMs })).toEqual([]);
+        }),
+        { numRuns: 25 },
+      );
+    } finally {
+      await store.close();
+    }
+  }, 120_000);
+
+  test('is asked for each row about once, however it caps', async () => {
+    const store = await openTestStore('plain');
+    try {
+      const range = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 1) + dayMs };
+      const [series = history] = lines;
+      const { seriesId } = await trackSeries(store.database, series, range.startMs, range.endMs);
+      const requests = await fill(store.database, [seriesId], dayMs, { rows: 100, keeps: 'newest' });
+      expect(await storedPoints(store.database, series)).toEqual(rowsOf(series, range));
+      // Each answer but the first brings 99 rows of 1,440, and the row beside them once more.
+      expect(requests).toBeLessThanOrEqual(16);
+    } finally {
+      await store.close();
+    }
+  });
+});

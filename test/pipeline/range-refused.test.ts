@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { dayMs, hourMs } from '../../contract/intervals.ts';
+import { longestCandleRangeMs, longestHistoryRangeMs } from '../../contract/limits.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { longestRanges } from '../../store/longest-ranges.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { serveCandles } from '../workers/candle-server.ts';
+import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
+import { coverageOf, storedPoints, truthOf } from './stored.ts';
+
+const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+const noonMs = Date.UTC(2024, 2, 1, 12);
+const hours: SeriesKey = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'h1',
+};
+
+onEachBackend('a source that refuses a range', (kind) => {
+  test('as too long is asked for half of it from then on, by those who come later too', async () => {
+    const clock = { nowMs };
+    const limits = {
+      longestCandleRangeMs: { ...longestCandleRangeMs, h1: 8 * dayMs },
+      longestHistoryRangeMs,
+    };
+    const simulator = await simulate(clock, { limits });
+    const pipeline = await openPipeline(kind, clock, simulator.url, { attempts: 1 });
+    const range = { startMs: Date.UTC(2023, 8, 1), endMs: Date.UTC(2023, 8, 1) + 120 * dayMs };
+    const seriesId = await pipeline.track(hours, range.startMs, range.endMs);
+    await pipeline.backfill();
+    expect(await storedPoints(pipeline.database, hours)).toEqual(truthOf(simulator, hours, range));
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
+    // 30 days, 15, 7 and a half.
+    expect(await longestRanges(pipeline.database)).toEqual(new Map([['candles h1', 7.5 * dayMs]]));
+    // At most one for each length of each of the four windows that travel at once.
+    expect(simulator.requests().byStatus[400]).toBeLessThanOrEqual(2 * 4);
+    expect(simulator.requests().byStatus[200]).toBe(16);
+
+    const other: SeriesKey = { ...hours, baseId: 'ethereum' };
+    await pipeline.track(other, range.startMs, range.endMs);
+    const before = simulator.requests().byStatus[400];
+    await pipeline.backfill();
+    expect(await storedPoints(pipeline.database, other)).toEqual(truthOf(simulator, other, range));
+    expect(simulator.requests().byStatus).toEqual({ 200: 32, 400: before });
+  });
+
+  test('in whatever words is, when its half is accepted', async () => {
+    const clock = { nowMs };
+    const server = await serveCandles(
+      () => nowMs,
+      (request, response) => {
+        const url = new URL(request.url ?? '', 'http://localhost');
+        const askedMs = Number(url.searchParams.get('end')) - Number(url.searchParams.get('start'));
+        if (askedMs <= 20 * hourMs) return false;
+        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"no"}');
+        return true;
+      },
+    );
+    const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
+    const range = { startMs: noonMs - 61 * hourMs, endMs: noonMs - hourMs };
+    const seriesId = await pipeline.track(hours, range.startMs, range.endMs);
+    await pipeline.backfill();
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
+    expect(await longestRanges(pipeline.database)).toEqual(new Map([['candles h1', 15 * hourMs]]));
+    // 60 hours twice, 30, and four of 15.
+    expect(server.requests).toHaveLength(2 + 1 + 4);
+  });
+
+  test('whatever its length is not asked for ever', async () => {
+    const clock = { nowMs };
+    const server = await serveCandles(
+      () => nowMs,
+      (_, response) => {
+        response.writeHead(400, { 'content-type': 'application/json' });
+        response.end('{"error":"this market is not for sale","timestamp":1}');
+        return true;
+      },
+    );
+    const pipeline = await openPipeline(kind, clock, server.baseUrl);
+    const range = { startMs: noonMs - 400 * hourMs, endMs: noonMs - hourMs };
+    await pipeline.track(hours, range.startMs, range.endMs);
+    await pipeline.backfill({}, { rangeLimits: { candles: { h1: 100 * hourMs } } });
+    expect(await listGaps(pipeline.database, { nowMs, graceMs })).toMatchObject(
+      [0, 1, 2, 3].map((place) => ({
+        startMs: range.startMs + place * 100 * hourMs,
+        reason: 'failed',
+        message: expect.stringContaining('this market is not for sale'),
+        retryAtMs: nowMs + failedRetryMs,
+      })),
+    );
+    expect(await longestRanges(pipeline.database)).toEqual(new Map());
+    // Each window a few times while the lengths go down: 100 hours twice, 50, 25, 12, 6, 3, 1.
+    expect(server.requests.length).toBeLessThanOrEqual(4 * 8);
+  });
+});

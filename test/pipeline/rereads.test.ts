@@ -1,0 +1,309 @@
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { decimalText } from '../../contract/decimal.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
+import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
+import { postponeProbe } from '../../store/beginning.ts';
+import type { Database } from '../../store/database.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { forgetCovered } from '../../store/pending.ts';
+import { seriesStatus } from '../../store/status.ts';
+import { timescaleVersion } from '../../store/timescale/extension.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
+import { ask } from '../store/derived/price-line.ts';
+import { failedRetryMs, graceMs, openPipeline, type Pipeline, simulate } from './run-pipeline.ts';
+import { revisionsOf, storedPoints, truthOf } from './stored.ts';
+
+const minutes: CandleSeries = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'm1',
+};
+const hours: CandleSeries = { ...minutes, baseId: 'ethereum', interval: 'h1' };
+const prices: HistorySeries = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' };
+const everySeries: readonly SeriesKey[] = [minutes, hours, prices];
+
+const midnightMs = Date.UTC(2024, 2, 8);
+const reread = { periods: 2, rangeMs: 3 * dayMs, everyMs: dayMs };
+
+/** What of each series the present round has read again. */
+async function rereadRanges(database: Database) {
+  const result = await database.pool.query<{ range: string; at: EpochMs }>(
+    `select reread::text as range, reread_at as at from tidemark.series order by id`,
+  );
+  return result.rows;
+}
+
+async function requestsOf(database: Database, lane: string) {
+  const result = await database.pool.query<{ requests: number; changed: number; revised: number }>(
+    `select count(*) as requests, coalesce(sum(changed), 0)::int as changed, coalesce(sum(revised), 0)::int as revised
+     from tidemark.fetches where lane = $1`,
+    [lane],
+  );
+  return result.rows[0];
+}
+
+/** Waits until every series was read again in the round that begins at `roundMs`. */
+async function untilReread(pipeline: Pipeline, roundMs: EpochMs): Promise<void> {
+  const text = (timeMs: EpochMs) => new Date(timeMs).toISOString().replace('T', ' ').replace('.000Z', '+00');
+  const whole = `{["${text(roundMs - 3 * dayMs)}","${text(roundMs)}")}`;
+  await waitFor('the trailing range to be read again', async () =>
+    (await rereadRanges(pipeline.database)).every(({ range }) => range === whole),
+  );
+}
+
+onEachBackend('the trailing range', (kind) => {
+  test('is read again once a day; a changed value is updated, kept as it was, counted, and told once', async () => {
+    const clock = { nowMs: midnightMs + 10 * minuteMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const { database } = pipeline;
+    const fromMs = midnightMs - 6 * dayMs;
+    const ids = new Map<SeriesKey, number>();
+    for (const series of everySeries) ids.set(series, await pipeline.track(series, fromMs, null));
+    const lines: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+    const scheduler = await pipeline.startScheduler({ refresh: true, reread });
+    await pipeline.startWorker({ log });
+    await scheduler.settled();
+    await untilReread(pipeline, midnightMs);
+    // Three days of minutes are three requests, of hours one.
+    expect(await requestsOf(database, 'reread')).toEqual({ requests: 5, changed: 0, revised: 0 });
+    await scheduler.settled();
+    expect(await requestsOf(database, 'reread')).toMatchObject({ requests: 5 });
+    expect(lines).toEqual([]);
+
+    const changedMs = midnightMs - 30 * hourMs;
+    const tooOldMs = midnightMs - 3 * dayMs;
+    const fromThenMs = midnightMs + hourMs;
+    for (let minute = 0; minute < 7; minute += 1) {
+      const timeMs = changedMs + minute * minuteMs;
+      simulator.revise({
+        series: minutes,
+        timeMs,
+        fromMs: fromThenMs,
+        values: { volume: decimalText(`7.${minute}10`) },
+      });
+    }
+    for (const timeMs of [changedMs, tooOldMs]) {
+      const price = decimalText('123456789012.12345678901234567890');
+      simulator.revise({ series: prices, timeMs, fromMs: fromThenMs, values: { priceUsd: price } });
+    }
+    const truthThen = truthOf(simulator, prices, { startMs: fromMs, endMs: midnightMs });
+
+    clock.nowMs = midnightMs + dayMs + 10 * minuteMs;
+    await untilReread(pipeline, midnightMs + dayMs);
+    await scheduler.settled();
+    const seenAtMs = clock.nowMs;
+    expect(await requestsOf(database, 'reread')).toEqual({ requests: 10, changed: 8, revised: 8 });
+
+    for (const series of everySeries) {
+      const stored = await storedPoints(database, series);
+      const truth = truthOf(simulator, series, { startMs: fromMs, endMs: clock.nowMs });
+      const expected = truth.map((row) =>
+        // Longer ago than the days that are read again.
+        series === prices && 'time' in row && row.time === tooOldMs ? truthThen[3 * 24] : row,
+      );
+      expect(stored).toEqual(expected);
+    }
+    const before = truthThen.find((row) => 'time' in row && row.time === changedMs);
+    expect(await revisionsOf(database, ids.get(prices) ?? 0)).toEqual([
+      { timeMs: changedMs, seenAtMs, before: { price_usd: (before as { priceUsd: string }).priceUsd } },
+    ]);
+    expect(await revisionsOf(database, ids.get(minutes) ?? 0)).toHaveLength(7);
+    expect(await revisionsOf(database, ids.get(hours) ?? 0)).toEqual([]);
+
+    const status = await seriesStatus(database, { nowMs: clock.nowMs, graceMs });
+    expect(status.map(({ seriesId, revised, rereadAtMs }) => ({ seriesId, revised, rereadAtMs }))).toEqual(
+      expect.arrayContaining([
+        { seriesId: ids.get(minutes), revised: 7, rereadAtMs: seenAtMs },
+        { seriesId: ids.get(hours), revised: 0, rereadAtMs: seenAtMs },
+        { seriesId: ids.get(prices), revised: 1, rereadAtMs: seenAtMs },
+      ]),
+    );
+
+    // Both times, through the functions that people query.
+    const known = async (atMs: EpochMs) => {
+      const answer = await ask(
+        database.url,
+        `select price_usd from history_as_known_at('bitcoin', 'h1', '${new Date(atMs).toISOString()}',
+           '${new Date(changedMs).toISOString()}', '${new Date(changedMs + hourMs).toISOString()}')`,
+      );
+      return answer.rows;
+    };
+    expect(await known(seenAtMs - 1)).toEqual([(before as { priceUsd: string }).priceUsd]);
+    expect(await known(seenAtMs)).toEqual(['123456789012.12345678901234567890']);
+
+    // One line for each window, with the count, and the first few with both values.
+    const told = lines.map((line): Record<string, unknown> => JSON.parse(line));
+    expect(told).toHaveLength(2);
+    const ofMinutes = told.find((line) => line.revised === 7);
+    expect(ofMinutes).toMatchObject({ series: 'binance bitcoin/tether m1', level: 30 });
+    expect(ofMinutes?.revisions).toHaveLength(5);
+    expect(told.find((line) => line.revised === 1)).toMatchObject({
+      series: 'bitcoin h1',
+      revisions: [
+        {
+          time: new Date(changedMs).toISOString(),
+          before: { price_usd: (before as { priceUsd: string }).priceUsd },
+          after: { price_usd: '123456789012.12345678901234567890' },
+        },
+      ],
+    });
+  });
+
+  test('is read again through an outage, and what waited for it is forgotten', async () => {
+    const clock = { nowMs: midnightMs + 10 * minuteMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url, { attempts: 1 });
+    const { database } = pipeline;
+    await pipeline.track(hours, midnightMs - 6 * dayMs, null);
+    await pipeline.backfill({}, { refresh: true });
+    const pending = async () =>
+      (await database.pool.query('select verdict from tidemark.pending_windows')).rows;
+    simulator.setFaults({ errorRate: 1 });
+    let scheduler = await pipeline.startScheduler({ refresh: true, reread });
+    const worker = await pipeline.startWorker();
+    await waitFor('the window to be put aside', async () => (await pending()).length === 1);
+    expect(await listGaps(database, { nowMs: clock.nowMs, graceMs })).toEqual([]);
+    await scheduler.settled();
+    expect(await requestsOf(database, 'reread')).toMatchObject({ requests: 1 });
+    simulator.setFaults({});
+    clock.nowMs += failedRetryMs;
+    await untilReread(pipeline, midnightMs);
+    expect(await pending()).toEqual([]);
+    await scheduler.close();
+    await worker.close();
+
+    // The next round has other bounds, so what failed in this one would stay for good.
+    clock.nowMs = midnightMs + dayMs + 10 * minuteMs;
+    await pipeline.backfill({}, { refresh: true });
+    simulator.setFaults({ errorRate: 1 });
+    scheduler = await pipeline.startScheduler({ refresh: true, reread });
+    await pipeline.startWorker();
+    await waitFor('a window of this round to be put aside', async () => (await pending()).length === 1);
+    await scheduler.close();
+    await forgetCovered(database, clock.nowMs + failedRetryMs - 1);
+    const held = (await pending()).length;
+    await forgetCovered(database, clock.nowMs + failedRetryMs);
+    expect({ held, left: (await pending()).length }).toEqual({ held: 1, left: 0 });
+  });
+
+  test('costs the hypertables no byte where nothing changed', async () => {
+    const clock = { nowMs: midnightMs + 10 * minuteMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const { database } = pipeline;
+    for (const series of everySeries) await pipeline.track(series, midnightMs - 6 * dayMs, null);
+    await pipeline.backfill({}, { refresh: true });
+    const tables = ['candle_points', 'asset_history_points'] as const;
+    const isTimescale = (await timescaleVersion(database.pool)) !== null;
+    if (isTimescale) {
+      for (const table of tables) {
+        await database.pool.query(`select compress_chunk(c) from show_chunks('tidemark.${table}') c`);
+      }
+    }
+    const sizes = async () => {
+      const result = await database.pool.query(
+        isTimescale
+          ? `select hypertable_size('tidemark.candle_points') as a, hypertable_size('tidemark.asset_history_points') as b`
+          : `select pg_total_relation_size('tidemark.candle_points') as a,
+                    pg_total_relation_size('tidemark.asset_history_points') as b`,
+      );
+      return result.rows;
+    };
+    for (const table of tables) await database.pool.query(`vacuum tidemark.${table}`);
+    const before = await sizes();
+    const parts: TickParts = {
+      database,
+      requests: pipeline.queues.requests,
+      requestsPerMinute: 0,
+      backfillShare: 0.2,
+      graceMs,
+      openRefreshMs: null,
+      trailing: reread,
+    };
+    // Of three days, of which one request spans one of minutes.
+    expect(await planTick(parts, clock.nowMs, 0)).toMatchObject({ added: 5 });
+    const worker = await pipeline.startWorker();
+    await untilReread(pipeline, midnightMs);
+    await worker.close();
+    expect(await requestsOf(database, 'reread')).toEqual({ requests: 5, changed: 0, revised: 0 });
+    expect(await sizes()).toEqual(before);
+  });
+
+  test('takes few places from backfill and none from refreshes, and all that nobody else wants', async () => {
+    const clock = { nowMs: midnightMs + 10 * minuteMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const { database } = pipeline;
+    const { requests } = pipeline.queues;
+    await pipeline.track(minutes, midnightMs - 3 * dayMs, null);
+    await pipeline.track({ ...minutes, baseId: 'ethereum' }, midnightMs - 3 * dayMs, null);
+    await pipeline.backfill({}, { refresh: true });
+    const past = await pipeline.track(
+      { ...minutes, exchange: 'kraken', quoteId: 'euro' },
+      midnightMs - 900 * dayMs,
+      midnightMs - 800 * dayMs,
+    );
+    // Where it begins is not to be found out first.
+    await postponeProbe(database, past, clock.nowMs + dayMs);
+
+    const parts: TickParts = {
+      ...{ database, requests, requestsPerMinute: 60, backfillShare: 0.2, graceMs },
+      ...{ openRefreshMs: 1, trailing: reread },
+    };
+    clock.nowMs += minuteMs;
+    await planTick(parts, clock.nowMs, 0);
+    // A twentieth of sixty; the two open candles are asked for whatever else there is.
+    expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 3, backfill: 55 });
+    await planTick({ ...parts, requestsPerMinute: 62 }, clock.nowMs, 0);
+    expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 4, backfill: 56 });
+
+    // Once in the queue, or out of it again: what is left is derived from the database.
+    await emptyQueue(pipeline.queueOptions);
+    await planTick({ ...parts, requestsPerMinute: 3 }, clock.nowMs, 0);
+    expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 1, backfill: 0 });
+    await emptyQueue(pipeline.queueOptions);
+    await database.pool.query(`update tidemark.series set untracked_at = now() where exchange_id = 'kraken'`);
+    await planTick(parts, clock.nowMs, 0);
+    expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 6, backfill: 0 });
+    await emptyQueue(pipeline.queueOptions);
+    await planTick({ ...parts, trailing: { ...reread, rangeMs: 0 } }, clock.nowMs, 0);
+    expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 0 });
+    onTestFinished(() => emptyQueue(pipeline.queueOptions));
+  });
+
+  test('begins with the first round after a series did, and ends where it is no longer tracked', async () => {
+    const clock = { nowMs: Date.now() };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url);
+    const { database } = pipeline;
+    const { requests } = pipeline.queues;
+    const ended = Math.floor(clock.nowMs / dayMs) * dayMs - 40 * hourMs;
+    await pipeline.track(hours, clock.nowMs - 6 * dayMs, null);
+    await pipeline.track(prices, clock.nowMs - 6 * dayMs, ended);
+    await pipeline.backfill({}, { refresh: true });
+    const parts: TickParts = {
+      ...{ database, requests, requestsPerMinute: 60, backfillShare: 0.2, graceMs },
+      ...{ openRefreshMs: null, trailing: reread },
+    };
+    // Both were made today, by the clock on the wall.
+    await planTick(parts, clock.nowMs, 0);
+    expect((await requests.claimedWindows()).load.reread).toBe(0);
+    await database.pool.query(`update tidemark.series set created_at = created_at - interval '1 day'`);
+    await planTick(parts, clock.nowMs, 0);
+    const windows = [...(await requests.claimedWindows()).windows.values()].flat();
+    const todayMs = Math.floor(clock.nowMs / dayMs) * dayMs;
+    expect(
+      windows.map(({ startMs, endMs }) => ({ startMs, endMs })).sort((a, b) => a.endMs - b.endMs),
+    ).toEqual([
+      { startMs: todayMs - 3 * dayMs, endMs: ended },
+      { startMs: todayMs - 3 * dayMs, endMs: todayMs },
+    ]);
+  });
+});

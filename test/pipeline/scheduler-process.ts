@@ -1,0 +1,33 @@
+/** A scheduler in a process of its own, to be killed. Argument: its settings as JSON. */
+
+import { pino } from 'pino';
+import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
+import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
+import { openDatabase } from '../../store/database.ts';
+import { clockOf, type ProcessClock } from './process-clock.ts';
+
+export interface SchedulerProcessSettings
+  extends Omit<SchedulerOptions, 'database' | 'queues' | 'log' | 'now' | 'within'> {
+  readonly queueOptions: QueueBackendOptions;
+  readonly databaseUrl: string;
+  readonly applicationName: string;
+  readonly clock: ProcessClock;
+  readonly attempts: number;
+}
+
+const [json = ''] = process.argv.slice(2);
+const settings: SchedulerProcessSettings = JSON.parse(json);
+const log = pino({ level: 'silent' });
+await startScheduler({
+  ...settings,
+  database: openDatabase({
+    url: settings.databaseUrl,
+    applicationName: settings.applicationName,
+    maxConnections: 5,
+    statementTimeoutMs: 30_000,
+  }),
+  queues: await openQueueBackend({ ...settings.queueOptions, attempts: settings.attempts, log }),
+  log,
+  now: clockOf(settings.clock),
+});
+console.log('works');

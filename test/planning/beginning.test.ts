@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { dayMs, minuteMs } from '../../contract/intervals.ts';
+import { type Beginning, holdBack, judgeProbe } from '../../planning/beginning.ts';
+
+const startMs = Date.UTC(2015, 0, 1);
+const day = (index: number) => startMs + index * dayMs;
+const years = { startMs, endMs: day(3000) };
+const nothing: Beginning = { knownMs: null, isAsked: false, mayProbe: true };
+
+function held(beginning: Beginning | undefined, more: Partial<Parameters<typeof holdBack>[0]> = {}) {
+  const gaps = more.gaps ?? [years];
+  return holdBack({
+    ...{ gaps, free: gaps, beginning, claimed: [], spanMs: dayMs, probeSpanMs: 7305 * dayMs },
+    ...more,
+  });
+}
+
+describe('what is held back until the beginning of a series is known', () => {
+  it('is all but the oldest window at first, then all for a probe', () => {
+    const first = { startMs, endMs: day(1), lane: 'backfill' };
+    expect(held(nothing)).toEqual({ open: [], ahead: first });
+    const probe = { ...years, lane: 'probe' };
+    expect(held({ ...nothing, isAsked: true })).toEqual({ open: [], ahead: probe });
+  });
+
+  it('is what lies before the earliest point, and the probe asks for its day too', () => {
+    const knownMs = day(2900) + 7 * minuteMs;
+    const after = { startMs: knownMs, endMs: years.endMs };
+    expect(held({ ...nothing, knownMs })).toMatchObject({ open: [after], ahead: { lane: 'backfill' } });
+    expect(held({ ...nothing, knownMs, isAsked: true })).toEqual({
+      open: [after],
+      ahead: { startMs, endMs: day(2901), lane: 'probe' },
+    });
+  });
+
+  it('is nothing when the gap is short, when points lie before it, or when a probe does not help', () => {
+    const all = { open: [years], ahead: null };
+    expect(held(undefined)).toEqual(all);
+    expect(held({ ...nothing, knownMs: startMs })).toEqual(all);
+    expect(held({ ...nothing, knownMs: day(10) })).toEqual(all);
+    expect(held({ ...nothing, mayProbe: false })).toEqual(all);
+    // Days are asked for in windows no longer than those of the series itself.
+    expect(held(nothing, { probeSpanMs: 10 * dayMs })).toEqual(all);
+    expect(held(nothing, { spanMs: 300 * dayMs })).toEqual(all);
+  });
+
+  it('waits for what is under way, but not for the newest data', () => {
+    const claim = { startMs: day(5), endMs: day(6) };
+    expect(held(nothing, { claimed: [{ ...claim, lane: 'probe' }] }).ahead).toBeNull();
+    expect(held(nothing, { claimed: [{ ...claim, lane: 'backfill' }] }).ahead).toBeNull();
+    expect(held(nothing, { claimed: [{ ...claim, lane: 'refresh' }] }).ahead).not.toBeNull();
+  });
+
+  it('is probed in pieces where days too are asked for in shorter ranges', () => {
+    const { ahead } = held({ ...nothing, isAsked: true }, { probeSpanMs: 365 * dayMs });
+    expect(ahead).toEqual({ startMs, endMs: day(364), lane: 'probe' });
+  });
+});
+
+describe('the answer of a probe', () => {
+  const judged = (timesMs: number[], more: Partial<Parameters<typeof judgeProbe>[0]> = {}) =>
+    judgeProbe({ window: years, timesMs, rejected: 0, knownMs: null, closedDaysMs: day(9000), ...more });
+
+  it('shows where the series begins, whatever the order, and leaves a day before to be asked for', () => {
+    expect(judged([day(501), day(500), day(502)])).toEqual({
+      beginsMs: day(500),
+      empty: { startMs, endMs: day(499) },
+      doubt: null,
+    });
+    expect(judged([day(0)])).toEqual({ beginsMs: day(0), empty: null, doubt: null });
+  });
+
+  it('shows nothing of days that had not closed', () => {
+    expect(judged([])).toMatchObject({ beginsMs: null, empty: { startMs, endMs: day(2999) } });
+    expect(judged([], { closedDaysMs: day(700) })).toMatchObject({ empty: { startMs, endMs: day(699) } });
+    expect(judged([], { closedDaysMs: startMs })).toMatchObject({ doubt: expect.any(String) });
+  });
+
+  it('is not trusted against what is stored, nor with days that cannot be read or were not asked for', () => {
+    const knownMs = day(800) + 5 * minuteMs;
+    const doubtful = { doubt: expect.any(String) };
+    expect(judged([], { knownMs })).toEqual(doubtful);
+    expect(judged([day(801)], { knownMs })).toEqual(doubtful);
+    expect(judged([day(800)], { knownMs })).toMatchObject({ beginsMs: day(800) });
+    expect(judged([day(600)], { knownMs })).toMatchObject({ beginsMs: day(600) });
+    expect(judged([day(600)], { rejected: 1 })).toEqual(doubtful);
+    expect(judged([day(5000)])).toEqual(doubtful);
+    // A running day has no point of history yet.
+    expect(judged([], { knownMs, closedDaysMs: day(800) })).toMatchObject({ doubt: null });
+  });
+
+  it('counts the day that holds the start', () => {
+    const window = { startMs: startMs + 6 * 60 * minuteMs, endMs: day(100) };
+    expect(judged([day(0)], { window })).toEqual({ beginsMs: day(0), empty: null, doubt: null });
+  });
+});

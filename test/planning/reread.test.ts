@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { rereadSlots } from '../../planning/budget.ts';
+import { lengthMs, normalize } from '../../planning/ranges.ts';
+import { planRereads, roundStart } from '../../planning/reread.ts';
+import { longestRange, type Window } from '../../planning/windows.ts';
+
+const roundMs = Date.UTC(2024, 5, 15);
+const minutes: SeriesKey = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'm1' };
+const trailing = { startMs: roundMs - 3 * dayMs, endMs: roundMs };
+const due = (ids: readonly number[]) =>
+  ids.map((seriesId) => ({ seriesId, series: minutes, ranges: [trailing] }));
+
+describe('planRereads', () => {
+  it('reads every range once, in passes of any size, whatever is on its way for other reasons', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 5 }), (most, count) => {
+        const ids = Array.from({ length: count }, (_, index) => index + 1);
+        const taken: Window[] = [];
+        // A refresh over the end of the range keeps nothing of it from being read again.
+        const refresh = { startMs: roundMs - minuteMs, endMs: roundMs + hourMs, lane: 'refresh' as const };
+        for (;;) {
+          const claimed = new Map(
+            ids.map((id) => [id, [refresh, ...taken.filter(({ seriesId }) => seriesId === id)]]),
+          );
+          const pass = planRereads({ due: due(ids), claimed, longestRangeMs: longestRange, roundMs, most });
+          expect(pass.length).toBeLessThanOrEqual(most);
+          if (pass.length === 0) break;
+          taken.push(...pass);
+        }
+        for (const id of ids) {
+          const own = taken.filter(({ seriesId }) => seriesId === id);
+          expect(own.every((window) => window.lane === 'reread' && window.roundMs === roundMs)).toBe(true);
+          expect(own).toHaveLength(3);
+          expect(lengthMs(normalize(own))).toBe(3 * dayMs);
+        }
+      }),
+    );
+  });
+
+  it('takes the first of each series before the second of any', () => {
+    const windows = planRereads({
+      due: due([4, 5, 6]),
+      claimed: new Map(),
+      longestRangeMs: longestRange,
+      roundMs,
+      most: 4,
+    });
+    expect(windows.map(({ seriesId }) => seriesId)).toEqual([4, 5, 6, 4]);
+  });
+});
+
+describe('roundStart', () => {
+  it('is a midnight of UTC for rounds of a day, and one grid for every moment of a round', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 1, max: 200 }), (nowMs, hours) => {
+        expect(roundStart(nowMs, dayMs) % dayMs).toBe(0);
+        const start = roundStart(nowMs, hours * hourMs);
+        expect(nowMs - start).toBeGreaterThanOrEqual(0);
+        expect(nowMs - start).toBeLessThan(hours * hourMs);
+        expect(roundStart(start, hours * hourMs)).toBe(start);
+      }),
+    );
+  });
+});
+
+describe('rereadSlots', () => {
+  it('is a twentieth of what the queue holds, less what is in it, and at least one in all', () => {
+    expect(rereadSlots({ requestsPerMinute: 500, queued: 0 })).toBe(25);
+    expect(rereadSlots({ requestsPerMinute: 500, queued: 24 })).toBe(1);
+    expect(rereadSlots({ requestsPerMinute: 500, queued: 40 })).toBe(0);
+    expect(rereadSlots({ requestsPerMinute: 1, queued: 0 })).toBe(1);
+    expect(rereadSlots({ requestsPerMinute: 0, queued: 0 })).toBe(50);
+  });
+});

@@ -1,0 +1,109 @@
+import { afterEach, expect, test } from 'vitest';
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { CandleSeries, HistorySeries } from '../../contract/series.ts';
+import type { Faults } from '../../simulator/faults.ts';
+import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
+import { waitFor } from '../parts/wait-for.ts';
+
+let simulator: RunningSimulator | undefined;
+afterEach(() => simulator?.close());
+
+const nowMs = Date.UTC(2024, 0, 1, 0, 20, 0, 500);
+const startMs = nowMs - 2 * hourMs;
+const candles: CandleSeries = {
+  ...{ dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'm1' },
+};
+const history: HistorySeries = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'm1' };
+const range = { startMs, endMs: nowMs + hourMs };
+const query = `exchange=binance&interval=m1&baseId=bitcoin&quoteId=tether&start=${startMs}&end=${range.endMs}`;
+
+async function startWith(faults: Partial<Faults>): Promise<RunningSimulator> {
+  simulator = await startSimulator({ perMinute: null, faults, now: () => nowMs });
+  return simulator;
+}
+
+async function asked(
+  url: string,
+): Promise<{ data: { period: number; volume: string }[]; timestamp: number }> {
+  return (await fetch(url)).json() as Promise<{
+    data: { period: number; volume: string }[];
+    timestamp: number;
+  }>;
+}
+
+test('a connection that breaks within the body', async () => {
+  const { url, requests } = await startWith({ resetRate: 1 });
+  const response = await fetch(`${url}/candles?${query}`);
+  expect(response.status).toBe(200);
+  await expect(response.text()).rejects.toThrow();
+  expect(requests()).toMatchObject({ byFault: { reset: 1 }, byStatus: {} });
+});
+
+test('a drip goes on until the client has had enough', async () => {
+  const { url, requests } = await startWith({ dripRate: 1 });
+  const leave = new AbortController();
+  const response = await fetch(`${url}/candles?${query}`, { signal: leave.signal });
+  const reader = response.body?.getReader();
+  let text = '';
+  await waitFor('some bytes, one after the other', async () => {
+    text += Buffer.from((await reader?.read())?.value ?? []).toString();
+    return text.length > 12;
+  });
+  leave.abort();
+  expect(text.startsWith('{"data":[  ')).toBe(true);
+  expect(requests()).toMatchObject({ byFault: { drip: 1 }, byStatus: {} });
+});
+
+test('a huge body is an empty list of exactly that size', async () => {
+  const hugeBytes = 200_001;
+  const { url } = await startWith({ hugeRate: 1, hugeBytes });
+  const text = await (await fetch(`${url}/candles?${query}`)).text();
+  expect(text).toHaveLength(hugeBytes);
+  expect(JSON.parse(text)).toEqual({ data: [], timestamp: 0 });
+});
+
+test('a stale answer is the truth of a while ago, and stamped so', async () => {
+  const { url, truth, setFaults } = await startWith({ staleRate: 1, staleMs: 10 * minuteMs });
+  const stale = await asked(`${url}/candles?${query}`);
+  expect(stale.timestamp).toBe(nowMs - 10 * minuteMs);
+  expect(stale.data).toEqual(truth.candles(candles, range, nowMs - 10 * minuteMs));
+  setFaults({});
+  const fresh = await asked(`${url}/candles?${query}`);
+  expect(fresh).toEqual({ data: truth.candles(candles, range), timestamp: nowMs });
+  expect(fresh.data.length).toBeGreaterThan(stale.data.length);
+});
+
+test.each([5 * minuteMs, -5 * minuteMs])('a clock that is off by %i ms', async (clockOffsetMs) => {
+  const { url, truth } = await startWith({ clockOffsetMs });
+  const answer = await asked(`${url}/candles?${query}`);
+  expect(answer.timestamp).toBe(nowMs + clockOffsetMs);
+  expect(answer.data).toEqual(truth.candles(candles, range));
+  expect(answer.data.at(-1)?.period).toBe(nowMs - 500 + clockOffsetMs);
+});
+
+test.each([
+  ['reset', 'x-ratelimit-reset', String(Math.ceil(nowMs / 1000) + 3)],
+  ['seconds', 'retry-after', '3'],
+  ['date', 'retry-after', new Date(nowMs + 3500).toUTCString()],
+  ['none', 'date', expect.any(String)],
+] as const)('a 429 says when to come back: %s', async (rateLimitHeader, name, value) => {
+  const { url } = await startWith({ rateLimitRate: 1, rateLimitResetMs: 3000, rateLimitHeader });
+  const { status, headers } = await fetch(`${url}/rates`);
+  expect(status).toBe(429);
+  expect(headers.get(name)).toEqual(value);
+  const told = [...headers.keys()].filter((key) => ['x-ratelimit-reset', 'retry-after'].includes(key));
+  expect(told).toEqual(rateLimitHeader === 'none' ? [] : [name]);
+});
+
+test('a revision shows once its time has come, in answers and in the truth alike', async () => {
+  const { url, truth } = await startWith({ reviseRate: 0.3, reviseAfterMs: hourMs });
+  const early = await asked(`${url}/candles?${query}`);
+  expect(early.data).toEqual(truth.candles(candles, range));
+  const final = truth.candles(candles, range, nowMs + 3 * hourMs).slice(0, early.data.length - 1);
+  const changed = final.filter((row, place) => row.volume !== early.data[place]?.volume);
+  expect(changed.length).toBeGreaterThan(5);
+  // What closed an hour ago has been revised by now.
+  expect(Math.min(...changed.map((row) => row.period))).toBeGreaterThan(nowMs - hourMs - minuteMs);
+  const prices = (asOfMs: number) => truth.history(history, { startMs, endMs: nowMs - minuteMs }, asOfMs);
+  expect(prices(nowMs)).not.toEqual(prices(nowMs + 3 * hourMs));
+});

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { Window } from '../../planning/windows.ts';
+import { rangeTrials } from '../../workers/range-trials.ts';
+
+const startMs = Date.UTC(2024, 0, 1);
+const restMs = 600_000;
+const nowMs = Date.UTC(2024, 2, 1);
+const vague = { message: 'bad request', nowMs };
+const clear = { message: 'range too long', nowMs };
+
+function dayOf(place: number, seriesId = 1): Window {
+  const series = {
+    dataset: 'candles',
+    exchange: 'x',
+    baseId: 'bitcoin',
+    quoteId: 'tether',
+    interval: 'm1',
+  } as const;
+  const from = startMs + place * dayMs;
+  return { seriesId, series, startMs: from, endMs: from + dayMs, lane: 'backfill' };
+}
+const lengthOf = (window: Window) => window.endMs - window.startMs;
+
+/** Asks as a worker does until the window is accepted or given up. @returns the lengths asked for, in minutes. */
+function ask(trials: ReturnType<typeof rangeTrials>, window: Window, longestMs: number, refusal = clear) {
+  const asked: number[] = [];
+  for (;;) {
+    const part = trials.shortened(window);
+    asked.push(lengthOf(part) / minuteMs);
+    if (lengthOf(part) <= longestMs) return { asked, lesson: trials.accepted(part) };
+    if (trials.refused(part, refusal) === 'give_up') return { asked, lesson: 'given up' };
+  }
+}
+
+test('halves until the source accepts, and remembers that length for every series', () => {
+  const trials = rangeTrials({ restMs });
+  expect(ask(trials, dayOf(0), 5 * hourMs)).toEqual({
+    asked: [1440, 720, 360, 180],
+    lesson: { key: 'candles m1', longestMs: 3 * hourMs },
+  });
+  expect(ask(trials, dayOf(0, 2), 5 * hourMs)).toEqual({ asked: [180], lesson: null });
+  // The source became stricter.
+  expect(ask(trials, dayOf(1), hourMs)).toMatchObject({
+    asked: [180, 90, 45],
+    lesson: { longestMs: 45 * minuteMs },
+  });
+});
+
+test('in words that say nothing of a length, the whole is asked for once more first', () => {
+  const trials = rangeTrials({ restMs });
+  expect(ask(trials, dayOf(0), 12 * hourMs, vague)).toMatchObject({
+    asked: [1440, 1440, 720],
+    lesson: { longestMs: 12 * hourMs },
+  });
+});
+
+test('a refusal that passes teaches nothing', () => {
+  const trials = rangeTrials({ restMs });
+  expect(trials.refused(dayOf(0), vague)).toBe('again');
+  expect(trials.accepted(trials.shortened(dayOf(0)))).toBeNull();
+  expect(trials.refused(dayOf(0), vague)).toBe('again');
+  expect(lengthOf(trials.shortened(dayOf(0)))).toBe(dayMs);
+});
+
+test('what was under way while the length was halved halves it no further', () => {
+  const trials = rangeTrials({ restMs });
+  for (const place of [0, 1, 2, 3]) expect(trials.refused(dayOf(place), clear)).toBe('again');
+  expect(lengthOf(trials.shortened(dayOf(2)))).toBe(12 * hourMs);
+});
+
+test('gives up in the end, leaves the series alone for a while, and then tries again', () => {
+  const trials = rangeTrials({ restMs });
+  const first = ask(trials, dayOf(0), 0);
+  expect(first.lesson).toBe('given up');
+  expect(first.asked.length).toBeLessThanOrEqual(11);
+  expect(ask(trials, dayOf(1), 0)).toEqual({ asked: [1440], lesson: 'given up' });
+  expect(trials.refused(dayOf(1), { ...clear, nowMs: nowMs + restMs })).toBe('again');
+  // Other series are none the wiser.
+  expect(lengthOf(trials.shortened(dayOf(0, 2)))).toBe(dayMs);
+});
+
+test('asks in full again when others took what had been refused', () => {
+  const trials = rangeTrials({ restMs });
+  trials.refused(dayOf(0), clear);
+  for (let place = 1; place <= 50; place += 1) {
+    expect(trials.accepted(trials.shortened(dayOf(place)))).toBeNull();
+  }
+  expect(lengthOf(trials.shortened(dayOf(51)))).toBe(dayMs);
+});

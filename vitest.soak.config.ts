@@ -1,0 +1,19 @@
+import { defineConfig } from 'vitest/config';
+import { PartsReporter } from './test/parts/parts-reporter.ts';
+
+/** The long set: fault tests with many more faults, and those that try for a time, for longer. */
+export default defineConfig({
+  test: {
+    environment: 'node',
+    include: ['test/**/*.soak.ts', 'test/model/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
+    env: { TEST_SOAK: '1' },
+    globalSetup: ['./test/parts/global-setup.ts'],
+    reporters: ['verbose', new PartsReporter()],
+    pool: 'forks',
+    maxWorkers: 2,
+    // Limits for what hangs; no test measures time.
+    testTimeout: 1_800_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 60_000,
+  },
+});
