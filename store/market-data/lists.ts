@@ -30,27 +30,29 @@ const asset = {
 };
 
 /** By volume, largest first, nulls first, as in the field; then by names, so that pages fit together. */
-const assetMarketsOrder = `order by m.volume_usd_24hr desc nulls first, "exchangeId" collate "C", base collate "C", quote collate "C"`;
-const assetMarketFields = `base as "baseId", quote as "quoteId", base_symbol as "baseSymbol", quote_symbol as "quoteSymbol",
-  volume_usd_24hr as "volumeUsd24Hr", price_usd as "priceUsd"`;
+const byVolume = `order by m.volume_usd_24hr desc nulls first, exchange_name collate "C", m.base collate "C", m.quote collate "C"`;
+const assetMarketFields = `exchange_name as "exchangeId", m.base as "baseId", m.quote as "quoteId",
+  m.base_symbol as "baseSymbol", m.quote_symbol as "quoteSymbol", m.volume_usd_24hr as "volumeUsd24Hr",
+  m.price_usd as "priceUsd"`;
 
 const assetMarkets = {
   name: 'serve-asset-markets',
   text: asJsonList(`
-    select exchange_name as "exchangeId", ${assetMarketFields}, volume_percent as "volumePercent" from public.asset_markets m
-    where asset = $1 and gone_since is null
-    ${assetMarketsOrder} limit $2 offset $3`),
+    select ${assetMarketFields}, m.volume_percent as "volumePercent" from public.asset_markets m
+    where m.asset = $1 and m.gone_since is null
+    ${byVolume} limit $2 offset $3`),
 };
 
 /** Of an asset whose own list is not polled: from the list of all markets, which has no share of the asset's volume. */
 const assetMarketsOfAll = {
   name: 'serve-asset-markets-of-all',
   text: asJsonList(`
-    select coalesce(e.name, m.exchange) as "exchangeId", ${assetMarketFields.replaceAll(/\b(base|quote|volume_usd_24hr|price_usd|base_symbol|quote_symbol) as/g, 'm.$1 as')},
-           null::numeric as "volumePercent"
-    from public.markets m left join public.exchanges e on e.exchange = m.exchange
+    select ${assetMarketFields}, null::numeric as "volumePercent"
+    from public.markets m
+    left join public.exchanges e on e.exchange = m.exchange
+    cross join lateral (select coalesce(e.name, m.exchange) as exchange_name) n
     where (m.base = $1 or m.quote = $1) and m.gone_since is null
-    ${assetMarketsOrder} limit $2 offset $3`),
+    ${byVolume} limit $2 offset $3`),
 };
 
 const assetMarketsState = {
