@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
 import { longestHistoryRangeMs } from '../../contract/limits.ts';
-import { acceptsGzip } from '../../service/compression.ts';
+import { encodingFor } from '../../service/compression.ts';
 import { rendered } from '../../service/market-rows.ts';
 import { createService } from '../../service/server.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
@@ -146,20 +146,28 @@ describe('compression', () => {
     expect(plain.headers.get('content-encoding')).toBe(null);
     expect(zipped.headers.get('content-encoding')).toBe('gzip');
     expect(zipped.headers.get('vary')).toBe('accept-encoding');
-    expect(await zipped.text()).toBe(await plain.text());
+    const text = await plain.text();
+    expect(await zipped.text()).toBe(text);
+    const brotli = await fetch(`${url}/v2/rates`, { headers: { 'accept-encoding': 'gzip, br' } });
+    expect(brotli.headers.get('content-encoding')).toBe('br');
+    expect(await brotli.text()).toBe(text);
   });
 
   test.each([
-    [undefined, false],
-    ['gzip', true],
-    ['deflate, GZIP;q=0.5', true],
-    ['gzip;q=0', false],
-    ['*', true],
-    ['*, gzip; q=0', false],
-    ['identity', false],
-    ['br', false],
-  ])('Accept-Encoding %s', (header, accepted) => {
-    expect(acceptsGzip(header)).toBe(accepted);
+    [undefined, null],
+    ['gzip', 'gzip'],
+    ['deflate, GZIP;q=0.5', 'gzip'],
+    ['gzip;q=0', null],
+    ['*', 'br'],
+    ['*, gzip; q=0', 'br'],
+    ['*;q=0', null],
+    ['identity', null],
+    ['br', 'br'],
+    ['gzip, deflate, br', 'br'],
+    ['gzip, br;q=0.9', 'gzip'],
+    ['gzip, br;q=0', 'gzip'],
+  ])('Accept-Encoding %s', (header, encoding) => {
+    expect(encodingFor(header)).toBe(encoding);
   });
 });
 

@@ -2,70 +2,32 @@
 
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import { pathOf, pathTemplates } from '../../../contract/paths.ts';
-import type { SeriesKey } from '../../../contract/series.ts';
 import { rendered } from '../../../service/market-rows.ts';
 import { createService } from '../../../service/server.ts';
-import { createSimulator } from '../../../simulator/simulator.ts';
 import { storedMarketData } from '../../../store/market-data/stored-market-data.ts';
-import { commitRates } from '../../../store/rates.ts';
 import { refreshRollups } from '../../../store/rollups.ts';
-import { trackSeries } from '../../../store/series.ts';
-import { commitWindow } from '../../../store/windows.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
-import { loadLists, markGone } from './load-lists.ts';
+import type { TestStore } from '../../store/open-store.ts';
+import { markGone } from './load-lists.ts';
+import { hours, nowMs, openStoredWorld, simulator, startMs } from './stored-world.ts';
 
-const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
-const startMs = Date.UTC(2024, 3, 1);
-const simulator = createSimulator({ seed: 'stored', now: () => nowMs });
-const candles = { dataset: 'candles', exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro' } as const;
-const minutes = { ...candles, exchange: 'binance', quoteId: 'tether', interval: 'm1' } as const;
-const series: readonly { key: SeriesKey; fromMs: number }[] = [
-  { key: { ...candles, interval: 'h1' }, fromMs: startMs },
-  { key: minutes, fromMs: Date.UTC(2024, 4, 13) },
-  { key: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' }, fromMs: startMs },
-  { key: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' }, fromMs: Date.UTC(2013, 0, 1) },
-];
+const source = createService({ data: rendered(simulator), now: () => nowMs });
+afterAll(() => source.close());
 
 for (const kind of ['main', 'plain'] as const) {
   describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `the service on ${kind}`, () => {
     let store: TestStore;
     let app: FastifyInstance;
-    const source = createService({ data: rendered(simulator), now: () => nowMs });
-
     beforeAll(async () => {
-      store = await openTestStore(kind);
-      for (const { key, fromMs } of series) await fill(key, fromMs);
-      const answer = { rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 };
-      const rows = await simulator.rates(nowMs);
-      await commitRates(store.database, { answer: { ...answer, rows }, attempt: 1, nowMs });
-      await loadLists(store.database, simulator, nowMs - minuteMs, ['bitcoin']);
-      await loadLists(store.database, simulator, nowMs, ['bitcoin']);
+      store = await openStoredWorld(kind);
       app = createService({ data: await storedMarketData(store.database.pool), now: () => nowMs });
     });
     afterAll(async () => {
       await app.close();
-      await source.close();
       await store.close();
     });
-
-    async function fill(key: SeriesKey, fromMs: number): Promise<void> {
-      const { seriesId } = await trackSeries(store.database, key, fromMs, null);
-      const window = { startMs: fromMs, endMs: nowMs };
-      await commitWindow(store.database, {
-        ...{ seriesId, series: key, window, lane: 'backfill', attempt: 1, nowMs, graceMs: minuteMs },
-        ...{ emptyConfirmMs: hourMs },
-        answer: {
-          ...{ rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
-          rows:
-            key.dataset === 'candles'
-              ? simulator.truth.candles(key, window)
-              : simulator.truth.history(key, window),
-        },
-      } as Parameters<typeof commitWindow>[1]);
-    }
 
     /** The body with rows in an order of its own, for what comes in no order at the source. */
     const sorted = (body: string) => {
@@ -73,7 +35,7 @@ for (const kind of ['main', 'plain'] as const) {
       return { data: data.toSorted((a, b) => (a.id < b.id ? -1 : 1)), timestamp };
     };
     const range = (fromMs: number, toMs = nowMs) => `start=${fromMs}&end=${toMs}`;
-    const hours = 'exchange=kraken&interval=h1&baseId=bitcoin&quoteId=euro';
+    const market = 'exchange=kraken&interval=h1&baseId=bitcoin&quoteId=euro';
     const march = Date.UTC(2024, 4, 1);
 
     it.each([
@@ -98,10 +60,10 @@ for (const kind of ['main', 'plain'] as const) {
       '/exchanges/all',
       '/exchanges/kraken',
       pathOf('rate', 'icelandic-króna'),
-      `/candles?${hours}&${range(march)}`,
-      `/candles?${hours}`,
-      `/candles/market?${hours}&start=${march + 1}`,
-      `/candles?${hours}&end=${march - 1}`,
+      `/candles?${market}&${range(march)}`,
+      `/candles?${market}`,
+      `/candles/market?${market}&start=${march + 1}`,
+      `/candles?${market}&end=${march - 1}`,
       `/candles?exchange=binance&interval=m1&baseId=bitcoin&quoteId=tether&${range(nowMs - 12 * hourMs)}`,
       '/assets/bitcoin/history?interval=d1',
       `/assets/bitcoin/history?interval=h1&${range(march + 1, march + 2 * dayMs + 1)}`,
@@ -138,7 +100,7 @@ for (const kind of ['main', 'plain'] as const) {
 
     describe('intervals that follow from finer ones', () => {
       const asked = (interval: string, from = startMs) =>
-        `/candles?${hours.replace('h1', interval)}&${range(from)}`;
+        `/candles?${market.replace('h1', interval)}&${range(from)}`;
       const viewed = async (interval: string) => {
         const result = await store.database.pool.query<Record<string, string | number>>(
           `select open, high, low, close, volume, time as period from candles
@@ -160,10 +122,10 @@ for (const kind of ['main', 'plain'] as const) {
         );
         const rows: { period: number; close: string }[] = (await app.inject(`/v2${asked('d1')}`)).json().data;
         expect(rows).toEqual(await viewed('d1'));
-        const [hour] = simulator.truth.candles(
-          { ...candles, interval: 'h1' },
-          { startMs: Date.UTC(2024, 3, 20, 23), endMs: Date.UTC(2024, 3, 21) },
-        );
+        const [hour] = simulator.truth.candles(hours, {
+          startMs: Date.UTC(2024, 3, 20, 23),
+          endMs: Date.UTC(2024, 3, 21),
+        });
         const day = rows.find(({ period }) => period === Date.UTC(2024, 3, 20));
         expect(Number(day?.close) - Number(hour?.close)).toBeCloseTo(0.001, 8);
       });
@@ -178,26 +140,26 @@ for (const kind of ['main', 'plain'] as const) {
       const coverage = async (path: string) =>
         (await app.inject(`/v2${path}`)).headers['x-tidemark-coverage'];
       it('says 1 where all closed periods are known', async () => {
-        expect(await coverage(`/candles?${hours}&${range(march)}`)).toBe('share=1, gaps=0');
+        expect(await coverage(`/candles?${market}&${range(march)}`)).toBe('share=1, gaps=0');
         expect(await coverage(`/assets/bitcoin/history?interval=d1&${range(march)}`)).toBe('share=1, gaps=0');
-        expect(await coverage(`/candles?${hours.replace('h1', 'h4')}&${range(march)}`)).toBe(
+        expect(await coverage(`/candles?${market.replace('h1', 'h4')}&${range(march)}`)).toBe(
           'share=1, gaps=0',
         );
       });
       it('says which share is not known, and in how many ranges', async () => {
-        expect(await coverage(`/candles?${hours}&${range(startMs - 10 * dayMs, startMs + 10 * dayMs)}`)).toBe(
-          'share=0.5, gaps=1',
-        );
-        const before = await app.inject(`/v2/candles?${hours}&${range(startMs - 10 * dayMs, startMs)}`);
+        expect(
+          await coverage(`/candles?${market}&${range(startMs - 10 * dayMs, startMs + 10 * dayMs)}`),
+        ).toBe('share=0.5, gaps=1');
+        const before = await app.inject(`/v2/candles?${market}&${range(startMs - 10 * dayMs, startMs)}`);
         expect([before.json().data, before.headers['x-tidemark-coverage']]).toEqual([[], 'share=0, gaps=1']);
       });
       it('is rounded down: 1 is all of it', async () => {
-        expect(await coverage(`/assets/bitcoin/history?interval=d1&${range(Date.UTC(2012, 11, 31))}`)).toBe(
+        expect(await coverage(`/assets/bitcoin/history?interval=d1&${range(Date.UTC(2011, 11, 31))}`)).toBe(
           'share=0.9997, gaps=1',
         );
       });
       it('misses nothing of what has not ended', async () => {
-        expect(await coverage(`/candles?${hours}&${range(nowMs + dayMs, nowMs + 2 * dayMs)}`)).toBe(
+        expect(await coverage(`/candles?${market}&${range(nowMs + dayMs, nowMs + 2 * dayMs)}`)).toBe(
           'share=1, gaps=0',
         );
       });
