@@ -7,6 +7,7 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  LogController,
 } from 'fastify';
 import type { EpochMs } from '../contract/intervals.ts';
 import { isBadValue, isUnavailable } from './availability.ts';
@@ -60,7 +61,8 @@ export function createService(options: ServiceOptions): FastifyInstance {
   const { log, extend, trustedProxies = 0, patience, onClose = 'end' } = options;
   const app = Fastify({
     ...(log === undefined ? {} : { loggerInstance: log }),
-    disableRequestLogging: true,
+    // A line a request would be most of the log; the answers that fail have their own.
+    logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: onClose === 'end' ? true : 'idle',
     // Who is asked for whom: the socket's address, then those that proxies have added, from the last one backwards.
     ...(trustedProxies > 0 ? { trustProxy: (_address: string, hop: number) => hop < trustedProxies } : {}),
