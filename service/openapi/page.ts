@@ -14,7 +14,7 @@ table{border-collapse:collapse}td,th{text-align:left;padding:.15rem .9rem .15rem
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly anyOf?: readonly Schema[];
   readonly enum?: readonly string[];
   readonly description?: string;
@@ -57,7 +57,8 @@ function table(title: string, { properties = {}, required = [] }: Schema): strin
 }
 
 function typeOf({ type, anyOf }: Schema): string {
-  return type ?? (anyOf ?? []).map(typeOf).join(' or ');
+  if (typeof type === 'string') return type;
+  return (type ?? (anyOf ?? []).map(typeOf)).join(' or ');
 }
 
 function meaning({ description, anyOf, default: usual, maximum, enum: values }: Schema): string {
