@@ -7,10 +7,12 @@ export type SnapshotDataset = (typeof snapshotDatasets)[number];
 
 export type PolledDataset = SnapshotDataset | 'rates';
 
-/** A list as it is polled: one of the source's own, or the markets of one asset. */
-export type PolledList =
-  | { readonly dataset: Exclude<PolledDataset, 'asset_markets'>; readonly asset: null }
+/** A list whose changes are followed: one of the source's own, or the markets of one asset. */
+export type SnapshotList =
+  | { readonly dataset: Exclude<SnapshotDataset, 'asset_markets'>; readonly asset: null }
   | { readonly dataset: 'asset_markets'; readonly asset: string };
+
+export type PolledList = SnapshotList | { readonly dataset: 'rates'; readonly asset: null };
 
 /** `assets` or `markets of bitcoin`: the name people read. */
 export function listName({ dataset, asset }: PolledList): string {

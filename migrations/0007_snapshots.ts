@@ -24,16 +24,14 @@ export function up(pgm: MigrationBuilder): void {
       every        interval not null check (every > '0'),
       untracked_at timestamptz,
       retry_at     timestamptz,
-      problem_kind text,
-      problem      text,
       created_at   timestamptz not null default now(),
       check ((list = 'asset_markets') = (asset is not null)),
       unique nulls not distinct (list, asset)
     );
     comment on table tidemark.lists is 'What is polled, and how often.';
-    comment on column tidemark.lists.retry_at is 'Its newest poll failed, as problem says: no other one before then.';
+    comment on column tidemark.lists.retry_at is 'Its newest poll failed: no other one before then.';
 
-    create table tidemark.polls (
+    create table tidemark.list_polls (
       id           bigint generated always as identity primary key,
       list_id      integer not null references tidemark.lists (id) on delete cascade,
       begun_at     timestamptz not null,
@@ -43,23 +41,29 @@ export function up(pgm: MigrationBuilder): void {
       rows         integer not null default 0,
       changed      integer not null default 0,
       gone         integer not null default 0,
+      unreadable   boolean not null default false,
+      largest_page integer not null default 0,
       completed_at timestamptz,
       given_up_at  timestamptz,
       reason       text,
       check (completed_at is null or given_up_at is null),
       check ((given_up_at is null) = (reason is null))
     );
-    create unique index polls_open on tidemark.polls (list_id) where completed_at is null and given_up_at is null;
-    create index polls_newest on tidemark.polls (list_id, begun_at desc);
-    comment on table tidemark.polls is
+    create unique index list_polls_open on tidemark.list_polls (list_id) where completed_at is null and given_up_at is null;
+    create index list_polls_newest on tidemark.list_polls (list_id, begun_at desc);
+    comment on table tidemark.list_polls is
       'Every poll of a list, so that what did not change can be told from what was not asked for.';
-    comment on column tidemark.polls.time is 'The source''s time of its first page, and the time of every row kept of it.';
-    comment on column tidemark.polls.answered_at is 'When its newest page came.';
-    comment on column tidemark.polls.rows is 'Different rows that it brought.';
-    comment on column tidemark.polls.changed is 'Of those, rows that were kept: new ones, changed ones, and ones that came back.';
+    comment on column tidemark.list_polls.time is 'The source''s time of its first page, and the time of every row kept of it.';
+    comment on column tidemark.list_polls.answered_at is 'When its newest page came.';
+    comment on column tidemark.list_polls.rows is 'Different rows that it brought.';
+    comment on column tidemark.list_polls.changed is 'Of those, rows that were kept: new ones, changed ones, and ones that came back.';
+
+    comment on column tidemark.list_polls.unreadable is
+      'A row of it could not be read, not even who it is of: anything may be missing because of it.';
+    create index list_polls_time on tidemark.list_polls (list_id, time desc);
 
     create table tidemark.poll_pages (
-      poll_id   bigint not null references tidemark.polls (id) on delete cascade,
+      poll_id   bigint not null references tidemark.list_polls (id) on delete cascade,
       first_row integer not null,
       rows      integer not null,
       listed    integer[] not null,
@@ -95,7 +99,7 @@ export function up(pgm: MigrationBuilder): void {
     comment on column tidemark.listed_assets.gone_since is
       'Two complete polls in a row lacked it, the first of them at this time; null: it is listed.';
 
-    create table tidemark.asset_snapshots (${snapshot},
+    create table tidemark.asset_states (${snapshot},
       rank                bigint,
       symbol              text,
       name                text,
@@ -108,7 +112,7 @@ export function up(pgm: MigrationBuilder): void {
       vwap_24hr           numeric,
       primary key (listed_id, time)
     );
-    create table tidemark.exchange_snapshots (${snapshot},
+    create table tidemark.exchange_states (${snapshot},
       name                 text,
       rank                 bigint,
       percent_total_volume numeric,
@@ -119,7 +123,7 @@ export function up(pgm: MigrationBuilder): void {
       updated              timestamptz,
       primary key (listed_id, time)
     );
-    create table tidemark.market_snapshots (${snapshot},
+    create table tidemark.market_states (${snapshot},
       rank                    bigint,
       base_symbol             text,
       quote_symbol            text,
@@ -131,7 +135,7 @@ export function up(pgm: MigrationBuilder): void {
       updated                 timestamptz,
       primary key (listed_id, time)
     );
-    create table tidemark.asset_market_snapshots (${snapshot},
+    create table tidemark.asset_market_states (${snapshot},
       base_symbol     text,
       quote_symbol    text,
       volume_usd_24hr numeric,
@@ -139,7 +143,7 @@ export function up(pgm: MigrationBuilder): void {
       volume_percent  numeric,
       primary key (listed_id, time)
     );
-    comment on column tidemark.asset_snapshots.gone is 'From this time on it is not listed; the row has no values.';
+    comment on column tidemark.asset_states.gone is 'From this time on it is not listed; the row has no values.';
 
     alter table tidemark.currencies add column missed_since timestamptz, add column gone_since timestamptz;
   `);
@@ -148,10 +152,10 @@ export function up(pgm: MigrationBuilder): void {
 export function down(pgm: MigrationBuilder): void {
   pgm.sql(`
     alter table tidemark.currencies drop column gone_since, drop column missed_since;
-    drop table tidemark.asset_market_snapshots, tidemark.market_snapshots, tidemark.exchange_snapshots,
-      tidemark.asset_snapshots;
+    drop table tidemark.asset_market_states, tidemark.market_states, tidemark.exchange_states,
+      tidemark.asset_states;
     drop table tidemark.listed_asset_markets, tidemark.listed_markets, tidemark.listed_exchanges,
       tidemark.listed_assets;
-    drop table tidemark.poll_pages, tidemark.polls, tidemark.lists;
+    drop table tidemark.poll_pages, tidemark.list_polls, tidemark.lists;
   `);
 }

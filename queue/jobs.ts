@@ -5,27 +5,30 @@
  * costs none: a planning tick must never take a place in the budget.
  */
 
+import type { PollPage } from '../planning/polls.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { Lane, Window } from '../planning/windows.ts';
 
 export const queueNames = Object.freeze({ requests: 'requests', planning: 'planning' });
 
-/** A window is a job named for its dataset; a poll is named for the dataset it polls. */
+/** A window is a job named for its dataset, a page of a list for what it is; rates come whole, by the clock. */
 export type RequestJob =
   | { readonly name: Window['series']['dataset']; readonly data: Window }
+  | { readonly name: 'page'; readonly data: PollPage }
   | { readonly name: 'rates'; readonly data: Record<string, never> };
 
 /**
  * Lower runs first. Every job has one, because a job without priority runs before all that have one. A poll asks
- * for the present like a refresh, and cannot be caught up on later.
+ * for the present like a refresh, and cannot be caught up on later; the pages of a list, which may be many, come behind.
  *
  * A re-reading takes its turn among the backfill, of which the planner leaves it few places: behind it, a backfill of
  * days would put it off for days, and what the source changed meanwhile would never be seen. What a command asks for
  * comes last.
  */
-export const priorities: Readonly<Record<Lane | 'poll', number>> = Object.freeze({
+export const priorities: Readonly<Record<Lane | 'poll' | 'page', number>> = Object.freeze({
   refresh: 1,
   poll: 1,
+  page: 2,
   // The windows of its series wait for it.
   probe: 5,
   backfill: 10,
@@ -33,6 +36,11 @@ export const priorities: Readonly<Record<Lane | 'poll', number>> = Object.freeze
   repair: 20,
   verify: 20,
 });
+
+/** The id of a page's job. */
+export function pageJobId({ pollId, firstRow }: Pick<PollPage, 'pollId' | 'firstRow'>): string {
+  return `page_${pollId}_${firstRow}`;
+}
 
 type NamedWindow = Range & Pick<Window, 'seriesId'> & { readonly lane?: Lane; readonly run?: string };
 

@@ -1,8 +1,9 @@
 /** The queue of everything that costs a request. */
 
+import type { PollPage } from '../planning/polls.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { Lane, Window } from '../planning/windows.ts';
-import { priorities, type RequestJob, windowJobId, windowOfJobId } from './jobs.ts';
+import { pageJobId, priorities, type RequestJob, windowJobId, windowOfJobId } from './jobs.ts';
 import { workersOn } from './presence.ts';
 import type { BullQueue } from './queue-store.ts';
 import { keepRepeating } from './repeat.ts';
@@ -13,11 +14,13 @@ export interface ClaimedWindow extends Range {
   readonly run?: string;
 }
 
-/** The windows that are queued, waiting for another attempt, or under way. */
+/** What is queued, waiting for another attempt, or under way. */
 export interface Claimed {
   readonly windows: ReadonlyMap<number, readonly ClaimedWindow[]>;
   /** Windows by lane. */
   readonly load: Readonly<Record<Lane, number>>;
+  /** Job ids of pages. */
+  readonly pages: ReadonlySet<string>;
 }
 
 export interface Depth {
@@ -31,6 +34,8 @@ export interface Depth {
 export interface RequestQueue {
   /** Adds the windows that are not in the queue yet. */
   addWindows(windows: readonly Window[]): Promise<void>;
+  /** Adds the pages that are not in the queue yet. */
+  addPages(pages: readonly PollPage[]): Promise<void>;
   claimedWindows(): Promise<Claimed>;
   /** Takes the windows of a series out, save those under way. */
   dropSeries(seriesId: number): Promise<void>;
@@ -101,6 +106,17 @@ export function requestQueue(
       );
     },
 
+    async addPages(pages) {
+      if (pages.length === 0) return;
+      await queue.addBulk(
+        pages.map((page) => ({
+          name: 'page' as const,
+          data: page,
+          opts: { ...jobOptions, jobId: pageJobId(page), priority: priorities.page },
+        })),
+      );
+    },
+
     async claimedWindows() {
       const ids = await queue.getRanges([...claimingStates], 0, mostListed - 1, true);
       const windows = new Map<number, ClaimedWindow[]>();
@@ -122,7 +138,7 @@ export function requestQueue(
         }),
       );
       lanes = still;
-      return { windows, load };
+      return { windows, load, pages: new Set(ids.filter((id) => id.startsWith('page_'))) };
     },
 
     dropSeries: (seriesId) => drop((window) => window.seriesId === seriesId),

@@ -13,6 +13,7 @@ import { seriesWithGaps } from '../store/gaps.ts';
 import { fetchesSince } from '../store/ledger.ts';
 import { longestRanges } from '../store/longest-ranges.ts';
 import { rereadsDue } from '../store/reread.ts';
+import { planPages } from './plan-pages.ts';
 
 export interface TickParts {
   readonly database: Database;
@@ -30,14 +31,16 @@ export interface TickParts {
   readonly rangeLimits?: RangeLimits | undefined;
   /** Closed periods that each refresh reads again; two unless given. */
   readonly rereadPeriods?: number | undefined;
+  /** Whether lists are polled. */
+  readonly polls?: boolean | undefined;
   /** Which days are read again, and how often; absent: none. */
   readonly trailing?: Omit<RereadSettings, 'periods'> | undefined;
 }
 
 export interface Tick {
-  /** Windows added. */
+  /** Windows and pages added. */
   readonly added: number;
-  /** Windows in the queue or under way after the pass. */
+  /** Windows and pages in the queue or under way after the pass. */
   readonly queued: number;
   /** Where the next pass takes up the round of series. */
   readonly cursor: number;
@@ -57,13 +60,14 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   // In this order: a window that ends in between is then both claimed and covered, and not asked for twice.
   const claimed = await requests.claimedWindows();
   const { refresh, backfill, probe, reread } = claimed.load;
-  const queued = refresh + backfill + probe + reread;
+  const queued = refresh + claimed.pages.size + backfill + probe + reread;
   const started = await fetchesSince(database, nowMs - 60_000);
   const slots = freeSlots({
     requestsPerMinute: parts.requestsPerMinute,
     backfillShare: parts.backfillShare,
-    queued: { refresh, backfill: backfill + probe, reread },
-    refreshesStarted: started.refresh,
+    // Pages come before backfill as refreshes do, so that they share what backfill leaves.
+    queued: { refresh: refresh + claimed.pages.size, backfill: backfill + probe, reread },
+    refreshesStarted: started.refresh + started.poll,
   });
   if (slots.total === 0) return { added: 0, queued, cursor };
   const accepted = await longestRanges(database);
@@ -107,7 +111,13 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   // What backfill has no use for is theirs too, and of what refreshes take they have nothing.
   const windows = [...plan.windows, ...again.slice(0, slots.total - plan.windows.length)];
   await requests.addWindows(windows);
-  const added = windows.length;
+  const refreshes = windows.filter(({ lane }) => lane === 'refresh').length;
+  const pages =
+    parts.polls === true
+      ? await planPages(database, { claimed: claimed.pages, most: slots.refresh - refreshes, nowMs })
+      : [];
+  await requests.addPages(pages);
+  const added = windows.length + pages.length;
   return { added, queued: queued + added, cursor: plan.cursor };
 }
 

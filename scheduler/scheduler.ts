@@ -21,6 +21,7 @@ import { applyRetention } from '../store/drop-old.ts';
 import { pruneLedger } from '../store/ledger.ts';
 import { forgetCovered } from '../store/pending.ts';
 import type { ChunkDays } from '../store/retention.ts';
+import { ratesEveryMs } from '../store/snapshots/lists.ts';
 import { planTick, type TickParts } from './plan-tick.ts';
 import { keepRollups } from './rollup-keeper.ts';
 
@@ -36,7 +37,7 @@ export interface SchedulerOptions {
   readonly chunkDays?: ChunkDays | undefined;
   /** How often they are applied; absent: once a day. */
   readonly retainEveryMs?: number | undefined;
-  /** Whether open candles are read again and rates polled; a bare backfill does neither. */
+  /** Whether open candles are read again, and rates and lists polled; a bare backfill does neither. */
   readonly refresh: boolean;
   /** What is read again of what is covered; absent: two closed periods at each refresh, and nothing else. */
   readonly reread?: RereadSettings | undefined;
@@ -70,13 +71,14 @@ const defaultLockMs = 10_000;
 export async function startScheduler(options: SchedulerOptions): Promise<RunningScheduler> {
   const { queues, settings, log } = options;
   const now = options.now ?? Date.now;
-  const pollMs = options.refresh ? settings.ratesMs : null;
+  let ratesMs = settings.ratesMs;
   const parts: TickParts = {
     database: options.database,
     requests: queues.requests,
     requestsPerMinute: options.requestsPerMinute,
     backfillShare: settings.backfillShare,
     graceMs: options.graceMs,
+    polls: options.refresh,
     openRefreshMs: options.refresh ? settings.refreshMs : null,
     seriesIds: options.seriesIds,
     within: options.within,
@@ -109,7 +111,10 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
 
   async function keepAlive(): Promise<void> {
     await queues.planning.tickEvery(settings.tickMs);
-    if (pollMs !== null) await queues.requests.pollRatesEvery(pollMs);
+    if (!options.refresh) return;
+    // While the database is away, as before.
+    ratesMs = await ratesEveryMs(options.database, settings.ratesMs).catch(() => ratesMs);
+    await queues.requests.pollRatesEvery(ratesMs);
   }
 
   async function prune(): Promise<void> {
@@ -163,7 +168,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
       const rollupsClosed = rollups.close();
       await worker.close(closingGraceMs);
       // So that no worker polls for a scheduler that is gone. Another scheduler brings it back within seconds.
-      if (pollMs !== null) await queues.requests.pollRatesEvery(0).catch(() => {});
+      if (options.refresh) await queues.requests.pollRatesEvery(0).catch(() => {});
       await rollupsClosed;
     },
   } satisfies RunningScheduler);

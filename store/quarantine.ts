@@ -38,6 +38,18 @@ export async function quarantineRows(
   );
 }
 
+/** A list that is polled brings the same bad row with other figures each time. */
+const mostOfList = 1000;
+
+/** Keeps of a polled list's rows in quarantine the newest. */
+export async function keepNewestRows(client: pg.PoolClient, dataset: string): Promise<void> {
+  await client.query(
+    `delete from tidemark.quarantine where dataset = $1 and id <= (
+       select id from tidemark.quarantine where dataset = $1 order by id desc offset $2 limit 1)`,
+    [dataset, mostOfList],
+  );
+}
+
 /**
  * Rows of the series `s` in quarantine, as SQL: but for those of whose period a point has come, as after a repair at the
  * source.

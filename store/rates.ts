@@ -1,7 +1,9 @@
 /** A poll of the rates: one snapshot, stamped with the source's time. */
 
-import { dayMs, type EpochMs } from '../contract/intervals.ts';
+import type pg from 'pg';
+import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
 import type { Rate } from '../contract/resources.ts';
+import { isOutageLike } from '../planning/polls.ts';
 import { arrayOf, type Database, inTransaction, timestamp } from './database.ts';
 import { recordFetch } from './ledger.ts';
 import { quarantineRows } from './quarantine.ts';
@@ -11,6 +13,8 @@ export interface RatesCommit {
   readonly answer: WindowAnswer<Rate>;
   readonly attempt: number;
   readonly nowMs: EpochMs;
+  /** Time between two polls that prove that a good part of the rates is gone at once; an hour unless given. */
+  readonly confirmMs?: number;
 }
 
 /** Clocks differ by minutes. A time further ahead is none: it would be the newest for ever, or none that a database holds. */
@@ -56,6 +60,11 @@ export async function commitRates(
       values: [timestamp(timeMs), rates.map((rate) => rate.id), arrayOf(rates.map((rate) => rate.rateUsd))],
     });
     const fresh = stored.rowCount ?? 0;
+    // A cached copy says nothing new, and of a rate that cannot be read nobody knows whose it is.
+    if (fresh > 0 && answer.rejected.length === 0) {
+      const ids = rates.map((rate) => rate.id);
+      await markMissing(client, { ids, timeMs, confirmMs: commit.confirmMs ?? hourMs });
+    }
     await quarantineRows(client, {
       dataset: 'rates',
       seriesId: null,
@@ -82,4 +91,30 @@ export async function commitRates(
     });
     return { fresh, timeMs };
   });
+}
+
+/** Marks currencies that are not listed, and as gone those that the poll before did not list either. */
+async function markMissing(
+  client: pg.PoolClient,
+  poll: { ids: readonly string[]; timeMs: EpochMs; confirmMs: number },
+): Promise<void> {
+  await client.query(
+    `update tidemark.currencies set missed_since = null, gone_since = null
+     where currency = any ($1) and missed_since is not null`,
+    [poll.ids],
+  );
+  const listed = await client.query<{ id: number; missing: boolean }>(
+    'select id, currency <> all ($1) as missing from tidemark.currencies where gone_since is null',
+    [poll.ids],
+  );
+  const missing = listed.rows.filter((row) => row.missing).map(({ id }) => id);
+  if (missing.length === 0) return;
+  const apartMs = isOutageLike(missing.length, listed.rows.length) ? poll.confirmMs : 0;
+  await client.query(
+    `update tidemark.currencies
+     set missed_since = coalesce(missed_since, $2),
+         gone_since = case when missed_since <= $2::timestamptz - $3 * interval '1 millisecond' then missed_since end
+     where id = any ($1) and (missed_since is null or missed_since <= $2::timestamptz - $3 * interval '1 millisecond')`,
+    [missing, timestamp(poll.timeMs), apartMs],
+  );
 }

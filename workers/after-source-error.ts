@@ -83,8 +83,10 @@ async function carryOut<Answer>(
       await putAside({ ...failure, retryAtMs: nowMs + reaction.forMs }, work, attempt, parts);
       return done;
     case 'block':
-      // A poll asks for no id that could be unknown.
-      if (work.window === null) return done;
+      if (work.window === null) {
+        await work.giveUp?.({ kind, message, nowMs, retryAtMs: nowMs + reaction.forMs });
+        return done;
+      }
       await tellAsker(failure, work, parts);
       await blockSeries(parts.database, {
         seriesId: work.window.seriesId,

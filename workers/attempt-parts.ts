@@ -60,6 +60,7 @@ export async function putAside<Answer>(
         ofCovered: window.lane === 'reread',
       });
   }
+  await work.giveUp?.(failure);
   parts.log[level](
     { ...nameOf(work), cause: failure.message, attempts: attempt.number },
     'put aside for now',
@@ -86,7 +87,7 @@ export async function tellAsker<Answer>(
 
 /** The work's name for the log. */
 export function nameOf<Answer>(work: Work<Answer>): object {
-  if (work.window === null) return { dataset: work.dataset };
+  if (work.window === null) return work.name === undefined ? { dataset: work.dataset } : { list: work.name };
   const { series, startMs, endMs } = work.window;
   return {
     series: seriesName(series),

@@ -11,12 +11,16 @@ import type { WindowCommit } from '../store/windows.ts';
 export interface Work<Answer> {
   readonly dataset: LedgerEntry['dataset'];
   readonly lane: LedgerEntry['lane'];
+  /** What the log calls a poll; its dataset unless given. */
+  readonly name?: string;
   /** What is asked for; null for a poll. */
   readonly window: Window | null;
   /** The job's window, where only its beginning is asked for: refused for good, all of it is put aside. */
   readonly whole?: Window;
   /** Makes exactly one request. @throws SourceError */
   fetch(): Promise<Answer>;
+  /** Puts aside for good what is no window: a poll that failed. Absent: there is nothing to tell. */
+  giveUp?(failure: { kind: string; message: string; nowMs: EpochMs; retryAtMs: EpochMs }): Promise<void>;
   /** Stores the answer in one transaction. @returns a summary for the log. */
   commit(answer: Answer, attempt: { number: number; nowMs: EpochMs }): Promise<object>;
 }

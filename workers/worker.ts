@@ -18,6 +18,7 @@ import type { AttemptParts } from './attempt-parts.ts';
 import { candlesWork } from './candles.ts';
 import { groupCommits } from './commit-groups.ts';
 import { noticePauses, watchOutage } from './outage.ts';
+import { pageWork } from './page.ts';
 import { probeWork } from './probe.ts';
 import { rangeTrials } from './range-trials.ts';
 import { ratesWork } from './rates.ts';
@@ -100,6 +101,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts): Promise<Outcome> {
   const { job } = attempt;
   if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
+  if (job.name === 'page') return runAttempt(pageWork(job.data, parts), attempt, parts);
   const whole = job.data;
   const { series, lane } = whole;
   const window = parts.rangeTrials.shortened(whole);

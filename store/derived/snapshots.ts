@@ -72,7 +72,7 @@ comment on function public.${now}_at is
 export const snapshots = `
 create or replace view public.polls as
   select l.list, l.asset, p.time, p.begun_at, p.pages, p.rows, p.changed, p.gone, p.completed_at, p.given_up_at, p.reason
-  from tidemark.polls p join tidemark.lists l on l.id = p.list_id;
+  from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id;
 comment on view public.polls is
   'Every poll of a list: its rows, those that changed, those that went, and whether it was completed or given up.';
 ${snapshotDatasets.map(viewsOf).join('')}`;

@@ -17,7 +17,7 @@ export interface SnapshotShape {
 const shapes: Readonly<Record<SnapshotDataset, Omit<SnapshotShape, 'dataset'>>> = {
   assets: {
     listed: 'tidemark.listed_assets',
-    snapshots: 'tidemark.asset_snapshots',
+    snapshots: 'tidemark.asset_states',
     key: ['asset'],
     values: {
       rank: 'bigint',
@@ -34,7 +34,7 @@ const shapes: Readonly<Record<SnapshotDataset, Omit<SnapshotShape, 'dataset'>>> 
   },
   exchanges: {
     listed: 'tidemark.listed_exchanges',
-    snapshots: 'tidemark.exchange_snapshots',
+    snapshots: 'tidemark.exchange_states',
     key: ['exchange'],
     values: {
       name: 'text',
@@ -49,7 +49,7 @@ const shapes: Readonly<Record<SnapshotDataset, Omit<SnapshotShape, 'dataset'>>> 
   },
   markets: {
     listed: 'tidemark.listed_markets',
-    snapshots: 'tidemark.market_snapshots',
+    snapshots: 'tidemark.market_states',
     key: ['exchange', 'base', 'quote'],
     values: {
       rank: 'bigint',
@@ -65,7 +65,7 @@ const shapes: Readonly<Record<SnapshotDataset, Omit<SnapshotShape, 'dataset'>>> 
   },
   asset_markets: {
     listed: 'tidemark.listed_asset_markets',
-    snapshots: 'tidemark.asset_market_snapshots',
+    snapshots: 'tidemark.asset_market_states',
     // The source gives an exchange's display name here, not its id.
     key: ['asset', 'exchange_name', 'base', 'quote'],
     values: {

@@ -34,10 +34,10 @@ export const hypertables: readonly Hypertable[] = Object.freeze([
   // Of assets, exchanges and the markets of an asset some thousand rows a poll at most, of all markets ten thousand.
   ...(
     [
-      ['asset_snapshots', 30],
-      ['exchange_snapshots', 30],
-      ['market_snapshots', 7],
-      ['asset_market_snapshots', 30],
+      ['asset_states', 30],
+      ['exchange_states', 30],
+      ['market_states', 7],
+      ['asset_market_states', 30],
     ] as const
   ).map(([name, days]) => ({
     name,

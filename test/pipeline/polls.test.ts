@@ -1,0 +1,211 @@
+import { expect, test } from 'vitest';
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { SnapshotList } from '../../contract/lists.ts';
+import type { Database } from '../../store/database.ts';
+import { trackList } from '../../store/snapshots/lists.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { emptyQueue, type Kind, onEachBackend } from '../queue/queue-parts.ts';
+import { failedRetryMs, openPipeline } from './run-pipeline.ts';
+import { rowOf, serveLists } from './serve-lists.ts';
+
+const startMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+const everyMs = 5 * minuteMs;
+const assets: SnapshotList = { dataset: 'assets', asset: null };
+const everything: readonly SnapshotList[] = [
+  assets,
+  { dataset: 'exchanges', asset: null },
+  { dataset: 'markets', asset: null },
+  { dataset: 'asset_markets', asset: 'króna-(x)' },
+];
+
+const manyAssets = (count: number) =>
+  Array.from({ length: count }, (_, place) => rowOf.asset(`asset-${place}`, place + 1));
+
+function listsOfAll() {
+  return {
+    '/assets': manyAssets(2500),
+    '/exchanges': [rowOf.exchange('binance', 1), rowOf.exchange('closed', 2)],
+    '/markets': [rowOf.market('binance', 'a', 1), rowOf.market('binance', 'b', 2)],
+    '/assets/króna-(x)/markets': [
+      rowOf.assetMarket('Binance', 'a'),
+      rowOf.assetMarket('Crypto.com Exchange', 'a'),
+    ],
+  };
+}
+
+async function pollsOf(database: Database, list: string) {
+  const polls = await database.pool.query(
+    `select pages, rows, changed, gone, completed_at is not null as complete, reason from polls
+     where list = $1 order by begun_at`,
+    [list],
+  );
+  return polls.rows;
+}
+
+/** Waits until each of the lists has so many polls that are over, and none that is open. */
+function over(database: Database, polls: number, lists: number) {
+  return waitFor(`${polls} polls of ${lists} lists`, async () => {
+    const ended = await database.pool.query<{ polls: number }>(
+      `select count(*) filter (where completed_at is not null or given_up_at is not null) as polls
+       from tidemark.lists l left join tidemark.list_polls p on p.list_id = l.id group by l.id`,
+    );
+    return ended.rows.length === lists && ended.rows.every((row) => row.polls === polls);
+  });
+}
+
+async function rowsKept(database: Database): Promise<number[]> {
+  const kept = await database.pool.query<{ a: number; e: number; m: number; am: number }>(
+    `select (select count(*) from public.asset_snapshots) as a, (select count(*) from exchange_snapshots) as e,
+            (select count(*) from market_snapshots) as m, (select count(*) from asset_market_snapshots) as am`,
+  );
+  return kept.rows.flatMap(({ a, e, m, am }) => [a, e, m, am]);
+}
+
+function body(kind: Kind, on: 'main' | 'plain') {
+  test('every list is read to its last page, and what did not change costs no row', async () => {
+    const clock = { nowMs: startMs };
+    const { baseUrl, requests, served } = await serveLists(clock, listsOfAll());
+    const { database, startScheduler, startWorker } = await openPipeline(kind, clock, baseUrl, { on });
+    for (const list of everything) await trackList(database, list, everyMs);
+    const scheduler = await startScheduler({ refresh: true });
+    await startWorker();
+    await over(database, 1, 4);
+    const pages = requests.map(({ url }) => decodeURIComponent(url)).sort();
+    expect(pages).toEqual([
+      '/v2/assets/króna-(x)/markets?limit=2000&offset=0',
+      '/v2/assets/króna-(x)/markets?limit=2000&offset=2',
+      '/v2/assets?limit=2000&offset=0',
+      '/v2/assets?limit=2000&offset=2000',
+      // The page before is shorter than the first, but nobody knows yet how many there are.
+      '/v2/assets?limit=2000&offset=2500',
+      '/v2/exchanges',
+      '/v2/markets?limit=2000&offset=0',
+      '/v2/markets?limit=2000&offset=2',
+    ]);
+    const all = [2500, 2, 2, 2];
+    expect(await rowsKept(database)).toEqual(all);
+    clock.nowMs += everyMs;
+    await over(database, 2, 4);
+    expect(await rowsKept(database)).toEqual(all);
+    expect(await pollsOf(database, 'assets')).toMatchObject([
+      { pages: 3, rows: 2500, changed: 2500, complete: true },
+      { pages: 2, rows: 2500, changed: 0, complete: true },
+    ]);
+    // One price, one rank and one that goes, each seen once; the rest as it was.
+    const [, second, ...others] = listsOfAll()['/assets'];
+    served.lists['/assets'] = [rowOf.asset('asset-0', 1, '1.50'), { ...second, rank: 3 }, ...others.slice(1)];
+    for (const polls of [3, 4]) {
+      clock.nowMs += everyMs;
+      await over(database, polls, 4);
+    }
+    await scheduler.close();
+    expect((await pollsOf(database, 'assets')).slice(2)).toMatchObject([
+      { rows: 2499, changed: 2, gone: 0 },
+      { rows: 2499, changed: 0, gone: 1 },
+    ]);
+    const gone = await database.pool.query(
+      'select asset, gone_since from assets where gone_since is not null',
+    );
+    expect(gone.rows).toEqual([{ asset: 'asset-2', gone_since: startMs + 2 * everyMs }]);
+  });
+}
+
+onEachBackend('polls of lists', (kind) => {
+  describeNeeding('timescale', 'on TimescaleDB', () => body(kind, 'main'));
+  describeNeeding('plainPostgres', 'on plain PostgreSQL', () => body(kind, 'plain'));
+
+  test('a poll is taken up after its worker was lost and its queue flushed, and given up when that took long', async () => {
+    const clock = { nowMs: startMs };
+    const { baseUrl, requests, served } = await serveLists(clock, { '/assets': manyAssets(2500) });
+    const pipeline = await openPipeline(kind, clock, baseUrl, { complaints: /./ });
+    const { database, queues } = pipeline;
+    await trackList(database, assets, everyMs);
+    let held = false;
+    served.instead = (_, offset) => {
+      if (offset === 0 || held) return false;
+      // The answer never comes: the worker is lost meanwhile.
+      held = true;
+      return true;
+    };
+    const scheduler = await pipeline.startScheduler({ refresh: true });
+    const lost = await pipeline.startWorker();
+    await waitFor('the second page to be asked for', () => held);
+    await lost.close(0);
+    await emptyQueue(pipeline.queueOptions);
+    await pipeline.startWorker();
+    await over(database, 1, 1);
+    expect(await pollsOf(database, 'assets')).toMatchObject([{ pages: 3, rows: 2500, complete: true }]);
+    expect(requests.length).toBe(4);
+
+    // Once more, and nobody is there for an hour.
+    clock.nowMs += everyMs;
+    held = false;
+    await waitFor('the second page to be asked for again', () => held);
+    await scheduler.close();
+    clock.nowMs += hourMs;
+    await emptyQueue(pipeline.queueOptions);
+    await pipeline.startScheduler({ refresh: true });
+    await over(database, 3, 1);
+    expect(await pollsOf(database, 'assets')).toMatchObject([
+      { complete: true },
+      { pages: 1, complete: false, reason: 'cut off between two pages' },
+      { pages: 2, rows: 2500, changed: 0, complete: true },
+    ]);
+    expect((await queues.requests.claimedWindows()).pages.size).toBe(0);
+    expect(await rowsKept(database)).toEqual([2500, 0, 0, 0]);
+  });
+
+  test('a list that the source does not have is left alone for longer each time, and the others go on', async () => {
+    const clock = { nowMs: startMs };
+    const { baseUrl, requests, served } = await serveLists(clock, { '/assets': manyAssets(3) });
+    const { database, startScheduler, startWorker } = await openPipeline(kind, clock, baseUrl, {
+      attempts: 1,
+    });
+    await trackList(database, assets, everyMs);
+    await trackList(database, { dataset: 'exchanges', asset: null }, everyMs);
+    await startScheduler({ refresh: true });
+    await startWorker();
+    await over(database, 1, 2);
+    const asked = () => requests.filter(({ url }) => url.startsWith('/v2/exchanges')).length;
+    const complete = async () => (await pollsOf(database, 'assets')).filter((poll) => poll.complete).length;
+    for (let polls = 2; polls <= 13; polls += 1) {
+      clock.nowMs += everyMs;
+      await waitFor('a poll of the assets', async () => (await complete()) === polls);
+    }
+    // After 0, 5, 10, 20, 30, ... minutes: never longer than what failed is left alone.
+    expect(failedRetryMs).toBe(2 * everyMs);
+    expect(asked()).toBe(8);
+    expect((await pollsOf(database, 'exchanges'))[0]).toMatchObject({
+      complete: false,
+      reason: expect.stringContaining('that was not found'),
+    });
+    served.lists['/exchanges'] = [rowOf.exchange('binance', 1)];
+    clock.nowMs += failedRetryMs;
+    await waitFor('the exchanges', async () => (await rowsKept(database))[1] === 1);
+  });
+
+  test('an answer of another shape fails its poll, and a notice of retirement stops all work', async () => {
+    const clock = { nowMs: startMs };
+    const { baseUrl, requests, served } = await serveLists(clock, {});
+    const pipeline = await openPipeline(kind, clock, baseUrl, { attempts: 1 });
+    const { database, queues } = pipeline;
+    let answer = '{"data":{"assets":[]},"timestamp":1}';
+    served.instead = (_path, _offset, _request, response) => {
+      response.end(answer);
+      return true;
+    };
+    await trackList(database, assets, everyMs);
+    await pipeline.startScheduler({ refresh: true });
+    await pipeline.startWorker();
+    await over(database, 1, 1);
+    expect(await pollsOf(database, 'assets')).toMatchObject([
+      { rows: 0, complete: false, reason: expect.stringContaining('not the expected shape') },
+    ]);
+    answer = '{"data":{"message":"This version is being retired"},"timestamp":1}';
+    clock.nowMs += everyMs;
+    await waitFor('a long pause', async () => (await queues.requests.pausedForMs()) > 30_000);
+    expect(requests.length).toBe(2);
+    expect(await rowsKept(database)).toEqual([0, 0, 0, 0]);
+  });
+});
