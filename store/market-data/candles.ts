@@ -35,7 +35,7 @@ const coverage = (period: string) =>
     visibleFrom: '$8::timestamptz',
     period,
   });
-const shown = `time >= greatest($5, $8) and time < $6`;
+const shown = `time >= greatest($5::timestamptz, $8::timestamptz) and time < $6::timestamptz`;
 
 const stored = {
   name: 'serve-candles',

@@ -29,7 +29,7 @@ const stored = {
                       || ']', '[]') as rows
       from (
         select time, price_usd from tidemark.asset_history_points
-        where series_id = (select id from line) and time >= greatest($3, $6) and time < $4 order by time
+        where series_id = (select id from line) and time >= greatest($3::timestamptz, $6::timestamptz) and time < $4::timestamptz order by time
       ) p
     ) points`,
 };
