@@ -117,6 +117,7 @@ const environment = z.object({
   SERVE_PER_MINUTE_WITH_KEY: whole(0, 1_000_000).prefault(String(requestsPerMinute.withKey)),
   SERVE_CONNECTIONS: whole(1, 100).prefault('10'),
   SERVE_STATEMENT_TIMEOUT_SECONDS: whole(1, 600).prefault('10'),
+  SERVE_REMEMBER_MS: whole(0, 60_000).prefault('1000'),
   SERVE_DRAIN_SECONDS: whole(0, 60).prefault('0'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
@@ -197,6 +198,8 @@ export interface Config {
     /** To the database, of each process. */
     readonly connections: number;
     readonly statementTimeoutMs: number;
+    /** How old an answer may be that is given again; 0: none is. */
+    readonly rememberMs: number;
     /** How long it goes on answering after it has been asked to stop, while `/readyz` says that it stops. */
     readonly drainMs: number;
   };
@@ -277,6 +280,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       perMinute: { withoutKey: value.SERVE_PER_MINUTE, withKey: value.SERVE_PER_MINUTE_WITH_KEY },
       connections: value.SERVE_CONNECTIONS,
       statementTimeoutMs: value.SERVE_STATEMENT_TIMEOUT_SECONDS * 1000,
+      rememberMs: value.SERVE_REMEMBER_MS,
       drainMs: value.SERVE_DRAIN_SECONDS * 1000,
     },
     directory: value.TIDEMARK_DIR,

@@ -51,6 +51,7 @@ export async function runService(
       counter,
       perMinute: config.service.perMinute,
       trustedProxies: config.service.trustedProxies,
+      rememberMs: config.service.rememberMs,
       now: Date.now,
       version,
       isDraining: () => isDraining,

@@ -10,7 +10,8 @@ import {
   marketsParameters,
   pageParameters,
 } from '../contract/requests.ts';
-import { sendAnswer } from './answer.ts';
+import { prepareAnswer, sendAnswer } from './answer.ts';
+import { AnswerMemory, type MemorySettings } from './answer-memory.ts';
 import type { JsonText, MarketData, SeriesAnswer, TimeRange } from './market-data.ts';
 import { parameters } from './parameters.ts';
 import { candlesRange, historyRange, type RangeLimits } from './ranges.ts';
@@ -32,18 +33,28 @@ export interface RouteOptions {
   readonly data: MarketData;
   readonly now: () => EpochMs;
   readonly limits: RangeLimits;
+  readonly memory: MemorySettings;
   /** The earliest moment whose history a request may see; null: all of it. */
   readonly visibleFrom: (request: FastifyRequest, nowMs: EpochMs) => EpochMs | null;
 }
 
-export function addRoutes(app: FastifyInstance, { data, now, limits, visibleFrom }: RouteOptions): void {
+export function addRoutes(
+  app: FastifyInstance,
+  { data, now, limits, memory, visibleFrom }: RouteOptions,
+): void {
   const answers = answersFrom(data, limits);
+  const remembered = new AnswerMemory(memory);
   for (const [endpoint, path] of Object.entries(pathTemplates)) {
     const answer = answers[endpoint as Endpoint];
     app.get(path, async (request, reply) => {
       const nowMs = now();
       const asked = { nowMs, id: idOf(request), visibleFromMs: visibleFrom(request, nowMs) };
-      return sendAnswer(request, reply, await answer(request.query, asked), nowMs);
+      // Who sees all of the history does not get the answer of who sees some of it, nor the other way round.
+      const question = `${asked.visibleFromMs === null ? 'all' : 'some'} ${request.url}`;
+      const prepared = await remembered.get(question, nowMs, async () =>
+        prepareAnswer(await answer(request.query, asked)),
+      );
+      return sendAnswer(request, reply, prepared, nowMs);
     });
   }
 }

@@ -10,6 +10,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { EpochMs } from '../contract/intervals.ts';
+import type { MemorySettings } from './answer-memory.ts';
 import { isBadValue, isUnavailable } from './availability.ts';
 import { addCompression } from './compression.ts';
 import type { MarketData } from './market-data.ts';
@@ -38,6 +39,8 @@ export interface ServiceOptions {
   readonly gzip?: boolean;
   /** The earliest moment whose history a request may see; null, or not given: all of it. */
   readonly visibleFrom?: (request: FastifyRequest, nowMs: EpochMs) => EpochMs | null;
+  /** Answers to give again for a moment; none unless given. */
+  readonly memory?: MemorySettings;
   /** Proxies in front, whose `X-Forwarded-For` is believed; none unless given. */
   readonly trustedProxies?: number;
   /** Absent: as Node has it. */
@@ -58,7 +61,14 @@ export interface ServiceOptions {
  */
 export function createService(options: ServiceOptions): FastifyInstance {
   const { data, now, limits = interfaceLimits, gzip = true, visibleFrom = () => null } = options;
-  const { log, extend, trustedProxies = 0, patience, onClose = 'end' } = options;
+  const {
+    log,
+    extend,
+    trustedProxies = 0,
+    patience,
+    memory = { forMs: 0, mostBytes: 0 },
+    onClose = 'end',
+  } = options;
   const app = Fastify({
     ...(log === undefined ? {} : { loggerInstance: log }),
     // A line a request would be most of the log; the answers that fail have their own.
@@ -109,7 +119,9 @@ export function createService(options: ServiceOptions): FastifyInstance {
     return reply.send(errorBody('not found', now()));
   });
 
-  app.register(async (routes) => addRoutes(routes, { data, now, limits, visibleFrom }), { prefix: basePath });
+  app.register(async (routes) => addRoutes(routes, { data, now, limits, memory, visibleFrom }), {
+    prefix: basePath,
+  });
   return app;
 }
 

@@ -31,6 +31,8 @@ export interface StoredServiceOptions {
   readonly version: string;
   /** True once the process has been asked to stop. */
   readonly isDraining: () => boolean;
+  /** How old an answer may be; 0: each request has a statement of its own. */
+  readonly rememberMs: number;
   readonly limits?: RangeLimits;
   readonly patience?: Patience;
   readonly log?: FastifyBaseLogger;
@@ -45,6 +47,9 @@ export const usualPatience: Patience = Object.freeze({
 /** Connections at once: more than that is refused, so that there are descriptors left for the database's. */
 const mostConnections = 4096;
 
+/** Some hundred of the largest answers. */
+const mostRememberedBytes = 64 * 1024 * 1024;
+
 /** Not listening yet. */
 export async function createStoredService(options: StoredServiceOptions): Promise<FastifyInstance> {
   const { reading, accounts, counter, perMinute, now } = options;
@@ -54,6 +59,7 @@ export async function createStoredService(options: StoredServiceOptions): Promis
     now,
     trustedProxies: options.trustedProxies,
     patience: options.patience ?? usualPatience,
+    memory: { forMs: options.rememberMs, mostBytes: mostRememberedBytes },
     onClose: 'finish',
     visibleFrom: (request, nowMs) =>
       admission.hasKey(request) ? null : yearsBefore(nowMs, historyDepthYears),

@@ -13,6 +13,8 @@ import { type Question, questionsOn } from './questions.ts';
 import { ask, type Serving, startServing } from './serving.ts';
 
 const concurrencies = [1, 16, 64];
+/** The default of SERVE_REMEMBER_MS. */
+const rememberMs = 1000;
 const full = {
   rounds: 3,
   seconds: 8,
@@ -29,11 +31,15 @@ const quick = {
 interface Measured {
   readonly name: string;
   readonly connections: number;
+  /** With a statement for each request. */
   readonly served: Spread;
   readonly p50Ms: Spread;
   readonly p99Ms: Spread;
   readonly alone: Spread;
   readonly ratio: Spread;
+  /** As it comes: an answer is given again for a second. */
+  readonly remembered: Spread;
+  readonly rememberedRatio: Spread;
 }
 
 interface Memory {
@@ -50,22 +56,28 @@ export async function benchService({ parts, isQuick, say }: BenchOptions): Promi
   const settings = isQuick ? quick : full;
   return withDatabase(parts, async (url) => {
     const questions = await prepare(url, settings.extent);
-    const serving = await startServing(url);
+    const serving = await startServing(url, 0);
+    const remembering = await startServing(url, rememberMs);
     try {
       const measured: Measured[] = [];
       for (const question of questions) {
         for (const connections of concurrencies) {
           const at = { connections, seconds: settings.seconds };
-          measured.push(await measure({ program, url, serving, question, rounds: settings.rounds, at }));
+          measured.push(
+            await measure({ program, url, serving, remembering, question, rounds: settings.rounds, at }),
+          );
           const last = measured.at(-1);
           if (last !== undefined)
-            say(`service: ${question.name}, ${connections} connections: ${told(last.ratio, 2)} of pgbench`);
+            say(
+              `service: ${question.name}, ${connections} connections: ${told(last.ratio, 2)} of pgbench, remembered ${told(last.rememberedRatio, 2)}`,
+            );
         }
       }
-      const memory = await watchMemory(serving, questions, settings.memorySeconds);
+      const memory = await watchMemory(remembering, questions, settings.memorySeconds);
       return { text: textOf(settings, measured, memory), result: { settings, measured, memory } };
     } finally {
       await serving.stop();
+      await remembering.stop();
     }
   });
 }
@@ -84,18 +96,21 @@ async function measure(of: {
   program: string;
   url: string;
   serving: Serving;
+  remembering: Serving;
   question: Question;
   rounds: number;
   at: { connections: number; seconds: number };
 }): Promise<Measured> {
-  const { program, url, serving, question, rounds, at } = of;
+  const { program, url, serving, remembering, question, rounds, at } = of;
   const served: Outcome[] = [];
+  const remembered: number[] = [];
   const alone: number[] = [];
   const asked = { ...at, url: serving.url, paths: [question.path] };
   await ask({ ...asked, seconds: 1 });
   for (let round = 0; round < rounds; round += 1) {
     alone.push(await pgbench(program, url, question, at));
     served.push(await ask(asked));
+    remembered.push((await ask({ ...asked, url: remembering.url })).perSecond);
   }
   return {
     name: question.name,
@@ -105,6 +120,8 @@ async function measure(of: {
     p99Ms: spreadOf(served.map(({ p99Ms }) => p99Ms)),
     alone: spreadOf(alone),
     ratio: spreadOf(served.map(({ perSecond }, round) => perSecond / (alone[round] ?? perSecond))),
+    remembered: spreadOf(remembered),
+    rememberedRatio: spreadOf(remembered.map((perSecond, round) => perSecond / (alone[round] ?? perSecond))),
   };
 }
 
@@ -139,7 +156,7 @@ function textOf(
   memory: Memory | null,
 ): string {
   return [
-    `(f) service: one process of tidemark serve beside pgbench (prepared, the same statement), in turns, ${rounds} rounds of ${seconds} s each; ` +
+    `(f) service: one process of tidemark serve beside pgbench (prepared, the same statement), in turns, once with a statement for each request and once as it comes, with answers given again for a second; ${rounds} rounds of ${seconds} s each; ` +
       `m1 of ${extent.markets} markets over ${extent.days} days, ${figure(extent.assets)} assets; median (least to most)`,
     table(
       [
@@ -150,6 +167,8 @@ function textOf(
         { title: 'p99 ms', value: (line) => told(line.p99Ms, 2), right: true },
         { title: 'pgbench/s', value: (line) => told(line.alone), right: true },
         { title: 'ratio', value: (line) => told(line.ratio, 2), right: true },
+        { title: 'remembered/s', value: (line) => told(line.remembered), right: true },
+        { title: 'ratio', value: (line) => told(line.rememberedRatio, 2), right: true },
       ],
       measured,
     ),

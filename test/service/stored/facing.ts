@@ -22,7 +22,7 @@ export async function openFacing(store: TestStore, options: FacingOptions = {}):
   const app = await createStoredService({
     counter: postgresCounter(accounts.pool),
     perMinute: { withoutKey: 0, withKey: 0 },
-    ...{ trustedProxies: 0, now: Date.now, version: '0.0.0', isDraining: () => false },
+    ...{ trustedProxies: 0, now: Date.now, version: '0.0.0', isDraining: () => false, rememberMs: 0 },
     ...options,
     reading: reading.pool,
     accounts: accounts.pool,
