@@ -35,6 +35,8 @@ const storable = z.string().regex(/^[^\0\p{Surrogate}]*$/u, 'holds a character t
 
 export const id = storable.min(1).max(200);
 export const text = storable.max(2000);
+/** A name that rows are told apart by: four of them fit into one entry of an index. */
+export const name = storable.max(200);
 
 /** A field that sources leave out or send as null: both read as null. */
 export function absentAsNull<Schema extends z.ZodType>(schema: Schema) {

@@ -6,7 +6,7 @@
  */
 
 import { z } from 'zod';
-import { absentAsNull, decimal, epochMs, id, integer, text } from './fields.ts';
+import { absentAsNull, decimal, epochMs, id, integer, name, text } from './fields.ts';
 
 export const asset = z.object({
   id,
@@ -29,7 +29,7 @@ export type HistoryPoint = z.output<typeof historyPoint>;
 
 export const assetMarket = z.object({
   /** In the field the exchange's display name, not its id. */
-  exchangeId: text,
+  exchangeId: name,
   baseId: id,
   quoteId: id,
   baseSymbol: text,

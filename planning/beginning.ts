@@ -80,6 +80,21 @@ export function holdBack(input: {
   return { open, ahead: { startMs, endMs: Math.min(endMs, startMs + probeSpanMs - dayMs), lane: 'probe' } };
 }
 
+/**
+ * The probes that ask again for what lies before the beginning of a series: for the last of it together with the day that
+ * is known to have a point. Each reaches a day into the next, as of its own last day a probe says nothing.
+ */
+export function* probesAgain(before: Range, knownMs: EpochMs | null, probeSpanMs: number): Generator<Range> {
+  const knownDayMs = knownMs === null ? null : periodStart(knownMs, 'd1');
+  const endMs = before.endMs + dayMs === knownDayMs ? knownDayMs + dayMs : before.endMs + dayMs;
+  // It is asked for from the start of its day.
+  const spanMs = Math.max(probeSpanMs - dayMs, 2 * dayMs);
+  for (let startMs = before.startMs; startMs < before.endMs; startMs += spanMs - dayMs) {
+    yield { startMs, endMs: Math.min(startMs + spanMs, endMs) };
+    if (startMs + spanMs >= endMs) return;
+  }
+}
+
 function beforeMoment(ranges: readonly Range[], knownMs: EpochMs | null): Range[] {
   return clip(ranges, { startMs: Number.NEGATIVE_INFINITY, endMs: knownMs ?? Number.POSITIVE_INFINITY });
 }

@@ -2,7 +2,7 @@
 
 import type { SeriesKey } from '../contract/series.ts';
 import { cut, type Range } from './ranges.ts';
-import { requestsFor } from './windows.ts';
+import { requestsFor, type Window } from './windows.ts';
 
 /** A series and what of it is covered, sorted and disjoint. */
 export interface CoveredSeries {
@@ -11,7 +11,7 @@ export interface CoveredSeries {
   readonly ranges: readonly Range[];
 }
 
-export type CoveredWindow = Range & Pick<CoveredSeries, 'seriesId' | 'series'>;
+export type CoveredWindow = Range & Pick<CoveredSeries, 'seriesId' | 'series'> & Pick<Window, 'byDays'>;
 
 /** How many requests it takes to ask for all that is covered. */
 export function countWindows(

@@ -27,6 +27,8 @@ export interface Window extends Range {
   readonly run?: string;
   /** End of what that command asked for, where only its beginning is asked of the source. */
   readonly askedEndMs?: EpochMs;
+  /** Asked for by days, as a probe is. */
+  readonly byDays?: boolean;
   /** Start of the round in which it reads the trailing range again. */
   readonly roundMs?: EpochMs;
 }
@@ -34,14 +36,21 @@ export interface Window extends Range {
 /** What a source's limit on the range of a request is for: dataset and interval. */
 export type RangeKey = `${SeriesKey['dataset']} ${SeriesKey['interval']}`;
 
-export function rangeKey(window: Pick<Window, 'series'> & { readonly lane?: Lane }): RangeKey {
+export function rangeKey(window: Asked): RangeKey {
   return `${window.series.dataset} ${askedInterval(window)}`;
 }
 
 /** The interval that the window's request names. */
-export function askedInterval(window: Pick<Window, 'series'> & { readonly lane?: Lane }): Interval {
-  return window.lane === 'probe' ? 'd1' : window.series.interval;
+export function askedInterval(window: Asked): Interval {
+  return isProbe(window) ? 'd1' : window.series.interval;
 }
+
+/** Whether the window asks where the series begins, and not for its points. */
+export function isProbe({ lane, byDays }: Pick<Asked, 'lane' | 'byDays'>): boolean {
+  return lane === 'probe' || byDays === true;
+}
+
+type Asked = Pick<Window, 'series' | 'byDays'> & { readonly lane?: Lane };
 
 /** Longest ranges to use instead of the interface's, milliseconds. */
 export interface RangeLimits {

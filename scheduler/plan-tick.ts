@@ -74,7 +74,11 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   const longestRangeMs = (key: SeriesKey) => longestRange(key, parts.rangeLimits, accepted);
   const again = await rereads(parts, { nowMs, most: slots.total, claimed: claimed.windows, longestRangeMs });
   const share = rereadSlots({ requestsPerMinute: parts.requestsPerMinute, queued: reread });
-  const spared = Math.min(again.length, share);
+  const due =
+    parts.polls === true
+      ? await planPages(database, { claimed: claimed.pages, most: slots.refresh, nowMs })
+      : [];
+  const spared = Math.min(again.length, share) + due.length;
 
   const planFrom = (series: readonly SeriesGaps[]) =>
     planWindows({
@@ -109,13 +113,13 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
     rangesPerSeries *= moreRanges;
   } while (plan.windows.length < slots.total - spared && !isAll);
   // What backfill has no use for is theirs too, and of what refreshes take they have nothing.
-  const windows = [...plan.windows, ...again.slice(0, slots.total - plan.windows.length)];
+  const refreshes = plan.windows.filter(({ lane }) => lane === 'refresh').length;
+  const pages = due.slice(0, Math.max(0, slots.refresh - refreshes));
+  const windows = [
+    ...plan.windows,
+    ...again.slice(0, Math.max(0, slots.total - plan.windows.length - pages.length)),
+  ];
   await requests.addWindows(windows);
-  const refreshes = windows.filter(({ lane }) => lane === 'refresh').length;
-  const pages =
-    parts.polls === true
-      ? await planPages(database, { claimed: claimed.pages, most: slots.refresh - refreshes, nowMs })
-      : [];
   await requests.addPages(pages);
   const added = windows.length + pages.length;
   return { added, queued: queued + added, cursor: plan.cursor };

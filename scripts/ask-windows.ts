@@ -89,6 +89,7 @@ export async function askWindows(session: Session, asking: Asking): Promise<{ re
       return;
     }
     open.reached.push(answer.reached);
+    open.kind = answer.kind ?? open.kind;
     if (answer.reached.endMs >= piece.endMs) settle(open);
     else rests.push({ piece: { ...piece, startMs: answer.reached.endMs }, open });
   }

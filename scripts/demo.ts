@@ -5,15 +5,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { requestsPerMinute } from '../contract/limits.ts';
+import type { PolledList } from '../contract/lists.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { type RunningSimulator, startSimulator } from '../simulator/start.ts';
 import { listGaps } from '../store/gaps.ts';
 import { notRefreshedSince, trackSeries } from '../store/series.ts';
+import { trackList } from '../store/snapshots/lists.ts';
+import { listStatus } from '../store/snapshots/status.ts';
 import { ratesStatus, seriesStatus } from '../store/status.ts';
 import { Closing } from './closing.ts';
 import { demoQueries, runQuery } from './demo-queries.ts';
 import { fillGaps } from './fill-gaps.ts';
+import { listsTable } from './lists-table.ts';
 import { parseMoment } from './moment.ts';
 import { runScheduler, runWorker } from './pipeline.ts';
 import { showProgress } from './progress.ts';
@@ -45,6 +49,13 @@ const watchList: ReadonlyArray<{ series: SeriesKey; from: string }> = [
   { series: market('ethereum', 'm1'), from: '60d' },
   { series: market('ethereum', 'h1'), from: '1y' },
   { series: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' }, from: '11y' },
+];
+
+const polledLists: readonly PolledList[] = [
+  { dataset: 'assets', asset: null },
+  { dataset: 'exchanges', asset: null },
+  { dataset: 'markets', asset: null },
+  { dataset: 'asset_markets', asset: 'bitcoin' },
 ];
 
 export function demoCommand(program: Command): void {
@@ -117,6 +128,7 @@ async function show(
     const tracked = await trackSeries(database, series, parseMoment(from, '--from', startedMs), null);
     seriesIds.push(tracked.seriesId);
   }
+  for (const list of polledLists) await trackList(database, list, demoRefreshMs);
   const outcome = await fillGaps(session, {
     seriesIds,
     fromMs: 0,
@@ -153,17 +165,19 @@ async function show(
 
 const interrupted = () => new TidemarkError('INTERRUPTED', 'stopped; what was fetched is stored');
 
-/** Waits until the rates were polled and every series was read up to its newest data, also what closed meanwhile. @returns false when interrupted. */
+/** Waits until rates and lists were polled and every series was read up to its newest data, also what closed meanwhile. @returns false when interrupted. */
 async function refreshedOnce(session: Session, sinceMs: number, signal: AbortSignal): Promise<boolean> {
   for (;;) {
     if (signal.aborted) return false;
-    const [rates, unread, gaps] = await Promise.all([
+    const [rates, lists, unread, gaps] = await Promise.all([
       ratesStatus(session.database),
+      listStatus(session.database, Date.now()),
       notRefreshedSince(session.database, sinceMs),
       listGaps(session.database, { nowMs: Date.now(), graceMs: session.config.worker.graceMs }),
     ]);
     const isWhole = unread.length === 0 && gaps.every((gap) => gap.reason !== 'not_asked');
-    if (isWhole && rates.newestMs !== null && rates.newestMs >= sinceMs) return true;
+    const polled = [rates, ...lists].every(({ newestMs }) => newestMs !== null && newestMs >= sinceMs);
+    if (isWhole && polled) return true;
     await delay(200, undefined, { signal }).catch(() => {});
   }
 }
@@ -171,14 +185,16 @@ async function refreshedOnce(session: Session, sinceMs: number, signal: AbortSig
 async function report(session: Session, simulator: RunningSimulator, startedMs: number): Promise<void> {
   const { database, config } = session;
   const nowMs = Date.now();
-  const [rows, rates] = await Promise.all([
+  const [rows, rates, lists] = await Promise.all([
     seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
     ratesStatus(database),
+    listStatus(database, nowMs),
   ]);
   const asked = simulator.requests();
   console.log(`\nCoverage`);
   print(seriesTable(rows, nowMs));
   print(ratesLine(rates, nowMs));
+  print(listsTable(lists, nowMs));
   print(
     `${counted(asked.total, 'request')} in ${duration(nowMs - startedMs)}, at most ${asked.largestRollingMinute} in any minute, ${asked.count429} refused`,
   );

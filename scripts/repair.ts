@@ -3,23 +3,23 @@
 import type { Command } from 'commander';
 import { intervalMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
-import { TidemarkError } from '../errors.ts';
+import { probedSeries, probesAgain } from '../planning/beginning.ts';
 import { allWindows, type CoveredWindow, countWindows, windowsAround } from '../planning/sample.ts';
 import { longestRange } from '../planning/windows.ts';
 import { differing } from '../store/compare.ts';
 import { emptiesBefore } from '../store/confirmed-empty.ts';
-import { type Difference, differencesIn, differingPeriods } from '../store/differences.ts';
+import { differencesIn, differingPeriods } from '../store/differences.ts';
+import { isRightMissing } from '../store/failure.ts';
 import { longestRanges } from '../store/longest-ranges.ts';
 import { refreshRollups } from '../store/rollups.ts';
 import { askWindows, bySeriesAndTime, type SettledWindow } from './ask-windows.ts';
-import { differenceJson, differencesText } from './differences.ts';
 import { parseAge } from './moment.ts';
 import { requireSource } from './pipeline.ts';
+import { type Repair, refuseRemaining, repairJson, repairText } from './repair-outcome.ts';
 import { refuseUnknown, seriesIdsOf } from './series-ids.ts';
 import { openSession, type Session } from './session.ts';
 import { onStop } from './stop.ts';
 import { showWindowProgress } from './window-progress.ts';
-import { count, counted } from './wording.ts';
 
 interface Options {
   readonly differences?: true;
@@ -60,25 +60,12 @@ async function run(words: string[], options: Options): Promise<void> {
       signal: stop.signal,
       quiet: options.json === true,
     });
-    console.log(options.json ? JSON.stringify(asJson(outcome), null, 2) : asText(outcome));
-    refuse(outcome);
+    console.log(options.json ? JSON.stringify(repairJson(outcome), null, 2) : repairText(outcome));
+    refuseRemaining(outcome);
   } finally {
     await session.close();
     stop.release();
   }
-}
-
-interface Repair {
-  /** Windows that were asked for: of differences, and of what was empty. */
-  readonly asked: { readonly differences: number; readonly empties: number };
-  readonly answered: number;
-  readonly fresh: number;
-  readonly revised: number;
-  /** Windows whose differences are not gone. */
-  readonly remaining: readonly SettledWindow[];
-  readonly differences: readonly Difference[];
-  readonly unanswered: readonly SettledWindow[];
-  readonly isWhole: boolean;
 }
 
 interface Request {
@@ -104,20 +91,32 @@ async function repair(session: Session, request: Request): Promise<Repair> {
   );
   const empties =
     request.sinceMs === null ? [] : await emptiesBefore(database, request.sinceMs, request.seriesIds);
-  const asked = { differences: ofDifferences.length, empties: countWindows(empties, longestRangeMs) };
+  const probes = empties.flatMap(({ seriesId, series, before, knownMs }): CoveredWindow[] =>
+    before.flatMap((range) =>
+      [...probesAgain(range, knownMs, longestRangeMs(probedSeries(series)))].map((probe) => ({
+        ...{ seriesId, series, ...probe },
+        byDays: true,
+      })),
+    ),
+  );
+  const asked = {
+    differences: ofDifferences.length,
+    empties: countWindows(empties, longestRangeMs) + probes.length,
+  };
 
   let answered = 0;
   let fresh = 0;
   let revised = 0;
   const remaining: SettledWindow[] = [];
   const unanswered: SettledWindow[] = [];
+  const earlier = new Set<SeriesKey>();
   const total = asked.differences + asked.empties;
   const { isWhole } =
     total === 0
       ? { isWhole: true }
       : await askWindows(session, {
           lane: 'repair',
-          windows: inOrder(ofDifferences, allWindows(empties, longestRangeMs)),
+          windows: inOrder(ofDifferences, allWindows(empties, longestRangeMs), probes),
           count: total,
           seriesIds: [...known, ...empties].map(({ seriesId }) => seriesId),
           signal: request.signal,
@@ -125,74 +124,33 @@ async function repair(session: Session, request: Request): Promise<Repair> {
           onSettled(settled) {
             fresh += settled.fresh;
             revised += settled.revised;
+            if (settled.kind === 'overturned') earlier.add(settled.window.series);
             if (differing(settled) > 0) remaining.push(settled);
             if (settled.message === null) answered += 1;
             else unanswered.push(settled);
           },
         });
-  if (fresh + revised > 0) await refreshRollups(database, { nowMs: Date.now(), signal: request.signal });
+  if (fresh + revised > 0) await refresh(session, request.signal);
   remaining.sort(bySeriesAndTime);
   const reached = remaining.flatMap(({ window, reached }) =>
     reached.map((range) => ({ seriesId: window.seriesId, ...range })),
   );
   const differences = reached.length === 0 ? [] : await differencesIn(database, reached);
-  return { asked, answered, fresh, revised, remaining, differences, unanswered, isWhole };
+  return {
+    ...{ asked, answered, fresh, revised, remaining, differences, unanswered, isWhole },
+    earlier: [...earlier],
+  };
+}
+
+async function refresh({ database }: Session, signal: AbortSignal): Promise<void> {
+  try {
+    await refreshRollups(database, { nowMs: Date.now(), signal });
+  } catch (error) {
+    // Only their owner may; the policies, which run as the owner, will.
+    if (!isRightMissing(error)) throw error;
+  }
 }
 
 function* inOrder(...lists: Iterable<CoveredWindow>[]): Generator<CoveredWindow> {
   for (const list of lists) yield* list;
-}
-
-function asText(outcome: Repair): string {
-  const { asked, answered, fresh, revised, remaining, differences } = outcome;
-  if (asked.differences + asked.empties === 0) return 'nothing is known to differ: see `tidemark verify`';
-  const what = [
-    asked.differences > 0 ? `${counted(asked.differences, 'window')} with differences` : '',
-    asked.empties > 0 ? `${counted(asked.empties, 'window')} confirmed empty` : '',
-  ].filter((text) => text !== '');
-  const lines = [
-    ...differencesText(remaining, differences),
-    `asked again for ${what.join(' and ')}, ${count(answered)} answered: ${counted(fresh, 'point')} new, ${count(revised)} changed`,
-  ];
-  if (differences.length > 0)
-    lines.push(`${counted(differences.length, 'point')} stored here and not at the source: kept`);
-  return lines.join('\n');
-}
-
-function asJson(outcome: Repair) {
-  return {
-    asked: outcome.asked,
-    answered: outcome.answered,
-    fresh: outcome.fresh,
-    revised: outcome.revised,
-    remaining: differenceJson(outcome.remaining, outcome.differences),
-    unanswered: outcome.unanswered.map(({ window, message }) => ({
-      seriesId: window.seriesId,
-      start: new Date(window.startMs).toISOString(),
-      end: new Date(window.endMs).toISOString(),
-      message,
-    })),
-    interrupted: !outcome.isWhole,
-  };
-}
-
-/** @throws TidemarkError unless every window was answered and no difference is left. */
-function refuse(outcome: Repair): void {
-  const { unanswered, differences, answered } = outcome;
-  if (!outcome.isWhole) {
-    throw new TidemarkError('INTERRUPTED', `stopped after ${counted(answered, 'window')}`);
-  }
-  const [first] = unanswered;
-  if (first !== undefined) {
-    throw new TidemarkError(
-      'WINDOWS_UNANSWERED',
-      `${counted(unanswered.length, 'window')} could not be repaired, the first: ${first.message}`,
-    );
-  }
-  if (differences.length > 0) {
-    throw new TidemarkError(
-      'DIFFERENCES_REMAIN',
-      `${counted(differences.length, 'stored point')} that the source does not have`,
-    );
-  }
 }

@@ -132,7 +132,8 @@ function intervalsOf(list: string): string[] {
   return [...new Set(intervals)];
 }
 
-function nameOf(text: string, option: string): string {
+/** An id as it was given. @throws TidemarkError BAD_ARGUMENT */
+export function nameOf(text: string, option: string): string {
   const name = text.trim();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here
   if (name.length === 0 || name.length > 200 || /[\u0000-\u001f\u007f]/.test(name)) {

@@ -5,6 +5,8 @@ import { minuteMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { fetchesSince, standingNotice } from '../store/ledger.ts';
+import { ratesEveryMs } from '../store/snapshots/lists.ts';
+import { listStatus } from '../store/snapshots/status.ts';
 import {
   type RatesStatus,
   ratesStatus,
@@ -12,6 +14,7 @@ import {
   seriesStatus,
   serverVersions,
 } from '../store/status.ts';
+import { listsTable } from './lists-table.ts';
 import { retentionsOf, retentionText } from './retention.ts';
 import { openSession, type Session } from './session.ts';
 import { type Column, table, terminalWidth } from './table.ts';
@@ -64,10 +67,12 @@ async function gather(session: Session, nowMs: number) {
   const { config, database } = session;
   const queues = await session.openQueues();
   try {
-    const [series, rates, retentions, requests, notice, versions, depth, pausedMs, workers] =
+    const [series, lists, rates, ratesMs, retentions, requests, notice, versions, depth, pausedMs, workers] =
       await Promise.all([
         seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
+        listStatus(database, nowMs),
         ratesStatus(database),
+        ratesEveryMs(database, config.scheduler.ratesMs),
         retentionsOf(session, nowMs),
         fetchesSince(database, nowMs - minuteMs),
         standingNotice(database, nowMs),
@@ -79,7 +84,8 @@ async function gather(session: Session, nowMs: number) {
     return {
       nowMs,
       series,
-      rates,
+      lists,
+      rates: { ...rates, everyMs: ratesMs },
       retentions,
       versions,
       embedded: session.embedded,
@@ -166,9 +172,10 @@ function asText(status: Status): string {
       : [`the source says in place of data, ${moment(status.notice.timeMs)}: ${status.notice.message}`]),
     `budget: ${used}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`,
     `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
-    ratesLine(status.rates, status.nowMs),
+    `${ratesLine(status.rates, status.nowMs)}, ${status.rates.everyMs === 0 ? 'not polled' : `polled every ${duration(status.rates.everyMs)}`}`,
     ...(status.retentions.length === 0 ? [] : [`kept: ${status.retentions.map(retentionText).join(', ')}`]),
     '',
+    ...(status.lists.length === 0 ? [] : [listsTable(status.lists, status.nowMs, terminalWidth()), '']),
     seriesTable(status.series, status.nowMs, terminalWidth()),
   ].join('\n');
 }
@@ -183,7 +190,25 @@ function asJson(status: Status) {
       status.notice === null ? null : { time: iso(status.notice.timeMs), message: status.notice.message },
     budget: status.budget,
     queue: status.queue,
-    rates: { currencies: status.rates.currencies, newest: iso(status.rates.newestMs) },
+    rates: {
+      currencies: status.rates.currencies,
+      newest: iso(status.rates.newestMs),
+      everySeconds: status.rates.everyMs / 1000,
+    },
+    lists: status.lists.map((row) => ({
+      list: row.list.dataset,
+      asset: row.list.asset,
+      everySeconds: row.everyMs / 1000,
+      newest: iso(row.newestMs),
+      newestAgeSeconds: row.newestMs === null ? null : (status.nowMs - row.newestMs) / 1000,
+      rows: row.rows,
+      changed: row.changed,
+      gone: row.gone,
+      pagesUnderWay: row.pages,
+      problem: row.problem,
+      retryAt: iso(row.retryMs),
+      quarantined: row.quarantined,
+    })),
     retention: status.retentions.map(({ dataset, age, cutMs }) => ({
       dataset,
       age,

@@ -1,19 +1,23 @@
-/** `tidemark track candles|history ...`: says what is wanted; `run` or `worker` then fetches it. */
+/** `tidemark track candles|history|assets|...`: says what is wanted; `run` or `worker` then fetches it. */
 
 import type { Command } from 'commander';
 import { seriesName } from '../contract/series.ts';
 import { type TrackedSeries, trackSeries } from '../store/series.ts';
 import { addSelections, type SelectingOptions, type Selection } from './selectors.ts';
 import { openSession } from './session.ts';
+import { addTrackedLists } from './track-lists.ts';
 import { withinRetention } from './within-retention.ts';
 import { moment } from './wording.ts';
 
 export function trackCommand(program: Command): void {
   const track = program
     .command('track')
-    .description('follow series: their past is backfilled and their present refreshed by `run`')
+    .description(
+      'follow series, whose past is backfilled and whose present is refreshed by `run`, and lists, which it polls',
+    )
     .helpCommand(false);
   addSelections(track, 'print what is tracked as JSON, a line a series', run);
+  addTrackedLists(track);
 }
 
 async function run(asked: Selection, options: SelectingOptions): Promise<void> {

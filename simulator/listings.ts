@@ -4,6 +4,14 @@ import { dayMs, type EpochMs, minuteMs } from '../contract/intervals.ts';
 import type { Asset, AssetMarket, Exchange, Market, Rate } from '../contract/resources.ts';
 import { untradedAsset } from './assets.ts';
 import { minuteOf, minuteStartMs } from './calendar.ts';
+import {
+  isListed,
+  isWanderingListed,
+  notYetMined,
+  wanderingAsset,
+  wanderingExchange,
+  wanderingName,
+} from './comings.ts';
 import { fixedText } from './digits.ts';
 import { type MarketFigures, one, usdPriceAt } from './figures.ts';
 import { hashAt, streamKey } from './hash.ts';
@@ -24,12 +32,13 @@ export function listAssets(world: World, figures: readonly MarketFigures[], nowM
     const traded = figures.filter((market) => market.traded.plan.baseId === plan.id);
     const volume = sum(traded.map((market) => market.volume));
     const turnover = sum(traded.map((market) => market.hourlyTurnoverUsd));
-    const cap = price * BigInt(plan.supply);
+    const supply = BigInt(plan.supply - notYetMined(plan.id, nowMs));
+    const cap = price * supply;
     const asset: Omit<Asset, 'rank'> = {
       id: plan.id,
       symbol: plan.symbol,
       name: plan.name,
-      supply: fixedText(BigInt(plan.supply) * one),
+      supply: fixedText(supply * one),
       maxSupply: plan.maxSupply === null ? null : fixedText(BigInt(plan.maxSupply) * one),
       marketCapUsd: fixedText(cap),
       volumeUsd24Hr: fixedText(sum(traded.map((market) => market.volumeUsd))),
@@ -40,10 +49,11 @@ export function listAssets(world: World, figures: readonly MarketFigures[], nowM
     return { asset, cap };
   });
   listed.sort((a, b) => (a.cap > b.cap ? -1 : 1));
-  const { id, symbol, name } = untradedAsset;
-  const untraded = { id, symbol, name, supply: fixedText(0n), maxSupply: null, marketCapUsd: fixedText(0n) };
   const nothing = { volumeUsd24Hr: fixedText(0n), priceUsd: null, changePercent24Hr: null, vwap24Hr: null };
-  return [...listed.map((entry) => entry.asset), { ...untraded, ...nothing }].map((asset, index) => ({
+  const none = { supply: fixedText(0n), maxSupply: null, marketCapUsd: fixedText(0n), ...nothing };
+  const wandering = { ...wanderingAsset, name: wanderingName(nowMs), ...none };
+  const untraded = [{ ...untradedAsset, ...none }, ...(isWanderingListed(nowMs) ? [wandering] : [])];
+  return [...listed.map((entry) => entry.asset), ...untraded].map((asset, index) => ({
     ...asset,
     rank: index + 1,
   }));
@@ -54,7 +64,9 @@ export function listMarkets(figures: readonly MarketFigures[], nowMs: EpochMs): 
   return exchangePlans
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .flatMap((exchange) => {
-      const own = figures.filter((market) => market.traded.exchange === exchange);
+      const own = figures.filter(
+        ({ traded }) => traded.exchange === exchange && isListed(traded.plan, nowMs),
+      );
       const total = sum(own.map((market) => market.volumeUsd));
       return own.toSorted(byVolume).map(
         (market, index): Market => ({
@@ -73,15 +85,20 @@ export function listMarkets(figures: readonly MarketFigures[], nowMs: EpochMs): 
 }
 
 /** Markets on which the asset is base or quote: without volume first, then by volume, largest first. */
-export function listAssetMarkets(figures: readonly MarketFigures[], assetId: string): AssetMarket[] {
+export function listAssetMarkets(
+  figures: readonly MarketFigures[],
+  assetId: string,
+  nowMs: EpochMs,
+): AssetMarket[] {
   const own = figures.filter(
-    ({ traded }) => traded.plan.baseId === assetId || traded.plan.quoteId === assetId,
+    ({ traded: { plan } }) => (plan.baseId === assetId || plan.quoteId === assetId) && isListed(plan, nowMs),
   );
   const total = sum(own.map((market) => market.volumeUsd));
   const silent = own.filter((market) => market.volume === 0n);
   const traded = own.filter((market) => market.volume !== 0n).toSorted(byVolume);
   return [...silent, ...traded].map((market) => ({
-    exchangeId: market.traded.plan.exchangeId,
+    // The display name, as in the field.
+    exchangeId: market.traded.exchange.name,
     ...names(market),
     volumeUsd24Hr: market.volume === 0n ? null : fixedText(market.volumeUsd),
     priceUsd: fixedText(market.priceUsd),
@@ -113,7 +130,14 @@ export function listExchanges(figures: readonly MarketFigures[], nowMs: EpochMs)
     }),
   );
   const nothing = { percentTotalVolume: null, volumeUsd: null, socket: null, exchangeUrl: null };
-  return [...open, { ...closedExchange, rank: open.length + 1, tradingPairs: 0, ...nothing, updated }];
+  const closed = [closedExchange, ...(isWanderingListed(nowMs) ? [wanderingExchange] : [])];
+  return [
+    ...open,
+    ...closed.map((exchange, index) => ({
+      ...{ ...exchange, rank: open.length + 1 + index, tradingPairs: 0 },
+      ...{ ...nothing, updated },
+    })),
+  ];
 }
 
 /** Every rate at the minute of `atMs`, in no particular order, which is always the same. */

@@ -5,12 +5,21 @@
 
 import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import type { MarketsRequest } from '../contract/requests.ts';
-import type { Asset, Candle, HistoryPoint, Market, Rate } from '../contract/resources.ts';
+import type {
+  Asset,
+  AssetMarket,
+  Candle,
+  Exchange,
+  HistoryPoint,
+  Market,
+  Rate,
+} from '../contract/resources.ts';
 import type { CandleSeries, HistorySeries } from '../contract/series.ts';
 import type { TimeRange } from '../service/market-data.ts';
 import type { MarketRows } from '../service/market-rows.ts';
 import { untradedAsset } from './assets.ts';
 import { originMs } from './calendar.ts';
+import { wanderingAsset } from './comings.ts';
 import { Figures } from './figures.ts';
 import { listAssetMarkets, listAssets, listExchanges, listMarkets, listRates } from './listings.ts';
 import { type Revision, Revisions } from './revisions.ts';
@@ -22,6 +31,8 @@ export interface SimulatorOptions {
   readonly now: () => EpochMs;
 }
 
+const neverTraded: readonly string[] = [untradedAsset.id, wanderingAsset.id];
+
 /**
  * What would be answered, free of limits and faults. An answer with the timestamp T is the truth as of T, to the last
  * digit of the open candle; `asOfMs` is the clock's time unless given.
@@ -32,6 +43,10 @@ export interface Truth {
   /** @throws RangeError for an unknown asset. */
   history(series: HistorySeries, range: TimeRange, asOfMs?: EpochMs): HistoryPoint[];
   rates(asOfMs?: EpochMs): Rate[];
+  assets(asOfMs?: EpochMs): Asset[];
+  exchanges(asOfMs?: EpochMs): Exchange[];
+  markets(asOfMs?: EpochMs): Market[];
+  assetMarkets(assetId: string, asOfMs?: EpochMs): AssetMarket[];
 }
 
 export interface Simulator extends MarketRows {
@@ -51,7 +66,7 @@ export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
   }
 
   function history(series: HistorySeries, range: TimeRange, asOfMs: EpochMs): HistoryPoint[] | null {
-    if (series.assetId === untradedAsset.id) return [];
+    if (neverTraded.includes(series.assetId)) return [];
     const rows = world.assets.get(series.assetId)?.history.points(series.interval, range, asOfMs) ?? null;
     return rows && revisions.history(series, range, rows, asOfMs);
   }
@@ -60,6 +75,9 @@ export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
   const listed = (nowMs: EpochMs) => Math.max(nowMs, originMs + dayMs);
   const allAssets = (nowMs: EpochMs) => listAssets(world, figures.at(listed(nowMs)), listed(nowMs));
   const allExchanges = (nowMs: EpochMs) => listExchanges(figures.at(listed(nowMs)), listed(nowMs));
+  const allMarkets = (nowMs: EpochMs) => listMarkets(figures.at(listed(nowMs)), listed(nowMs));
+  const marketsOf = (id: string, nowMs: EpochMs) =>
+    listAssetMarkets(figures.at(listed(nowMs)), id, listed(nowMs));
   const allRates = (nowMs: EpochMs) => listRates(world, listed(nowMs));
 
   return {
@@ -77,13 +95,14 @@ export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
       return history(series, range, nowMs);
     },
     async assetMarkets(id, { limit, offset }, nowMs) {
-      if (!world.assets.has(id) && id !== untradedAsset.id) return null;
-      return listAssetMarkets(figures.at(listed(nowMs)), id).slice(offset, offset + limit);
+      if (!world.assets.has(id) && !neverTraded.includes(id)) return null;
+      return marketsOf(id, nowMs).slice(offset, offset + limit);
     },
     async markets(request, nowMs) {
       const { limit, offset } = request;
-      const all = listMarkets(figures.at(listed(nowMs)), listed(nowMs));
-      return all.filter((market) => isAsked(market, request)).slice(offset, offset + limit);
+      return allMarkets(nowMs)
+        .filter((market) => isAsked(market, request))
+        .slice(offset, offset + limit);
     },
     async exchanges(nowMs) {
       return allExchanges(nowMs);
@@ -104,6 +123,10 @@ export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
       candles: (series, range, asOfMs = now()) => known(candles(series, range, asOfMs), series),
       history: (series, range, asOfMs = now()) => known(history(series, range, asOfMs), series),
       rates: (asOfMs = now()) => allRates(asOfMs),
+      assets: (asOfMs = now()) => allAssets(asOfMs),
+      exchanges: (asOfMs = now()) => allExchanges(asOfMs),
+      markets: (asOfMs = now()) => allMarkets(asOfMs),
+      assetMarkets: (assetId, asOfMs = now()) => marketsOf(assetId, asOfMs),
     },
     revise: (revision) => revisions.add(revision),
   };

@@ -13,7 +13,10 @@ export interface AskedWindow extends Range, Comparison {
   readonly seriesId: number;
   /** What the answer settled, from the window's start; null: nothing, and `message` says why. */
   readonly reached: Range | null;
-  /** Verdict or kind of error of an answer that settled nothing. */
+  /**
+   * Verdict or kind of error of an answer that settled nothing; `overturned` where a probe found points before what was
+   * taken for the beginning of the series.
+   */
   readonly kind: string | null;
   readonly message: string | null;
   /** Points that a repair stored, and values that it changed. */

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import { limiterFor } from '../planning/budget.ts';
+import { isProbe } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { RequestJob } from '../queue/jobs.ts';
 import { type Attempt, done, type Outcome } from '../queue/outcome.ts';
@@ -105,7 +106,7 @@ async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts
   const whole = job.data;
   const { series, lane } = whole;
   const window = parts.rangeTrials.shortened(whole);
-  if (lane === 'probe') return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);
+  if (isProbe(whole)) return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);
   // What verifies only compares: where a window is stored otherwise, it is looked at.
   const ways = lane === 'verify' ? { ...parts, commitWindow: compareWith(parts) } : parts;
   switch (series.dataset) {

@@ -71,3 +71,12 @@ export async function ratesEveryMs(database: Database, configuredMs: number): Pr
   });
   return result.rows[0]?.every_ms ?? configuredMs;
 }
+
+/** Whether the list was ever tracked or untracked. */
+export async function isListKnown(database: Database, list: PolledList): Promise<boolean> {
+  const result = await database.pool.query(
+    'select from tidemark.lists where list = $1 and asset is not distinct from $2',
+    [list.dataset, list.asset],
+  );
+  return result.rowCount !== 0;
+}

@@ -5,6 +5,7 @@
 
 import { decimalText } from '../../contract/decimal.ts';
 import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
+import type { SnapshotList } from '../../contract/lists.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
@@ -12,7 +13,10 @@ import type { Database } from '../../store/database.ts';
 import { deferWindow } from '../../store/pending.ts';
 import { commitRates } from '../../store/rates.ts';
 import { trackSeries } from '../../store/series.ts';
+import { trackList, untrackList } from '../../store/snapshots/lists.ts';
+import type { SnapshotRow } from '../../store/snapshots/rows.ts';
 import { commitWindow } from '../../store/windows.ts';
+import { poll as pollList } from '../store/snapshots/polling.ts';
 
 const day = (year: number, month: number, date: number) => Date.UTC(year, month - 1, date);
 const year: Range = { startMs: day(2024, 1, 1), endMs: day(2025, 1, 1) };
@@ -53,6 +57,34 @@ const series: readonly { key: SeriesKey; range: Range; without?: Range }[] = [
   { key: history('bitcoin', 'h1'), range: december },
 ];
 
+/** Assets every Monday at noon, the others on the last day, before, while and after some are not listed. */
+const polled: ReadonlyArray<{
+  list: SnapshotList;
+  timesMs: readonly EpochMs[];
+  rows(timeMs: EpochMs): readonly SnapshotRow[];
+}> = [
+  {
+    list: { dataset: 'assets', asset: null },
+    timesMs: Array.from({ length: 53 }, (_, week) => day(2024, 1, 1) + week * 7 * dayMs + 12 * hourMs),
+    rows: (timeMs) => truth.assets(timeMs),
+  },
+  {
+    list: { dataset: 'exchanges', asset: null },
+    timesMs: [0, 6, 9].map((hour) => day(2024, 12, 31) + hour * hourMs),
+    rows: (timeMs) => truth.exchanges(timeMs),
+  },
+  {
+    list: { dataset: 'markets', asset: null },
+    timesMs: [0, 6, 9].map((hour) => day(2024, 12, 31) + hour * hourMs),
+    rows: (timeMs) => truth.markets(timeMs),
+  },
+  {
+    list: { dataset: 'asset_markets', asset: 'xrp' },
+    timesMs: [0, 6, 9, 12].map((hour) => day(2024, 12, 31) + hour * hourMs),
+    rows: (timeMs) => truth.assetMarkets('xrp', timeMs),
+  },
+];
+
 /** Fills an empty, migrated database. The same rows, whenever and wherever it runs. */
 export async function loadSyntheticYear(database: Database): Promise<void> {
   for (const { key, range, without } of series) {
@@ -83,6 +115,13 @@ export async function loadSyntheticYear(database: Database): Promise<void> {
   await revise(database);
   for (let timeMs = year.startMs; timeMs < year.endMs; timeMs += dayMs)
     await poll(database, timeMs + 12 * hourMs);
+  for (const { list, timesMs, rows } of polled) {
+    await trackList(database, list, hourMs);
+    for (const timeMs of timesMs) await pollList(database, timeMs, rows(timeMs));
+    // So that the next one is polled alone.
+    await untrackList(database, list, fetchedMs);
+  }
+  await database.pool.query('update tidemark.lists set untracked_at = null');
 }
 
 /** The service gives one closed hour another close and volume than before. */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { waitFor } from '../parts/wait-for.ts';
@@ -6,6 +6,7 @@ import { failedRetryMs, graceMs, openPipeline } from '../pipeline/run-pipeline.t
 import { coverageOf, storedPoints, verdictsOf } from '../pipeline/stored.ts';
 import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
 import { priceAt, serveCandles } from '../workers/candle-server.ts';
+import { type Chance, seededTest } from './seeded.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const noonMs = Date.UTC(2024, 2, 1, 12);
@@ -20,15 +21,16 @@ const bitcoinHours: SeriesKey = {
 const hourly = { candles: { h1: hourMs } };
 
 onEachBackend('a source that answers 429', (kind) => {
-  /** Refuses the second and the third request. With one attempt each, a window would be lost if that counted. */
-  async function refusing(header: Record<string, string>) {
+  /** Refuses two requests in a row. With one attempt each, a window would be lost if that counted. */
+  async function refusing(chance: Chance, header: Record<string, string>) {
+    const first = chance.whole(1, 6);
     const clock = { nowMs };
     const arrivedAtMs: number[] = [];
     const server = await serveCandles(
       () => nowMs,
       (_, response, place) => {
         arrivedAtMs.push(performance.now());
-        if (place !== 2 && place !== 3) return false;
+        if (place !== first && place !== first + 1) return false;
         response.writeHead(429, { ...header, 'content-type': 'text/plain' }).end('You exceeded your limit');
         return true;
       },
@@ -49,29 +51,33 @@ onEachBackend('a source that answers 429', (kind) => {
         [7, 6, 5, 4, 3, 2].map((back) => ({ close: priceAt(noonMs - back * hourMs) })),
       );
     }
-    return { server, arrivedAtMs, pipeline, settings, expectNothingLost };
+    return { first, server, arrivedAtMs, pipeline, settings, expectNothingLost };
   }
 
   // Whole seconds are all that these headers can say.
   const soonMs = nowMs + 1000;
-  test.each([
+  for (const { form, header } of [
     { form: 'Retry-After in seconds', header: { 'retry-after': '1' } },
     { form: 'Retry-After as a date', header: { 'retry-after': new Date(soonMs).toUTCString() } },
     { form: 'X-RateLimit-Reset', header: { 'x-ratelimit-reset': String(soonMs / 1000) } },
-  ])('with $form is heeded, and nothing is lost', async ({ header }) => {
-    const { arrivedAtMs, pipeline, settings, expectNothingLost } = await refusing({ ...header });
-    await pipeline.backfill({ settings }, { rangeLimits: hourly });
-    await expectNothingLost();
-    // However slow the machine, nothing came before its time.
-    const [, second = 0, third = 0, fourth = 0] = arrivedAtMs;
-    expect(third - second).toBeGreaterThan(950);
-    expect(fourth - third).toBeGreaterThan(950);
-  });
+  ]) {
+    seededTest(`with ${form} is heeded, and nothing is lost`, async (chance) => {
+      const { first, arrivedAtMs, pipeline, settings, expectNothingLost } = await refusing(chance, {
+        ...header,
+      });
+      await pipeline.backfill({ settings }, { rangeLimits: hourly });
+      await expectNothingLost();
+      // However slow the machine, nothing came before its time.
+      const [refusedMs = 0, againMs = 0, answeredMs = 0] = arrivedAtMs.slice(first - 1);
+      expect(againMs - refusedMs).toBeGreaterThan(950);
+      expect(answeredMs - againMs).toBeGreaterThan(950);
+    });
+  }
 
-  test('without saying until when is left alone for long, and nothing is lost', async () => {
-    const { server, pipeline, settings, expectNothingLost } = await refusing({});
+  seededTest('without saying until when is left alone for long, and nothing is lost', async (chance) => {
+    const { first, server, pipeline, settings, expectNothingLost } = await refusing(chance, {});
     const { requests } = pipeline.queues;
-    for (const refused of [2, 3]) {
+    for (const refused of [first, first + 1]) {
       const scheduler = await pipeline.startScheduler({ rangeLimits: hourly });
       const worker = await pipeline.startWorker({ settings });
       await waitFor('a long pause', async () => (await requests.pausedForMs()) > 30_000);

@@ -9,6 +9,7 @@ import { coverageOf, revisionsOf, storedPoints, truthOf, verdictsOf } from '../p
 import { collectingLog, onEachBackend } from '../queue/queue-parts.ts';
 import { beginBackfill, concurrency, windowMs } from './backfill.ts';
 import { quickPauses } from './quick-pauses.ts';
+import { quickRetries } from './quick-retries.ts';
 import { seededTest } from './seeded.ts';
 import { expectTrueSoFar, expectWhole, untilWhole, watch } from './witness.ts';
 
@@ -27,8 +28,9 @@ onEachBackend('a source', (kind) => {
       requestsPerMinute: 3000,
     });
     const watching = watch(backfill);
-    await backfill.pipeline.startScheduler(backfill.scheduler);
-    await backfill.pipeline.startWorker(backfill.worker);
+    const { pipeline } = backfill;
+    await pipeline.startScheduler(backfill.scheduler);
+    await pipeline.startWorker({ ...backfill.worker, queues: quickRetries(pipeline.queues) });
     await untilWhole(backfill, 90_000);
     await watching.stop();
     await expectWhole(backfill);
@@ -43,7 +45,7 @@ onEachBackend('a source', (kind) => {
   });
 
   seededTest('that answers falsely empty one time in five is not believed', async (chance) => {
-    const backfill = await beginBackfill(kind, chance, { windows: 50, faults: { emptyRate: 0.2 } });
+    const backfill = await beginBackfill(kind, chance, { windows: 40, faults: { emptyRate: 0.2 } });
     const { pipeline, simulator, clock } = backfill;
     await pipeline.backfill(backfill.worker, backfill.scheduler);
     await expectTrueSoFar(backfill);

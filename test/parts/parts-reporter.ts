@@ -22,16 +22,29 @@ export class PartsReporter implements Reporter {
     count.failed += modules.filter((module) => module.errors().length > 0).length + unhandledErrors.length;
     const provided = this.#vitest?.getRootProject().getProvidedContext();
     if (provided?.partsReport === undefined) count.failed += 1;
-    const strikes = modules.some(({ moduleId }) => moduleId.includes('/test/faults/'));
+    const strikes = modules.some(isFaults);
     const skipped = groups(tests.filter((test) => test.result().state === 'skipped'));
     const lines = [
       ...(provided?.partsReport ?? ['The parts did not start.']),
       ...[...skipped].map(([group, size]) => `Skipped: ${group}, ${size} ${size === 1 ? 'test' : 'tests'}`),
+      ...(strikes ? [faultsLine(modules)] : []),
       ...(strikes && !isLong(modules) ? ['Many more faults, for half an hour: npm run test:soak'] : []),
       `Tests: ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`,
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
   }
+}
+
+function isFaults({ moduleId }: { readonly moduleId: string }): boolean {
+  return moduleId.includes('/test/faults/');
+}
+
+/** How long the fault tests took, as if one came after the other. */
+function faultsLine(modules: readonly TestModule[]): string {
+  const faults = modules.filter(isFaults);
+  const tests = faults.reduce((sum, module) => sum + [...module.children.allTests()].length, 0);
+  const ms = faults.reduce((sum, module) => sum + module.diagnostic().duration, 0);
+  return `Faults: ${tests} tests in ${Math.round(ms / 1000)} s, one after the other`;
 }
 
 /** Whether it is the long set of `npm run test:soak`. */

@@ -1,13 +1,16 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SnapshotList } from '../../contract/lists.ts';
 import type { Database } from '../../store/database.ts';
 import { trackList } from '../../store/snapshots/lists.ts';
+import { startChildModule } from '../parts/child-module.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyQueue, type Kind, onEachBackend } from '../queue/queue-parts.ts';
-import { failedRetryMs, openPipeline } from './run-pipeline.ts';
+import { standingAt } from './process-clock.ts';
+import { emptyConfirmMs, failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { rowOf, serveLists } from './serve-lists.ts';
+import type { WorkerProcessSettings } from './worker-process.ts';
 
 const startMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const everyMs = 5 * minuteMs;
@@ -156,6 +159,37 @@ onEachBackend('polls of lists', (kind) => {
     expect(await rowsKept(database)).toEqual([2500, 0, 0, 0]);
   });
 
+  test('a page whose worker is killed is asked for again by another, and kept once', async () => {
+    const clock = { nowMs: startMs };
+    const { baseUrl, requests, served } = await serveLists(clock, { '/assets': manyAssets(2500) });
+    const pipeline = await openPipeline(kind, clock, baseUrl, { complaints: /lock|job/i });
+    const { database } = pipeline;
+    await trackList(database, assets, everyMs);
+    let held = false;
+    served.instead = (_, offset) => {
+      if (offset === 0 || held) return false;
+      held = true;
+      return true;
+    };
+    await pipeline.startScheduler({ refresh: true });
+    const settings: WorkerProcessSettings = {
+      ...{ queueOptions: pipeline.queueOptions, databaseUrl: database.url, applicationName: 'to be killed' },
+      ...{ sourceUrl: baseUrl, clock: standingAt(startMs), attempts: 3, lockMs: 1000 },
+      worker: { concurrency: 2, attempts: 3, failedRetryMs, emptyConfirmMs, graceMs },
+    };
+    const killed = startChildModule('test/pipeline/worker-process.ts', [JSON.stringify(settings)]);
+    onTestFinished(() => killed.end());
+    await waitFor('the second page to be asked for', () => held);
+    await killed.end('SIGKILL');
+    await pipeline.startWorker({ lockMs: 1000 });
+    await over(database, 1, 1);
+    expect(await pollsOf(database, 'assets')).toMatchObject([
+      { pages: 3, rows: 2500, changed: 2500, complete: true },
+    ]);
+    expect(await rowsKept(database)).toEqual([2500, 0, 0, 0]);
+    expect(requests.length).toBe(4);
+  });
+
   test('a list that the source does not have is left alone for longer each time, and the others go on', async () => {
     const clock = { nowMs: startMs };
     const { baseUrl, requests, served } = await serveLists(clock, { '/assets': manyAssets(3) });
@@ -207,5 +241,73 @@ onEachBackend('polls of lists', (kind) => {
     await waitFor('a long pause', async () => (await queues.requests.pausedForMs()) > 30_000);
     expect(requests.length).toBe(2);
     expect(await rowsKept(database)).toEqual([0, 0, 0, 0]);
+  });
+});
+
+onEachBackend('a day of the simulator', (kind) => {
+  test('is kept as it gave it, with what vanished and came back', async () => {
+    const clock = { nowMs: Date.UTC(2024, 5, 30, 4, 0, 30) };
+    const simulator = await simulate(clock);
+    const { database, startScheduler, startWorker } = await openPipeline(kind, clock, simulator.url);
+    const lists: readonly SnapshotList[] = [
+      assets,
+      { dataset: 'exchanges', asset: null },
+      { dataset: 'markets', asset: null },
+      { dataset: 'asset_markets', asset: 'xrp' },
+    ];
+    for (const list of lists) await trackList(database, list, hourMs);
+    await startScheduler({ refresh: true });
+    await startWorker();
+    const text = async (sql: string, at?: number) =>
+      (
+        await database.pool.query<{ row: string }>(
+          `select json_build_array(${sql}`,
+          at === undefined ? [] : [new Date(at).toISOString()],
+        )
+      ).rows.map(({ row }) => JSON.stringify(row));
+    const listed = `asset, rank, name, supply::text, max_supply::text, market_cap_usd::text, price_usd::text)
+      as row from`;
+    const trulyListed = (at: number) =>
+      simulator.truth
+        .assets(at)
+        .map((row) =>
+          JSON.stringify([
+            ...[row.id, row.rank, row.name, row.supply, row.maxSupply, row.marketCapUsd, row.priceUsd],
+          ]),
+        );
+    const times: number[] = [];
+    for (let polls = 1; polls <= 10; polls += 1) {
+      times.push(clock.nowMs);
+      await over(database, polls, 4);
+      const missing = polls === 3 ? `and asset <> 'nomadcoin'` : '';
+      expect(await text(`${listed} assets where gone_since is null ${missing} order by rank`)).toEqual(
+        trulyListed(clock.nowMs),
+      );
+      clock.nowMs += hourMs;
+    }
+    // As it was at each of these times, looking back; the poll at six missed it, and the one at seven made sure.
+    for (const at of times) {
+      expect(await text(`${listed} assets_at($1) where gone_since is null order by rank`, at)).toEqual(
+        trulyListed(at),
+      );
+    }
+    const [sixMs, noonMs] = [times[2], times[8]];
+    const comings = 'time, gone from';
+    for (const view of [
+      `public.asset_snapshots where asset = 'nomadcoin'`,
+      `exchange_snapshots where exchange = 'caravan'`,
+      `market_snapshots where exchange = 'bitso' and base = 'xrp'`,
+      `asset_market_snapshots where exchange_name = 'Bitso'`,
+    ]) {
+      const rows = await database.pool.query<{ time: number; gone: boolean }>(
+        `select ${comings} ${view} order by time`,
+      );
+      const gone = rows.rows.filter((row) => row.gone);
+      expect([view, gone]).toEqual([view, [{ time: sixMs, gone: true }]]);
+      expect(rows.rows.find(({ time }) => sixMs !== undefined && time > sixMs)).toEqual({
+        time: noonMs,
+        gone: false,
+      });
+    }
   });
 });

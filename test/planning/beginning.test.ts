@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { dayMs, minuteMs } from '../../contract/intervals.ts';
-import { type Beginning, holdBack, judgeProbe } from '../../planning/beginning.ts';
+import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { type Beginning, holdBack, judgeProbe, probesAgain } from '../../planning/beginning.ts';
+import type { Range } from '../../planning/ranges.ts';
 
 const startMs = Date.UTC(2015, 0, 1);
 const day = (index: number) => startMs + index * dayMs;
@@ -92,5 +93,30 @@ describe('the answer of a probe', () => {
   it('counts the day that holds the start', () => {
     const window = { startMs: startMs + 6 * 60 * minuteMs, endMs: day(100) };
     expect(judged([day(0)], { window })).toEqual({ beginsMs: day(0), empty: null, doubt: null });
+  });
+});
+
+describe('what asks again for the years before', () => {
+  const before = { startMs: day(0), endMs: day(1000) };
+  const said = (probes: Iterable<Range>) =>
+    [...probes].map((probe) => ({ startMs: probe.startMs, endMs: probe.endMs - dayMs }));
+
+  it('asks for the day that is known to have a point as well', () => {
+    expect([...probesAgain(before, day(1001) + hourMs, 5000 * dayMs)]).toEqual([
+      { startMs: day(0), endMs: day(1002) },
+    ]);
+    expect([...probesAgain(before, null, 5000 * dayMs)]).toEqual([{ startMs: day(0), endMs: day(1001) }]);
+  });
+
+  it('leaves no day between two of them', () => {
+    for (const days of [1, 2, 3, 7, 100, 999, 1000, 1001, 1002, 1003]) {
+      const pieces = said(probesAgain(before, null, days * dayMs));
+      expect(pieces[0]?.startMs).toBe(before.startMs);
+      expect(pieces.at(-1)?.endMs).toBe(before.endMs);
+      for (const [place, piece] of pieces.entries()) {
+        expect(piece.endMs).toBeGreaterThan(piece.startMs);
+        expect(pieces[place + 1]?.startMs ?? piece.endMs).toBe(piece.endMs);
+      }
+    }
   });
 });

@@ -106,6 +106,27 @@ onEachBackend('the requests queue', (kind) => {
     expect(ran).toEqual([8, 9, 1, 2, 3]);
   });
 
+  test('pages run behind refreshes and before backfill, each once', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    const page = (firstRow: number) => ({
+      pollId: 7,
+      list: { dataset: 'assets' as const, asset: null },
+      firstRow,
+    });
+    await queues.requests.addWindows([windowAt(1)]);
+    await queues.requests.addPages([page(0), page(2000)]);
+    await queues.requests.addPages([page(0)]);
+    await queues.requests.addWindows([windowAt(8, 'refresh')]);
+    expect((await queues.requests.claimedWindows()).pages).toEqual(new Set(['page_7_0', 'page_7_2000']));
+    const ran: unknown[] = [];
+    startWorker(queues, ({ job }) => {
+      ran.push('startMs' in job.data ? job.data.startMs / 3_600_000 : job);
+      return done;
+    });
+    await waitFor('all four', () => ran.length === 4);
+    expect(ran).toEqual([8, { name: 'page', data: page(0) }, { name: 'page', data: page(2000) }, 1]);
+  });
+
   test('the limiter spaces the starts of all workers together', async () => {
     const options = await prepareQueue(kind);
     const [one, other] = [await openQueue(options), await openQueue(options)];
@@ -308,7 +329,7 @@ onEachBackend('the requests queue', (kind) => {
       windowAt(2, 'refresh'),
     ]);
     const claimed = await queues.requests.claimedWindows();
-    expect(claimed.load).toEqual({ refresh: 1, backfill: 1, reread: 1, repair: 1, verify: 2 });
+    expect(claimed.load).toEqual({ refresh: 1, backfill: 1, probe: 0, reread: 1, repair: 1, verify: 2 });
     const runs = claimed.windows.get(1)?.map(({ lane, run }) => `${lane} ${run ?? '-'}`);
     expect(runs?.sort()).toEqual(
       ['backfill -', 'refresh -', 'repair 2222', 'reread -', 'verify 2222', 'verify aa11'].sort(),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
 import { trackSeries } from '../../store/series.ts';
+import { trackList } from '../../store/snapshots/lists.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { candleSeries, hourMs, noonMs, openParts, type WorkerParts } from '../workers/worker-parts.ts';
 
@@ -75,6 +76,30 @@ onEachBackend('a planning pass', (kind) => {
       added: 1,
     });
     expect((await parts.queues.requests.claimedWindows()).load).toMatchObject({ refresh: 1, backfill: 0 });
+  });
+
+  test('lists are polled in the room that refreshes leave, and leave backfill its share', async () => {
+    const parts = await openParts(kind);
+    await trackSeries(parts.database, candleSeries, noonMs - 1000 * hourMs, null);
+    await parts.database.pool.query('update tidemark.series set earliest = lower(tracked)');
+    for (let place = 0; place < 60; place += 1)
+      await trackList(parts.database, { dataset: 'asset_markets', asset: `asset-${place}` }, 60_000);
+    const pass = () => planTick(tickParts(parts, { polls: true }), noonMs, 0);
+    // One place was kept for a page that the refresh then took.
+    expect(await pass()).toMatchObject({ added: 49, queued: 49 });
+    expect(await pass()).toMatchObject({ added: 1, queued: 50 });
+    const { load, pages } = await parts.queues.requests.claimedWindows();
+    // A fifth is backfill's; of the rest one is the refresh.
+    expect([load.refresh, load.backfill, pages.size]).toEqual([1, 10, 39]);
+    expect(await pass()).toMatchObject({ added: 0, queued: 50 });
+    const open = await parts.database.pool.query('select from tidemark.list_polls');
+    expect(open.rowCount).toBe(60);
+  });
+
+  test('without being told to, no list is polled', async () => {
+    const parts = await openParts(kind);
+    await trackList(parts.database, { dataset: 'assets', asset: null }, 60_000);
+    expect(await planTick(tickParts(parts), noonMs, 0)).toMatchObject({ added: 0, queued: 0 });
   });
 });
 

@@ -76,7 +76,10 @@ function suite(queue: 'postgres' | 'redis') {
       env,
     );
     expect(JSON.parse(result.stdout)).toMatchObject({ windowsLeft: 0, awaiting: 0, rollups: 'current' });
-    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({ gaps: [] });
+    expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({
+      gaps: [],
+      quarantined: [],
+    });
     const { series } = JSON.parse((await tidemark(['status', '--json'], env)).stdout);
     expect(series.map((one: { coveredSeconds: number }) => one.coveredSeconds)).toEqual([
       2 * 86_400,

@@ -286,6 +286,37 @@ function suite(queue: 'postgres' | 'redis') {
     ).toEqual(['empty', 'empty', 'filled', 'filled'].map((verdict) => ({ verdict })));
   });
 
+  it('asks again by days for the years before a series begins', async () => {
+    const { env, simulator, asked, query, stored } = await backfilled(queue);
+    const born: CandleSeries = { ...minutes, baseId: 'dogecoin' };
+    const other = ['--exchange', 'binance', '--base', 'dogecoin', '--quote', 'tether', '--interval', 'm1'];
+    const confirm = { ...env, EMPTY_CONFIRM_SECONDS: '0' };
+    const backfill = ['backfill', 'candles', ...other, '--from', '2015-01-01', '--to', '2019-06-03'];
+    expect(await tidemark(backfill, confirm)).toMatchObject({ exitCode: 0, stderr: '' });
+    await query(`update tidemark.empty_answers set answered_at = now() - interval '40 days'`);
+    const repair = ['repair', '--empty-older-than', '30d'];
+    const before = asked();
+    const renewed = await tidemark(repair, env);
+    expect(renewed).toMatchObject({ exitCode: 0, stderr: '' });
+    // The years by days, and the day before the first point in minutes.
+    expect(renewed.stdout).toMatch(/asked again for 2 windows confirmed empty, 2 answered: 0 points new/);
+    expect(asked() - before).toBe(2);
+    expect((await tidemark(repair, env)).stdout).toMatch(/nothing is known to differ/);
+
+    await query(`update tidemark.empty_answers set answered_at = now() - interval '40 days'`);
+    const firstMs = Date.UTC(2018, 4, 1);
+    const price = decimalText('1.10');
+    const values = { open: price, high: price, low: price, close: price, volume: price };
+    simulator.revise({ series: { ...born, interval: 'd1' }, timeMs: firstMs, fromMs: 0, values });
+    simulator.revise({ series: born, timeMs: firstMs, fromMs: 0, values });
+    const overturned = await tidemark(repair, env);
+    expect(overturned.exitCode).toBe(3);
+    expect(overturned.stdout).toMatch(/dogecoin\/tether m1 begins earlier than was known/);
+    expect(overturned.stderr).toMatch(/GAPS_REMAIN: .*dogecoin\/tether m1 has points before its beginning; /);
+    expect(await tidemark(backfill, confirm)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect((await stored(born))[0]).toEqual({ period: firstMs, ...values });
+  });
+
   it('joins the workers that run already, and leaves nothing queued when it is stopped', async () => {
     const { env, simulator } = await backfilled(queue);
     const worker = start(['worker'], env);

@@ -3,7 +3,9 @@ import { decimalText } from '../../contract/decimal.ts';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { CandleSeries } from '../../contract/series.ts';
+import { takeAnswers } from '../../store/asked.ts';
 import { commitProbe } from '../../store/beginning.ts';
+import { emptiesBefore } from '../../store/confirmed-empty.ts';
 import type { Database } from '../../store/database.ts';
 import { listGaps, seriesWithGaps } from '../../store/gaps.ts';
 import { fetchesSince } from '../../store/ledger.ts';
@@ -357,7 +359,8 @@ for (const kind of ['main', 'plain'] as const) {
       await trackSeries(database, series, startMs - 400 * 24 * hourMs, window.endMs);
       const probe = (atMs: number, timesMs: number[]) =>
         commitProbe(database, {
-          ...{ seriesId, series, window: hours(9600, 24), attempt: 1, timesMs, nowMs: atMs },
+          ...{ seriesId, series, attempt: 1, timesMs, nowMs: atMs },
+          window: { ...hours(9600, 24), lane: 'probe' },
           answer: { rejected: [], sourceTimeMs: atMs, status: 200, bytes: 1, durationMs: 1 },
           ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
         });
@@ -388,11 +391,44 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await probe(nowMs + 3 * hourMs, [])).toMatchObject({ doubt: expect.any(String) });
     });
 
+    it('takes back what probes said of the years before, when a later one finds a day there', async () => {
+      await trackSeries(database, series, startMs - 400 * 24 * hourMs, window.endMs);
+      const years = { startMs: startMs - 400 * 24 * hourMs, endMs: startMs - 24 * hourMs };
+      const probe = (atMs: number, timesMs: number[], run?: string) =>
+        commitProbe(database, {
+          ...{ seriesId, series, attempt: 1, timesMs, nowMs: atMs },
+          window: { ...years, lane: 'repair', ...(run === undefined ? {} : { run }) },
+          answer: { rejected: [], sourceTimeMs: atMs, status: 200, bytes: 1, durationMs: 1 },
+          ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
+        });
+      await probe(nowMs, []);
+      await probe(nowMs + hourMs, []);
+      const before = { startMs: years.startMs, endMs: years.endMs - 24 * hourMs };
+      const old = (sinceMs: number) => emptiesBefore(database, sinceMs, [seriesId]);
+      expect(await old(nowMs)).toEqual([]);
+      expect(await old(nowMs + hourMs)).toMatchObject([
+        { seriesId, ranges: [], before: [before], knownMs: null },
+      ]);
+
+      const dayMs = 24 * hourMs;
+      const firstMs = Math.floor((startMs - 100 * dayMs) / dayMs) * dayMs;
+      await probe(nowMs + 2 * hourMs, [firstMs], 'a1');
+      expect(await takeAnswers(database, 'a1')).toMatchObject([
+        { seriesId, ...years, reached: years, kind: 'overturned' },
+      ]);
+      expect(await old(nowMs + hourMs)).toEqual([]);
+      const reasons = (await gaps()).map(({ reason, startMs, endMs }) => ({ reason, startMs, endMs }));
+      expect(reasons).toEqual([
+        { reason: 'awaits_second_answer', startMs: years.startMs, endMs: firstMs - dayMs },
+        { reason: 'not_asked', startMs: firstMs - dayMs, endMs: window.endMs },
+      ]);
+    });
+
     it('forgets what a first probe said when a point turns up there', async () => {
       await trackSeries(database, series, startMs - 400 * 24 * hourMs, window.endMs);
       await commitProbe(database, {
         ...{ seriesId, series, attempt: 1, timesMs: [], nowMs },
-        window: { startMs: startMs - 400 * 24 * hourMs, endMs: startMs - 24 * hourMs },
+        window: { startMs: startMs - 400 * 24 * hourMs, endMs: startMs - 24 * hourMs, lane: 'probe' },
         answer: { rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 },
         ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
       });

@@ -64,6 +64,28 @@ it('every function is dropped and made again, and none is named like another of 
   }
 });
 
+it('a role that may read the views and nothing else can query them', async () => {
+  const store = await openTestStore();
+  const role = `viewer_${new URL(store.url).pathname.slice(-8)}`;
+  try {
+    await storeLine(store.database, {
+      ...{ key: market('a', 'd1'), startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 4) },
+      prices: ['1', '2', '3'],
+    });
+    await store.database.pool.query(
+      `create role ${role}; grant select on all tables in schema public to ${role}`,
+    );
+    const views = derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)$/.exec(name)?.[1] ?? []);
+    expect(views.length).toBeGreaterThan(5);
+    for (const name of views) await ask(store.url, `select * from ${name}`, 'UTC', role);
+    const weeks = await ask(store.url, `select points from candles where interval = 'w1'`, 'UTC', role);
+    expect(weeks.rows).toEqual(['3']);
+    await store.database.pool.query(`drop owned by ${role}; drop role ${role}`);
+  } finally {
+    await store.close();
+  }
+});
+
 it('a role that may only read can call every function', async () => {
   const store = await openTestStore();
   const role = `reader_${new URL(store.url).pathname.slice(-8)}`;

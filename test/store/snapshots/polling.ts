@@ -38,7 +38,7 @@ export function answerPage(
 export async function poll(
   database: Database,
   timeMs: EpochMs,
-  ...pages: readonly SnapshotRow[][]
+  ...pages: readonly (readonly SnapshotRow[])[]
 ): Promise<PageResult[]> {
   await beginPolls(database, timeMs);
   const results: PageResult[] = [];

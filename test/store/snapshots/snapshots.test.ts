@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { readAssetMarket } from '../../../source/rows.ts';
 import type { Database } from '../../../store/database.ts';
 import { trackList, untrackList } from '../../../store/snapshots/lists.ts';
 import { beginPolls, failPoll, openPages } from '../../../store/snapshots/polls.ts';
@@ -245,6 +246,27 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await count('tidemark.listed_assets')).toBe(1);
       expect(await count('asset_snapshots')).toBe(1);
       expect(await onlyPage(database)).toEqual(page);
+    });
+
+    it('the longest names that are accepted can be stored, whatever they are made of', async () => {
+      await untrackList(database, assets, at(0));
+      const [three, four] = ['\u{20ac}'.repeat(200), '\u{1f600}'.repeat(100)];
+      const list = { dataset: 'asset_markets', asset: three } as const;
+      await trackList(database, list, minuteMs);
+      const nothing = {
+        volumeUsd24Hr: null,
+        priceUsd: null,
+        volumePercent: null,
+        baseSymbol: '',
+        quoteSymbol: '',
+      };
+      const row = readAssetMarket({ exchangeId: three, baseId: three, quoteId: three, ...nothing });
+      const other = readAssetMarket({ exchangeId: four, baseId: four, quoteId: four, ...nothing });
+      if (typeof row === 'string' || typeof other === 'string') throw new Error('refused');
+      await poll(database, at(0), [row, other]);
+      expect(await count('asset_markets')).toBe(2);
+      expect(readAssetMarket({ ...row, exchangeId: `${three}x` })).toMatch(/exchangeId/);
+      await database.pool.query('truncate tidemark.listed_asset_markets, tidemark.asset_market_states');
     });
 
     it('polls begin when they are due, once, and a list that fails is left alone for as long as it does', async () => {

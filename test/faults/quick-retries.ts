@@ -1,0 +1,19 @@
+/**
+ * Queues whose retries do not wait longer and longer: of many windows that fail by chance, one fails eight times in a row
+ * now and then, and its last wait alone would be longer than a test.
+ */
+
+import type { QueueBackend } from '../../queue/backend.ts';
+
+const longestMs = 1000;
+
+export function quickRetries(queues: QueueBackend): QueueBackend {
+  return {
+    ...queues,
+    startRequestWorker: (processor, settings) =>
+      queues.startRequestWorker(async (attempt) => {
+        const outcome = await processor(attempt);
+        return outcome.kind === 'retry' ? { ...outcome, inMs: Math.min(outcome.inMs, longestMs) } : outcome;
+      }, settings),
+  };
+}
