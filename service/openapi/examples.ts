@@ -12,12 +12,12 @@ export const examples: Readonly<Record<Endpoint, Example>> = {
   assets: {
     path: '/assets?limit=2',
     answer:
-      '{"data":[{"id":"bitcoin","rank":"1","symbol":"BTC","name":"Bitcoin","supply":"19900000.0000000000000000","maxSupply":"21000000.0000000000000000","marketCapUsd":"1062751469838.6580321454100000","volumeUsd24Hr":"2907371490.3917358587757220","priceUsd":"53404.5964743044237259","changePercent24Hr":"-1.5467284022752917"},{"id":"tether","rank":"2","symbol":"USDT","name":"Tether","supply":"118000000000.0000000000000000","maxSupply":null,"marketCapUsd":"118017506887.8879804000000000","volumeUsd24Hr":"81095058.3471096082210733","priceUsd":"1.0001483634566778","changePercent24Hr":"0.0064707790060538"}],"timestamp":1715854051000}',
+      '{"data":[{"id":"bitcoin","rank":"1","symbol":"BTC","name":"Bitcoin","supply":"18974800.0000000000000000","maxSupply":"21000000.0000000000000000","marketCapUsd":"1013341537180.6315793142073200","volumeUsd24Hr":"2907371490.3917358587757220","priceUsd":"53404.5964743044237259","changePercent24Hr":"-1.5467284022752917"},{"id":"tether","rank":"2","symbol":"USDT","name":"Tether","supply":"118000000000.0000000000000000","maxSupply":null,"marketCapUsd":"118017506887.8879804000000000","volumeUsd24Hr":"81095058.3471096082210733","priceUsd":"1.0001483634566778","changePercent24Hr":"0.0064707790060538"}],"timestamp":1715854051000}',
   },
   asset: {
     path: '/assets/bitcoin',
     answer:
-      '{"data":{"id":"bitcoin","rank":1,"symbol":"BTC","name":"Bitcoin","supply":"19900000.0000000000000000","maxSupply":"21000000.0000000000000000","marketCapUsd":"1062751469838.6580321454100000","volumeUsd24Hr":"2907371490.3917358587757220","priceUsd":"53404.5964743044237259","changePercent24Hr":"-1.5467284022752917","vwap24Hr":"53710.2001837887179156"},"timestamp":1715854051000}',
+      '{"data":{"id":"bitcoin","rank":1,"symbol":"BTC","name":"Bitcoin","supply":"18974800.0000000000000000","maxSupply":"21000000.0000000000000000","marketCapUsd":"1013341537180.6315793142073200","volumeUsd24Hr":"2907371490.3917358587757220","priceUsd":"53404.5964743044237259","changePercent24Hr":"-1.5467284022752917","vwap24Hr":"53710.2001837887179156"},"timestamp":1715854051000}',
   },
   assetHistory: {
     path: '/assets/bitcoin/history?interval=h1&start=1715843251000&end=1715854051000',
@@ -27,12 +27,12 @@ export const examples: Readonly<Record<Endpoint, Example>> = {
   assetMarkets: {
     path: '/assets/bitcoin/markets?limit=2',
     answer:
-      '{"data":[{"exchangeId":"binance","baseId":"bitcoin","quoteId":"tether","baseSymbol":"BTC","quoteSymbol":"USDT","volumeUsd24Hr":1643017718.6830634899189227,"priceUsd":53409.3530150268721311,"volumePercent":55.9025891130693041},{"exchangeId":"coinbase","baseId":"bitcoin","quoteId":"united-states-dollar","baseSymbol":"BTC","quoteSymbol":"USD","volumeUsd24Hr":790742976.5698656725228397,"priceUsd":53396.6471100995226267,"volumePercent":26.9045057826047758}],"timestamp":1715854051000}',
+      '{"data":[{"exchangeId":"Binance","baseId":"bitcoin","quoteId":"tether","baseSymbol":"BTC","quoteSymbol":"USDT","volumeUsd24Hr":1643017718.6830634899189227,"priceUsd":53409.3530150268721311,"volumePercent":55.9025891130693041},{"exchangeId":"Coinbase","baseId":"bitcoin","quoteId":"united-states-dollar","baseSymbol":"BTC","quoteSymbol":"USD","volumeUsd24Hr":790742976.5698656725228397,"priceUsd":53396.6471100995226267,"volumePercent":26.9045057826047758}],"timestamp":1715854051000}',
   },
   assetMarketsAlias: {
     path: '/assets/bitcoin/market?limit=2',
     answer:
-      '{"data":[{"exchangeId":"binance","baseId":"bitcoin","quoteId":"tether","baseSymbol":"BTC","quoteSymbol":"USDT","volumeUsd24Hr":1643017718.6830634899189227,"priceUsd":53409.3530150268721311,"volumePercent":55.9025891130693041},{"exchangeId":"coinbase","baseId":"bitcoin","quoteId":"united-states-dollar","baseSymbol":"BTC","quoteSymbol":"USD","volumeUsd24Hr":790742976.5698656725228397,"priceUsd":53396.6471100995226267,"volumePercent":26.9045057826047758}],"timestamp":1715854051000}',
+      '{"data":[{"exchangeId":"Binance","baseId":"bitcoin","quoteId":"tether","baseSymbol":"BTC","quoteSymbol":"USDT","volumeUsd24Hr":1643017718.6830634899189227,"priceUsd":53409.3530150268721311,"volumePercent":55.9025891130693041},{"exchangeId":"Coinbase","baseId":"bitcoin","quoteId":"united-states-dollar","baseSymbol":"BTC","quoteSymbol":"USD","volumeUsd24Hr":790742976.5698656725228397,"priceUsd":53396.6471100995226267,"volumePercent":26.9045057826047758}],"timestamp":1715854051000}',
   },
   markets: {
     path: '/markets?exchangeId=kraken&limit=2',
