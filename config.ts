@@ -110,6 +110,15 @@ const environment = z.object({
   RATE_CHUNK_DAYS: whole(1, 3650).prefault('30'),
   COLUMNSTORE_AFTER_DAYS: whole(0, 3650).prefault('14'),
   COLUMNSTORE_CHUNK_DAYS: whole(0, 3650).prefault('360'),
+  SERVE_HOST: z.string().min(1).prefault('127.0.0.1'),
+  SERVE_PORT: whole(0, 65_535).prefault('4000'),
+  TRUSTED_PROXIES: whole(0, 10).prefault('0'),
+  SERVE_PER_MINUTE: whole(0, 1_000_000).prefault(String(requestsPerMinute.withoutKey)),
+  SERVE_PER_MINUTE_WITH_KEY: whole(0, 1_000_000).prefault(String(requestsPerMinute.withKey)),
+  SERVE_CONNECTIONS: whole(1, 100).prefault('10'),
+  SERVE_STATEMENT_TIMEOUT_SECONDS: whole(1, 600).prefault('10'),
+  SERVE_REMEMBER_MS: whole(0, 60_000).prefault('1000'),
+  SERVE_DRAIN_SECONDS: whole(0, 60).prefault('0'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'must be one of trace, debug, info, warn, error, fatal, silent',
@@ -178,6 +187,22 @@ export interface Config {
   };
   /** What is read again of what is covered, to see what the source changed. */
   readonly reread: RereadSettings;
+  readonly service: {
+    readonly host: string;
+    /** 0: any free one. */
+    readonly port: number;
+    /** Proxies in front, each of which adds an address to `X-Forwarded-For`. */
+    readonly trustedProxies: number;
+    /** Requests of a caller in a rolling minute; 0: without limit. */
+    readonly perMinute: { readonly withoutKey: number; readonly withKey: number };
+    /** To the database, of each process. */
+    readonly connections: number;
+    readonly statementTimeoutMs: number;
+    /** How old an answer may be that is given again; 0: none is. */
+    readonly rememberMs: number;
+    /** How long it goes on answering after it has been asked to stop, while `/readyz` says that it stops. */
+    readonly drainMs: number;
+  };
   /** Directory of the embedded database. */
   readonly directory: string;
   /** Absent: `info` for services, `error` for commands that show their progress. */
@@ -247,6 +272,16 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       periods: value.REREAD_PERIODS,
       rangeMs: value.REREAD_DAYS * dayMs,
       everyMs: value.REREAD_HOURS * hourMs,
+    },
+    service: {
+      host: value.SERVE_HOST,
+      port: value.SERVE_PORT,
+      trustedProxies: value.TRUSTED_PROXIES,
+      perMinute: { withoutKey: value.SERVE_PER_MINUTE, withKey: value.SERVE_PER_MINUTE_WITH_KEY },
+      connections: value.SERVE_CONNECTIONS,
+      statementTimeoutMs: value.SERVE_STATEMENT_TIMEOUT_SECONDS * 1000,
+      rememberMs: value.SERVE_REMEMBER_MS,
+      drainMs: value.SERVE_DRAIN_SECONDS * 1000,
     },
     directory: value.TIDEMARK_DIR,
     logLevel: value.LOG_LEVEL,

@@ -29,6 +29,7 @@ export const errorTable = Object.freeze({
   BAD_ARGUMENT: { exit: exitCodes.usage, remedy: 'see --help of the command' },
   BAD_CONFIGURATION: { exit: exitCodes.usage, remedy: 'correct the variable; .env.example lists them all' },
   UNKNOWN_SERIES: { exit: exitCodes.usage, remedy: '`tidemark status` lists the series and their ids' },
+  UNKNOWN_KEY: { exit: exitCodes.usage, remedy: '`tidemark keys list` shows the keys and their ids' },
   PORT_IN_USE: { exit: exitCodes.usage, remedy: 'choose another with --port, or stop what listens there' },
   GAPS_REMAIN: { exit: exitCodes.incomplete, remedy: 'run the same command again; `tidemark gaps` says why' },
   WINDOWS_UNANSWERED: {

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [write] [budget] [planning] [storage] [queries] [--quick]`: measures, prints what people
+ * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [--quick]`: measures, prints what people
  * read on standard output and how far it is on standard error, and writes `bench-result.json`. What each number means:
  * docs/performance.md.
  */
@@ -12,6 +12,7 @@ import { describeMachine } from './machine.ts';
 import { obtainParts } from './parts.ts';
 import { benchPlanning } from './planning/bench.ts';
 import { benchQueries } from './queries/bench.ts';
+import { benchService } from './service/bench.ts';
 import { benchStorage } from './storage/bench.ts';
 import { benchWrite } from './write/bench.ts';
 
@@ -21,6 +22,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   planning: benchPlanning,
   storage: benchStorage,
   queries: benchQueries,
+  service: benchService,
 };
 const resultFile = 'bench-result.json';
 

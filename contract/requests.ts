@@ -49,24 +49,39 @@ export interface CandlesQuery {
 
 // What a served request's query may hold. A query string gives text, or a list where a name is repeated.
 
+/** What no database could look for: NUL, and half a surrogate pair, which has no UTF-8. */
+const searchable = /^[^\0\p{Surrogate}]*$/u;
+
 /** One value of a query string; a repeated name is refused. */
 function single(maximum: number) {
-  return z.string('give each parameter once').max(maximum, `longer than ${maximum} characters`);
+  return z
+    .string('give each parameter once')
+    .max(maximum, `longer than ${maximum} characters`)
+    .regex(searchable, 'holds a character that no name has');
 }
 
-/** A whole number from 0 up, in decimal digits only: no sign, no exponent, no hexadecimal. */
-function count(parameter: string) {
+/**
+ * A whole number from 0 up, in decimal digits only: no sign, no exponent, no hexadecimal.
+ *
+ * @param described what a description says of it, as JSON Schema has it.
+ */
+function count(parameter: string, described: { maximum?: number; description?: string } = {}) {
   return z
     .string(`give ${parameter} once`)
     .regex(/^\d{1,15}$/, `${parameter} must be a whole number`)
+    .meta({ type: 'integer', minimum: 0, ...described })
     .transform(Number);
 }
+
+const start = count('start', { description: 'Start of the range, UNIX milliseconds, inclusive.' }).optional();
+const end = count('end', { description: 'End of the range, UNIX milliseconds, exclusive.' }).optional();
 
 function required(message: string) {
   return z
     .string({ error: (issue) => (issue.input === undefined ? message : 'give each parameter once') })
     .min(1, message)
-    .max(200, 'longer than 200 characters');
+    .max(200, 'longer than 200 characters')
+    .regex(searchable, 'holds a character that no name has');
 }
 
 function interval<Interval extends string>(known: readonly Interval[], missing?: string) {
@@ -77,24 +92,27 @@ function interval<Interval extends string>(known: readonly Interval[], missing?:
 const name = single(200).optional();
 
 export const pageParameters = z.object({
-  limit: count('limit')
+  limit: count('limit', { maximum: pageSize.maximum, description: 'Most rows of the answer.' })
     .refine((limit) => limit <= pageSize.maximum, `limit exceeds ${pageSize.maximum}`)
     .default(pageSize.default),
-  offset: count('offset').default(0),
+  offset: count('offset', { description: 'Rows to skip.' }).default(0),
 });
 export type PageRequest = z.output<typeof pageParameters>;
 
-export const assetsParameters = pageParameters.extend({ search: name, ids: single(20_000).optional() });
+export const assetsParameters = pageParameters.extend({
+  search: name.describe('Ids and symbols that begin so, in any case.'),
+  ids: single(20_000).optional().describe('Ids, separated by commas.'),
+});
 export type AssetsRequest = z.output<typeof assetsParameters>;
 
 export const marketsParameters = pageParameters.extend({
   exchangeId: name,
-  baseSymbol: name,
-  quoteSymbol: name,
+  baseSymbol: name.describe('In any case.'),
+  quoteSymbol: name.describe('In any case.'),
   baseId: name,
   quoteId: name,
-  assetSymbol: name,
-  assetId: name,
+  assetSymbol: name.describe('Of the base or the quote, in any case.'),
+  assetId: name.describe('Of the base or the quote.'),
 });
 export type MarketsRequest = z.output<typeof marketsParameters>;
 
@@ -102,8 +120,8 @@ export type MarketsRequest = z.output<typeof marketsParameters>;
 
 export const historyParameters = z.object({
   interval: interval(historyIntervals),
-  start: count('start').optional(),
-  end: count('end').optional(),
+  start,
+  end,
 });
 export type HistoryRequest = z.output<typeof historyParameters>;
 
@@ -112,7 +130,7 @@ export const candlesParameters = z.object({
   interval: interval(candleIntervals, 'missing interval'),
   baseId: required('missing base'),
   quoteId: required('missing quote'),
-  start: count('start').optional(),
-  end: count('end').optional(),
+  start,
+  end,
 });
 export type CandlesRequest = z.output<typeof candlesParameters>;

@@ -21,6 +21,7 @@ import { listsTable } from './lists-table.ts';
 import { parseMoment } from './moment.ts';
 import { runScheduler, runWorker } from './pipeline.ts';
 import { showProgress } from './progress.ts';
+import { runService } from './serving.ts';
 import { configFromEnvironment, openSession, type Session } from './session.ts';
 import { ratesLine, seriesTable } from './status.ts';
 import { onStop, stopped } from './stop.ts';
@@ -151,7 +152,10 @@ async function show(
     if (!(await refreshedOnce(session, startedMs, signal))) throw interrupted();
     await report(session, simulator, startedMs);
     if (once) return;
-    console.log('\nRefreshing until Ctrl-C. In another terminal:');
+    const service = await runService(session, { host: '127.0.0.1', port: 0 });
+    closing.add(() => service.close());
+    console.log('\nRefreshing and serving until Ctrl-C. In another terminal:');
+    console.log(`  curl '${service.url}/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1'`);
     console.log(`  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${session.config.directory} npx tidemark status`);
     await stopped(signal);
   } finally {

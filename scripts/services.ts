@@ -5,20 +5,27 @@ import type { Command } from 'commander';
 import { TidemarkError } from '../errors.ts';
 import { Closing } from './closing.ts';
 import { requireSource, runScheduler, runWorker } from './pipeline.ts';
+import { runService } from './serving.ts';
 import { openSession, type Session } from './session.ts';
 import { onStop } from './stop.ts';
 
 interface Parts {
   readonly scheduler: boolean;
   readonly worker: boolean;
+  readonly service?: boolean;
   readonly concurrency?: number | undefined;
 }
 
 export function serviceCommands(program: Command): void {
   program
     .command('run')
-    .description('scheduler and worker in one process: keeps every tracked series complete and fresh')
-    .action(() => serve('run', { scheduler: true, worker: true }));
+    .description(
+      'scheduler, worker and service in one process: keeps every tracked series complete and fresh, and serves it',
+    )
+    .option('--no-serve', 'without the service')
+    .action((options: { serve: boolean }) =>
+      serve('run', { scheduler: true, worker: true, service: options.serve }),
+    );
   program
     .command('scheduler')
     .description('plan what to fetch and keep the queue full; the fetching is done by workers')
@@ -59,12 +66,19 @@ async function serve(command: string, parts: Parts): Promise<void> {
       const scheduler = await runScheduler(session, queues);
       closing.add(() => scheduler.close());
     }
+    let serving: string | undefined;
+    if (parts.service) {
+      const service = await runService(session);
+      closing.add(() => service.close());
+      serving = service.url;
+    }
     session.log.info(
       {
         source: session.config.source.url,
         requestsPerMinute: session.config.source.requestsPerMinute,
         queue: queues.kind,
         database: session.embedded ? 'embedded' : 'configured',
+        ...(serving === undefined ? {} : { serving }),
       },
       `${command} started`,
     );

@@ -18,7 +18,12 @@ import type {
 } from '../contract/resources.ts';
 
 export function renderData(data: string, timestampMs: EpochMs): string {
-  return `{"data":${data},"timestamp":${timestampMs}}`;
+  return `{"data":${data}${renderEnd(timestampMs)}`;
+}
+
+/** What follows the data: the one part of an answer that differs each time. ASCII. */
+export function renderEnd(timestampMs: EpochMs): string {
+  return `,"timestamp":${timestampMs}}`;
 }
 
 export function renderList<Row>(rows: readonly Row[], render: (row: Row) => string): string {

@@ -1,12 +1,17 @@
 /** The read-only Market Data Service over HTTP, whoever holds the data. */
 
+import type { Socket } from 'node:net';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
+  LogController,
 } from 'fastify';
 import type { EpochMs } from '../contract/intervals.ts';
+import type { MemorySettings } from './answer-memory.ts';
+import { isBadValue, isUnavailable } from './availability.ts';
 import { addCompression } from './compression.ts';
 import type { MarketData } from './market-data.ts';
 import { interfaceLimits, type RangeLimits } from './ranges.ts';
@@ -16,14 +21,34 @@ import { addRoutes } from './routes.ts';
 /** The base address ends with this segment (specification, section 9). */
 export const basePath = '/v2';
 
+/** How long a client may take, so that slow ones cannot hold what others need. */
+export interface Patience {
+  /** To send a whole request, counted from its first byte, or from the connection's beginning. */
+  readonly requestMs: number;
+  /** Without a byte in either direction, such as who does not read an answer. */
+  readonly silentMs: number;
+  /** Between two requests of a connection. */
+  readonly keepAliveMs: number;
+}
+
 export interface ServiceOptions {
   readonly data: MarketData;
   readonly now: () => EpochMs;
   readonly limits?: RangeLimits;
   /** Compress answers for clients that ask for it; true unless given. */
   readonly gzip?: boolean;
+  /** The earliest moment whose history a request may see; null, or not given: all of it. */
+  readonly visibleFrom?: (request: FastifyRequest, nowMs: EpochMs) => EpochMs | null;
+  /** Answers to give again for a moment; none unless given. */
+  readonly memory?: MemorySettings;
+  /** Proxies in front, whose `X-Forwarded-For` is believed; none unless given. */
+  readonly trustedProxies?: number;
+  /** Absent: as Node has it. */
+  readonly patience?: Patience;
+  /** What closing does to answers under way: `end` them, as given, or let them `finish`. */
+  readonly onClose?: 'end' | 'finish';
   readonly log?: FastifyBaseLogger;
-  /** Adds hooks of one's own; they run before the service's, and see answers before they are compressed. */
+  /** Adds hooks and routes of one's own; hooks run before the service's, and see answers before they are compressed. */
   readonly extend?: (app: FastifyInstance) => void;
 }
 
@@ -31,13 +56,29 @@ export interface ServiceOptions {
  * A Fastify app with every route of the interface under `/v2`, not listening yet.
  *
  * Errors are `{"error", "timestamp"}`: 400 for a bad parameter, 404 for an unknown id, market or path, 405 with
- * `Allow` for any method but GET and HEAD, 500 for a defect, which is logged and never shown.
+ * `Allow` for any method but GET and HEAD, 503 where the store is away or too slow, 500 for a defect, which is logged
+ * and never shown.
  */
 export function createService(options: ServiceOptions): FastifyInstance {
-  const { data, now, limits = interfaceLimits, gzip = true, log, extend } = options;
+  const { data, now, limits = interfaceLimits, gzip = true, visibleFrom = () => null } = options;
+  const {
+    log,
+    extend,
+    trustedProxies = 0,
+    patience,
+    memory = { forMs: 0, mostBytes: 0 },
+    onClose = 'end',
+  } = options;
   const app = Fastify({
     ...(log === undefined ? {} : { loggerInstance: log }),
-    forceCloseConnections: true,
+    // A line a request would be most of the log; the answers that fail have their own.
+    logController: new LogController({ disableRequestLogging: true }),
+    forceCloseConnections: onClose === 'end' ? true : 'idle',
+    // Who is asked for whom: the socket's address, then those that proxies have added, from the last one backwards.
+    ...(trustedProxies > 0 ? { trustProxy: (_address: string, hop: number) => hop < trustedProxies } : {}),
+    ...(patience === undefined ? {} : timeoutsOf(patience)),
+    // The service takes no bodies but a form's.
+    bodyLimit: 16_384,
     // Longer than any id, percent-encoding included.
     routerOptions: { maxParamLength: 2000 },
     frameworkErrors: (error: FastifyError, _request: unknown, reply: FastifyReply) => {
@@ -45,6 +86,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
       reply.code(status).type('application/json; charset=utf-8');
       return reply.send(errorBody(status === 414 ? 'path too long' : 'bad path', now()));
     },
+    clientErrorHandler: (error, socket) => refuseUnread(error, socket, now()),
   });
 
   extend?.(app);
@@ -56,25 +98,58 @@ export function createService(options: ServiceOptions): FastifyInstance {
   });
 
   app.setErrorHandler((error: FastifyError | ServiceRefusal, request, reply) => {
-    reply.type('application/json; charset=utf-8');
-    if (error instanceof ServiceRefusal)
-      return reply.code(error.status).send(errorBody(error.message, now()));
+    reply.type('application/json; charset=utf-8').header('cache-control', 'no-store');
+    const answer = (status: number, message: string) => reply.code(status).send(errorBody(message, now()));
+    if (error instanceof ServiceRefusal) return answer(error.status, error.message);
+    if (isBadValue(error)) return answer(400, 'bad request');
     if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
-      return reply.code(error.statusCode).send(errorBody('bad request', now()));
+      return answer(error.statusCode, 'bad request');
+    }
+    if (isUnavailable(error)) {
+      request.log.warn({ cause: error.message }, 'the store is away, or too slow');
+      reply.header('retry-after', 5);
+      return answer(503, 'not available at the moment');
     }
     request.log.error({ err: error }, 'an answer failed');
-    return reply.code(500).send(errorBody('internal error', now()));
+    return answer(500, 'internal error');
   });
 
   app.setNotFoundHandler((_request, reply) => {
-    reply.code(404).type('application/json; charset=utf-8');
+    reply.code(404).type('application/json; charset=utf-8').header('cache-control', 'no-store');
     return reply.send(errorBody('not found', now()));
   });
 
-  app.register(async (routes) => addRoutes(routes, data, now, limits), { prefix: basePath });
+  app.register(async (routes) => addRoutes(routes, { data, now, limits, memory, visibleFrom }), {
+    prefix: basePath,
+  });
   return app;
 }
 
-function isUnderBase(url: string): boolean {
+export function isUnderBase(url: string): boolean {
   return url === basePath || url.startsWith(`${basePath}/`) || url.startsWith(`${basePath}?`);
+}
+
+function timeoutsOf({ requestMs, silentMs, keepAliveMs }: Patience) {
+  return {
+    requestTimeout: requestMs,
+    connectionTimeout: silentMs,
+    keepAliveTimeout: keepAliveMs,
+    http: { headersTimeout: requestMs, connectionsCheckingInterval: Math.min(requestMs, 5000) },
+  };
+}
+
+const unread: Readonly<Record<string, readonly [number, string, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'address or headers too long'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request took too long'],
+};
+
+/** What is no HTTP request, too large or too slow never becomes one; it is answered on the socket, which is closed. */
+function refuseUnread(error: NodeJS.ErrnoException, socket: Socket, timestampMs: EpochMs): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const [status, reason, message] = unread[error.code ?? ''] ?? [400, 'Bad Request', 'bad request'];
+  const body = errorBody(message, timestampMs);
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
 }

@@ -1,6 +1,6 @@
 /** Faults on request: how often the simulator misbehaves, and in which way. All of them occur in the field. */
 
-import type { MarketData } from '../service/market-data.ts';
+import type { MarketRows } from '../service/market-rows.ts';
 import { streamKey, uniformAt } from './hash.ts';
 
 /** Rates are shares of all requests, 0 to 1; together at most 1. */
@@ -138,7 +138,7 @@ export class FaultDealer {
 }
 
 /** The same data, with candles and history answers cut off as the faults of the time say. */
-export function capped(data: MarketData, faults: () => Pick<Faults, 'maxRows' | 'capKeeps'>): MarketData {
+export function capped(data: MarketRows, faults: () => Pick<Faults, 'maxRows' | 'capKeeps'>): MarketRows {
   function cut<Row>(rows: Row[] | null): Row[] | null {
     const { maxRows, capKeeps } = faults();
     if (rows === null || maxRows === null) return rows;

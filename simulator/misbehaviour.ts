@@ -48,8 +48,8 @@ export function addMisbehaviour(app: FastifyInstance, { now, clock, rateLimit, d
   });
 
   app.addHook('onSend', async (request, _reply, payload) => {
-    const isCut = logged.get(request)?.fault === 'truncate' && typeof payload === 'string';
-    return isCut ? payload.slice(0, Math.floor(payload.length / 2)) : payload;
+    const isCut = logged.get(request)?.fault === 'truncate' && Buffer.isBuffer(payload);
+    return isCut ? payload.subarray(0, Math.floor(payload.length / 2)) : payload;
   });
 
   app.addHook('onResponse', async (request, reply) => {

@@ -15,7 +15,8 @@ import type {
   Rate,
 } from '../contract/resources.ts';
 import type { CandleSeries, HistorySeries } from '../contract/series.ts';
-import type { MarketData, TimeRange } from '../service/market-data.ts';
+import type { TimeRange } from '../service/market-data.ts';
+import type { MarketRows } from '../service/market-rows.ts';
 import { untradedAsset } from './assets.ts';
 import { originMs } from './calendar.ts';
 import { wanderingAsset } from './comings.ts';
@@ -48,7 +49,7 @@ export interface Truth {
   assetMarkets(assetId: string, asOfMs?: EpochMs): AssetMarket[];
 }
 
-export interface Simulator extends MarketData {
+export interface Simulator extends MarketRows {
   readonly truth: Truth;
   /** Changes the truth afterwards. */
   revise(revision: Revision): void;

@@ -1,10 +1,10 @@
 /** The simulator as a running service: the interface's routes, limits and, on request, faults. */
 
-import type { AddressInfo } from 'node:net';
 import type { EpochMs } from '../contract/intervals.ts';
-import { TidemarkError } from '../errors.ts';
+import { listen } from '../service/listen.ts';
+import { rendered } from '../service/market-rows.ts';
 import { interfaceLimits, type RangeLimits } from '../service/ranges.ts';
-import { basePath, createService } from '../service/server.ts';
+import { createService } from '../service/server.ts';
 import { withEarlyValues } from './early-values.ts';
 import { capped, FaultDealer, type Faults, noFaults } from './faults.ts';
 import { addMisbehaviour } from './misbehaviour.ts';
@@ -59,23 +59,16 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
   const honest = createSimulator({ seed, now: clock.now });
   const simulator = withEarlyValues(honest, String(seed), faults, clock.now);
   const log = new RequestLog();
-  const data = capped(simulator, faults);
+  const data = rendered(capped(simulator, faults));
   const parts = { now, clock, rateLimit: new RateLimit(options.perMinute), dealer, log };
   const app = createService({
     ...{ data, now: clock.now, limits, gzip },
     extend: (app) => addMisbehaviour(app, parts),
   });
 
-  try {
-    await app.listen({ port, host });
-  } catch (error) {
-    await app.close();
-    throw explained(error, port, host);
-  }
-  const bound = (app.server.address() as AddressInfo).port;
-  const name = host.includes(':') ? `[${host}]` : host;
+  const { url, port: bound } = await listen(app, { host, port });
   return {
-    url: `http://${name}:${bound}${basePath}`,
+    url,
     port: bound,
     truth: simulator.truth,
     revise: simulator.revise,
@@ -83,18 +76,4 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
     setFaults: (faults) => dealer.set({ ...noFaults, ...faults }),
     close: () => app.close(),
   };
-}
-
-/** Why the system lets nobody listen there: no such name or address, a port kept for root, and the like. */
-function explained(error: unknown, port: number, host: string): unknown {
-  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return error;
-  if (error.code === 'EADDRINUSE') {
-    return new TidemarkError('PORT_IN_USE', `port ${port} on ${host} is in use`, { cause: error });
-  }
-  const remedy =
-    error.code === 'EACCES' ? 'choose a port from 1024 on' : 'choose an address of this machine with --host';
-  return new TidemarkError('BAD_ARGUMENT', `cannot listen on ${host}, port ${port}: ${error.message}`, {
-    cause: error,
-    remedy,
-  });
 }

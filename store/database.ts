@@ -15,6 +15,8 @@ export interface DatabaseOptions {
   readonly applicationName: string;
   readonly maxConnections: number;
   readonly statementTimeoutMs: number;
+  /** Settings of each session beside the time zone, as `name=value` without spaces. */
+  readonly settings?: readonly string[];
   /** Called when an idle connection breaks; the pool replaces it. */
   readonly onIdleError?: (error: Error) => void;
 }
@@ -35,7 +37,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     idleTimeoutMillis: 60_000,
     statement_timeout: options.statementTimeoutMs,
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
-    options: '-c timezone=UTC -c datestyle=ISO',
+    options: ['timezone=UTC', 'datestyle=ISO', ...(options.settings ?? [])]
+      .map((setting) => `-c ${setting}`)
+      .join(' '),
     types,
   });
   pool.on('error', (error) => options.onIdleError?.(error));

@@ -8,6 +8,7 @@ import pg from 'pg';
 import { readConfig, type StorageSettings } from '../config.ts';
 import { TidemarkError } from '../errors.ts';
 import { applyDerived, areDerivedCurrent, dropDerived } from './derived/apply.ts';
+import { grantReader, revokeReader } from './reader-role.ts';
 import { adaptToTimescale } from './timescale/adapt.ts';
 import { assertTimescaleUsable, createExtension, timescaleSchema } from './timescale/extension.ts';
 
@@ -54,7 +55,10 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await findExtension(client);
     await createSchema(client);
     const names: string[] = [];
-    if (options.direction === 'down' && (await dropDerived(client))) names.push(derivedName);
+    if (options.direction === 'down') {
+      await revokeReader(client);
+      if (await dropDerived(client)) names.push(derivedName);
+    }
     const migrations = await runner({
       dbClient: client,
       dir: directory,
@@ -72,6 +76,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       const changes = await adaptToTimescale(client, options.storage ?? readConfig({}).storage);
       for (const change of changes) options.onAdapted?.(change);
       if (await applyDerived(client)) names.push(derivedName);
+      await grantReader(client);
     }
     return names;
   } catch (error) {

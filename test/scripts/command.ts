@@ -31,7 +31,8 @@ export function start(
 ): Running {
   const child = spawn(process.execPath, [program, ...words], {
     cwd,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    // Any free port: several tests run at once.
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, SERVE_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

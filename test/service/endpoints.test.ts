@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { type Endpoint, pathOf, pathTemplates } from '../../contract/paths.ts';
 import * as resources from '../../contract/resources.ts';
+import { rendered } from '../../service/market-rows.ts';
 import { createService } from '../../service/server.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
@@ -14,7 +15,7 @@ const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 const simulator = createSimulator({ seed: 'endpoints', now: () => nowMs });
 let app: FastifyInstance;
 beforeAll(() => {
-  app = createService({ data: simulator, now: () => nowMs });
+  app = createService({ data: rendered(simulator), now: () => nowMs });
 });
 afterAll(() => app.close());
 

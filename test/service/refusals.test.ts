@@ -4,7 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
 import { longestHistoryRangeMs } from '../../contract/limits.ts';
-import { acceptsGzip } from '../../service/compression.ts';
+import { encodingFor } from '../../service/compression.ts';
+import { rendered } from '../../service/market-rows.ts';
 import { createService } from '../../service/server.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
@@ -12,7 +13,7 @@ const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 let app: FastifyInstance;
 let url: string;
 beforeAll(async () => {
-  app = createService({ data: createSimulator({ seed: 1, now: () => nowMs }), now: () => nowMs });
+  app = createService({ data: rendered(createSimulator({ seed: 1, now: () => nowMs })), now: () => nowMs });
   await app.listen({ port: 0, host: '127.0.0.1' });
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 });
@@ -145,27 +146,35 @@ describe('compression', () => {
     expect(plain.headers.get('content-encoding')).toBe(null);
     expect(zipped.headers.get('content-encoding')).toBe('gzip');
     expect(zipped.headers.get('vary')).toBe('accept-encoding');
-    expect(await zipped.text()).toBe(await plain.text());
+    const text = await plain.text();
+    expect(await zipped.text()).toBe(text);
+    const brotli = await fetch(`${url}/v2/rates`, { headers: { 'accept-encoding': 'gzip, br' } });
+    expect(brotli.headers.get('content-encoding')).toBe('br');
+    expect(await brotli.text()).toBe(text);
   });
 
   test.each([
-    [undefined, false],
-    ['gzip', true],
-    ['deflate, GZIP;q=0.5', true],
-    ['gzip;q=0', false],
-    ['*', true],
-    ['*, gzip; q=0', false],
-    ['identity', false],
-    ['br', false],
-  ])('Accept-Encoding %s', (header, accepted) => {
-    expect(acceptsGzip(header)).toBe(accepted);
+    [undefined, null],
+    ['gzip', 'gzip'],
+    ['deflate, GZIP;q=0.5', 'gzip'],
+    ['gzip;q=0', null],
+    ['*', 'br'],
+    ['*, gzip; q=0', 'br'],
+    ['*;q=0', null],
+    ['identity', null],
+    ['br', 'br'],
+    ['gzip, deflate, br', 'br'],
+    ['gzip, br;q=0.9', 'gzip'],
+    ['gzip, br;q=0', 'gzip'],
+  ])('Accept-Encoding %s', (header, encoding) => {
+    expect(encodingFor(header)).toBe(encoding);
   });
 });
 
 test('a defect is a 500 that shows nothing of itself', async () => {
   const broken = createSimulator({ seed: 1, now: () => nowMs });
   broken.rates = () => Promise.reject(new Error('SELECT secret FROM rates'));
-  const failing = createService({ data: broken, now: () => nowMs });
+  const failing = createService({ data: rendered(broken), now: () => nowMs });
   const answer = await failing.inject('/v2/rates');
   expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal error', timestamp: nowMs }]);
   await failing.close();

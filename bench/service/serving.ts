@@ -1,0 +1,68 @@
+/** `tidemark serve` as a process of its own, and the client that asks it. */
+
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Load, Outcome } from './client-process.ts';
+
+const program = fileURLToPath(new URL('../../scripts/tidemark.js', import.meta.url));
+const client = fileURLToPath(new URL('client-process.js', import.meta.url));
+
+export interface Serving {
+  readonly url: string;
+  /** Memory that the process has in use, MB; null where the system does not say. */
+  memoryMb(): number | null;
+  stop(): Promise<void>;
+}
+
+/** Without limits of requests: the client would be over them within a second. */
+export async function startServing(databaseUrl: string, rememberMs: number): Promise<Serving> {
+  const child = spawn(process.execPath, [program, 'serve', '--port', '0'], {
+    env: {
+      ...process.env,
+      ...{ DATABASE_URL: databaseUrl, REDIS_URL: '', LOG_LEVEL: 'warn', SERVE_PER_MINUTE: '0' },
+      SERVE_REMEMBER_MS: String(rememberMs),
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    let said = '';
+    child.stdout.on('data', (chunk) => {
+      said += chunk;
+      const found = /(http:\S+\/v2)/.exec(said)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.once('exit', (code) => reject(new Error(`tidemark serve ended with ${code}`)));
+  });
+  return {
+    url,
+    memoryMb: () => memoryOf(child),
+    async stop() {
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+export async function ask(load: Load): Promise<Outcome> {
+  const child = fork(client);
+  const heard = once(child, 'message');
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`the client ended with ${code}`);
+  });
+  ended.catch(() => {});
+  child.send(load);
+  const [outcome] = await Promise.race([heard, ended]);
+  return outcome as Outcome;
+}
+
+function memoryOf({ pid }: ChildProcess): number | null {
+  try {
+    const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return kilobytes === undefined ? null : Number(kilobytes) / 1024;
+  } catch {
+    return null;
+  }
+}

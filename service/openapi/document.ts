@@ -1,0 +1,133 @@
+/**
+ * The OpenAPI 3.1 description, made of the contract itself: the same schemas read requests and check answers, so that
+ * it cannot say other than what is done.
+ */
+
+import { z } from 'zod';
+import { type EndpointContract, endpoints } from '../../contract/endpoints.ts';
+import { historyDepthYears, requestsPerMinute } from '../../contract/limits.ts';
+import { type Endpoint, pathTemplates } from '../../contract/paths.ts';
+import { servedError } from '../../contract/served.ts';
+import { examples } from './examples.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const coverage = {
+  description:
+    'How much of the closed periods of the range is known, as `share=0.9983, gaps=2`: the share from 0 to 1, rounded down, and how many ranges are missing.',
+  schema: { type: 'string', pattern: '^share=(0|1|0\\.\\d{1,4}), gaps=\\d+$' },
+};
+const rateLimit = {
+  'X-RateLimit-Limit': { description: 'Requests in a rolling minute.', schema: { type: 'integer' } },
+  'X-RateLimit-Remaining': { description: 'Of those, how many are left now.', schema: { type: 'integer' } },
+  'X-RateLimit-Reset': {
+    description: 'When one more will be free, seconds since 1970.',
+    schema: { type: 'integer' },
+  },
+};
+
+/** The path as OpenAPI writes it. */
+export function openApiPath(endpoint: Endpoint): string {
+  return pathTemplates[endpoint].replace(/:(\w+)/g, '{$1}');
+}
+
+/** The whole document as JSON text. @param version of the software. */
+export function openApiText(version: string): string {
+  // Answers are put in as they are: a number with more digits than a double holds keeps them.
+  return JSON.stringify(openApiDocument(version)).replaceAll(
+    /"example of (\w+)"/g,
+    (_, endpoint: Endpoint) => examples[endpoint].answer,
+  );
+}
+
+function openApiDocument(version: string): Json {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Market Data Service',
+      version,
+      description: `Cryptocurrency market data, read-only. Decimals come with all their digits: read them as text, or with a parser that keeps them. Without a key ${requestsPerMinute.withoutKey} requests a rolling minute, and history of ${historyDepthYears} years; with one ${requestsPerMinute.withKey}, and all that is stored.`,
+    },
+    servers: [{ url: '/v2' }],
+    security: [{}, { key: [] }],
+    paths: Object.fromEntries(
+      (Object.keys(endpoints) as Endpoint[]).map((endpoint) => [
+        openApiPath(endpoint),
+        { get: operation(endpoint, endpoints[endpoint]) },
+      ]),
+    ),
+    components: {
+      securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+      schemas: { Error: schemaOf(servedError) },
+    },
+  };
+}
+
+function operation(endpoint: Endpoint, contract: EndpointContract): Json {
+  const { summary, resource, many, ranged, notFound } = contract;
+  const data = many ? { type: 'array', items: schemaOf(resource) } : schemaOf(resource);
+  const refused = [
+    ['400', 'A parameter is missing or wrong.'],
+    ['401', 'The key is unknown or revoked.'],
+    ...(notFound ? [['404', 'Nothing of that name is known.'] as const] : []),
+    ['429', 'Over the limit of requests; `Retry-After` says for how many seconds.'],
+    ['503', 'Not available at the moment.'],
+  ] as const;
+  return {
+    operationId: endpoint,
+    summary,
+    parameters: [...pathParameters(endpoint), ...queryParameters(contract.query)],
+    responses: {
+      '200': {
+        description: summary,
+        headers: { ...rateLimit, ...(ranged ? { 'X-Tidemark-Coverage': coverage } : {}) },
+        content: {
+          'application/json': {
+            schema: {
+              type: 'object',
+              properties: { data, timestamp: { type: 'integer', description: 'UNIX milliseconds.' } },
+              required: ['data', 'timestamp'],
+            },
+            examples: { [endpoint]: exampleOf(endpoint) },
+          },
+        },
+      },
+      ...Object.fromEntries(refused.map(([status, description]) => [status, refusal(description)])),
+    },
+  };
+}
+
+function exampleOf(endpoint: Endpoint): Json {
+  return { summary: `GET /v2${examples[endpoint].path}`, value: `example of ${endpoint}` };
+}
+
+function refusal(description: string): Json {
+  return {
+    description,
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  };
+}
+
+function pathParameters(endpoint: Endpoint): Json[] {
+  return [...pathTemplates[endpoint].matchAll(/:(\w+)/g)].map(([, name]) => ({
+    ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+  }));
+}
+
+function queryParameters(query: z.ZodObject): Json[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' });
+  return Object.entries(properties).map(([name, schema]) => {
+    const { description, ...rest } = schema as Record<string, unknown>;
+    return {
+      ...{ name, in: 'query', required: required.includes(name) },
+      ...(description === undefined ? {} : { description }),
+      // What digits a number has, and which characters no name, goes without saying.
+      schema: { ...rest, pattern: undefined },
+    };
+  });
+}
+
+function schemaOf(schema: z.ZodType): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+  return rest;
+}

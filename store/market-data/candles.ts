@@ -1,0 +1,140 @@
+/**
+ * Candles as the service answers them: from the series itself, or, where it is not stored, from the one that the view
+ * `candles` would take it from. The statements name the relation themselves: planning the view, with all its levels,
+ * takes longer than reading a thousand candles.
+ */
+
+import type pg from 'pg';
+import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
+import type { CandleSeries } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { timestamp } from '../database.ts';
+import { periodLiteral, type RollupLevel, rollupLevels } from '../derived/levels.ts';
+import { bucketed, rolledUp } from '../derived/rollups.ts';
+import { coverageOf, nothingStored, type SeriesJson, type SeriesRow, seriesJson } from './coverage.ts';
+import { askedTime, millisecondsOf } from './query.ts';
+
+export interface VisibleRange extends Range {
+  readonly visibleFromMs?: EpochMs;
+}
+
+// NUMERIC writes neither quotes nor exponents, so its text needs no escaping.
+const json = `'{"open":"' || open || '","high":"' || high || '","low":"' || low || '","close":"' || close
+  || '","volume":"' || volume || '","period":' || ${millisecondsOf('time')} || '}'`;
+const listed = (ordered: string) =>
+  `select coalesce('[' || string_agg(row, ',') || ']', '[]') as rows from (select ${json} as row from (${ordered}) c) c`;
+
+const values = 'time, open, high, low, close, volume';
+/** $1 to $4 name the series, $5 and $6 are the range. */
+const market = 'exchange_id = $1 and base_id = $2 and quote_id = $3';
+const coverage = (period: string) =>
+  coverageOf({
+    start: '$5::timestamptz',
+    end: '$6::timestamptz',
+    now: '$7::timestamptz',
+    visibleFrom: '$8::timestamptz',
+    period,
+  });
+const shown = `time >= greatest($5::timestamptz, $8::timestamptz) and time < $6::timestamptz`;
+
+const stored = {
+  name: 'serve-candles',
+  text: `
+    with line as materialized (
+      select id, period, covered from tidemark.series
+      where dataset = 'candles' and ${market} and interval = $4 and (untracked_at is null or points > 0)
+    )
+    select rows, share, gaps from line cross join ${coverage('period')} coverage cross join lateral (
+      ${listed(`select ${values} from tidemark.candle_points where series_id = (select id from line) and ${shown} order by time`)}
+    ) points`,
+};
+
+/** Which series answers, as the view `candles` chooses it; no row: none does. */
+const finer = `select d.series_id as id, s.covered
+    from tidemark.derived_series d join tidemark.series s on s.id = d.series_id
+    where d.exchange_id = $1 and d.base_id = $2 and d.quote_id = $3 and d.interval = $4`;
+
+const derived = (level: RollupLevel, rows: string) => `
+    with line as materialized (${finer})
+    select rows, share, gaps from line cross join ${coverage(periodLiteral(level))} coverage cross join lateral (
+      ${listed(`select ${values} from (${rows}) derived order by time`)}
+    ) points`;
+
+const id = '(select id from line)';
+
+/** A rollup, and where it awaits a refresh the points, as the view has it. */
+const fromRollup = (level: RollupLevel) => ({
+  name: `serve-${level.interval}-from-rollup`,
+  text: derived(
+    level,
+    `with behind as materialized (select * from tidemark.behind('${level.name}'))
+     select ${values} from ${level.name}
+     where series_id = ${id} and ${shown} and not time <@ (select ranges from behind)
+     union all
+     select ${values} from (
+       select ${bucketed(level)} from tidemark.candle_points
+       where series_id = ${id} and time <@ (select ranges from behind) and ${shown}
+         and time >= (select first from behind) and time < (select ending from behind)
+       group by 1
+     ) bucket`,
+  ),
+});
+
+/** Without TimescaleDB: only what the range holds is read, which a condition on a plain rollup's time would not do. */
+const fromPoints = (level: RollupLevel) => ({
+  name: `serve-${level.interval}-from-points`,
+  text: derived(
+    level,
+    `select ${values} from (
+       select ${rolledUp(periodLiteral(level))} from tidemark.candle_points
+       where series_id = ${id} and ${shown} group by 1, 2
+     ) bucket`,
+  ),
+});
+
+const fromFiner = (timescale: boolean) =>
+  new Map<string, { name: string; text: string }>(
+    rollupLevels.map((level) => [level.interval, (timescale ? fromRollup : fromPoints)(level)]),
+  );
+const statements = { timescale: fromFiner(true), plain: fromFiner(false) };
+
+const isKnown = {
+  name: 'serve-market-is-known',
+  text: `select exists (select from tidemark.series where dataset = 'candles' and ${market})
+             or exists (select from public.markets where exchange = $1 and base = $2 and quote = $3) as known`,
+};
+
+/**
+ * Candles whose periods start in the range, ascending.
+ *
+ * @param timescale whether the points are a hypertable.
+ * @returns null for a market that nothing is known of.
+ */
+export async function candlesJson(
+  pool: pg.Pool,
+  timescale: boolean,
+  series: CandleSeries,
+  range: VisibleRange,
+  nowMs: EpochMs,
+): Promise<SeriesJson | null> {
+  const names = [series.exchange, series.baseId, series.quoteId];
+  // Whole periods: of a period that a rollup or an aggregate puts together, all of its points or none.
+  const within = (timeMs: EpochMs) => askedTime(nextPeriodStart(timeMs, series.interval));
+  const { visibleFromMs } = range;
+  const parameters = [
+    ...names,
+    series.interval,
+    within(range.startMs),
+    within(range.endMs),
+    timestamp(nowMs),
+    visibleFromMs === undefined ? null : within(visibleFromMs),
+  ];
+  const finerStatement = statements[timescale ? 'timescale' : 'plain'].get(series.interval);
+  for (const statement of finerStatement === undefined ? [stored] : [stored, finerStatement]) {
+    const result = await pool.query<SeriesRow>({ ...statement, values: parameters });
+    const row = result.rows[0];
+    if (row !== undefined) return seriesJson(row);
+  }
+  const known = await pool.query<{ known: boolean }>({ ...isKnown, values: names });
+  return known.rows[0]?.known === true ? nothingStored : null;
+}

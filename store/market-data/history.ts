@@ -1,0 +1,67 @@
+/** The price history of an asset as the service answers it. */
+
+import type pg from 'pg';
+import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
+import type { HistorySeries } from '../../contract/series.ts';
+import { timestamp } from '../database.ts';
+import type { VisibleRange } from './candles.ts';
+import { coverageOf, nothingStored, type SeriesJson, type SeriesRow, seriesJson } from './coverage.ts';
+import { askedTime, millisecondsOf } from './query.ts';
+
+const coverage = coverageOf({
+  start: '$3::timestamptz',
+  end: '$4::timestamptz',
+  now: '$5::timestamptz',
+  visibleFrom: '$6::timestamptz',
+  period: 'period',
+});
+
+const stored = {
+  name: 'serve-history',
+  text: `
+    with line as materialized (
+      select id, period, covered from tidemark.series
+      where dataset = 'asset_history' and asset_id = $1 and interval = $2
+    )
+    select rows, share, gaps from line cross join ${coverage} coverage cross join lateral (
+      -- A JSON number: NUMERIC writes no exponent and no leading zero.
+      select coalesce('[' || string_agg('{"priceUsd":' || price_usd || ',"time":' || ${millisecondsOf('time')} || '}', ',')
+                      || ']', '[]') as rows
+      from (
+        select time, price_usd from tidemark.asset_history_points
+        where series_id = (select id from line) and time >= greatest($3::timestamptz, $6::timestamptz) and time < $4::timestamptz order by time
+      ) p
+    ) points`,
+};
+
+const isKnown = {
+  name: 'serve-asset-is-known',
+  text: `select exists (select from tidemark.series where dataset = 'asset_history' and asset_id = $1)
+             or exists (select from public.assets where asset = $1) as known`,
+};
+
+/** Points whose times lie in the range, ascending. @returns null for an asset that nothing is known of. */
+export async function historyJson(
+  pool: pg.Pool,
+  series: HistorySeries,
+  range: VisibleRange,
+  nowMs: EpochMs,
+): Promise<SeriesJson | null> {
+  const within = (timeMs: EpochMs) => askedTime(nextPeriodStart(timeMs, series.interval));
+  const { visibleFromMs } = range;
+  const result = await pool.query<SeriesRow>({
+    ...stored,
+    values: [
+      series.assetId,
+      series.interval,
+      within(range.startMs),
+      within(range.endMs),
+      timestamp(nowMs),
+      visibleFromMs === undefined ? null : within(visibleFromMs),
+    ],
+  });
+  const row = result.rows[0];
+  if (row !== undefined) return seriesJson(row);
+  const known = await pool.query<{ known: boolean }>({ ...isKnown, values: [series.assetId] });
+  return known.rows[0]?.known === true ? nothingStored : null;
+}

@@ -1,0 +1,142 @@
+/**
+ * The newest state of assets, exchanges, markets and rates as the service answers it. What is gone at the source is left
+ * out, as the source leaves it out; its history stays.
+ *
+ * Columns are named as the interface names fields. Decimals that it has as text are cast to text; the rest becomes JSON
+ * of its own type, NUMERIC with all its digits.
+ */
+
+import type pg from 'pg';
+import type { AssetsRequest, MarketsRequest, PageRequest } from '../../contract/requests.ts';
+import { asJsonList, asJsonObject, listOf, millisecondsOf, textOf } from './query.ts';
+
+const assetFields = `symbol, name, supply::text, max_supply::text as "maxSupply", market_cap_usd::text as "marketCapUsd",
+  volume_usd_24hr::text as "volumeUsd24Hr", price_usd::text as "priceUsd", change_percent_24hr::text as "changePercent24Hr"`;
+
+const assets = {
+  name: 'serve-assets',
+  text: asJsonList(`
+    select asset as id, rank::text as rank, ${assetFields} from public.assets a
+    where gone_since is null and ($1::text[] is null or asset = any ($1))
+      and ($2::text is null or starts_with(lower(asset), lower($2)) or starts_with(lower(a.symbol), lower($2)))
+    order by a.rank nulls last, asset collate "C" limit $3 offset $4`),
+};
+
+const asset = {
+  name: 'serve-asset',
+  text: asJsonObject(`
+    select asset as id, rank, ${assetFields}, vwap_24hr::text as "vwap24Hr" from public.assets
+    where asset = $1 and gone_since is null`),
+};
+
+/** By volume, largest first, nulls first, as in the field; then by names, so that pages fit together. */
+const byVolume = `order by m.volume_usd_24hr desc nulls first, exchange_name collate "C", m.base collate "C", m.quote collate "C"`;
+const assetMarketFields = `exchange_name as "exchangeId", m.base as "baseId", m.quote as "quoteId",
+  m.base_symbol as "baseSymbol", m.quote_symbol as "quoteSymbol", m.volume_usd_24hr as "volumeUsd24Hr",
+  m.price_usd as "priceUsd"`;
+
+const assetMarkets = {
+  name: 'serve-asset-markets',
+  text: asJsonList(`
+    select ${assetMarketFields}, m.volume_percent as "volumePercent" from public.asset_markets m
+    where m.asset = $1 and m.gone_since is null
+    ${byVolume} limit $2 offset $3`),
+};
+
+/** Of an asset whose own list is not polled: from the list of all markets, which has no share of the asset's volume. */
+const assetMarketsOfAll = {
+  name: 'serve-asset-markets-of-all',
+  text: asJsonList(`
+    select ${assetMarketFields}, null::numeric as "volumePercent"
+    from public.markets m
+    left join public.exchanges e on e.exchange = m.exchange
+    cross join lateral (select coalesce(e.name, m.exchange) as exchange_name) n
+    where (m.base = $1 or m.quote = $1) and m.gone_since is null
+    ${byVolume} limit $2 offset $3`),
+};
+
+const assetMarketsState = {
+  name: 'serve-asset-markets-state',
+  text: `select case when exists (select from public.asset_markets where asset = $1) then 'own'
+                     when exists (select from public.assets where asset = $1 and gone_since is null) then 'known' end`,
+};
+
+const markets = {
+  name: 'serve-markets',
+  text: asJsonList(`
+    select exchange as "exchangeId", rank, base_symbol as "baseSymbol", base as "baseId", quote_symbol as "quoteSymbol",
+           quote as "quoteId", price_quote::text as "priceQuote", price_usd::text as "priceUsd",
+           volume_usd_24hr::text as "volumeUsd24Hr", percent_exchange_volume::text as "percentExchangeVolume",
+           trades_count_24hr as "tradesCount24Hr", ${millisecondsOf('updated')} as updated
+    from public.markets m
+    where gone_since is null and ($1::text is null or exchange = $1)
+      and ($2::text is null or lower(base_symbol) = lower($2)) and ($3::text is null or lower(quote_symbol) = lower($3))
+      and ($4::text is null or base = $4) and ($5::text is null or quote = $5)
+      and ($6::text is null or lower($6) in (lower(base_symbol), lower(quote_symbol)))
+      and ($7::text is null or $7 in (base, quote))
+    order by exchange collate "C", rank nulls last, base collate "C", quote collate "C" limit $8 offset $9`),
+};
+
+const exchangeFields = `exchange as id, name, rank, percent_total_volume::text as "percentTotalVolume",
+  volume_usd::text as "volumeUsd", trading_pairs as "tradingPairs", socket, exchange_url as "exchangeUrl",
+  ${millisecondsOf('updated')} as updated`;
+
+const exchanges = {
+  name: 'serve-exchanges',
+  text: asJsonList(`
+    select ${exchangeFields} from public.exchanges where gone_since is null
+    order by rank nulls last, exchange collate "C"`),
+};
+
+const exchange = {
+  name: 'serve-exchange',
+  text: asJsonObject(
+    `select ${exchangeFields} from public.exchanges where exchange = $1 and gone_since is null`,
+  ),
+};
+
+const rateFields = `currency as id, symbol, currency_symbol as "currencySymbol", rate_usd::text as "rateUsd", type`;
+
+const rates = {
+  name: 'serve-rates',
+  text: asJsonList(
+    `select ${rateFields} from public.latest_rates where gone_since is null order by currency collate "C"`,
+  ),
+};
+
+const rate = {
+  name: 'serve-rate',
+  text: asJsonObject(
+    `select ${rateFields} from public.latest_rates where currency = $1 and gone_since is null`,
+  ),
+};
+
+/** Every method answers with JSON text; null stands for an unknown id. */
+export function listsOf(pool: pg.Pool) {
+  return {
+    assets: ({ ids, search, limit, offset }: AssetsRequest) =>
+      listOf(pool, assets, [ids?.split(','), search, limit, offset]),
+    asset: (id: string) => textOf(pool, asset, [id]),
+    async assetMarkets(id: string, { limit, offset }: PageRequest) {
+      const state = await textOf(pool, assetMarketsState, [id]);
+      if (state === null) return null;
+      return listOf(pool, state === 'own' ? assetMarkets : assetMarketsOfAll, [id, limit, offset]);
+    },
+    markets: (request: MarketsRequest) =>
+      listOf(pool, markets, [
+        request.exchangeId,
+        request.baseSymbol,
+        request.quoteSymbol,
+        request.baseId,
+        request.quoteId,
+        request.assetSymbol,
+        request.assetId,
+        request.limit,
+        request.offset,
+      ]),
+    exchanges: () => listOf(pool, exchanges, []),
+    exchange: (id: string) => textOf(pool, exchange, [id]),
+    rates: () => listOf(pool, rates, []),
+    rate: (id: string) => textOf(pool, rate, [id]),
+  };
+}

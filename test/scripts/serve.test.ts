@@ -1,0 +1,74 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { createTestDatabase } from '../parts/test-database.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { start, tidemark } from './command.ts';
+
+async function migrated(on: 'main' | 'plain'): Promise<Record<string, string>> {
+  const { url, drop } = await createTestDatabase(on);
+  onTestFinished(() => drop());
+  const env = { DATABASE_URL: url };
+  expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
+  return env;
+}
+
+async function serving(env: Record<string, string>) {
+  const service = start(['serve'], env);
+  await waitFor('the address', () => /http:\S+\/v2/.test(service.stdout()));
+  const [address = ''] = /http:\S+\/v2/.exec(service.stdout()) ?? [];
+  return { service, address };
+}
+
+for (const on of ['main', 'plain'] as const) {
+  describeNeeding(on === 'main' ? 'timescale' : 'plainPostgres', `serve on ${on}`, () => {
+    it('answers as the role that only reads, takes a key until it is revoked, and stops in order', async () => {
+      const env = await migrated(on);
+      const { service, address } = await serving(env);
+      expect(await (await fetch(`${address}/rates`)).json()).toMatchObject({ data: [] });
+      expect((await fetch(address.replace(/v2$/, 'readyz'))).status).toBe(200);
+
+      const issued = await tidemark(['keys', 'issue', '--name', 'Ann'], env);
+      const key = issued.stdout.trim();
+      expect(key).toMatch(/^tm_[\w-]{43}$/);
+      const asked = () => fetch(`${address}/rates`, { headers: { authorization: `Bearer ${key}` } });
+      const answer = await asked();
+      expect([answer.status, answer.headers.get('x-ratelimit-limit')]).toEqual([200, '500']);
+      expect((await tidemark(['keys', 'list'], env)).stdout).toMatch(/1 {2}issued {2}Ann/);
+      expect((await tidemark(['keys', 'revoke', '1'], env)).exitCode).toBe(0);
+      await waitFor('the key to be forgotten', async () => (await asked()).status === 401);
+      const twice = await tidemark(['keys', 'revoke', '1'], env);
+      expect([twice.exitCode, twice.stderr]).toEqual([2, expect.stringContaining('UNKNOWN_KEY')]);
+
+      service.kill('SIGTERM');
+      const ended = await service.ended;
+      expect(ended.exitCode).toBe(0);
+      expect(ended.stderr).toContain('serve stopped');
+      expect(ended.stderr).not.toContain('works as its own role');
+      expect(ended.stderr).not.toContain(key);
+    });
+  });
+}
+
+it('goes on answering while it drains, and says on /readyz that it stops', async () => {
+  const env = await migrated('main');
+  const { service, address } = await serving({ ...env, SERVE_DRAIN_SECONDS: '60' });
+  service.kill('SIGTERM');
+  const ready = async () => (await fetch(address.replace(/v2$/, 'readyz'))).status;
+  await waitFor('the drain', async () => (await ready()) === 503);
+  expect((await fetch(`${address}/rates`)).status).toBe(200);
+  // A second signal, and not the terminal's copy of the first, ends the process at once.
+  await waitFor('the end', async () => {
+    service.kill('SIGTERM');
+    return (await Promise.race([service.ended, null])) !== null;
+  });
+});
+
+it('refuses a port that is taken, in one line', async () => {
+  const env = await migrated('main');
+  const { address } = await serving(env);
+  const second = await tidemark(['serve', '--port', new URL(address).port], env);
+  expect([second.exitCode, second.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^tidemark: PORT_IN_USE: [^\n]*\n$/m),
+  ]);
+});

@@ -1,0 +1,173 @@
+/**
+ * The contract, the description and the answers, against each other: every endpoint's answer on a real database is what
+ * its schema says, and the examples of the description are such answers. `npm run docs` writes the examples anew.
+ */
+
+import type { FastifyInstance } from 'fastify';
+import { isLosslessNumber, type LosslessNumber, parse } from 'lossless-json';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { endpoints } from '../../../contract/endpoints.ts';
+import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import { type Endpoint, pathOf, pathTemplates } from '../../../contract/paths.ts';
+import { servedError } from '../../../contract/served.ts';
+import { examples } from '../../../service/openapi/examples.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import type { TestStore } from '../../store/open-store.ts';
+import { openFacing } from './facing.ts';
+import { nowMs, openStoredWorld } from './stored-world.ts';
+
+const days = `exchange=kraken&interval=d1&baseId=bitcoin&quoteId=euro&start=${Date.UTC(2024, 4, 14)}`;
+const page = '?limit=2';
+const shown: Readonly<Record<Endpoint, string>> = {
+  assets: `/assets${page}`,
+  asset: '/assets/bitcoin',
+  assetHistory: `/assets/bitcoin/history?interval=h1&start=${nowMs - 3 * hourMs}&end=${nowMs}`,
+  assetMarkets: `/assets/bitcoin/markets${page}`,
+  assetMarketsAlias: `/assets/bitcoin/market${page}`,
+  markets: `/markets?exchangeId=kraken&limit=2`,
+  exchanges: '/exchanges',
+  exchange: '/exchanges/kraken',
+  rates: '/rates',
+  rate: pathOf('rate', 'icelandic-króna'),
+  candles: `/candles?${days}`,
+  candlesMarket: `/candles/market?${days}`,
+  exchangesAll: '/exchanges/all',
+  marketsData: '/markets/data?assetSymbol=eur&limit=2',
+  ratesAll: '/rates/all',
+};
+
+/** Each optional parameter, and what it leads to. */
+const optional: readonly [Endpoint, string][] = [
+  ['assets', '?search=BIT'],
+  ['assets', '?ids=bitcoin,nothing'],
+  ['assets', '?limit=0'],
+  ['assets', '?offset=5&limit=2000'],
+  ['markets', '?exchangeId=binance'],
+  ['markets', '?baseSymbol=btc'],
+  ['markets', '?quoteSymbol=usdt'],
+  ['markets', '?baseId=bitcoin'],
+  ['markets', '?quoteId=tether'],
+  ['markets', '?assetSymbol=eur'],
+  ['markets', '?assetId=euro'],
+  ['markets', '?limit=3&offset=3'],
+  ['candles', `?exchange=kraken&interval=w1&baseId=bitcoin&quoteId=euro`],
+  ['candles', `?exchange=kraken&interval=d1&baseId=bitcoin&quoteId=euro&start=${nowMs - 5 * dayMs}`],
+  ['candles', `?exchange=kraken&interval=d1&baseId=bitcoin&quoteId=euro&end=${nowMs}`],
+];
+
+for (const kind of ['main', 'plain'] as const) {
+  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `described and served on ${kind}`, () => {
+    let store: TestStore;
+    let app: FastifyInstance;
+    beforeAll(async () => {
+      store = await openStoredWorld(kind);
+      app = await openFacing(store, { now: () => nowMs });
+    });
+    afterAll(async () => {
+      await app.close();
+      await store.close();
+    });
+
+    const cases = [
+      ...(Object.keys(pathTemplates) as Endpoint[]).map((endpoint) => [endpoint, shown[endpoint]] as const),
+      ...optional.map(([endpoint, query]) => [endpoint, pathOf(endpoint, 'bitcoin') + query] as const),
+    ];
+    it.each(cases)('%s: %s is as its schema says', async (endpoint, path) => {
+      const { resource, many, ranged } = endpoints[endpoint];
+      const answer = await app.inject(`/v2${path}`);
+      expect([path, answer.statusCode]).toEqual([path, 200]);
+      const data = many ? z.array(resource) : resource;
+      z.strictObject({ data, timestamp: z.literal(nowMs) }).parse(answer.json());
+      expect(answer.headers['x-tidemark-coverage'] !== undefined).toBe(ranged);
+    });
+
+    it('digits that no double holds are in the text of every number', async () => {
+      const answer = await app.inject(`/v2${shown.assetHistory}`);
+      const { data } = parse(answer.body) as { data: { priceUsd: LosslessNumber }[] };
+      for (const { priceUsd } of data) {
+        expect(isLosslessNumber(priceUsd)).toBe(true);
+        expect(priceUsd.value).toMatch(/\.\d{16}$/);
+      }
+      expect(data.length).toBe(3);
+    });
+
+    it('every list has the nulls that occur in the field', async () => {
+      const nulls = async (path: string) => {
+        const rows = (await app.inject(`/v2${path}`)).json().data as Record<string, unknown>[];
+        return [
+          ...new Set(rows.flatMap((row) => Object.keys(row).filter((name) => row[name] === null))),
+        ].sort();
+      };
+      expect(await nulls('/assets')).toEqual(['changePercent24Hr', 'maxSupply', 'priceUsd']);
+      expect(await nulls('/markets')).toEqual(['tradesCount24Hr']);
+      expect(await nulls('/exchanges')).toEqual(['exchangeUrl', 'percentTotalVolume', 'socket', 'volumeUsd']);
+      expect(await nulls('/rates')).toEqual(['currencySymbol']);
+    });
+
+    it('the examples are real answers', async () => {
+      const lines = [];
+      for (const endpoint of Object.keys(pathTemplates) as Endpoint[]) {
+        const { body } = await app.inject(`/v2${shown[endpoint]}`);
+        lines.push(`  ${endpoint}: {`, property('path', shown[endpoint]), property('answer', body), '  },');
+      }
+      await expect([...head, ...lines, '};', ''].join('\n')).toMatchFileSnapshot(
+        '../../../service/openapi/examples.ts',
+      );
+    });
+
+    it('the document names every endpoint, parameter and refusal, and shows the examples with all their digits', async () => {
+      const answer = await app.inject('/v2/openapi.json');
+      const document = answer.json();
+      expect(document.openapi).toMatch(/^3\.1\./);
+      const paths = Object.values(pathTemplates).map((path) => path.replace(/:(\w+)/g, '{$1}'));
+      expect(Object.keys(document.paths).sort()).toEqual([...paths].sort());
+      for (const [endpoint, path] of Object.entries(pathTemplates) as [Endpoint, string][]) {
+        const { get } = document.paths[path.replace(/:(\w+)/g, '{$1}')];
+        const names = (get.parameters as { name: string; in: string }[]).filter((one) => one.in === 'query');
+        expect(names.map(({ name }) => name).sort()).toEqual(
+          Object.keys(endpoints[endpoint].query.shape).sort(),
+        );
+        expect(answer.body).toContain(`"value":${examples[endpoint].answer}`);
+        expect(Object.keys(get.responses)).toEqual(
+          expect.arrayContaining(['200', '400', '401', '429', '503']),
+        );
+      }
+      expect(document.components.schemas.Error.required).toEqual(Object.keys(servedError.shape));
+    });
+
+    it('the pages have no script, and nothing from elsewhere', async () => {
+      for (const path of ['/docs', '/keys']) {
+        const { body, headers, statusCode } = await app.inject(path);
+        expect([path, statusCode]).toEqual([path, 200]);
+        expect(body).not.toMatch(/<script|<[^>]+ src=|<link|@import|url\(/);
+        for (const [, address] of body.matchAll(/<[^>]+ (?:href|action)="([^"]*)"/g))
+          expect(address).toMatch(/^(v2\/|keys$)/);
+        expect(headers['content-security-policy']).toMatch(
+          /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action/,
+        );
+      }
+    });
+  });
+}
+
+const head = [
+  '/** Real answers, one of each endpoint, about a simulated market. `npm run docs` writes this file anew. */',
+  '',
+  "import type { Endpoint } from '../../contract/paths.ts';",
+  '',
+  'export interface Example {',
+  '  /** Below `/v2`. */',
+  '  readonly path: string;',
+  '  readonly answer: string;',
+  '}',
+  '',
+  'export const examples: Readonly<Record<Endpoint, Example>> = {',
+];
+
+/** As the formatter has it: a text too long for the line stands on one of its own. */
+function property(name: string, text: string): string {
+  const quoted = `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}',`;
+  const line = `    ${name}: ${quoted}`;
+  return line.length <= 110 ? line : `    ${name}:\n      ${quoted}`;
+}

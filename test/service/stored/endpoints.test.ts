@@ -1,0 +1,208 @@
+/** The service on a database against the service on the simulator whose data the database holds: the same text. */
+
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import { pathOf, pathTemplates } from '../../../contract/paths.ts';
+import { rendered } from '../../../service/market-rows.ts';
+import { createService } from '../../../service/server.ts';
+import { storedMarketData } from '../../../store/market-data/stored-market-data.ts';
+import { refreshRollups } from '../../../store/rollups.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import type { TestStore } from '../../store/open-store.ts';
+import { markGone } from './load-lists.ts';
+import { hours, nowMs, openStoredWorld, simulator, startMs } from './stored-world.ts';
+
+const source = createService({ data: rendered(simulator), now: () => nowMs });
+afterAll(() => source.close());
+
+for (const kind of ['main', 'plain'] as const) {
+  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `the service on ${kind}`, () => {
+    let store: TestStore;
+    let app: FastifyInstance;
+    beforeAll(async () => {
+      store = await openStoredWorld(kind);
+      app = createService({ data: await storedMarketData(store.database.pool), now: () => nowMs });
+    });
+    afterAll(async () => {
+      await app.close();
+      await store.close();
+    });
+
+    /** The body with rows in an order of its own, for what comes in no order at the source. */
+    const sorted = (body: string) => {
+      const { data, timestamp } = JSON.parse(body) as { data: { id: string }[]; timestamp: number };
+      return { data: data.toSorted((a, b) => (a.id < b.id ? -1 : 1)), timestamp };
+    };
+    const range = (fromMs: number, toMs = nowMs) => `start=${fromMs}&end=${toMs}`;
+    const market = 'exchange=kraken&interval=h1&baseId=bitcoin&quoteId=euro';
+    const march = Date.UTC(2024, 4, 1);
+
+    it.each([
+      '/assets',
+      '/assets?limit=3&offset=2',
+      '/assets?limit=0',
+      '/assets?ids=solana,bitcoin,nothing',
+      '/assets?search=gLm',
+      '/assets?search=bit&limit=1',
+      '/assets/bitcoin',
+      pathOf('asset', 'golem-(glm)'),
+      '/assets/bitcoin/markets?limit=2000',
+      '/assets/bitcoin/market?limit=5&offset=5',
+      '/markets',
+      '/markets?limit=7&offset=30',
+      '/markets?exchangeId=binance&baseSymbol=bTc&quoteSymbol=uSDT',
+      '/markets?baseId=ethereum&quoteId=tether',
+      '/markets?assetSymbol=eur',
+      '/markets?assetId=euro',
+      '/markets/data?assetId=euro',
+      '/exchanges',
+      '/exchanges/all',
+      '/exchanges/kraken',
+      pathOf('rate', 'icelandic-króna'),
+      `/candles?${market}&${range(march)}`,
+      `/candles?${market}`,
+      `/candles/market?${market}&start=${march + 1}`,
+      `/candles?${market}&end=${march - 1}`,
+      `/candles?exchange=binance&interval=m1&baseId=bitcoin&quoteId=tether&${range(nowMs - 12 * hourMs)}`,
+      '/assets/bitcoin/history?interval=d1',
+      `/assets/bitcoin/history?interval=h1&${range(march + 1, march + 2 * dayMs + 1)}`,
+    ])('%s gives the text that the source gave', async (path) => {
+      const [given, own] = [await source.inject(`/v2${path}`), await app.inject(`/v2${path}`)];
+      expect(given.statusCode).toBe(200);
+      expect(own.body).toBe(given.body);
+      expect(own.headers['content-type']).toBe(given.headers['content-type']);
+    });
+
+    it.each(['/rates', '/rates/all'])('%s gives every rate', async (path) => {
+      const [given, own] = [await source.inject(`/v2${path}`), await app.inject(`/v2${path}`)];
+      expect(sorted(own.body)).toEqual(sorted(given.body));
+    });
+
+    it('knows nothing that it was not given', async () => {
+      for (const path of [
+        '/assets/asdf',
+        '/assets/asdf/history?interval=h1',
+        '/assets/asdf/markets',
+        '/exchanges/asdf',
+        '/rates/asdf',
+      ]) {
+        const answer = await app.inject(`/v2${path}`);
+        expect([path, answer.statusCode, answer.json()]).toEqual([
+          path,
+          404,
+          { error: 'asdf not found', timestamp: nowMs },
+        ]);
+      }
+      const market = await app.inject('/v2/candles?exchange=kraken&interval=h1&baseId=asdf&quoteId=euro');
+      expect([market.statusCode, market.json().error]).toEqual([404, 'kraken asdf/euro not found']);
+    });
+
+    describe('intervals that follow from finer ones', () => {
+      const asked = (interval: string, from = startMs) =>
+        `/candles?${market.replace('h1', interval)}&${range(from)}`;
+      const viewed = async (interval: string) => {
+        const result = await store.database.pool.query<Record<string, string | number>>(
+          `select open, high, low, close, volume, time as period from candles
+           where exchange = 'kraken' and base = 'bitcoin' and quote = 'euro' and interval = $1 and time >= $2 order by time`,
+          [interval, new Date(startMs).toISOString()],
+        );
+        return result.rows;
+      };
+      it.each(['h2', 'h8', 'd1', 'w1'])('%s, as the view candles has them', async (interval) => {
+        const rows = (await app.inject(`/v2${asked(interval)}`)).json().data;
+        expect(rows.length).toBeGreaterThan(4);
+        expect(rows).toEqual(await viewed(interval));
+      });
+      it('also where a rollup awaits a refresh', async () => {
+        await refreshRollups(store.database, { nowMs: Date.now() });
+        await store.database.pool.query(
+          `update tidemark.candle_points set close = close + 0.00100
+           where time = '2024-04-20T23:00Z' and series_id = (select id from tidemark.series where exchange_id = 'kraken')`,
+        );
+        const rows: { period: number; close: string }[] = (await app.inject(`/v2${asked('d1')}`)).json().data;
+        expect(rows).toEqual(await viewed('d1'));
+        const [hour] = simulator.truth.candles(hours, {
+          startMs: Date.UTC(2024, 3, 20, 23),
+          endMs: Date.UTC(2024, 3, 21),
+        });
+        const day = rows.find(({ period }) => period === Date.UTC(2024, 3, 20));
+        expect(Number(day?.close) - Number(hour?.close)).toBeCloseTo(0.001, 8);
+      });
+      it('not finer than what is stored: an answer that says that nothing is known', async () => {
+        const answer = await app.inject(`/v2${asked('m30', nowMs - dayMs)}`);
+        expect([answer.statusCode, answer.json().data]).toEqual([200, []]);
+        expect(answer.headers['x-tidemark-coverage']).toBe('share=0, gaps=1');
+      });
+    });
+
+    describe('X-Tidemark-Coverage', () => {
+      const coverage = async (path: string) =>
+        (await app.inject(`/v2${path}`)).headers['x-tidemark-coverage'];
+      it('says 1 where all closed periods are known', async () => {
+        expect(await coverage(`/candles?${market}&${range(march)}`)).toBe('share=1, gaps=0');
+        expect(await coverage(`/assets/bitcoin/history?interval=d1&${range(march)}`)).toBe('share=1, gaps=0');
+        expect(await coverage(`/candles?${market.replace('h1', 'h4')}&${range(march)}`)).toBe(
+          'share=1, gaps=0',
+        );
+      });
+      it('says which share is not known, and in how many ranges', async () => {
+        expect(
+          await coverage(`/candles?${market}&${range(startMs - 10 * dayMs, startMs + 10 * dayMs)}`),
+        ).toBe('share=0.5, gaps=1');
+        const before = await app.inject(`/v2/candles?${market}&${range(startMs - 10 * dayMs, startMs)}`);
+        expect([before.json().data, before.headers['x-tidemark-coverage']]).toEqual([[], 'share=0, gaps=1']);
+      });
+      it('is rounded down: 1 is all of it', async () => {
+        expect(await coverage(`/assets/bitcoin/history?interval=d1&${range(Date.UTC(2011, 11, 31))}`)).toBe(
+          'share=0.9997, gaps=1',
+        );
+      });
+      it('misses nothing of what has not ended', async () => {
+        expect(await coverage(`/candles?${market}&${range(nowMs + dayMs, nowMs + 2 * dayMs)}`)).toBe(
+          'share=1, gaps=0',
+        );
+      });
+      it('is not said of what has no range', async () => {
+        expect(await coverage('/rates')).toBe(undefined);
+      });
+    });
+
+    it('an asset whose own markets are not polled is answered from all markets, without a share', async () => {
+      const given = (await source.inject('/v2/assets/ethereum/markets')).json().data as Record<
+        string,
+        unknown
+      >[];
+      const own = (await app.inject('/v2/assets/ethereum/markets')).json().data as Record<string, unknown>[];
+      expect(own.length).toBe(given.length);
+      const names = [
+        'baseId',
+        'quoteId',
+        'baseSymbol',
+        'quoteSymbol',
+        'volumeUsd24Hr',
+        'priceUsd',
+        'volumePercent',
+      ];
+      for (const row of own) expect(Object.keys(row)).toEqual(['exchangeId', ...names]);
+      const tally = (rows: Record<string, unknown>[]) =>
+        rows.map((row) => `${row.baseId}/${row.quoteId} ${row.volumeUsd24Hr}`).sort();
+      expect(tally(own)).toEqual(tally(given));
+      expect(own.every((row) => row.volumePercent === null)).toBe(true);
+    });
+
+    it('what is gone at the source is gone here, and its history is not', async () => {
+      await markGone(store.database, 'assets', 'bitcoin', nowMs);
+      expect((await app.inject('/v2/assets/bitcoin')).statusCode).toBe(404);
+      expect((await app.inject('/v2/assets?ids=bitcoin')).json().data).toEqual([]);
+      expect((await app.inject('/v2/assets/bitcoin/history?interval=d1')).json().data.length).toBeGreaterThan(
+        300,
+      );
+      await store.database.pool.query('update tidemark.listed_assets set gone_since = null');
+    });
+
+    it('every list endpoint is tried', () => {
+      expect(Object.keys(pathTemplates)).toHaveLength(15);
+    });
+  });
+}

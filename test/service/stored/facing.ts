@@ -1,0 +1,41 @@
+/** The service as it faces the world, on a test's database: as the role that only reads. */
+
+import type { FastifyInstance } from 'fastify';
+import { onTestFinished } from 'vitest';
+import { postgresCounter } from '../../../service/admission/request-counter.ts';
+import { createStoredService, type StoredServiceOptions } from '../../../service/stored-service.ts';
+import { openDatabase } from '../../../store/database.ts';
+import { readerRole } from '../../../store/reader-role.ts';
+import type { TestStore } from '../../store/open-store.ts';
+
+export type FacingOptions = Partial<Omit<StoredServiceOptions, 'reading' | 'accounts'>>;
+
+/** Without limits unless given. Closing it closes its connections. */
+export async function openFacing(store: TestStore, options: FacingOptions = {}): Promise<FastifyInstance> {
+  const open = (settings: readonly string[]) =>
+    openDatabase({
+      ...{ url: store.url, applicationName: 'tidemark test', maxConnections: 4, statementTimeoutMs: 10_000 },
+      settings: [`role=${readerRole}`, ...settings],
+    });
+  const reading = open(['default_transaction_read_only=on']);
+  const accounts = open([]);
+  const app = await createStoredService({
+    counter: postgresCounter(accounts.pool),
+    perMinute: { withoutKey: 0, withKey: 0 },
+    ...{ trustedProxies: 0, now: Date.now, version: '0.0.0', isDraining: () => false, rememberMs: 0 },
+    ...options,
+    reading: reading.pool,
+    accounts: accounts.pool,
+  });
+  app.addHook('onClose', async () => {
+    await reading.close();
+    await accounts.close();
+  });
+  return app;
+}
+
+/** Listens on a free port until the test has finished. @returns the address without a path. */
+export async function listening(app: FastifyInstance): Promise<string> {
+  onTestFinished(() => app.close());
+  return app.listen({ port: 0, host: '127.0.0.1' });
+}

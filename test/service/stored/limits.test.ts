@@ -1,0 +1,283 @@
+/** Limits and keys: on PostgreSQL and on Redis, through one process and through two. */
+
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { dayMs, minuteMs } from '../../../contract/intervals.ts';
+import { redisCounter } from '../../../service/admission/redis-counter.ts';
+import type { RequestCounter } from '../../../service/admission/request-counter.ts';
+import { approveKey, issueKey, listKeys, revokeKey } from '../../../store/keys.ts';
+import { countRequest } from '../../../store/request-times.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import type { TestStore } from '../../store/open-store.ts';
+import { openTestStore } from '../../store/open-store.ts';
+import { openFacing } from './facing.ts';
+import { nowMs, openStoredWorld } from './stored-world.ts';
+
+const client = '203.0.113.7';
+const asked = (app: FastifyInstance, headers: Record<string, string> = {}, remoteAddress = client) =>
+  app.inject({ url: '/v2/rates', headers, remoteAddress });
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+const perMinute = { withoutKey: 5, withKey: 8 };
+
+type CounterOf = (store: TestStore, now: () => number) => RequestCounter;
+const onPostgres: CounterOf = (store, now) => ({
+  count: (caller, limit) => countRequest(store.database.pool, caller, limit, now()),
+  close: async () => {},
+});
+const onRedis: CounterOf = (store, now) => {
+  const counter = redisCounter({
+    url: inject('redisUrl') ?? '',
+    namespace: new URL(store.url).pathname.slice(1),
+    onError: (error) => expect(error).toBe(undefined),
+    now,
+  });
+  onTestFinished(() => counter.close());
+  return counter;
+};
+
+function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
+  let store: TestStore;
+  /** Moved by each test to a minute of its own. */
+  let clockMs = nowMs;
+  beforeAll(async () => {
+    store = await openTestStore(kind);
+  });
+  afterAll(() => store.close());
+
+  async function service(options: { trustedProxies?: number } = {}): Promise<FastifyInstance> {
+    clockMs += 2 * minuteMs;
+    const counter = counterOf(store, () => clockMs);
+    const app = await openFacing(store, { perMinute, counter, now: () => clockMs, ...options });
+    onTestFinished(() => app.close());
+    return app;
+  }
+
+  it('admits so many in a rolling minute, says how many are left, and when the next is free', async () => {
+    const app = await service();
+    const beganMs = clockMs;
+    for (let left = 4; left >= 0; left -= 1) {
+      const answer = await asked(app);
+      expect(answer.statusCode).toBe(200);
+      expect(answer.headers['x-ratelimit-limit']).toBe('5');
+      expect(answer.headers['x-ratelimit-remaining']).toBe(String(left));
+      expect(answer.headers['x-ratelimit-reset']).toBe(String(Math.ceil((beganMs + minuteMs) / 1000)));
+      clockMs += 1000;
+    }
+    const refused = await asked(app);
+    expect([refused.statusCode, refused.json()]).toEqual([
+      429,
+      { error: 'over the limit of 5 requests a minute', timestamp: clockMs },
+    ]);
+    expect(refused.headers['retry-after']).toBe('55');
+    expect(refused.headers['x-ratelimit-remaining']).toBe('0');
+    expect((await asked(app, {}, '203.0.113.8')).statusCode).toBe(200);
+    // A minute after the first, to the millisecond; refused ones did not count.
+    clockMs = beganMs + minuteMs - 1;
+    expect((await asked(app)).statusCode).toBe(429);
+    clockMs = beganMs + minuteMs;
+    expect((await asked(app)).statusCode).toBe(200);
+    expect((await asked(app)).statusCode).toBe(429);
+  });
+
+  it('counts for two processes together', async () => {
+    const [one, other] = [await service(), await service()];
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, place) => asked(place % 2 === 0 ? one : other)),
+    );
+    expect(answers.filter((answer) => answer.statusCode === 200)).toHaveLength(5);
+    expect(answers.filter((answer) => answer.statusCode === 429)).toHaveLength(7);
+  });
+
+  it('counts a key wherever it comes from, by its own limit', async () => {
+    const app = await service();
+    const { key } = await issueKey(store.database.pool, { name: 'a', address: null, purpose: null });
+    const { key: other } = await issueKey(store.database.pool, { name: 'b', address: null, purpose: null });
+    for (let place = 0; place < 8; place += 1) {
+      expect((await asked(app, bearer(key), `203.0.113.${place}`)).statusCode).toBe(200);
+    }
+    expect((await asked(app, bearer(key))).statusCode).toBe(429);
+    for (const written of [`bearer ${key}`, `BEARER   ${key}`, `Bearer ${key}  `]) {
+      expect([written, (await asked(app, { authorization: written })).statusCode]).toEqual([written, 429]);
+    }
+    expect((await asked(app, bearer(other))).statusCode).toBe(200);
+    expect((await asked(app)).statusCode).toBe(200);
+  });
+
+  it.each([
+    ['no proxy is trusted', 0, [client, client, client]],
+    ['one is, which adds the address that it sees', 1, ['10.0.0.1', '10.0.0.1', '10.0.0.1']],
+    ['two are', 2, ['10.0.0.2', '10.0.0.2', '10.0.0.2']],
+  ])('is not dodged by X-Forwarded-For where %s', async (_, trustedProxies, proxies) => {
+    const app = await service({ trustedProxies });
+    const seen = [`198.51.100.1`, ...(trustedProxies === 2 ? ['10.0.0.1'] : [])];
+    const statuses: number[] = [];
+    for (let place = 0; place < 6; place += 1) {
+      const forged =
+        ['1.2.3.4', `9.9.9.${place}`, `"; drop table`, '::1', `unknown-${place}`, ''][place] ?? '';
+      const header = trustedProxies === 0 ? forged : [forged, ...seen].join(', ');
+      const headers = {
+        'x-forwarded-for': header,
+        forwarded: `for=9.9.9.${place}`,
+        'x-real-ip': `9.9.8.${place}`,
+      };
+      statuses.push((await asked(app, headers, proxies[place % 3] ?? client)).statusCode);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+  });
+
+  it('takes the addresses of one IPv6 network for one, and mapped IPv4 for what it is', async () => {
+    const app = await service();
+    const statuses: number[] = [];
+    for (const address of [
+      '2001:db8::1',
+      '2001:db8:0:0:ffff::2',
+      '2001:db8::3',
+      '2001:db8::4',
+      '2001:DB8::5',
+      '2001:db8::6',
+    ])
+      statuses.push((await asked(app, {}, address)).statusCode);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+    expect((await asked(app, {}, '2001:db8:0:1::1')).statusCode).toBe(200);
+    for (let place = 0; place < 5; place += 1) await asked(app, {}, '198.51.100.9');
+    expect((await asked(app, {}, '::ffff:198.51.100.9')).statusCode).toBe(429);
+  });
+
+  it('guessing keys costs the budget of the address, and a guess gets 401', async () => {
+    const app = await service();
+    const statuses: number[] = [];
+    for (const guess of ['a', 'tm_b', "' or 1=1 --", 'Bearer', '', 'x'.repeat(5000)]) {
+      const answer = await asked(app, { authorization: `Bearer ${guess}` });
+      statuses.push(answer.statusCode);
+      if (answer.statusCode === 401) {
+        expect(answer.json()).toEqual({ error: 'unknown or revoked key', timestamp: clockMs });
+        expect(answer.headers['www-authenticate']).toBe('Bearer');
+      }
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+    expect((await asked(app)).statusCode).toBe(429);
+  });
+
+  it('a key in another case is no key', async () => {
+    const app = await service();
+    const { key } = await issueKey(store.database.pool, { name: 'c', address: null, purpose: null });
+    expect((await asked(app, bearer(key.toUpperCase()))).statusCode).toBe(401);
+    expect((await asked(app, bearer(`${key}=`))).statusCode).toBe(401);
+    expect((await asked(app, bearer(key))).statusCode).toBe(200);
+  });
+
+  it('a revoked key is refused once it is no longer remembered', async () => {
+    const app = await service();
+    const { id, key } = await issueKey(store.database.pool, { name: 'd', address: null, purpose: null });
+    expect((await asked(app, bearer(key))).statusCode).toBe(200);
+    await revokeKey(store.database.pool, id);
+    clockMs += 2000;
+    expect((await asked(app, bearer(key))).statusCode).toBe(401);
+    await expect(revokeKey(store.database.pool, id)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
+  });
+}
+
+describe('limits on PostgreSQL', () => limitsOn('main', onPostgres));
+describeNeeding('plainPostgres', 'limits on plain PostgreSQL', () => limitsOn('plain', onPostgres));
+describeNeeding('redis', 'limits on Redis', () => limitsOn('main', onRedis));
+
+describe('keys', () => {
+  let store: TestStore;
+  let app: FastifyInstance;
+  beforeAll(async () => {
+    store = await openStoredWorld('main');
+    app = await openFacing(store, { now: () => nowMs });
+  });
+  afterAll(async () => {
+    await app.close();
+    await store.close();
+  });
+  const post = (fields: Record<string, string>, remoteAddress = client) =>
+    app.inject({
+      ...{ method: 'POST', url: '/keys', remoteAddress, payload: new URLSearchParams(fields).toString() },
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+  const good = { name: 'Ann <b>', address: 'ann@example.org', purpose: 'a chart of "rates"' };
+
+  it('asked for in the form, issued by hand, shown once, kept as a hash', async () => {
+    expect((await post(good)).statusCode).toBe(202);
+    const [entry] = await listKeys(store.database.pool);
+    expect(entry).toMatchObject({ ...good, state: 'pending' });
+    const key = await approveKey(store.database.pool, entry?.id ?? 0);
+    expect((await asked(app, bearer(key))).statusCode).toBe(200);
+    const kept = await store.database.pool.query<{ row: string }>(
+      'select k::text as row from tidemark.api_keys k',
+    );
+    expect(kept.rows.map(({ row }) => row).join()).not.toContain(key);
+    await expect(approveKey(store.database.pool, entry?.id ?? 0)).rejects.toMatchObject({
+      code: 'UNKNOWN_KEY',
+    });
+  });
+
+  it.each([
+    [{ ...good, name: ' ' }, 'the name is missing'],
+    [{ ...good, name: 'x'.repeat(101) }, 'longer than 100'],
+    [{ ...good, name: 'a\u0000b' }, 'not text'],
+    [{ ...good, name: 'a\r\nBcc: b' }, 'not text'],
+    [{ ...good, address: 'ann' }, 'not an e-mail address'],
+    [{ ...good, purpose: 'short' }, 'say in a sentence'],
+    [{ ...good, purpose: '<script>alert(1)</script>\u001b[2J' }, 'not text'],
+    [{}, 'the name is missing'],
+  ])('the form refuses %j', async (fields, complaint) => {
+    const before = await listKeys(store.database.pool);
+    const answer = await post(fields as Record<string, string>);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.body).toContain(complaint);
+    expect(answer.body).not.toContain('<script>');
+    expect(await listKeys(store.database.pool)).toEqual(before);
+  });
+
+  it('the form is throttled by address', async () => {
+    const statuses: number[] = [];
+    for (let place = 0; place < 4; place += 1) statuses.push((await post(good, '198.51.100.77')).statusCode);
+    expect(statuses).toEqual([202, 202, 202, 429]);
+    expect((await post(good, '198.51.100.78')).statusCode).toBe(202);
+  });
+
+  it('without one, history reaches back 11 years; with one, as far as it is stored', async () => {
+    const { key } = await issueKey(store.database.pool, { name: 'e', address: null, purpose: null });
+    const startMs = nowMs - 7305 * dayMs;
+    const path = `/v2/assets/bitcoin/history?interval=d1&start=${startMs}&end=${nowMs}`;
+    const times = async (headers: Record<string, string>) => {
+      const answer = await app.inject({ url: path, headers });
+      const rows = answer.json().data as { time: number }[];
+      return { first: rows[0]?.time, coverage: answer.headers['x-tidemark-coverage'] };
+    };
+    const [without, whole] = [await times({}), await times(bearer(key))];
+    expect(without.first).toBe(Date.UTC(2013, 4, 17));
+    expect(whole.first).toBe(Date.UTC(2012, 0, 1));
+    // What is not shown is not said to be known.
+    expect(without.coverage).toMatch(/^share=0\.5\d+, gaps=1$/);
+    expect(whole.coverage).toMatch(/^share=0\.6\d+, gaps=1$/);
+  });
+});
+
+describe('the role that only reads', () => {
+  it('reads neither keys nor the ledger, and writes nothing', async () => {
+    const store = await openTestStore('main');
+    onTestFinished(() => store.close());
+    const client = await store.database.pool.connect();
+    try {
+      await client.query('set role tidemark_reader');
+      for (const sql of [
+        'select * from tidemark.api_keys',
+        'select * from tidemark.request_times',
+        'select * from tidemark.fetches',
+        'select * from tidemark.settings',
+        'delete from tidemark.series',
+        'create table tidemark.mine (a int)',
+        'insert into tidemark.candle_points values (1, now(), 1, 1, 1, 1, 1)',
+      ]) {
+        await expect(client.query(sql), sql).rejects.toMatchObject({ code: '42501' });
+      }
+      expect((await client.query('select from tidemark.series')).rowCount).toBe(0);
+    } finally {
+      client.release(true);
+    }
+  });
+});

@@ -1,0 +1,51 @@
+/** A database that holds what a simulated source gave: candles, histories, rates and lists, committed as workers do. */
+
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
+import { createSimulator } from '../../../simulator/simulator.ts';
+import type { Database } from '../../../store/database.ts';
+import { commitRates } from '../../../store/rates.ts';
+import { trackSeries } from '../../../store/series.ts';
+import { commitWindow } from '../../../store/windows.ts';
+import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { loadLists } from './load-lists.ts';
+
+export const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
+/** Since when the hours are stored. */
+export const startMs = Date.UTC(2024, 3, 1);
+export const simulator = createSimulator({ seed: 'stored', now: () => nowMs });
+
+export const hours: CandleSeries = {
+  ...{ dataset: 'candles', exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'h1' },
+};
+const minutes: CandleSeries = { ...hours, exchange: 'binance', quoteId: 'tether', interval: 'm1' };
+const series: readonly { key: SeriesKey; fromMs: EpochMs }[] = [
+  { key: hours, fromMs: startMs },
+  { key: minutes, fromMs: nowMs - 3 * dayMs },
+  { key: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' }, fromMs: startMs },
+  { key: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' }, fromMs: Date.UTC(2012, 0, 1) },
+];
+
+/** Opens it as a store of a test's own. Of asset markets, bitcoin's are polled. */
+export async function openStoredWorld(kind: 'main' | 'plain'): Promise<TestStore> {
+  const store = await openTestStore(kind);
+  for (const { key, fromMs } of series) await fill(store.database, key, fromMs);
+  const answer = { rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 };
+  const rows = await simulator.rates(nowMs);
+  await commitRates(store.database, { answer: { ...answer, rows }, attempt: 1, nowMs });
+  await loadLists(store.database, simulator, nowMs - minuteMs, ['bitcoin']);
+  await loadLists(store.database, simulator, nowMs, ['bitcoin']);
+  return store;
+}
+
+async function fill(database: Database, key: SeriesKey, fromMs: EpochMs): Promise<void> {
+  const { seriesId } = await trackSeries(database, key, fromMs, null);
+  const window = { startMs: fromMs, endMs: nowMs };
+  const rows =
+    key.dataset === 'candles' ? simulator.truth.candles(key, window) : simulator.truth.history(key, window);
+  await commitWindow(database, {
+    ...{ seriesId, series: key, window, lane: 'backfill', attempt: 1, nowMs },
+    ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
+    answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
+  } as Parameters<typeof commitWindow>[1]);
+}
