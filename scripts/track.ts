@@ -13,7 +13,7 @@ export function trackCommand(program: Command): void {
     .command('track')
     .description('follow series: their past is backfilled and their present refreshed by `run`')
     .helpCommand(false);
-  addSelections(track, 'print what is tracked as JSON, a line a series', run);
+  addSelections(track, { json: 'print what is tracked as JSON, a line a series' }, run);
 }
 
 async function run(asked: Selection, options: SelectingOptions): Promise<void> {
