@@ -20,6 +20,7 @@ import { trackCommand } from './track.ts';
 import { untrackCommand } from './untrack.ts';
 import { verifyCommand } from './verify.ts';
 import { version } from './version.ts';
+import { whyCommand } from './why.ts';
 
 const exitCodesHelp = `
 Exit codes:
@@ -52,6 +53,7 @@ planCommand(program);
 serviceCommands(program);
 statusCommand(program);
 gapsCommand(program);
+whyCommand(program);
 verifyCommand(program);
 repairCommand(program);
 retentionCommand(program);
