@@ -85,7 +85,7 @@ export const errorTable = Object.freeze({
   },
   VIEW_IN_THE_WAY: {
     exit: exitCodes.database,
-    remedy: 'drop it, run `tidemark migrate` again, and then create it anew',
+    remedy: 'drop it, run the same command again, and then create it anew where it still fits',
   },
   DATABASE_IN_USE: {
     exit: exitCodes.database,

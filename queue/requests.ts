@@ -50,10 +50,18 @@ export interface RequestQueue {
 /** Listing is bounded: the planner keeps the queue at about a minute of budget, and a test may ask for more. */
 const mostListed = 20_000;
 /**
- * In the order in which a job moves through them, and the first once more at the end: PostgreSQL reads one after the
- * other, and a job that moves meanwhile, round the circle of another attempt, must not be missed.
+ * In the order in which a job moves through them, and once more those to which it comes back: PostgreSQL reads one after
+ * the other, and a job that moves meanwhile, for another attempt or because it was put back, must not be missed.
  */
-const claimingStates = ['delayed', 'wait', 'prioritized', 'active', 'delayed'] as const;
+const claimingStates = [
+  'delayed',
+  'wait',
+  'prioritized',
+  'active',
+  'delayed',
+  'wait',
+  'prioritized',
+] as const;
 
 /** @param attempts how many attempts a job of this queue has. @param workerName what workers of the queue call themselves. */
 export function requestQueue(

@@ -126,7 +126,13 @@ async function questionsOn(
       besideSql: `select ${values} ${byId} and ${month} order by time`,
     },
     {
-      name: 'ohlcv(): the same',
+      name: 'view: highest, lowest and volume of all m1',
+      sql: `select max(high), min(low), sum(volume) from candles where ${named} and interval = 'm1'`,
+      beside: 'by id',
+      besideSql: `select max(high), min(low), sum(volume) ${byId}`,
+    },
+    {
+      name: 'ohlcv(): the month in order of time',
       sql: `select ${values} from ohlcv('${exchange}', '${baseId}', '${quoteId}', 'm1', ${since}, ${until})`,
       beside: 'by id',
       besideSql: `select ${values} ${byId} and ${month} order by time`,

@@ -26,10 +26,12 @@ const objectsSetting = 'derived: views and functions';
  */
 export function applyDerived(client: pg.Client): Promise<boolean> {
   return inLockedTransaction(client, async () => {
-    const rollups = rollupDefinitions(await isHypertable(client));
+    const timescale = await isHypertable(client);
+    const rollups = rollupDefinitions(timescale);
+    const objects = derivedObjects(timescale);
     const wanted = {
       rollups: fingerprint(rollups.flatMap(({ create, policy }) => [create, policy ?? ''])),
-      objects: fingerprint(derivedObjects.map(({ create }) => create)),
+      objects: fingerprint(objects.map(({ create }) => create)),
     };
     const settings = await client.query<{ name: string; value: string }>(
       'select name, value from tidemark.settings where name = any ($1)',
@@ -37,12 +39,12 @@ export function applyDerived(client: pg.Client): Promise<boolean> {
     );
     const present = new Map(settings.rows.map((row) => [row.name, row.value]));
     const missingRollups = await missing(client, rollups);
-    const missingObjects = await missing(client, derivedObjects);
+    const missingObjects = await missing(client, objects);
     const rollupsStand = missingRollups === 0 && present.get(rollupsSetting) === wanted.rollups;
     if (rollupsStand && missingObjects === 0 && present.get(objectsSetting) === wanted.objects) return false;
 
     if (!rollupsStand) {
-      for (const object of [...derivedObjects].reverse()) {
+      for (const object of [...objects].reverse()) {
         if (object.detach !== undefined) await client.query(object.detach);
       }
       const grants = await rollupGrants(client);
@@ -53,7 +55,9 @@ export function applyDerived(client: pg.Client): Promise<boolean> {
       }
       for (const grant of grants) await client.query(grant);
     }
-    for (const object of derivedObjects) await client.query(object.create);
+    // The views call functions there, as whoever asks. It opens no table.
+    await client.query('grant usage on schema tidemark to public');
+    for (const object of objects) await client.query(object.create);
     await client.query(
       `insert into tidemark.settings (name, value) values ($1, $2), ($3, $4)
        on conflict (name) do update set value = excluded.value`,
@@ -72,7 +76,8 @@ export function applyDerived(client: pg.Client): Promise<boolean> {
 export function dropDerived(client: pg.Client): Promise<boolean> {
   return inLockedTransaction(client, async () => {
     let found = false;
-    for (const object of [...derivedObjects].reverse()) {
+    // Their names are the same on both.
+    for (const object of [...derivedObjects(false)].reverse()) {
       if ((await missing(client, [object])) > 0) continue;
       await client.query(object.drop);
       found = true;
@@ -91,7 +96,10 @@ export async function areDerivedCurrent(pool: pg.Pool): Promise<boolean> {
   const result = await pool.query<{ value: string }>('select value from tidemark.settings where name = $1', [
     objectsSetting,
   ]);
-  return result.rows[0]?.value === fingerprint(derivedObjects.map(({ create }) => create));
+  const fingerprints = [true, false].map((timescale) =>
+    fingerprint(derivedObjects(timescale).map(({ create }) => create)),
+  );
+  return fingerprints.includes(result.rows[0]?.value ?? '');
 }
 
 /** How many of them the database lacks. */
@@ -172,7 +180,7 @@ function explained(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') return error;
   const [, dependent = 'an object', object = 'a derived view'] =
     /^(.+?) depends on (.+)$/m.exec(error.detail ?? '') ?? [];
-  return new TidemarkError('VIEW_IN_THE_WAY', `${dependent} stands on ${object}, which has to be made anew`, {
+  return new TidemarkError('VIEW_IN_THE_WAY', `${dependent} stands on ${object}, which has to go`, {
     cause: error,
   });
 }

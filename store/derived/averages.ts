@@ -104,6 +104,13 @@ $$;
 comment on function public.rsi(text, text, timestamptz, timestamptz, integer, boolean) is
   'Relative strength index by Wilder, 0 to 100, which begins with the mean gain and loss of the first periods changes; after a gap it begins anew; null while nothing moved.';
 
+create or replace function tidemark.width_of(deviations numeric) returns numeric
+language plpgsql immutable parallel safe as $$
+begin
+  if deviations >= 0 and deviations < 'infinity' then return deviations; end if;
+  raise exception 'deviations must be 0 or more, and is %', coalesce(deviations::text, 'null') using errcode = '22023';
+end $$;
+
 create or replace function public.bollinger(${parameters(20)}, deviations numeric default 2, ${fill})
 returns table ("time" timestamptz, price numeric, lower_band numeric, middle_band numeric, upper_band numeric,
                bandwidth numeric, percent_b numeric, coverage numeric)
@@ -113,7 +120,7 @@ language sql stable parallel safe as $$
          case when reach > 0 then tidemark.ratio((price - middle + reach) / (2 * reach)) end, coverage
   from (
     select time, price, coverage, case when count(price) over w = periods then avg(price) over w end as middle,
-           case when count(price) over w = periods then deviations * stddev_pop(price) over w end as reach
+           case when count(price) over w = periods then tidemark.width_of(deviations) * stddev_pop(price) over w end as reach
     from ${line}
     window w as (${last})
   ) bands

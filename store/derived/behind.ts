@@ -2,7 +2,8 @@
  * Which parts of the rollups await a refresh: what TimescaleDB's own logs of changed ranges say. They are written by the
  * transaction that changes points, so nothing that is committed is missing from them.
  *
- * A change below a rollup's watermark is logged; above it there is nothing to log, because a query answers that part from the points.
+ * A change below a rollup's watermark is logged; above it there is nothing to log, because a query answers that part
+ * from what the rollup is made of.
  * The logs are internal to TimescaleDB, and read by the text of a function: a view on them would keep
  * `alter extension timescaledb update` from rebuilding its tables.
  */
@@ -27,28 +28,39 @@ const behindFunction = `
       join levels l on l.name = c.user_view_name
       where c.user_view_schema = 'tidemark'
     ), changed (id, lowest, greatest) as (
-      select r.id, l.lowest_modified_value, l.greatest_modified_value
+      -- Microseconds since 1970. What lies before the first moment PostgreSQL knows is an end of the log, not a change,
+      -- or the watermark of a rollup of which nothing is materialised: it is answered from what it is made of.
+      select r.id, l.lowest, least(l.greatest, r.watermark - 1)
       from rollups r
-      join _timescaledb_catalog.continuous_aggs_materialization_invalidation_log l on l.materialization_id = r.id
+      join (
+        select materialization_id, null, lowest_modified_value, greatest_modified_value
+        from _timescaledb_catalog.continuous_aggs_materialization_invalidation_log
+        union all
+        select null, hypertable_id, lowest_modified_value, greatest_modified_value
+        from _timescaledb_catalog.continuous_aggs_hypertable_invalidation_log
+      ) l (id, source, lowest, greatest) on l.id = r.id or l.source = r.source
+      where l.lowest < r.watermark and l.greatest > -2e17 and r.watermark > -2e17
       union all
-      select r.id, l.lowest_modified_value, l.greatest_modified_value
-      from rollups r
-      join _timescaledb_catalog.continuous_aggs_hypertable_invalidation_log l on l.hypertable_id = r.source
-      union all
+      -- Also above the watermark, where a rollup answers from the one it is made of.
       select r.id, c.lowest, c.greatest from changed c join rollups r on r.source = c.id
     ), aligned as (
-      -- Microseconds since 1970. What lies before the first moment PostgreSQL knows is an end of the log, not a change,
-      -- or the watermark of a rollup of which nothing is materialised: it is answered from the points altogether.
       select r.name, tstzrange(
           case when c.lowest > -2e17
                then date_bin(r.period, timestamptz 'epoch' + c.lowest * interval '1 microsecond', ${gridOrigin}) end,
-          date_bin(r.period, timestamptz 'epoch' + least(c.greatest, r.watermark - 1) * interval '1 microsecond',
-                   ${gridOrigin}) + r.period) as range
+          date_bin(r.period, timestamptz 'epoch' + c.greatest * interval '1 microsecond', ${gridOrigin}) + r.period
+        ) as range
       from changed c join rollups r on r.id = c.id
-      where c.lowest < r.watermark and c.greatest > -2e17 and r.watermark > -2e17
     )
     select 'tidemark.' || a.name, unnest(range_agg(a.range)) from aligned a group by a.name;
   end
+  $function$`;
+
+/** As one row: all of them, and the range that holds them all; of a rollup that is up to date, one that holds nothing. */
+const behindOne = `
+  create or replace function tidemark.behind(rollup text, out ranges tstzmultirange, out first timestamptz, out ending timestamptz)
+  language sql stable as $function$
+    select r, case when isempty(r) then 'infinity' else coalesce(lower(r), '-infinity') end, coalesce(upper(r), '-infinity')
+    from (select coalesce(range_agg(b.range), '{}') from tidemark.ranges_behind() b where b.rollup = behind.rollup) b (r)
   $function$`;
 
 /** In the order of making them. */
@@ -57,6 +69,11 @@ export const behindObjects: readonly DerivedObject[] = Object.freeze([
     name: 'tidemark.ranges_behind()',
     create: behindFunction,
     drop: 'drop function tidemark.ranges_behind()',
+  },
+  {
+    name: 'tidemark.behind(text)',
+    create: behindOne,
+    drop: 'drop function tidemark.behind(text)',
   },
   {
     name: 'tidemark.rollups_behind',

@@ -1,4 +1,4 @@
-/** Everything that is derived from the tables, save the rollups: in the order of making it. */
+/** What is derived from the tables beside the rollups: views and functions. */
 
 import { averages } from './averages.ts';
 import { behindObjects } from './behind.ts';
@@ -20,9 +20,10 @@ import { statements } from './statements.ts';
 import { viewObjects } from './views.ts';
 import { vwap } from './vwap.ts';
 
-export const derivedObjects: readonly DerivedObject[] = Object.freeze([
-  ...viewObjects,
+/** In the order of making them. @param timescale whether the points are a hypertable. */
+export const derivedObjects = (timescale: boolean): readonly DerivedObject[] => [
   ...behindObjects,
+  ...viewObjects(timescale),
   ...[
     names,
     refusals,
@@ -40,4 +41,4 @@ export const derivedObjects: readonly DerivedObject[] = Object.freeze([
     completeness,
     revisions,
   ].flatMap(objectsIn),
-]);
+];

@@ -12,6 +12,10 @@ create or replace function tidemark.asked_range(period interval, tracked tstzran
   out first timestamptz, out ending timestamptz, out closed timestamptz)
 language plpgsql stable parallel safe as $$
 begin
+  if from_time = 'infinity' or to_time = '-infinity' then
+    raise exception 'no period is between % and %', coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity')
+      using errcode = '22023', hint = 'leave out from_time for the beginning of what is tracked, and to_time for now';
+  end if;
   from_time := case when isfinite(from_time) then from_time else lower(tracked) end;
   to_time := case when isfinite(to_time) then to_time else least(now(), upper(tracked)) end;
   if from_time > to_time then

@@ -30,16 +30,23 @@ export function rollupDefinitions(timescale: boolean): Rollup[] {
 
 function continuousAggregate(level: RollupLevel): string {
   const from = level.from === null ? 'tidemark.candle_points' : `tidemark.rollup_${level.from}`;
-  const points = level.from === null ? 'count(*)' : 'sum(points)::bigint';
   return `
     create materialized view ${level.name}
       with (timescaledb.continuous, timescaledb.materialized_only = false) as
-    select series_id, time_bucket(${periodLiteral(level)}, time, origin => ${gridOrigin}) as time,
-           first(open, time) as open, ${highest} as high, ${lowest} as low, last(close, time) as close,
-           sum(volume) as volume, ${points} as points
+    select series_id, ${bucketed(level, level.from === null ? 'count(*)' : 'sum(points)::bigint')}
     from ${from}
     group by 1, 2
     with no data`;
+}
+
+/**
+ * What a rollup says of each period, by TimescaleDB's functions: a condition on a `time_bucket` excludes chunks of what
+ * it is made of, which one on a `date_bin` does not.
+ */
+export function bucketed(level: RollupLevel, points = 'count(*)'): string {
+  return `time_bucket(${periodLiteral(level)}, time, origin => ${gridOrigin}) as time,
+           first(open, time) as open, ${highest} as high, ${lowest} as low, last(close, time) as close,
+           sum(volume) as volume, ${points} as points`;
 }
 
 /**

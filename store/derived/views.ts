@@ -8,6 +8,7 @@
 
 import type { DerivedObject } from './derived-object.ts';
 import { type RollupLevel, rollupLevels } from './levels.ts';
+import { bucketed } from './rollups.ts';
 
 const market = 'exchange_id, base_id, quote_id';
 const values = 'open, high, low, close, volume';
@@ -29,19 +30,30 @@ const storedCandles = `
  * holds. Both keep the planner from merging the two, so that of the levels that a query does not ask for nothing is
  * planned but the comparison of their names. (That took planning from 7 ms to 2, with eleven years in 135 chunks.)
  */
-const derivedCandles = (level: RollupLevel) => `
+const derivedCandles = (level: RollupLevel, timescale: boolean) => `
     select exchange_id, base_id, quote_id, '${level.interval}', time, ${values}, derived_from, points
     from (
+      ${timescale ? `with behind as materialized (select * from tidemark.behind('${level.name}'))` : ''}
       select d.exchange_id, d.base_id, d.quote_id, d.derived_from, p.*
       from tidemark.derived_series d
       cross join lateral (
         select time, ${values}, points from ${level.name} where series_id = d.series_id
-        union all select null, ${noValues}, null from tidemark.series where false
+        ${timescale ? instead(level) : `union all select null, ${noValues}, null from tidemark.series where false`}
       ) p
       where d.interval = '${level.interval}'
       union all select null, null, null, null, null, ${noValues}, null from tidemark.series where false
     ) ${level.interval}
     where time is not null`;
+
+/** Where a continuous aggregate awaits a refresh the points answer, so that it never disagrees with them. */
+const instead = (level: RollupLevel) => `
+          and not time <@ (select ranges from behind)
+        union all
+        select ${bucketed(level)}
+        from tidemark.candle_points
+        where series_id = d.series_id and time <@ (select ranges from behind)
+          and time >= (select first from behind) and time < (select ending from behind)
+        group by 1`;
 
 /**
  * Which stored series answers for an interval that a market has no series of: of those whose periods make up whole
@@ -69,13 +81,13 @@ const derivedSeries = `
     )
     order by ${market}, interval, period`;
 
-/** In the order of making them. */
-export const viewObjects: readonly DerivedObject[] = Object.freeze([
+/** In the order of making them. @param timescale whether the points are a hypertable. */
+export const viewObjects = (timescale: boolean): readonly DerivedObject[] => [
   view('tidemark.derived_series', derivedSeries),
   {
     ...view(
       'public.candles',
-      `create or replace view public.candles as ${[storedCandles, ...rollupLevels.map(derivedCandles)].join('\n    union all')}`,
+      `create or replace view public.candles as ${[storedCandles, ...rollupLevels.map((level) => derivedCandles(level, timescale))].join('\n    union all')}`,
     ),
     // Of the same columns, so that a user's view on it lives on.
     detach: `create or replace view public.candles as ${storedCandles}`,
@@ -127,7 +139,7 @@ export const viewObjects: readonly DerivedObject[] = Object.freeze([
       select time, rate_usd from tidemark.rate_points where currency_id = c.id order by time desc limit 1
     ) p`,
   ),
-]);
+];
 
 function view(name: string, create: string): DerivedObject {
   return Object.freeze({ name, create, drop: `drop view ${name}` });

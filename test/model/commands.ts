@@ -168,6 +168,8 @@ const cutOff = commandOf('crash', fc.record({ picks, crash }), ({ picks, crash }
 const twice = commandOf('twice', pick, async (picked, world, real) => {
   const again = { ...picked, planned: false };
   await commitGroup([again], world, real);
+  // What the first has covered, the second may revise.
+  await checkInvariants(real.database, world.models, world.nowMs);
   world.nowMs += 61 * minuteMs;
   await commitGroup([again], world, real);
 });

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { CandleInterval, EpochMs } from '../../../contract/intervals.ts';
 import type { CandleSeries } from '../../../contract/series.ts';
 import { type Database, timestamp } from '../../../store/database.ts';
-import { gridOrigin, periodLiteral, rollupLevels } from '../../../store/derived/levels.ts';
+import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels } from '../../../store/derived/levels.ts';
 
 export interface StoredCandle {
   readonly timeMs: EpochMs;
@@ -61,19 +61,38 @@ export async function put(
  */
 export async function expectRollupsToAgree(database: Database): Promise<void> {
   for (const level of rollupLevels) {
-    const columns = 'series_id, time, open::text, high::text, low::text, close::text, volume::text, points';
-    const rollup = await database.pool.query(`select ${columns} from ${level.name} order by 1, 2`);
-    const truth = await database.pool.query(
-      `select ${columns} from (
-         select series_id, date_bin(${periodLiteral(level)}, time, ${gridOrigin}) as time,
-                (array_agg(open order by time))[1] as open,
-                (array_agg(high order by high desc, scale(high) desc))[1] as high,
-                (array_agg(low order by low, scale(low) desc))[1] as low,
-                (array_agg(close order by time desc))[1] as close, sum(volume) as volume, count(*) as points
-         from tidemark.candle_points group by 1, 2
-       ) aggregate order by 1, 2`,
-    );
-    expect(rollup.rows, level.interval).toEqual(truth.rows);
-    expect(truth.rows.length, level.interval).toBeGreaterThan(0);
+    const rollup = await database.pool.query(`select ${asText} from ${level.name} order by 1, 2`);
+    const truth = await aggregated(database, level);
+    expect(rollup.rows, level.interval).toEqual(truth);
+    expect(truth.length, level.interval).toBeGreaterThan(0);
   }
+}
+
+/** The same of what the view `candles` derives, refreshed or not. Of each market one series may be stored. */
+export async function expectCandlesToAgree(database: Database): Promise<void> {
+  for (const level of rollupLevels) {
+    const view = await database.pool.query(
+      `select ${asText} from candles c
+       join (select id as series_id, base_id as base from tidemark.series) s using (base)
+       where derived_from is not null and interval = $1 order by 1, 2`,
+      [level.interval],
+    );
+    expect(view.rows, level.interval).toEqual(await aggregated(database, level));
+  }
+}
+
+const asText = 'series_id, time, open::text, high::text, low::text, close::text, volume::text, points';
+
+async function aggregated(database: Database, level: RollupLevel): Promise<unknown[]> {
+  const result = await database.pool.query(
+    `select ${asText} from (
+       select series_id, date_bin(${periodLiteral(level)}, time, ${gridOrigin}) as time,
+              (array_agg(open order by time))[1] as open,
+              (array_agg(high order by high desc, scale(high) desc))[1] as high,
+              (array_agg(low order by low, scale(low) desc))[1] as low,
+              (array_agg(close order by time desc))[1] as close, sum(volume) as volume, count(*) as points
+       from tidemark.candle_points group by 1, 2
+     ) aggregate order by 1, 2`,
+  );
+  return result.rows;
 }

@@ -288,6 +288,11 @@ for (const kind of ['main', 'plain'] as const) {
           /periods must be 1 or more/,
         );
       }
+      for (const deviations of ['-1', `'NaN'`, `'infinity'`, 'null']) {
+        await expect(
+          ask(store.url, `select * from bollinger('coin', deviations => ${deviations})`),
+        ).rejects.toThrow(/deviations must be 0 or more/);
+      }
       await expect(ask(store.url, `select * from volatility('coin', periods => 1)`)).rejects.toThrow(
         /2 or more/,
       );

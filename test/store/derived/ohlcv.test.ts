@@ -178,6 +178,10 @@ for (const kind of ['main', 'plain'] as const) {
     it('refuses a range that ends before it begins, and one beyond all bounds', async () => {
       await expect(hours(`'2024-03-11Z', '2024-03-10Z'`)).rejects.toThrow(/ends before/);
       await expect(hours(`'0001-01-01Z', '9999-01-01Z'`)).rejects.toThrow(/million periods/);
+      await expect(hours(`'infinity', null`)).rejects.toThrow(/no period is between infinity and infinity/);
+      await expect(hours(`null, '-infinity'`)).rejects.toThrow(
+        /no period is between -infinity and -infinity/,
+      );
       expect((await hours(`'-infinity', 'infinity'`)).rows).toEqual((await hours('null, null')).rows);
       expect((await hours(`'2024-03-10 01:15Z', '2024-03-10 01:45Z'`)).rows).toEqual([]);
     });

@@ -44,7 +44,7 @@ it('every function is dropped and made again, and none is named like another of 
   await client.connect();
   try {
     const made = (await ask(store.url, present)).rows;
-    expect(made).toHaveLength(derivedObjects.filter(({ name }) => name.includes('(')).length);
+    expect(made).toHaveLength(derivedObjects(false).filter(({ name }) => name.includes('(')).length);
     expect(await dropDerived(client)).toBe(true);
     expect((await ask(store.url, present)).rows).toEqual([]);
     expect(await applyDerived(client)).toBe(true);
@@ -60,6 +60,28 @@ it('every function is dropped and made again, and none is named like another of 
     expect(clashes.rows).toEqual([]);
   } finally {
     await client.end();
+    await store.close();
+  }
+});
+
+it('a role that may read the views and nothing else can query them', async () => {
+  const store = await openTestStore();
+  const role = `viewer_${new URL(store.url).pathname.slice(-8)}`;
+  try {
+    await storeLine(store.database, {
+      ...{ key: market('a', 'd1'), startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 4) },
+      prices: ['1', '2', '3'],
+    });
+    await store.database.pool.query(
+      `create role ${role}; grant select on all tables in schema public to ${role}`,
+    );
+    const views = derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)$/.exec(name)?.[1] ?? []);
+    expect(views.length).toBeGreaterThan(5);
+    for (const name of views) await ask(store.url, `select * from ${name}`, 'UTC', role);
+    const weeks = await ask(store.url, `select points from candles where interval = 'w1'`, 'UTC', role);
+    expect(weeks.rows).toEqual(['3']);
+    await store.database.pool.query(`drop owned by ${role}; drop role ${role}`);
+  } finally {
     await store.close();
   }
 });
@@ -93,7 +115,7 @@ it('a role that may only read can call every function', async () => {
       seasonality_by_hour: `'a', 'd1'`,
     };
     const functions = new Set(
-      derivedObjects.flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
+      derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
     );
     expect(functions.size).toBeGreaterThan(18);
     for (const name of functions) {
