@@ -1,10 +1,13 @@
 /** `tidemark backfill candles|history ...`: tracks, then works until no gap is left. */
 
 import type { Command } from 'commander';
+import { seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { trackSeries } from '../store/series.ts';
+import { costJson, costOf, costText } from './cost.ts';
 import { type BackfillOutcome, fillGaps } from './fill-gaps.ts';
 import { requireSource } from './pipeline.ts';
+import { trackedRanges } from './plan.ts';
 import { showProgress } from './progress.ts';
 import { addSelections, type SelectingOptions, type Selection } from './selectors.ts';
 import { openSession } from './session.ts';
@@ -17,7 +20,14 @@ export function backfillCommand(program: Command): void {
     .command('backfill')
     .description('track series and work until none of the range is missing; exits 0 only then')
     .helpCommand(false);
-  addSelections(backfill, 'print the outcome as JSON', run);
+  addSelections(
+    backfill,
+    {
+      json: 'print the outcome as JSON',
+      dryRun: 'say what it would cost: requests, time, points and disk; nothing is tracked or asked for',
+    },
+    (selection, options) => (options.dryRun ? estimate(selection, options) : run(selection, options)),
+  );
 }
 
 async function run(asked: Selection, options: SelectingOptions): Promise<void> {
@@ -51,6 +61,28 @@ async function run(asked: Selection, options: SelectingOptions): Promise<void> {
   } finally {
     await session.close();
     stop.release();
+  }
+}
+
+/** Beside all that is tracked, which shares the budget. */
+async function estimate(asked: Selection, options: SelectingOptions): Promise<void> {
+  const session = await openSession({ command: 'backfill', defaultLogLevel: 'error' });
+  try {
+    const nowMs = Date.now();
+    const selection = await withinRetention(session, asked);
+    const wanted = selection.series.map((series) => ({
+      series,
+      fromMs: selection.trackFromMs(series),
+      toMs: selection.toMs,
+    }));
+    const names = new Set(selection.series.map(seriesName));
+    const beside = (await trackedRanges(session, nowMs)).filter(
+      ({ series }) => !names.has(seriesName(series)),
+    );
+    const cost = await costOf(session, wanted, beside, nowMs);
+    console.log(options.json ? JSON.stringify(costJson(cost), null, 2) : costText(cost));
+  } finally {
+    await session.close();
   }
 }
 

@@ -41,24 +41,29 @@ const times = 'a date or time in UTC (2024-01-31, 2024-01-31T06:00Z) or an age (
 /** What every command that names series takes beside them. */
 export interface SelectingOptions {
   readonly json?: true;
+  readonly dryRun?: true;
 }
 
 /**
  * Adds `candles` and `history` to a command, each with its options.
  *
- * @param json what `--json` prints.
+ * @param help what `--json` prints, and what `--dry-run` does, where it is an option.
  */
 export function addSelections(
   parent: Command,
-  json: string,
+  help: { readonly json: string; readonly dryRun?: string },
   run: (selection: Selection, options: SelectingOptions) => Promise<void>,
 ): void {
-  candleOptions(parent.command('candles').description('candles of a market'))
-    .option('--json', json)
-    .action((options: CandleOptions & SelectingOptions) => run(selectCandles(options, Date.now()), options));
-  historyOptions(parent.command('history').description('price history of an asset'))
-    .option('--json', json)
-    .action((options: HistoryOptions & SelectingOptions) => run(selectHistory(options, Date.now()), options));
+  const flags = (command: Command) => {
+    command.option('--json', help.json);
+    return help.dryRun === undefined ? command : command.option('--dry-run', help.dryRun);
+  };
+  flags(candleOptions(parent.command('candles').description('candles of a market'))).action(
+    (options: CandleOptions & SelectingOptions) => run(selectCandles(options, Date.now()), options),
+  );
+  flags(historyOptions(parent.command('history').description('price history of an asset'))).action(
+    (options: HistoryOptions & SelectingOptions) => run(selectHistory(options, Date.now()), options),
+  );
 }
 
 function candleOptions(command: Command): Command {

@@ -10,6 +10,7 @@ import { demoCommand } from './demo.ts';
 import { gapsCommand } from './gaps.ts';
 import { keysCommand } from './keys.ts';
 import { migrateCommand } from './migrate.ts';
+import { planCommand } from './plan.ts';
 import { repairCommand } from './repair.ts';
 import { reportError } from './report.ts';
 import { retentionCommand } from './retention.ts';
@@ -21,6 +22,7 @@ import { trackCommand } from './track.ts';
 import { untrackCommand } from './untrack.ts';
 import { verifyCommand } from './verify.ts';
 import { version } from './version.ts';
+import { whyCommand } from './why.ts';
 
 const exitCodesHelp = `
 Exit codes:
@@ -49,9 +51,11 @@ migrateCommand(program);
 trackCommand(program);
 untrackCommand(program);
 backfillCommand(program);
+planCommand(program);
 serviceCommands(program);
 statusCommand(program);
 gapsCommand(program);
+whyCommand(program);
 verifyCommand(program);
 repairCommand(program);
 retentionCommand(program);

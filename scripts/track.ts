@@ -16,7 +16,7 @@ export function trackCommand(program: Command): void {
       'follow series, whose past is backfilled and whose present is refreshed by `run`, and lists, which it polls',
     )
     .helpCommand(false);
-  addSelections(track, 'print what is tracked as JSON, a line a series', run);
+  addSelections(track, { json: 'print what is tracked as JSON, a line a series' }, run);
   addTrackedLists(track);
 }
 

@@ -39,6 +39,18 @@ export function counted(value: number, thing: string): string {
   return `${count(value)} ${thing}${value === 1 ? '' : 's'}`;
 }
 
+/** `512 B`, `1.4 MB`: powers of a thousand. */
+export function bytes(value: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let left = value;
+  let unit = 0;
+  while (left >= 999.5 && unit < units.length - 1) {
+    left /= 1000;
+    unit += 1;
+  }
+  return `${left.toFixed(unit > 0 && left < 9.95 ? 1 : 0)} ${units[unit]}`;
+}
+
 /** A share in percent; 100 only when it is whole, so that rounding never claims completeness. */
 export function percent(part: number, whole: number): string {
   if (whole <= 0 || part >= whole) return '100 %';

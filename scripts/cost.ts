@@ -1,0 +1,208 @@
+/** What a plan will cost, as `plan` and `--dry-run` show it. */
+
+import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
+import type { SeriesKey } from '../contract/series.ts';
+import { closedUpTo } from '../planning/closed.ts';
+import { type Cost, type Estimate, estimate, type PlannedSeries } from '../planning/estimate.ts';
+import { longestRange } from '../planning/windows.ts';
+import { longestRanges } from '../store/longest-ranges.ts';
+import { bytesPerPoint } from '../store/sizes.ts';
+import { missingOf } from '../store/wanted.ts';
+import type { Session } from './session.ts';
+import { table } from './table.ts';
+import { bytes, count, counted, duration } from './wording.ts';
+
+export interface Wanted {
+  readonly series: SeriesKey;
+  readonly fromMs: EpochMs;
+  /** Null: followed into the future. */
+  readonly toMs: EpochMs | null;
+}
+
+export interface PlanCost extends Estimate {
+  readonly diskBytes: Readonly<Record<Cost['dataset'], number>>;
+  readonly requestsPerMinute: number;
+  /** Whether a key would raise the budget. */
+  readonly isWithoutKey: boolean;
+}
+
+/**
+ * @param wanted what is to be fetched. @param beside what is followed as well, and shares the budget.
+ */
+export async function costOf(
+  session: Session,
+  wanted: readonly Wanted[],
+  beside: readonly Wanted[],
+  nowMs: EpochMs,
+): Promise<PlanCost> {
+  const { config, database } = session;
+  const { graceMs } = config.worker;
+  const ranges = wanted.map(({ series, fromMs, toMs }) => {
+    const closedMs = closedUpTo(series, nowMs, graceMs);
+    const startMs = periodStart(fromMs, series.interval);
+    const endMs = Math.min(closedMs, toMs === null ? closedMs : nextPeriodStart(toMs, series.interval));
+    return { series, startMs, endMs, isFollowed: toMs === null };
+  });
+  const open = ranges.filter(({ startMs, endMs }) => startMs < endMs);
+  const missing = await missingOf(database, open);
+  const planned: PlannedSeries[] = ranges.map(({ series, isFollowed }) => ({
+    ...{ series, isFollowed, missing: [], density: null },
+  }));
+  for (const [index, { series, missing: gaps, points, coveredMs }] of missing.entries()) {
+    const place = ranges.indexOf(open[index] ?? never());
+    const periods = coveredMs / intervalMs[series.interval];
+    // What few periods hold says little of years.
+    const density = periods < fewPeriods ? null : Math.min(1, points / periods);
+    planned[place] = { series, missing: gaps, density, isFollowed: ranges[place]?.isFollowed ?? false };
+  }
+  const others = beside.map(({ series, toMs }) => ({
+    ...{ series, missing: [], density: null, isFollowed: toMs === null },
+  }));
+  const accepted = await longestRanges(database);
+  const { source, scheduler, reread } = config;
+  const estimated = estimate([...planned, ...others], {
+    longestRangeMs: (series) => longestRange(series, source.rangeLimits, accepted),
+    requestsPerMinute: source.requestsPerMinute,
+    backfillShare: scheduler.backfillShare,
+    refreshMs: scheduler.refreshMs,
+    reread,
+    pollsEveryMs: scheduler.ratesMs === 0 ? [] : [scheduler.ratesMs],
+  });
+  const each = await bytesPerPoint(database);
+  const costs = estimated.costs.map((cost) => ({
+    ...cost,
+    series: planned.filter(({ series }) => series.dataset === cost.dataset).length,
+  }));
+  const disk = (dataset: Cost['dataset']) =>
+    (costs.find((cost) => cost.dataset === dataset)?.points ?? 0) * each[dataset];
+  return {
+    ...estimated,
+    costs: costs.filter((cost) => cost.series > 0),
+    diskBytes: { candles: disk('candles'), asset_history: disk('asset_history') },
+    requestsPerMinute: source.requestsPerMinute,
+    isWithoutKey: source.apiKey === undefined && source.requestsPerMinute === 200,
+  };
+}
+
+const fewPeriods = 1000;
+
+function never(): never {
+  throw new Error('a range that was not asked for');
+}
+
+const names: Readonly<Record<Cost['dataset'], string>> = { candles: 'candles', asset_history: 'history' };
+
+export function costText(cost: PlanCost): string {
+  const lines = cost.costs.map((line) => ({
+    ...{ name: names[line.dataset], series: line.series, missingMs: line.missingMs },
+    ...{ requests: line.requests, points: line.points, disk: cost.diskBytes[line.dataset] },
+  }));
+  const all = {
+    name: 'in all',
+    series: lines.reduce((sum, line) => sum + line.series, 0),
+    missingMs: lines.reduce((sum, line) => sum + line.missingMs, 0),
+    requests: cost.requests,
+    points: cost.points,
+    disk: cost.diskBytes.candles + cost.diskBytes.asset_history,
+  };
+  if (all.series === 0) return 'no series is tracked: see `tidemark track --help`';
+  const rows = lines.length > 1 ? [...lines, all] : lines;
+  return [
+    table(
+      [
+        { title: '', value: (row) => row.name },
+        { title: 'series', value: (row) => count(row.series), right: true },
+        {
+          title: 'missing',
+          value: (row) => (row.missingMs === 0 ? '-' : duration(row.missingMs)),
+          right: true,
+        },
+        { title: 'requests', value: (row) => count(row.requests), right: true },
+        { title: 'points, at most', value: (row) => count(row.points), right: true },
+        { title: 'disk', value: (row) => bytes(row.disk), right: true },
+      ],
+      rows,
+    ),
+    '',
+    backfillLine(cost),
+    ...freshLines(cost),
+  ].join('\n');
+}
+
+function backfillLine({ requests, durationMs, requestsPerMinute }: PlanCost): string {
+  if (requests === 0) return 'nothing is missing';
+  const time = durationMs === null ? 'the source has no limit' : `about ${duration(durationMs)}`;
+  const budget =
+    requestsPerMinute === 0 ? '' : ` at ${count(requestsPerMinute)} a minute, beside what follows`;
+  return `what is missing takes ${counted(requests, 'request')}: ${time}${budget}`;
+}
+
+function freshLines(cost: PlanCost): string[] {
+  const { freshness, requestsPerMinute } = cost;
+  const { refreshPerMinute, rereadPerMinute, pollPerMinute, wantedEveryMs, everyMs } = freshness;
+  const rate = (perMinute: number) => perMinute.toFixed(perMinute < 10 ? 2 : 0);
+  const parts = [
+    `${rate(refreshPerMinute)} for new periods`,
+    `${rate(rereadPerMinute)} to read recent days again`,
+    `${rate(pollPerMinute)} for polls`,
+  ];
+  const needed = refreshPerMinute + rereadPerMinute + pollPerMinute;
+  const share =
+    requestsPerMinute === 0 ? '' : `, ${((100 * needed) / requestsPerMinute).toFixed(1)} % of the budget`;
+  const lines = [`staying fresh takes ${rate(needed)} requests a minute${share}: ${parts.join(', ')}`];
+  if (wantedEveryMs === null || requestsPerMinute === 0) return lines;
+  if (everyMs === null || everyMs > wantedEveryMs) return [...lines, staleWarning(cost)];
+  if (freshness.everyMsInBackfill !== null && freshness.everyMsInBackfill <= wantedEveryMs) return lines;
+  return [
+    ...lines,
+    `while anything is missing the newest data comes ${freshness.everyMsInBackfill === null ? 'last' : `every ${duration(freshness.everyMsInBackfill)}`}, as backfill keeps its share`,
+  ];
+}
+
+/** What happens when the budget does not do, and what would. */
+function staleWarning({ freshness, isWithoutKey }: PlanCost): string {
+  const { wantedEveryMs, everyMs, everyMsInBackfill, neededPerMinute, mostThatFit } = freshness;
+  const wanted = duration(wantedEveryMs ?? 0);
+  const stale =
+    everyMs === null
+      ? 'and will not be read at all'
+      : `and will be read every ${duration(everyMs)}` +
+        (everyMsInBackfill === null
+          ? ''
+          : `, or every ${duration(everyMsInBackfill)} while anything is missing`);
+  const key = isWithoutKey ? ' (with a key the source allows 500)' : '';
+  return (
+    `warning: the budget cannot keep this fresh. What is to be read every ${wanted} shares what there is, ${stale}. ` +
+    `${count(neededPerMinute)} requests a minute would do${key}; so would at most ${count(mostThatFit)} series ` +
+    `at that interval, or a longer interval for the rest.`
+  );
+}
+
+export function costJson(cost: PlanCost) {
+  const seconds = (ms: number | null) => (ms === null ? null : ms / 1000);
+  const { freshness } = cost;
+  return {
+    requests: cost.requests,
+    points: cost.points,
+    diskBytes: Math.round(cost.diskBytes.candles + cost.diskBytes.asset_history),
+    seconds: seconds(cost.durationMs),
+    requestsPerMinute: cost.requestsPerMinute,
+    datasets: cost.costs.map((line) => ({
+      dataset: line.dataset,
+      series: line.series,
+      missingSeconds: line.missingMs / 1000,
+      requests: line.requests,
+      points: line.points,
+      diskBytes: Math.round(cost.diskBytes[line.dataset]),
+    })),
+    fresh: {
+      refreshPerMinute: freshness.refreshPerMinute,
+      rereadPerMinute: freshness.rereadPerMinute,
+      pollPerMinute: freshness.pollPerMinute,
+      neededPerMinute: freshness.neededPerMinute,
+      wantedEverySeconds: seconds(freshness.wantedEveryMs),
+      everySeconds: seconds(freshness.everyMs),
+      everySecondsInBackfill: seconds(freshness.everyMsInBackfill),
+    },
+  };
+}
