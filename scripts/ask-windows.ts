@@ -6,8 +6,9 @@
  *              this process runs one.
  *   ended      All are settled, or Ctrl-C. What nobody has started is taken out of the queue.
  *
- * A window that is neither queued nor answered was lost with the queue, and is asked for again. What an answer did not
- * reach, as one that was cut short, is a request of its own. A crash leaves a few windows queued that nobody waits for.
+ * A window that is neither queued nor answered was lost with the queue, and is asked for again; so is one that was answered
+ * empty where points are stored, a few times. What an answer did not reach, as one that was cut short, is a request of its
+ * own. A crash leaves a few windows queued that nobody waits for.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -18,6 +19,7 @@ import type { CoveredWindow } from '../planning/sample.ts';
 import type { Window } from '../planning/windows.ts';
 import { type AskedWindow, forgetUnread, takeAnswers } from '../store/asked.ts';
 import { tallyFetches } from '../store/ledger.ts';
+import { emptied } from '../store/verification.ts';
 import { refuseHopelessSource, refuseNotice } from './fill-gaps.ts';
 import { MissingParts } from './missing-parts.ts';
 import { explainQueueError, lookUntilDone } from './patience.ts';
@@ -49,6 +51,16 @@ export interface Asking {
 
 type Open = { -readonly [Key in keyof SettledWindow]: SettledWindow[Key] } & { reached: Range[] };
 
+interface Entry {
+  readonly piece: Window;
+  readonly open: Open;
+  /** How often it was answered empty although points of it are stored. */
+  readonly emptied: number;
+}
+
+/** Of a source that falsely answers empty three times in ten, one window in four hundred then remains. */
+const mostEmptied = 4;
+
 /** How far back the ledger is asked whether the source is of any use. */
 const hopelessWithinMs = 300_000;
 const summed = ['points', 'missingHere', 'missingThere', 'changed', 'rewritten', 'fresh', 'revised'] as const;
@@ -65,8 +77,8 @@ export async function askWindows(session: Session, asking: Asking): Promise<{ re
   const startedMs = Date.now();
   const plan = asking.windows[Symbol.iterator]();
   /** In the queue, as far as is known, by series and range. */
-  const waiting = new Map<string, { piece: Window; open: Open }>();
-  const rests: { piece: Window; open: Open }[] = [];
+  const waiting = new Map<string, Entry>();
+  const rests: Entry[] = [];
   const unknown = new Map<number, Pick<AskedWindow, 'kind' | 'message'>>();
   let isPlanned = false;
   let settled = 0;
@@ -82,6 +94,10 @@ export async function askWindows(session: Session, asking: Asking): Promise<{ re
     waiting.delete(keyOf(answer));
     const { piece, open } = entry;
     for (const count of summed) open[count] += answer[count];
+    if (answer.kind === emptied && entry.emptied < mostEmptied) {
+      rests.push({ piece, open, emptied: entry.emptied + 1 });
+      return;
+    }
     if (answer.reached === null) {
       ({ kind: open.kind, message: open.message } = answer);
       if (answer.kind === 'not_found') unknown.set(piece.seriesId, answer);
@@ -91,10 +107,10 @@ export async function askWindows(session: Session, asking: Asking): Promise<{ re
     open.reached.push(answer.reached);
     open.kind = answer.kind ?? open.kind;
     if (answer.reached.endMs >= piece.endMs) settle(open);
-    else rests.push({ piece: { ...piece, startMs: answer.reached.endMs }, open });
+    else rests.push({ piece: { ...piece, startMs: answer.reached.endMs }, open, emptied: 0 });
   }
 
-  function nextPiece(): { piece: Window; open: Open } | null {
+  function nextPiece(): Entry | null {
     for (;;) {
       const rest = rests.shift();
       if (rest !== undefined) return rest;
@@ -106,7 +122,7 @@ export async function askWindows(session: Session, asking: Asking): Promise<{ re
       const window = next.value;
       const open: Open = { window, reached: [], ...nothing };
       const refused = unknown.get(window.seriesId);
-      if (refused === undefined) return { piece: { ...window, lane: asking.lane, run }, open };
+      if (refused === undefined) return { piece: { ...window, lane: asking.lane, run }, open, emptied: 0 };
       settle({ ...open, kind: refused.kind, message: refused.message });
     }
   }

@@ -4,10 +4,10 @@ import type pg from 'pg';
 import type { Verdict } from '../planning/verdict.ts';
 import { tellRun } from './asked.ts';
 import { type Comparison, compareStored, differing } from './compare.ts';
-import { type Database, inTransaction } from './database.ts';
+import { type Database, inTransaction, timestamp } from './database.ts';
 import { type Judged, judgeAll } from './judged.ts';
 import { recordFetch } from './ledger.ts';
-import { noChanges } from './points.ts';
+import { noChanges, pointTables } from './points.ts';
 import type { PreparedWindow } from './prepared.ts';
 
 /** Why an answer settled nothing. */
@@ -15,6 +15,12 @@ const unsettled: Readonly<Partial<Record<Verdict, string>>> = Object.freeze({
   stale: 'the answer was older than the window',
   unreadable: 'no row of the answer could be read, or none belonged to the window',
 });
+
+/**
+ * What a run is told of an empty answer where points are stored: it settles nothing, as sources in trouble give such
+ * answers to valid requests.
+ */
+export const emptied = 'emptied';
 
 export interface Verified {
   readonly verdict: 'same' | 'rewritten' | 'differs' | Verdict;
@@ -67,7 +73,8 @@ export async function settleRepairs(client: pg.PoolClient, windows: readonly Jud
 
 async function settle(client: pg.PoolClient, window: Judged): Promise<Comparison | null> {
   const { judgement, seriesId, points, nowMs, changes } = window;
-  const reached = judgement.covered;
+  const isEmptied = window.rows === 0 && (await holdsPoints(client, window));
+  const reached = isEmptied ? null : judgement.covered;
   const comparison =
     reached === null ? null : await compareStored(client, { seriesId, range: reached, points, nowMs });
   const { run, startMs, endMs, askedEndMs = endMs } = window.window;
@@ -76,11 +83,27 @@ async function settle(client: pg.PoolClient, window: Judged): Promise<Comparison
       client,
       { run, seriesId, window: { startMs, endMs: askedEndMs }, nowMs },
       comparison === null
-        ? { kind: judgement.verdict, message: unsettled[judgement.verdict] ?? 'the window has not closed' }
+        ? isEmptied
+          ? { kind: emptied, message: 'answered empty, where points are stored' }
+          : { kind: judgement.verdict, message: unsettled[judgement.verdict] ?? 'the window has not closed' }
         : { ...comparison, reached, fresh: changes.fresh, revised: changes.revised },
     );
   }
   return comparison;
+}
+
+/** Points of the window but for those that an answer which was not empty has shown to be missing at the source. */
+async function holdsPoints(client: pg.PoolClient, { seriesId, series, window }: Judged): Promise<boolean> {
+  const result = await client.query({
+    name: `holds-points-${series.dataset}`,
+    text: `select from tidemark.${pointTables[series.dataset]} p
+           where series_id = $1 and time >= $2 and time < $3 and not exists (
+             select from tidemark.differences d
+             where d.series_id = p.series_id and d.time = p.time and d.kind = 'missing_there')
+           limit 1`,
+    values: [seriesId, timestamp(window.startMs), timestamp(window.endMs)],
+  });
+  return result.rowCount === 1;
 }
 
 function verdictOf(comparison: Comparison): Verified['verdict'] {
