@@ -46,6 +46,8 @@ export interface RequestQueue {
   pauseForMs(ms: number): Promise<void>;
   /** What is left of a pause; the limiter's own spacing counts as one. */
   pausedForMs(): Promise<number>;
+  /** Ends a pause before its time. */
+  endPause(): Promise<void>;
   /** Polls rates every so often; 0 ends it. Called again with the same time, it mends what is broken. */
   pollRatesEvery(ms: number): Promise<void>;
   /** Workers connected to this queue now. */
@@ -170,6 +172,10 @@ export function requestQueue(
 
     async pausedForMs() {
       return Math.max(0, await queue.getRateLimitTtl());
+    },
+
+    async endPause() {
+      await queue.removeRateLimitKey();
     },
 
     pollRatesEvery: (ms) =>

@@ -222,7 +222,12 @@ export async function refuseNotice(
 ): Promise<void> {
   const notice = await standingNotice(session.database, Date.now());
   if (notice === null || (notice.timeMs < startedMs && pausedMs < longPauseMs)) return;
-  throw new TidemarkError('SOURCE_NOTICE', notice.message);
+  const nowMs = Date.now();
+  const when =
+    notice.timeMs < startedMs
+      ? `, said ${moment(notice.timeMs)}; the workers that run ask again ${moment(nowMs + pausedMs)}`
+      : '';
+  throw new TidemarkError('SOURCE_NOTICE', `${notice.message}${when}`);
 }
 
 /** @throws TidemarkError when every request so far failed: nothing will come of the thousands that would follow. */
@@ -266,9 +271,14 @@ async function refuseWhatIsMissing(
   const rows = await seriesStatus(session.database, { nowMs: Date.now(), graceMs, seriesIds });
   const nothing = rows.find((row) => row.points === 0 && gaps.some((gap) => gap.seriesId === row.seriesId));
   if (nothing !== undefined) {
+    const again = gaps.find((gap) => gap.seriesId === nothing.seriesId)?.retryAtMs ?? null;
     throw new TidemarkError(
       'UNKNOWN_AT_SOURCE',
-      `${seriesName(nothing.series)}: the source has no point in the whole range`,
+      `${seriesName(nothing.series)}: no point came of the whole range, which awaits a second answer${again === null ? '' : ` at ${moment(again)}`}`,
+      {
+        remedy:
+          'check the ids; if they are right, run the same command again then: sources in trouble answer so too',
+      },
     );
   }
 }

@@ -2,6 +2,7 @@
 
 import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
+import { endsInNotice } from '../store/ledger.ts';
 import { Closing } from './closing.ts';
 import { runScheduler, runWorker } from './pipeline.ts';
 import type { Session } from './session.ts';
@@ -33,6 +34,9 @@ export class MissingParts {
       this.#closing.add(() => opened.close());
       // Once worker and scheduler have ended: what they hand back is dropped too.
       this.#closing.add(() => this.#dropOwn(opened));
+      // Who gives the command again wants to know whether the source still says so: it may be another source by now.
+      if ((await endsInNotice(this.#session.database)) && (await opened.requests.workersPresent()) === 0)
+        await opened.requests.endPause();
     }
     const queues = this.#queues;
     if (!needed) return queues;

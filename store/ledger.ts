@@ -159,6 +159,14 @@ export async function standingNotice(database: Database, nowMs: EpochMs): Promis
   return row === undefined ? null : { timeMs: row.time, message: row.error };
 }
 
+/** Whether the newest request was answered with such a notice. */
+export async function endsInNotice(database: Database): Promise<boolean> {
+  const result = await database.pool.query<{ verdict: string }>(
+    'select verdict from tidemark.fetches order by time desc limit 1',
+  );
+  return result.rows[0]?.verdict === 'notice';
+}
+
 /** What became of the requests of some series. */
 export interface FetchTally {
   readonly requests: number;

@@ -139,6 +139,11 @@ function suite(queue: 'postgres' | 'redis') {
     expect(status.stdout).toMatch(/^the source says in place of data, .*: .*This version is being retired$/m);
     const { notice: shown } = JSON.parse((await tidemark(['status', '--json'], env)).stdout);
     expect(shown.message).toContain('This version is being retired');
+    // Given again, the command asks again, and does not wait for the pause of the one before.
+    expect(await tidemark(backfill, env)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await tidemark(['status'], env)).not.toMatchObject({
+      stdout: expect.stringMatching(/in place of data/),
+    });
   });
 
   it('asks whether a name is right for which nothing was ever answered', async () => {
