@@ -7,7 +7,9 @@ import { exitCodes } from '../errors.ts';
 import { secretsOf } from '../log.ts';
 import { backfillCommand } from './backfill.ts';
 import { demoCommand } from './demo.ts';
+import { exportCommand } from './export.ts';
 import { gapsCommand } from './gaps.ts';
+import { importCommand } from './import.ts';
 import { migrateCommand } from './migrate.ts';
 import { repairCommand } from './repair.ts';
 import { reportError } from './report.ts';
@@ -29,7 +31,8 @@ Exit codes:
   4    the source refused, could not be reached, or is no Market Data Service
   5    the database could not be used
   6    the queue could not be used
-  7    what is stored is not what the source gives
+  7    what is stored is not what the source gives, or not what an imported file has
+  8    a file could not be written, or is not what it should be
   130  interrupted before the work was complete
 
 Configuration is by environment variables, or a .env file: see .env.example.`;
@@ -52,6 +55,8 @@ statusCommand(program);
 gapsCommand(program);
 verifyCommand(program);
 repairCommand(program);
+exportCommand(program);
+importCommand(program);
 retentionCommand(program);
 simulateCommand(program);
 demoCommand(program);
