@@ -64,7 +64,8 @@ export class SeriesImport {
     const series = this.#series;
     const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
     const timeMs = read.row === null ? row.time : timeOfPoint(read.row);
-    const reason = read.refusal?.reason ?? this.#objection(timeMs);
+    const objection = read.refusal === null ? this.#objection(timeMs) : null;
+    const reason = read.refusal?.reason ?? objection;
     if (reason === null && read.row !== null) {
       this.#rows.push(read.row);
       this.#lastMs = timeOfPoint(read.row);
@@ -72,6 +73,8 @@ export class SeriesImport {
       this.#refused.push({ raw: read.raw, reason: reason ?? 'not a point' });
       if (isTime(timeMs)) this.#holes.push(periodOf(timeMs, series.interval));
       else this.doubt();
+      // It stands where a row should be that is not there.
+      if (objection !== null) this.doubt();
     }
     return this.#rows.length + this.#refused.length < rowsOfPiece ? null : this.#store(null);
   }
