@@ -21,7 +21,7 @@ import type { Database } from '../store/database.ts';
 import type { FileCoverage } from '../store/import/coverage.ts';
 import { type FilePiece, type PieceResult, storePiece } from '../store/import/points.ts';
 import { quarantineStrays } from '../store/import/strays.ts';
-import { trackSeries } from '../store/series.ts';
+import { findSeries, trackSeries } from '../store/series.ts';
 import { candleOf, historyPointOf, type Refusal } from './import-rows.ts';
 
 /** What a sidecar states of a series. */
@@ -51,6 +51,8 @@ export class SeriesImport {
   #doubtful = 0;
   #lastMs = Number.NEGATIVE_INFINITY;
   #storedUpToMs: EpochMs | null;
+  #storedFromMs: EpochMs | null = null;
+  #seriesId: number | null = null;
 
   constructor(context: ImportContext, series: SeriesKey, stated: Stated | null) {
     this.#context = context;
@@ -84,9 +86,18 @@ export class SeriesImport {
     this.#doubtful = 2;
   }
 
-  /** Stores what is left, up to the end of what is stated. */
-  end(): Promise<StoredPiece> {
-    return this.#store(this.#stated?.range.endMs ?? null);
+  /**
+   * Stores what is left, up to the end of what is stated. Only then is the series tracked over all of it: before, a
+   * scheduler would ask the source for what is about to be imported.
+   */
+  async end(): Promise<StoredPiece> {
+    const stored = await this.#store(this.#stated?.range.endMs ?? null);
+    const fromMs = this.#stated?.range.startMs ?? this.#storedFromMs;
+    const toMs = this.#stated === null ? this.#storedUpToMs : this.#stated.trackToMs;
+    if (this.#seriesId !== null && fromMs !== null) {
+      await trackSeries(this.#context.database, this.#series, fromMs, toMs);
+    }
+    return stored;
   }
 
   /** Why a point that is one is refused all the same. */
@@ -111,12 +122,11 @@ export class SeriesImport {
     if (window === null) {
       await quarantineStrays(database, { dataset: series.dataset, rows: refused, seenAtMs: nowMs });
     } else {
-      const tracked =
-        this.#stated === null ? window : { ...this.#stated.range, endMs: this.#stated.trackToMs };
-      const { seriesId } = await trackSeries(database, series, tracked.startMs, tracked.endMs);
+      const seriesId = await this.#idOf(window);
       const stated = this.#coverageOf(window, closedUpTo(series, nowMs, graceMs));
       const piece = { ...stated, seriesId, series, rows, window, refused, overwrite, nowMs };
       result = await storePiece(database, piece as FilePiece);
+      this.#storedFromMs ??= window.startMs;
       this.#storedUpToMs = window.endMs;
     }
     this.#rows = [];
@@ -124,6 +134,13 @@ export class SeriesImport {
     this.#holes = normalize(this.#holes).filter((hole) => window === null || hole.endMs > window.endMs);
     this.#doubtful = Math.max(0, this.#doubtful - 1);
     return { ...result, name: seriesName(series), rows: rows.length, refused };
+  }
+
+  async #idOf(window: Range): Promise<number> {
+    const { database } = this.#context;
+    this.#seriesId ??= await findSeries(database, this.#series);
+    this.#seriesId ??= (await trackSeries(database, this.#series, window.startMs, window.endMs)).seriesId;
+    return this.#seriesId;
   }
 
   /**

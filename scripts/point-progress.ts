@@ -46,7 +46,7 @@ function lines(what: string, of: number | null): PointProgress {
   return {
     update(done) {
       const nowMs = performance.now();
-      if (nowMs < nextMs) return;
+      if (nowMs < nextMs || done === of) return;
       nextMs = nowMs + lineEveryMs;
       const share = of === null ? '' : ` of ${count(of)}, ${percent(done, of)}`;
       console.error(`${what}: ${count(done)} points${share}`);
