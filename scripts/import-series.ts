@@ -11,12 +11,13 @@
  * any beside the rows around it, and only rows that are there are covered. Without a sidecar nothing is.
  */
 
-import { type EpochMs, type Interval, intervalMs, periodStart } from '../contract/intervals.ts';
+import type { EpochMs } from '../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
 import type { FileRow } from '../files/layout.ts';
 import { closedUpTo } from '../planning/closed.ts';
-import { clip, normalize, type Range, subtract } from '../planning/ranges.ts';
+import { borneOut, holds, periodOf } from '../planning/file-coverage.ts';
+import { normalize, type Range } from '../planning/ranges.ts';
 import type { Database } from '../store/database.ts';
 import type { FileCoverage } from '../store/import/coverage.ts';
 import { type FilePiece, type PieceResult, storePiece } from '../store/import/points.ts';
@@ -157,20 +158,16 @@ export class SeriesImport {
     return startMs < reachesMs ? { startMs, endMs: reachesMs } : null;
   }
 
-  #coverageOf(window: Range, closedMs: EpochMs): FileCoverage {
-    const known = { startMs: window.startMs, endMs: Math.min(window.endMs, closedMs) };
+  #coverageOf(window: Range, closedUpToMs: EpochMs): FileCoverage {
     const { interval } = this.#series;
-    const within = (ranges: readonly Range[]) => {
-      const found = subtract(known.startMs < known.endMs ? clip(ranges, known) : [], this.#holes);
-      // Of any period without a row the refused one may have been.
-      const certain = this.#rows.map((row) => periodOf(timeOfPoint(row), interval));
-      return this.#doubtful > 0 ? subtract(found, subtract(found, certain)) : found;
-    };
+    const only =
+      this.#doubtful > 0 ? normalize(this.#rows.map((row) => periodOf(timeOfPoint(row), interval))) : null;
+    const read = { window, closedUpToMs, holes: this.#holes, only };
     const { covered, confirmedEmpty, beforeBeginning } = this.#stated ?? nothing;
     return {
-      covered: within(covered),
-      confirmedEmpty: within(confirmedEmpty),
-      beforeBeginning: within(beforeBeginning),
+      covered: borneOut(covered, read),
+      confirmedEmpty: borneOut(confirmedEmpty, read),
+      beforeBeginning: borneOut(beforeBeginning, read),
     };
   }
 }
@@ -193,22 +190,4 @@ function isTime(time: FileRow['time']): time is EpochMs {
 
 function timeOfPoint(row: Candle | HistoryPoint): EpochMs {
   return 'period' in row ? row.period : row.time;
-}
-
-function periodOf(timeMs: EpochMs, interval: Interval): Range {
-  const startMs = periodStart(timeMs, interval);
-  return { startMs, endMs: startMs + intervalMs[interval] };
-}
-
-/** Ranges are sorted. */
-function holds(ranges: readonly Range[], timeMs: EpochMs): boolean {
-  let low = 0;
-  let high = ranges.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((ranges[middle]?.endMs ?? 0) <= timeMs) low = middle + 1;
-    else high = middle;
-  }
-  const range = ranges[low];
-  return range !== undefined && range.startMs <= timeMs;
 }
