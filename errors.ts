@@ -16,6 +16,8 @@ export const exitCodes = Object.freeze({
   queue: 6,
   /** The work was done, and what is stored is not what the source gives. */
   different: 7,
+  /** A file could not be written, or is not what it should be. */
+  file: 8,
   /** Stopped by Ctrl-C before the work was complete. */
   interrupted: 130,
 });
@@ -44,6 +46,23 @@ export const errorTable = Object.freeze({
     exit: exitCodes.different,
     remedy: 'what the source no longer has is never dropped; `select * from tidemark.differences` lists it',
   },
+  RANGE_HAS_GAPS: {
+    exit: exitCodes.incomplete,
+    remedy: '`tidemark backfill` fills them; --allow-gaps exports what there is, and states them',
+  },
+  ROWS_REFUSED: {
+    exit: exitCodes.incomplete,
+    remedy: '`select * from tidemark.quarantine` has each with its reason; their periods are not covered',
+  },
+  IMPORT_DIFFERS: {
+    exit: exitCodes.different,
+    remedy: "what is stored was kept; --overwrite takes the file's values and keeps the others as revisions",
+  },
+  FILE_NOT_WRITTEN: {
+    exit: exitCodes.file,
+    remedy: 'make room or name another place; nothing half written is left',
+  },
+  FILE_NOT_USABLE: { exit: exitCodes.file, remedy: 'export it anew; nothing of it was stored' },
   INTERRUPTED: {
     exit: exitCodes.interrupted,
     remedy: 'run the same command again: it resumes from what is stored',

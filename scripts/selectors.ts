@@ -1,4 +1,4 @@
-/** The options that name series and a range of them: the same for `track` and `backfill`. */
+/** The options that name series and a range of them: the same for `track`, `backfill` and `export`. */
 
 import type { Command } from 'commander';
 import {
@@ -24,19 +24,20 @@ interface RangeOptions {
   readonly to?: string;
 }
 
-interface CandleOptions extends RangeOptions {
+export interface CandleNames {
   readonly exchange: string;
   readonly base: string;
   readonly quote: string;
   readonly interval: string;
 }
 
-interface HistoryOptions extends RangeOptions {
+export interface HistoryNames {
   readonly asset: string;
   readonly interval: string;
 }
 
-const times = 'a date or time in UTC (2024-01-31, 2024-01-31T06:00Z) or an age (11y, 90d, 6h)';
+/** What `--from` and `--to` take. */
+export const times = 'a date or time in UTC (2024-01-31, 2024-01-31T06:00Z) or an age (11y, 90d, 6h)';
 
 /** What every command that names series takes beside them. */
 export interface SelectingOptions {
@@ -55,33 +56,33 @@ export function addSelections(
   run: (selection: Selection, options: SelectingOptions) => Promise<void>,
 ): void {
   const flags = (command: Command) => {
-    command.option('--json', help.json);
+    rangeOptions(command).option('--json', help.json);
     return help.dryRun === undefined ? command : command.option('--dry-run', help.dryRun);
   };
   flags(candleOptions(parent.command('candles').description('candles of a market'))).action(
-    (options: CandleOptions & SelectingOptions) => run(selectCandles(options, Date.now()), options),
+    (options: CandleNames & RangeOptions & SelectingOptions) =>
+      run({ series: candlesNamed(options), ...rangeOf(options, Date.now()) }, options),
   );
   flags(historyOptions(parent.command('history').description('price history of an asset'))).action(
-    (options: HistoryOptions & SelectingOptions) => run(selectHistory(options, Date.now()), options),
+    (options: HistoryNames & RangeOptions & SelectingOptions) =>
+      run({ series: historyNamed(options), ...rangeOf(options, Date.now()) }, options),
   );
 }
 
-function candleOptions(command: Command): Command {
-  return rangeOptions(
-    command
-      .requiredOption('--exchange <id>', 'exchange, such as binance')
-      .requiredOption('--base <id>', 'asset that is bought, such as bitcoin')
-      .requiredOption('--quote <id>', 'asset it is paid with, such as tether')
-      .requiredOption('--interval <list>', `one or more of ${candleIntervals.join(', ')}, with commas`),
-  );
+/** Adds the options that name candles. */
+export function candleOptions(command: Command): Command {
+  return command
+    .requiredOption('--exchange <id>', 'exchange, such as binance')
+    .requiredOption('--base <id>', 'asset that is bought, such as bitcoin')
+    .requiredOption('--quote <id>', 'asset it is paid with, such as tether')
+    .requiredOption('--interval <list>', `one or more of ${candleIntervals.join(', ')}, with commas`);
 }
 
-function historyOptions(command: Command): Command {
-  return rangeOptions(
-    command
-      .requiredOption('--asset <id>', 'asset, such as bitcoin')
-      .requiredOption('--interval <list>', `one or more of ${historyIntervals.join(', ')}, with commas`),
-  );
+/** Adds the options that name histories. */
+export function historyOptions(command: Command): Command {
+  return command
+    .requiredOption('--asset <id>', 'asset, such as bitcoin')
+    .requiredOption('--interval <list>', `one or more of ${historyIntervals.join(', ')}, with commas`);
 }
 
 function rangeOptions(command: Command): Command {
@@ -91,25 +92,23 @@ function rangeOptions(command: Command): Command {
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
-function selectCandles(options: CandleOptions, nowMs: EpochMs): Selection {
+export function candlesNamed(options: CandleNames): SeriesKey[] {
   const exchange = nameOf(options.exchange, '--exchange');
   const baseId = nameOf(options.base, '--base');
   const quoteId = nameOf(options.quote, '--quote');
-  const series = intervalsOf(options.interval).map((interval): SeriesKey => {
+  return intervalsOf(options.interval).map((interval): SeriesKey => {
     if (!isCandleInterval(interval)) throw badInterval(interval, 'candles', candleIntervals);
     return { dataset: 'candles', exchange, baseId, quoteId, interval };
   });
-  return { series, ...rangeOf(options, nowMs) };
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
-function selectHistory(options: HistoryOptions, nowMs: EpochMs): Selection {
+export function historyNamed(options: HistoryNames): SeriesKey[] {
   const assetId = nameOf(options.asset, '--asset');
-  const series = intervalsOf(options.interval).map((interval): SeriesKey => {
+  return intervalsOf(options.interval).map((interval): SeriesKey => {
     if (!isHistoryInterval(interval)) throw badInterval(interval, 'asset history', historyIntervals);
     return { dataset: 'asset_history', assetId, interval };
   });
-  return { series, ...rangeOf(options, nowMs) };
 }
 
 function rangeOf(options: RangeOptions, nowMs: EpochMs): { fromMs: EpochMs; toMs: EpochMs | null } {

@@ -7,7 +7,9 @@ import { exitCodes } from '../errors.ts';
 import { secretsOf } from '../log.ts';
 import { backfillCommand } from './backfill.ts';
 import { demoCommand } from './demo.ts';
+import { exportCommand } from './export.ts';
 import { gapsCommand } from './gaps.ts';
+import { importCommand } from './import.ts';
 import { keysCommand } from './keys.ts';
 import { migrateCommand } from './migrate.ts';
 import { planCommand } from './plan.ts';
@@ -33,7 +35,8 @@ Exit codes:
   4    the source refused, could not be reached, or is no Market Data Service
   5    the database could not be used
   6    the queue could not be used
-  7    what is stored is not what the source gives
+  7    what is stored is not what the source gives, or not what an imported file has
+  8    a file could not be written, or is not what it should be
   130  interrupted before the work was complete
 
 Configuration is by environment variables, or a .env file: see .env.example.`;
@@ -58,6 +61,8 @@ gapsCommand(program);
 whyCommand(program);
 verifyCommand(program);
 repairCommand(program);
+exportCommand(program);
+importCommand(program);
 retentionCommand(program);
 serveCommand(program);
 keysCommand(program);

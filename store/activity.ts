@@ -3,7 +3,7 @@
 import type { Database } from './database.ts';
 
 /** Commands that write, as they call themselves in pg_stat_activity. */
-const writers = ['run', 'scheduler', 'worker', 'backfill', 'verify', 'repair', 'demo'];
+const writers = ['run', 'scheduler', 'worker', 'backfill', 'verify', 'repair', 'import', 'demo'];
 
 /** The commands that are connected to the database to work on it, once each: `run`, `worker`. Every role sees them. */
 export async function writersPresent(database: Database): Promise<string[]> {

@@ -100,6 +100,25 @@ export async function trackSeries(
   };
 }
 
+/** The id of a series that is or was tracked; null when it never was. */
+export async function findSeries(database: Database, series: SeriesKey): Promise<number | null> {
+  const candle = series.dataset === 'candles' ? series : null;
+  const result = await database.pool.query<{ id: number }>(
+    `select id from tidemark.series
+     where dataset = $1 and exchange_id is not distinct from $2 and base_id is not distinct from $3
+       and quote_id is not distinct from $4 and asset_id is not distinct from $5 and interval = $6`,
+    [
+      series.dataset,
+      candle?.exchange,
+      candle?.baseId,
+      candle?.quoteId,
+      series.dataset === 'asset_history' ? series.assetId : null,
+      series.interval,
+    ],
+  );
+  return result.rows[0]?.id ?? null;
+}
+
 /**
  * Stops asking for a series. What is stored of it stays, and stays queryable.
  *

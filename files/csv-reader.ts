@@ -1,0 +1,103 @@
+/** CSV as csv-writer.ts writes it, and as other programs write what they read from it: `\r\n`, and quotes around any field. */
+
+import { columnsOf, layoutOf, timeOf } from './layout.ts';
+import { pageRows, type ReadRow, type RowFile, unknownColumns } from './row-reader.ts';
+import { cutOff, linesOf } from './text-lines.ts';
+
+type Fields = (string | null)[];
+interface CsvRecord {
+  readonly raw: string;
+  /** Null: it is no record. */
+  readonly fields: Fields | null;
+  readonly isWhole: boolean;
+}
+
+/** @throws Error when it is no CSV of an export. */
+export async function readCsv(path: string): Promise<RowFile> {
+  const header = await headerOf(path);
+  const layout = layoutOf(header);
+  if (layout === null) throw unknownColumns(header);
+  const places = columnsOf(layout).map((name) => header.indexOf(name));
+  const [nameCount, width] = [layout.names.length, header.length];
+  const rowOf = ({ raw, fields, isWhole }: CsvRecord): ReadRow => {
+    if (!isWhole) return { raw, reason: cutOff };
+    if (fields === null) return { raw, reason: 'its quotes do not match' };
+    if (fields.length !== width) return { raw, reason: `it has ${fields.length} fields, not ${width}` };
+    const cells = places.map((place) => fields[place] ?? null);
+    return {
+      names: cells.slice(0, nameCount),
+      time: timeOf(cells[nameCount] ?? null),
+      values: cells.slice(nameCount + 1),
+    };
+  };
+  return {
+    layout,
+    async *pages() {
+      let page: ReadRow[] = [];
+      let isHeader = true;
+      for await (const records of recordsOf(path)) {
+        for (const record of records) {
+          if (!isHeader) page.push(rowOf(record));
+          isHeader = false;
+          if (page.length < pageRows) continue;
+          yield page;
+          page = [];
+        }
+      }
+      if (page.length > 0) yield page;
+    },
+  };
+}
+
+async function headerOf(path: string): Promise<string[]> {
+  for await (const [first] of recordsOf(path)) {
+    if (first?.fields) return first.fields.map((field) => field?.trim().replace(/^\uFEFF/, '') ?? '');
+    if (first !== undefined) break;
+  }
+  throw new Error('it has no header');
+}
+
+/** A record may go over several lines: a quoted field may hold line feeds. */
+async function* recordsOf(path: string): AsyncGenerator<CsvRecord[]> {
+  let open = '';
+  for await (const lines of linesOf(path)) {
+    const records: CsvRecord[] = [];
+    for (const { text, isWhole } of lines) {
+      const raw = open === '' ? text : `${open}\n${text}`;
+      if (isWhole && hasOpenQuote(raw)) {
+        open = raw;
+        continue;
+      }
+      open = '';
+      const line = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
+      if (line !== '') records.push({ raw: line, fields: fieldsOf(line), isWhole });
+    }
+    if (records.length > 0) yield records;
+  }
+  if (open !== '') yield [{ raw: open, fields: null, isWhole: false }];
+}
+
+/** A row whose quote never ends would take the rest of the file with it. */
+const longestRecord = 10_000;
+
+function hasOpenQuote(text: string): boolean {
+  if (!text.includes('"') || text.length > longestRecord) return false;
+  let quotes = 0;
+  for (const character of text) if (character === '"') quotes += 1;
+  return quotes % 2 === 1;
+}
+
+const quotedField = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
+
+function fieldsOf(line: string): Fields | null {
+  if (!line.includes('"')) return line.split(',').map((field) => (field === '' ? null : field));
+  const fields: Fields = [];
+  quotedField.lastIndex = 0;
+  for (;;) {
+    const match = quotedField.exec(line);
+    if (match === null) return null;
+    const [, quoted, plain = '', end] = match;
+    fields.push(quoted === undefined ? (plain === '' ? null : plain) : quoted.replaceAll('""', '"'));
+    if (end === '') return fields;
+  }
+}

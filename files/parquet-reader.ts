@@ -1,0 +1,114 @@
+/**
+ * Parquet, a row group at a time. hyparquet would make a double of a DECIMAL, so it is told nothing of what the columns
+ * mean and gives what the file holds: whole numbers and bytes.
+ */
+
+import { asyncBufferFromFile, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet';
+import { columnsOf, type FileRow, layoutOf } from './layout.ts';
+import { decimalOf, fractionDigits } from './parquet-schema.ts';
+import { pageRows, type ReadRow, type RowFile, unknownColumns } from './row-reader.ts';
+
+type Cells = ArrayLike<unknown>;
+/** Gives the cell of a row: a decimal with so many fraction digits, or as few as it takes where that is null. */
+type Reading = (cell: unknown, digits: number | null) => string | null;
+
+/** @throws Error when it is no Parquet of an export. */
+export async function readParquet(path: string): Promise<RowFile> {
+  const file = await asyncBufferFromFile(path);
+  const metadata = await parquetMetadataAsync(file);
+  const columns = metadata.schema.slice(1).map((element) => ({ ...element }));
+  const names = columns.map(({ name }) => name);
+  const layout = layoutOf(names.filter((name) => name !== fractionDigits));
+  if (layout === null) throw unknownColumns(names);
+  const readings = new Map(columns.map((column) => [column.name, readingOf(column)]));
+  const toMs = timeReading(columns.find(({ name }) => name === 'time'));
+  const bare = { ...metadata, schema: metadata.schema.map(withoutMeaning) };
+
+  function rowAt(cells: ReadonlyMap<string, Cells>, place: number): FileRow {
+    const digits = cells.get(fractionDigits)?.[place];
+    const places = typeof digits === 'string' ? digits.split(' ').map(Number) : [];
+    const read = (name: string, at: number | null) =>
+      readings.get(name)?.(cells.get(name)?.[place], at) ?? null;
+    return {
+      names: layout === null ? [] : layout.names.map((name) => read(name, null)),
+      time: toMs(cells.get('time')?.[place]),
+      values: layout === null ? [] : layout.values.map((name, at) => read(name, places[at] ?? null)),
+    };
+  }
+  return {
+    layout,
+    async *pages() {
+      let rowStart = 0;
+      for (const group of metadata.row_groups) {
+        const rows = Number(group.num_rows);
+        const cells = await cellsOf({ rowStart, rowEnd: rowStart + rows });
+        for (let at = 0; at < rows; at += pageRows) {
+          const page: ReadRow[] = [];
+          for (let place = at; place < Math.min(rows, at + pageRows); place += 1)
+            page.push(rowAt(cells, place));
+          yield page;
+        }
+        rowStart += rows;
+      }
+    },
+  };
+
+  async function cellsOf(rows: { rowStart: number; rowEnd: number }): Promise<Map<string, Cells>> {
+    const found = new Map<string, unknown[]>();
+    const known = new Set([
+      ...columnsOf(layout ?? { dataset: 'rates', names: [], values: [] }),
+      fractionDigits,
+    ]);
+    await parquetRead({
+      ...{ file, metadata: bare, ...rows, columns: names.filter((name) => known.has(name)) },
+      onChunk: ({ columnName, columnData }) => {
+        const cells = found.get(columnName) ?? [];
+        for (const cell of Array.from(columnData as ArrayLike<unknown>)) cells.push(cell);
+        found.set(columnName, cells);
+      },
+    });
+    return found;
+  }
+}
+
+/** @throws Error when the column is none that holds texts or exact decimals. */
+function readingOf({ name, type, converted_type, logical_type, scale }: SchemaElement): Reading {
+  if (converted_type === 'DECIMAL' || logical_type?.type === 'DECIMAL') {
+    return (cell, digits) => {
+      const value = wholeOf(cell);
+      return value === null ? null : decimalOf(value, scale ?? 0, digits);
+    };
+  }
+  if (type === 'BYTE_ARRAY') return (cell) => (typeof cell === 'string' ? cell : null);
+  if (name === 'time') return () => null;
+  throw new Error(`its column ${name} is of the type ${type ?? 'group'}, which holds no exact decimals`);
+}
+
+/** @throws Error when the column is no time. */
+function timeReading(column: SchemaElement | undefined): (cell: unknown) => FileRow['time'] {
+  const { type, converted_type, logical_type } = column ?? { name: 'time' };
+  const unit =
+    logical_type?.type === 'TIMESTAMP' ? logical_type.unit : converted_type?.replace('TIMESTAMP_', '');
+  const perMs = { MILLIS: 1n, MICROS: 1000n, NANOS: 1_000_000n }[unit ?? ''];
+  if (type !== 'INT64' || perMs === undefined) throw new Error('its column time is no timestamp');
+  return (cell) => {
+    const value = wholeOf(cell);
+    if (value === null) return null;
+    return value % perMs === 0n ? Number(value / perMs) : `${value} ${unit}`;
+  };
+}
+
+function wholeOf(cell: unknown): bigint | null {
+  if (typeof cell === 'bigint') return cell;
+  if (typeof cell === 'number' && Number.isSafeInteger(cell)) return BigInt(cell);
+  if (!(cell instanceof Uint8Array)) return null;
+  if (cell.length === 0) return 0n;
+  return BigInt.asIntN(cell.length * 8, BigInt(`0x${Buffer.from(cell).toString('hex')}`));
+}
+
+/** A column without its meaning, unless it is text. */
+function withoutMeaning(element: SchemaElement): SchemaElement {
+  if (element.converted_type === 'UTF8' || element.logical_type?.type === 'STRING') return element;
+  const { converted_type, logical_type, ...bare } = element;
+  return bare;
+}

@@ -1,0 +1,96 @@
+/** One file on its way into the store. */
+
+import { TidemarkError } from '../errors.ts';
+import { assertDescribed, readSidecar } from '../files/check-file.ts';
+import { type FileFormat, fileFormats } from '../files/layout.ts';
+import { openRows, type RowFile } from '../files/row-reader.ts';
+import { sidecarPath } from '../files/sidecar.ts';
+import type { ImportContext } from './import-series.ts';
+import { rateSink, seriesSink } from './import-sinks.ts';
+import { type StatedSeries, statedSeries } from './import-stated.ts';
+import type { ImportTally } from './import-tally.ts';
+import { showPointProgress } from './point-progress.ts';
+
+export interface FileImport extends ImportContext {
+  readonly path: string;
+  readonly format: FileFormat | undefined;
+  readonly sidecar: string | undefined;
+  /** Whether the file is taken without its sidecar. */
+  readonly pointsOnly: boolean;
+  readonly follow: boolean;
+  readonly quiet: boolean;
+  readonly signal: AbortSignal;
+  readonly tally: ImportTally;
+  /** Called between pieces. @throws where no more is to be written. */
+  readonly beforePiece: () => void;
+}
+
+/** A file that was looked at, with nothing stored of it yet. */
+export interface CheckedFile {
+  readonly file: RowFile;
+  readonly stated: readonly StatedSeries[] | null;
+  /** Null: nobody knows. */
+  readonly rows: number | null;
+}
+
+/** @throws TidemarkError FILE_NOT_USABLE, BAD_ARGUMENT */
+export async function checkFile(options: FileImport): Promise<CheckedFile> {
+  const { path, pointsOnly, follow } = options;
+  const besides = options.sidecar ?? sidecarPath(path);
+  const sidecar = pointsOnly ? null : await readSidecar(besides);
+  if (sidecar === null && !pointsOnly) {
+    throw new TidemarkError(
+      'FILE_NOT_USABLE',
+      `${path} has no sidecar ${besides}, which states its coverage`,
+      {
+        remedy: 'name it with --sidecar, or import with --points-only: no coverage is claimed then',
+      },
+    );
+  }
+  if (sidecar !== null) await assertDescribed(path, sidecar.file);
+  const format = options.format ?? sidecar?.file.format ?? formatOf(path);
+  const file = await openRows(path, format, sidecar?.file.rows === 0 ? sidecar.dataset : null);
+  if (sidecar !== null && file.layout.dataset !== sidecar.dataset) {
+    throw new TidemarkError(
+      'FILE_NOT_USABLE',
+      `${path} has ${file.layout.dataset}, and its sidecar ${sidecar.dataset}`,
+    );
+  }
+  return {
+    file,
+    stated: sidecar === null ? null : statedSeries(sidecar, besides, follow),
+    rows: sidecar?.file.rows ?? null,
+  };
+}
+
+/** Stores it, piece by piece. @throws TidemarkError INTERRUPTED between two. */
+export async function importFile(options: FileImport, { file, stated, rows }: CheckedFile): Promise<void> {
+  const progress = showPointProgress('import', { of: rows, quiet: options.quiet });
+  let done = 0;
+  const sink = file.layout.dataset === 'rates' ? rateSink(options) : seriesSink(options, file.layout, stated);
+  try {
+    for await (const page of file.pages()) {
+      options.beforePiece();
+      await sink.take(page);
+      done += page.length;
+      progress.update(done);
+    }
+    options.beforePiece();
+    await sink.end();
+  } finally {
+    progress.stop();
+  }
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+function formatOf(path: string): FileFormat {
+  const format = fileFormats.find((known) => path.toLowerCase().endsWith(`.${known}`));
+  if (format !== undefined) return format;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `${path} does not end in ${fileFormats.map((known) => `.${known}`).join(', ')}`,
+    {
+      remedy: 'say what it is with --format',
+    },
+  );
+}

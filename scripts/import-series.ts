@@ -1,0 +1,193 @@
+/**
+ * One series on its way from a file into the store.
+ *
+ *   gathering   rows come, ascending. Each is checked by itself, and against what the sidecar states.
+ *   storing     of so many rows a piece is made: the rows, and the coverage from where the last piece ended to the end of
+ *               the last good row's period. They are stored together, so a crash leaves whole pieces, and the same file
+ *               again finds them unchanged and goes on.
+ *   ended       the last piece reaches to the end of what the sidecar states.
+ *
+ * A row that is refused takes its period out of the coverage. Where it does not even say which period that is, it may be
+ * any beside the rows around it, and only rows that are there are covered. Without a sidecar nothing is.
+ */
+
+import type { EpochMs } from '../contract/intervals.ts';
+import type { Candle, HistoryPoint } from '../contract/resources.ts';
+import { type SeriesKey, seriesName } from '../contract/series.ts';
+import type { FileRow } from '../files/layout.ts';
+import { closedUpTo } from '../planning/closed.ts';
+import { borneOut, holds, periodOf } from '../planning/file-coverage.ts';
+import { normalize, type Range } from '../planning/ranges.ts';
+import type { Database } from '../store/database.ts';
+import type { FileCoverage } from '../store/import/coverage.ts';
+import { type FilePiece, type PieceResult, storePiece } from '../store/import/points.ts';
+import { quarantineStrays } from '../store/import/strays.ts';
+import { findSeries, trackSeries } from '../store/series.ts';
+import { candleOf, historyPointOf, type Refusal } from './import-rows.ts';
+
+/** What a sidecar states of a series. */
+export interface Stated extends FileCoverage {
+  readonly range: Range;
+  /** Null: into the future. */
+  readonly trackToMs: EpochMs | null;
+}
+
+export interface ImportContext {
+  readonly database: Database;
+  readonly overwrite: boolean;
+  readonly graceMs: number;
+}
+
+const rowsOfPiece = 5000;
+
+export class SeriesImport {
+  readonly #context: ImportContext;
+  readonly #series: SeriesKey;
+  readonly #stated: Stated | null;
+  #rows: Array<Candle | HistoryPoint> = [];
+  #refused: Refusal[] = [];
+  /** Periods of refused rows. */
+  #holes: Range[] = [];
+  /** Pieces, this one and the next, in which a refused row may belong to any period. */
+  #doubtful = 0;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #storedUpToMs: EpochMs | null;
+  #storedFromMs: EpochMs | null = null;
+  #seriesId: number | null = null;
+
+  constructor(context: ImportContext, series: SeriesKey, stated: Stated | null) {
+    this.#context = context;
+    this.#series = series;
+    this.#stated = stated;
+    this.#storedUpToMs = stated?.range.startMs ?? null;
+  }
+
+  /** @returns what became of a piece, when the row filled one. */
+  async add(row: FileRow): Promise<StoredPiece | null> {
+    const series = this.#series;
+    const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
+    const timeMs = read.row === null ? row.time : timeOfPoint(read.row);
+    const objection = read.refusal === null ? this.#objection(timeMs) : null;
+    const reason = read.refusal?.reason ?? objection;
+    if (reason === null && read.row !== null) {
+      this.#rows.push(read.row);
+      this.#lastMs = timeOfPoint(read.row);
+    } else {
+      this.#refused.push({ raw: read.raw, reason: reason ?? 'not a point' });
+      if (isTime(timeMs)) this.#holes.push(periodOf(timeMs, series.interval));
+      else this.doubt();
+      // It stands where a row should be that is not there.
+      if (objection !== null) this.doubt();
+    }
+    return this.#rows.length + this.#refused.length < rowsOfPiece ? null : this.#store(null);
+  }
+
+  /** Something was in the file here that could not be read at all. */
+  doubt(): void {
+    this.#doubtful = 2;
+  }
+
+  /**
+   * Stores what is left, up to the end of what is stated. Only then is the series tracked over all of it: before, a
+   * scheduler would ask the source for what is about to be imported.
+   */
+  async end(): Promise<StoredPiece> {
+    const stored = await this.#store(this.#stated?.range.endMs ?? null);
+    const fromMs = this.#stated?.range.startMs ?? this.#storedFromMs;
+    const toMs = this.#stated === null ? this.#storedUpToMs : this.#stated.trackToMs;
+    if (this.#seriesId !== null && fromMs !== null) {
+      await trackSeries(this.#context.database, this.#series, fromMs, toMs);
+    }
+    return stored;
+  }
+
+  /** Why a point that is one is refused all the same. */
+  #objection(timeMs: FileRow['time']): string | null {
+    if (typeof timeMs !== 'number') return 'time: not a time';
+    if (timeMs <= this.#lastMs) return 'time: not after the row before it';
+    if (timeMs > Date.now()) return 'time: lies in the future';
+    if (this.#stated === null) return null;
+    if (!holds(this.#stated.covered, timeMs)) return 'the sidecar states no coverage there';
+    if (holds(this.#stated.confirmedEmpty, timeMs)) return 'the sidecar states that there is nothing';
+    return null;
+  }
+
+  async #store(endMs: EpochMs | null): Promise<StoredPiece> {
+    const { database, overwrite, graceMs } = this.#context;
+    const series = this.#series;
+    const rows = this.#rows;
+    const refused = this.#refused;
+    const nowMs = Date.now();
+    const window = this.#window(endMs);
+    let result = unchanged;
+    if (window === null) {
+      await quarantineStrays(database, { dataset: series.dataset, rows: refused, seenAtMs: nowMs });
+    } else {
+      const seriesId = await this.#idOf(window);
+      const stated = this.#coverageOf(window, closedUpTo(series, nowMs, graceMs));
+      const piece = { ...stated, seriesId, series, rows, window, refused, overwrite, nowMs };
+      result = await storePiece(database, piece as FilePiece);
+      this.#storedFromMs ??= window.startMs;
+      this.#storedUpToMs = window.endMs;
+    }
+    this.#rows = [];
+    this.#refused = [];
+    this.#holes = normalize(this.#holes).filter((hole) => window === null || hole.endMs > window.endMs);
+    this.#doubtful = Math.max(0, this.#doubtful - 1);
+    return { ...result, name: seriesName(series), rows: rows.length, refused };
+  }
+
+  async #idOf(window: Range): Promise<number> {
+    const { database } = this.#context;
+    this.#seriesId ??= await findSeries(database, this.#series);
+    this.#seriesId ??= (await trackSeries(database, this.#series, window.startMs, window.endMs)).seriesId;
+    return this.#seriesId;
+  }
+
+  /**
+   * From where the last piece ended to the end of the last good row's period: a refused one may lie anywhere. Null when
+   * there is nothing to store.
+   */
+  #window(endMs: EpochMs | null): Range | null {
+    const { interval } = this.#series;
+    const [first, last] = [this.#rows[0], this.#rows.at(-1)];
+    const firstMs = first === undefined ? null : periodOf(timeOfPoint(first), interval).startMs;
+    const lastMs = last === undefined ? null : periodOf(timeOfPoint(last), interval).endMs;
+    const startMs = Math.min(this.#storedUpToMs ?? Infinity, firstMs ?? Infinity);
+    const reachesMs = Math.max(endMs ?? -Infinity, lastMs ?? -Infinity);
+    return startMs < reachesMs ? { startMs, endMs: reachesMs } : null;
+  }
+
+  #coverageOf(window: Range, closedUpToMs: EpochMs): FileCoverage {
+    const { interval } = this.#series;
+    const only =
+      this.#doubtful > 0 ? normalize(this.#rows.map((row) => periodOf(timeOfPoint(row), interval))) : null;
+    const read = { window, closedUpToMs, holes: this.#holes, only };
+    const { covered, confirmedEmpty, beforeBeginning } = this.#stated ?? nothing;
+    return {
+      covered: borneOut(covered, read),
+      confirmedEmpty: borneOut(confirmedEmpty, read),
+      beforeBeginning: borneOut(beforeBeginning, read),
+    };
+  }
+}
+
+export interface StoredPiece extends PieceResult {
+  readonly name: string;
+  readonly rows: number;
+  readonly refused: readonly Refusal[];
+}
+
+const unchanged: PieceResult = Object.freeze({
+  ...{ fresh: 0, provisional: 0, revised: 0, unchanged: 0, rewritten: 0, differences: [] },
+});
+const nothing: FileCoverage = Object.freeze({ covered: [], confirmedEmpty: [], beforeBeginning: [] });
+
+/** Whether it is a time that a point may have. */
+function isTime(time: FileRow['time']): time is EpochMs {
+  return typeof time === 'number' && Number.isSafeInteger(time) && time >= 0 && time <= Date.now();
+}
+
+function timeOfPoint(row: Candle | HistoryPoint): EpochMs {
+  return 'period' in row ? row.period : row.time;
+}

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, expect, it } from 'vitest';
+import { type FileFormat, fileFormats, type Layout, layouts, type Rows } from '../../files/layout.ts';
+import { decimalOf, fractionDigitsOf, unscaled } from '../../files/parquet-schema.ts';
+import { openRows } from '../../files/row-reader.ts';
+import { openRowWriter } from '../../files/row-writer.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'tidemark-files-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Plain decimals as NUMERIC gives them: any sign, any zeros at the end, and more digits than a double or DECIMAL has. */
+const decimal = fc
+  .tuple(
+    fc.boolean(),
+    fc.bigInt(0n, 10n ** 24n),
+    fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: 24 }),
+  )
+  .map(([isNegative, whole, fraction]) => {
+    const text = fraction === '' ? `${whole}` : `${whole}.${fraction}`;
+    return isNegative && /[1-9]/.test(text) ? `-${text}` : text;
+  });
+/** Ids may hold anything that a database does. */
+const name = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' }),
+  fc.string({ minLength: 1, maxLength: 12, unit: fc.constantFrom(...'a",\r\n ;\\é{') }),
+);
+const time = fc.integer({ min: 0, max: Date.UTC(9999, 0) });
+
+function rowsOf(layout: Layout) {
+  return fc.array(
+    fc.record({
+      names: fc.tuple(
+        ...layout.names.map((column) => (column === 'currency_symbol' ? fc.option(name) : name)),
+      ),
+      points: fc.array(fc.record({ timeMs: time, values: fc.tuple(...layout.values.map(() => decimal)) }), {
+        minLength: 1,
+        maxLength: 8,
+      }),
+    }),
+    { minLength: 1, maxLength: 4 },
+  );
+}
+
+async function written(format: FileFormat, layout: Layout, rows: readonly Rows[]): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  const digits = layout.values.map((_, place) => {
+    const values = rows.flatMap(({ points }) => points.map(({ values }) => values[place] ?? '0'));
+    return {
+      beforePoint: Math.max(...values.map((text) => (text.replace('-', '').split('.')[0] ?? '').length)),
+      afterPoint: Math.max(
+        ...values.map((text) => fractionDigitsOf(text.includes('.') ? text.replace(/0+$/, '') : text)),
+      ),
+    };
+  });
+  const output = { write: async (bytes: Uint8Array) => void pieces.push(bytes) };
+  const writer = await openRowWriter(format, { layout, digits, output });
+  for (const piece of rows) await writer.write(piece);
+  await writer.end();
+  const path = join(directory, `rows.${format}`);
+  writeFileSync(path, Buffer.concat(pieces));
+  return path;
+}
+
+async function readBack(path: string, format: FileFormat) {
+  const file = await openRows(path, format);
+  const rows = [];
+  for await (const page of file.pages()) rows.push(...page);
+  return { dataset: file.layout.dataset, rows };
+}
+
+for (const format of fileFormats) {
+  for (const layout of Object.values(layouts)) {
+    it(`${format} gives back ${layout.dataset} to the digit, whatever the names hold`, async () => {
+      await fc.assert(
+        fc.asyncProperty(rowsOf(layout), async (rows) => {
+          const path = await written(format, layout, rows);
+          expect(await readBack(path, format)).toEqual({
+            dataset: layout.dataset,
+            rows: rows.flatMap(({ names, points }) =>
+              points.map(({ timeMs, values }) => ({ names, time: timeMs, values })),
+            ),
+          });
+        }),
+        { numRuns: 40 },
+      );
+    });
+  }
+}
+
+it('a decimal is the same after its way through whole numbers, zeros at the end included', () => {
+  fc.assert(
+    fc.property(decimal, fc.nat(6), (text, more) => {
+      const digits = fractionDigitsOf(text);
+      expect(decimalOf(unscaled(text, digits + more), digits + more, digits)).toBe(text);
+    }),
+  );
+});
+
+it('a decimal that its column does not hold is refused, not rounded', () => {
+  expect(unscaled('1.2300', 2)).toBe(123n);
+  expect(() => unscaled('1.235', 2)).toThrow(RangeError);
+});
+
+it('reads CSV that another program wrote: quotes around everything, CRLF, columns in another order', async () => {
+  const path = join(directory, 'foreign.csv');
+  writeFileSync(
+    path,
+    '\uFEFF"time","asset","price_usd","interval"\r\n"2024-01-31T06:00:00Z","bit""coin","1.10","m1"\r\n',
+  );
+  expect((await readBack(path, 'csv')).rows).toEqual([
+    { names: ['bit"coin', 'm1'], time: Date.UTC(2024, 0, 31, 6), values: ['1.10'] },
+  ]);
+});
+
+it('takes no row that a file ends within for a row', async () => {
+  const whole = 'asset,interval,time,price_usd\nbitcoin,m1,2024-01-31T06:00:00Z,1.2345\n';
+  for (let cut = whole.length - 1; cut > whole.indexOf('\n') + 1; cut -= 1) {
+    const path = join(directory, 'cut.csv');
+    writeFileSync(path, whole.slice(0, cut));
+    expect((await readBack(path, 'csv')).rows).toEqual([
+      { raw: whole.slice(whole.indexOf('\n') + 1, cut), reason: 'the file ends within this row' },
+    ]);
+  }
+});
+
+it.each([
+  ['csv', 'a,b,c\n1,2,3\n', 'its columns are not those of an export'],
+  ['csv', '', 'it has no header'],
+  ['csv', Buffer.from([0x61, 0xff, 0x0a]), 'it is no text in UTF-8'],
+  ['jsonl', 'not json\n', 'its first line is no JSON object'],
+  ['parquet', 'PAR1 but no more', ''],
+] as const)('says what is wrong with a file that is no %s', async (format, content, reason) => {
+  const path = join(directory, 'wrong');
+  writeFileSync(path, content);
+  await expect(readBack(path, format)).rejects.toMatchObject({
+    code: 'FILE_NOT_USABLE',
+    message: expect.stringContaining(reason),
+  });
+});
+
+it('takes no number of JSON for a decimal: it has been through a double', async () => {
+  const path = join(directory, 'numbers.jsonl');
+  writeFileSync(path, '{"asset":"bitcoin","interval":"m1","time":"2024-01-31T06:00:00Z","price_usd":1.1}\n');
+  expect((await readBack(path, 'jsonl')).rows).toMatchObject([{ values: [null] }]);
+});

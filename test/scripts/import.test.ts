@@ -1,0 +1,282 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { emptyDirectory, start, tidemark } from './command.ts';
+import { closeAt, contentOf, fill, market, minutes, openStore, startMs } from './export-store.ts';
+
+const name = 'binance bitcoin tether m1';
+const window = { startMs, endMs: startMs + 3 * hourMs };
+const minute = (index: number) => startMs + index * minuteMs;
+const m1 = ['export', 'candles', ...market, '--interval', 'm1'];
+
+/** Three hours of minutes in a file, and a store that has none of it. */
+async function exported(kind: 'main' | 'plain', file = 'x.csv') {
+  const from = await openStore(kind);
+  const to = await openStore(kind);
+  await fill(from.database, { series: minutes, window });
+  const path = join(emptyDirectory(), file);
+  expect(await tidemark([...m1, '--out', path], from.env)).toMatchObject({ exitCode: 0, stderr: '' });
+  const content = async () => (await contentOf(to.database)).series[name];
+  const query = async (sql: string) => (await to.database.pool.query(sql)).rows;
+  const run = (...words: string[]) => tidemark(['import', path, ...words], to.env);
+  return { from, to, path, content, query, run };
+}
+
+/** Changes lines of a CSV, and makes the sidecar say that this is its file: what only the rows themselves can betray. */
+function forge(path: string, change: (lines: string[]) => string[]): void {
+  const text = change(readFileSync(path, 'utf8').split('\n')).join('\n');
+  writeFileSync(path, text);
+  const sidecar = JSON.parse(readFileSync(`${path}.meta.json`, 'utf8'));
+  sidecar.file.sha256 = createHash('sha256').update(text).digest('hex');
+  sidecar.file.bytes = Buffer.byteLength(text);
+  writeFileSync(`${path}.meta.json`, JSON.stringify(sidecar));
+}
+
+for (const kind of ['main', 'plain'] as const) {
+  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `import on ${kind}`, () => {
+    it('refuses a file that is not the one its sidecar describes, and stores nothing of it', async () => {
+      const { path, run, content } = await exported(kind);
+      const text = readFileSync(path, 'utf8');
+      for (const changed of [
+        text.slice(0, -200),
+        text.replace('180.10', '180.20'),
+        text.replace('180.', '1800.'),
+      ]) {
+        writeFileSync(path, changed === text ? `${text} ` : changed);
+        const ended = await run();
+        expect(ended.stderr).toMatch(
+          /^tidemark: FILE_NOT_USABLE: .+ is not the file that its sidecar describes: .+\n$/,
+        );
+        expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
+      }
+      expect(await content()).toBeUndefined();
+    });
+
+    it('with --points-only claims no coverage, and takes no row that was cut off', async () => {
+      const { path, run, content } = await exported(kind);
+      const text = readFileSync(path, 'utf8');
+      writeFileSync(path, text.slice(0, -3));
+      const ended = await run('--points-only');
+      expect(ended.stderr).toMatch(/ROWS_REFUSED: 1 row .+ the first: the file ends within this row/);
+      expect(ended.exitCode).toBe(3);
+      expect(await content()).toMatchObject({
+        ...{ pointCount: 179, covered: [], confirmedEmpty: [] },
+        uncoveredPoints: [{ startMs, endMs: minute(179) }],
+      });
+    });
+
+    it('refuses rows that no answer may hold, or that the sidecar does not vouch for; their periods stay gaps', async () => {
+      const { path, run, content, query } = await exported(kind);
+      const row = (index: number, values: string) =>
+        `binance,bitcoin,tether,m1,${new Date(minute(index)).toISOString().replace('.000', '')},${values}`;
+      const outside = `binance,bitcoin,tether,m1,2024-01-01T05:00:00Z,1,1,1,1,1`;
+      forge(path, (lines) => {
+        lines[1 + 10] = row(10, '5,4,6,5,1');
+        lines[1 + 20] = row(20, '1,1,1,NaN,1');
+        lines[1 + 30] = row(29, '7,7,7,7,7');
+        lines.splice(1 + 40, 0, outside);
+        lines.splice(1 + 100, 0, 'kraken,bitcoin,tether,m1,2024-01-01T00:00:00Z,1,1,1,1,1');
+        return lines;
+      });
+      const ended = await run('--json');
+      const { fresh, refused, refusals } = JSON.parse(ended.stdout);
+      expect({ fresh, refused }).toEqual({ fresh: 177, refused: 5 });
+      expect(refusals.map(({ reason }: { reason: string }) => reason).sort()).toEqual([
+        'close: not a decimal',
+        'high is below low',
+        'the sidecar does not name this series here',
+        'the sidecar states no coverage there',
+        'time: not after the row before it',
+      ]);
+      expect(ended.exitCode).toBe(3);
+      const known = await content();
+      const covered = (index: number) =>
+        known?.covered.some((range) => minute(index) >= range.startMs && minute(index) < range.endMs);
+      // In the place of minute 30 stands a row that is refused: nobody can say that there was nothing.
+      expect([10, 20, 30].map(covered)).toEqual([false, false, false]);
+      expect([0, 9, 11, 21, 100, 179].map(covered)).toEqual([true, true, true, true, true, true]);
+      expect(await query('select count(*)::int as count from tidemark.quarantine')).toEqual([{ count: 5 }]);
+    });
+
+    it('keeps what is stored otherwise and tells it; --overwrite keeps the old value as a revision', async () => {
+      const { to, run, query } = await exported(kind);
+      await fill(to.database, {
+        series: minutes,
+        window: { startMs: minute(60), endMs: minute(120) },
+        skip: (timeMs) => timeMs === minute(80),
+        valueAt: (timeMs) =>
+          timeMs === minute(70) ? '999.9' : timeMs === minute(60) ? `${closeAt(timeMs)}00` : closeAt(timeMs),
+      });
+      const kept = await run('--json');
+      expect(kept.exitCode).toBe(7);
+      expect(kept.stderr).toMatch(
+        /^tidemark: IMPORT_DIFFERS: 1 stored point differs from the file; .+--overwrite/,
+      );
+      expect(JSON.parse(kept.stdout)).toMatchObject({
+        ...{ fresh: 121, unchanged: 58, rewritten: 1, revised: 0, differing: 1 },
+        differences: [
+          {
+            time: new Date(minute(70)).toISOString(),
+            stored: { close: '999.9' },
+            inFile: { close: closeAt(minute(70)) },
+          },
+        ],
+      });
+      const at = (index: number) =>
+        `select close::text from candles where interval = 'm1' and time = '${new Date(minute(index)).toISOString()}'`;
+      expect(await query(at(70))).toEqual([{ close: '999.9' }]);
+      expect(await query(at(60))).toEqual([{ close: `${closeAt(minute(60))}00` }]);
+
+      const overwritten = await run('--overwrite');
+      expect(overwritten.stdout).toContain('1 overwritten, the old values kept as revisions');
+      expect(overwritten).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(await query(at(70))).toEqual([{ close: closeAt(minute(70)) }]);
+      expect(await query(`select time, before->>'close' as close from tidemark.point_revisions`)).toEqual([
+        { time: minute(70), close: '999.9' },
+      ]);
+      expect(await query('select revised from tidemark.series')).toEqual([{ revised: 1 }]);
+    });
+
+    it('never drops a stored point that the file does not have, and says so', async () => {
+      const { from, to, path, run, content } = await exported(kind);
+      await fill(to.database, { series: minutes, window });
+      await from.database.pool.query(`delete from tidemark.candle_points where time = $1`, [
+        new Date(minute(5)).toISOString(),
+      ]);
+      await tidemark([...m1, '--out', path], from.env);
+      const ended = await run('--overwrite');
+      expect(ended.stdout).toContain('missing in the file');
+      expect(ended.stderr).toMatch(
+        /IMPORT_DIFFERS: 1 stored point differs from the file, 1 of them missing in the file; what a file/,
+      );
+      expect(ended.exitCode).toBe(7);
+      expect(await content()).toMatchObject({ pointCount: 180 });
+    });
+
+    it('replaces what was stored of an open candle by the final one', async () => {
+      const { to, run, content, query } = await exported(kind);
+      const seriesId = await fill(to.database, { series: minutes, window: { startMs, endMs: minute(2) } });
+      await to.database.pool.query(
+        `update tidemark.series set covered = '{[2024-01-01T00:00Z,2024-01-01T00:01Z)}',
+                uncovered_points = '{[2024-01-01T00:01Z,2024-01-01T00:02Z)}' where id = $1`,
+        [seriesId],
+      );
+      await to.database.pool.query(
+        `update tidemark.candle_points set close = 5 where time = '2024-01-01T00:01Z'`,
+      );
+      const ended = await run('--json');
+      expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(JSON.parse(ended.stdout)).toMatchObject({
+        fresh: 178,
+        provisional: 1,
+        revised: 0,
+        differing: 0,
+      });
+      expect(await content()).toMatchObject({ covered: [window], uncoveredPoints: [], pointCount: 180 });
+      expect(await query('select count(*)::int as count from tidemark.point_revisions')).toEqual([
+        { count: 0 },
+      ]);
+    });
+
+    it('overturns emptiness where the file has points, and claims none where a point is stored', async () => {
+      const { to, run, content } = await exported(kind);
+      const seriesId = await fill(to.database, { series: minutes, window: { startMs, endMs: minute(1) } });
+      await to.database.pool.query(
+        `update tidemark.series set covered = '{[2023-12-31T00:00Z,2024-01-01T02:00Z)}', begins = '2024-01-02',
+            confirmed_empty = '{[2023-12-31T00:00Z,2024-01-01T00:00Z),[2024-01-01T00:01Z,2024-01-01T02:00Z)}',
+            before_beginning = '{[2023-12-31T00:00Z,2024-01-01T00:00Z),[2024-01-01T00:01Z,2024-01-01T01:00Z)}' where id = $1`,
+        [seriesId],
+      );
+      expect(await run()).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(await content()).toMatchObject({
+        pointCount: 180,
+        confirmedEmpty: [{ startMs: startMs - 24 * hourMs, endMs: startMs }],
+        before: '{["2023-12-31 00:00:00+00","2024-01-01 00:00:00+00")}',
+      });
+    });
+
+    it('killed at any instant leaves whole pieces, and the same file again goes on', async () => {
+      const { from, to, path, run, content, query } = await exported(kind);
+      // Pieces are of 5,000 rows.
+      const long = { startMs: startMs + 24 * hourMs, endMs: startMs + 24 * hourMs + 40_000 * minuteMs };
+      await fill(from.database, { series: minutes, window: { startMs, endMs: long.endMs } });
+      await tidemark([...m1, '--out', path], from.env);
+      for (const pieces of [1, 3]) {
+        const running = start(['import', path], to.env);
+        await waitFor(`${pieces} pieces`, async () => ((await content())?.pointCount ?? 0) >= pieces * 5000);
+        running.kill('SIGKILL');
+        await running.ended;
+        const known = await content();
+        const end = known?.covered[0]?.endMs ?? 0;
+        expect(known?.covered).toEqual([{ startMs, endMs: end }]);
+        expect(known?.pointCount).toBe((end - startMs) / minuteMs);
+        expect(known?.points).toHaveLength(known?.pointCount ?? -1);
+      }
+      expect(await run()).toMatchObject({ exitCode: 0 });
+      expect(await query('select tracked::text from tidemark.series')).toEqual([
+        { tracked: '["2024-01-01 00:00:00+00","2024-01-29 18:40:00+00")' },
+      ]);
+      expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
+    });
+
+    it('stops at Ctrl-C between two pieces, and says how to go on', async () => {
+      const { from, to, path, content } = await exported(kind);
+      await fill(from.database, { series: minutes, window: { startMs, endMs: startMs + 60_000 * minuteMs } });
+      await tidemark([...m1, '--out', path], from.env);
+      const running = start(['import', path], to.env);
+      await waitFor('a piece', async () => ((await content())?.pointCount ?? 0) > 0);
+      running.kill('SIGINT');
+      const ended = await running.ended;
+      expect(ended.stderr).toMatch(
+        /tidemark: INTERRUPTED: stopped within .+; what was imported is stored; run the same/,
+      );
+      expect(ended.exitCode).toBe(130);
+    });
+
+    it('says which file is none, before anything of any is stored', async () => {
+      const { to, path, content } = await exported(kind);
+      const missing = join(emptyDirectory(), 'absent.csv');
+      const ended = await tidemark(['import', path, missing], to.env);
+      expect(ended.stderr).toMatch(/FILE_NOT_USABLE: .+absent.csv has no sidecar .+--points-only/);
+      expect(ended.exitCode).toBe(8);
+      expect(await content()).toBeUndefined();
+      writeFileSync(missing, 'a,b\n1,2\n');
+      const foreign = await tidemark(['import', '--points-only', missing], to.env);
+      expect(foreign.stderr).toMatch(/FILE_NOT_USABLE: .+absent.csv: its columns are not those of an export/);
+    });
+
+    it('--follow tracks into the future what was', async () => {
+      const { from, path, run, query } = await exported(kind);
+      await from.database.pool.query(`update tidemark.series set tracked = tstzrange(lower(tracked), null)`);
+      await tidemark([...m1, '--to', '2024-01-01T03:00Z', '--out', path], from.env);
+      await run();
+      const tracked = () => query('select upper(tracked) as until from tidemark.series');
+      expect(await tracked()).toEqual([{ until: window.endMs }]);
+      await run('--follow');
+      expect(await tracked()).toEqual([{ until: null }]);
+    });
+
+    it('keeps a rate that is stored otherwise, and tells it', async () => {
+      const { to } = await exported(kind);
+      const path = join(emptyDirectory(), 'rates.csv');
+      const header = 'currency,symbol,currency_symbol,type,time,rate_usd\n';
+      writeFileSync(path, `${header}euro,EUR,€,fiat,2024-01-01T00:00:00.007Z,1.10\n`);
+      expect(await tidemark(['import', '--points-only', path], to.env)).toMatchObject({ exitCode: 0 });
+      writeFileSync(
+        path,
+        `${header}euro,EUR,€,fiat,2024-01-01T00:00:00.007Z,1.11\neuro,EUR,€,fiat,2024-01-01T00:05:00Z,x\n`,
+      );
+      const ended = await tidemark(['import', '--points-only', '--json', path], to.env);
+      expect(JSON.parse(ended.stdout)).toMatchObject({
+        ...{ fresh: 0, differing: 1, refused: 1 },
+        differences: [{ series: 'euro', stored: { rate_usd: '1.10' }, inFile: { rate_usd: '1.11' } }],
+        refusals: [{ reason: 'rateUsd: not a decimal' }],
+      });
+      expect(ended.exitCode).toBe(3);
+    });
+  });
+}
