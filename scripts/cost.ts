@@ -1,12 +1,15 @@
 /** What a plan will cost, as `plan` and `--dry-run` show it. */
 
 import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
+import { pageSize } from '../contract/limits.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { closedUpTo } from '../planning/closed.ts';
 import { type Cost, type Estimate, estimate, type PlannedSeries } from '../planning/estimate.ts';
 import { longestRange } from '../planning/windows.ts';
 import { longestRanges } from '../store/longest-ranges.ts';
 import { bytesPerPoint } from '../store/sizes.ts';
+import { ratesEveryMs } from '../store/snapshots/lists.ts';
+import { listStatus } from '../store/snapshots/status.ts';
 import { missingOf } from '../store/wanted.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
@@ -66,7 +69,7 @@ export async function costOf(
     backfillShare: scheduler.backfillShare,
     refreshMs: scheduler.refreshMs,
     reread,
-    pollsEveryMs: scheduler.ratesMs === 0 ? [] : [scheduler.ratesMs],
+    pollsEveryMs: await pollsEveryMs(session, nowMs),
   });
   const each = await bytesPerPoint(database);
   const costs = estimated.costs.map((cost) => ({
@@ -82,6 +85,16 @@ export async function costOf(
     requestsPerMinute: source.requestsPerMinute,
     isWithoutKey: source.apiKey === undefined && source.requestsPerMinute === 200,
   };
+}
+
+/** Of the rates, and of each list once for every page that its newest poll had. */
+async function pollsEveryMs({ config, database }: Session, nowMs: EpochMs): Promise<number[]> {
+  const ratesMs = await ratesEveryMs(database, config.scheduler.ratesMs);
+  const lists = await listStatus(database, nowMs);
+  return [
+    ...(ratesMs === 0 ? [] : [ratesMs]),
+    ...lists.map(({ everyMs, rows }) => everyMs / Math.max(1, Math.ceil((rows ?? 0) / pageSize.maximum))),
+  ];
 }
 
 const fewPeriods = 1000;

@@ -61,7 +61,12 @@ it('warns of a watch list that the budget cannot keep fresh, and says what would
   expect(stdout).toMatch(
     /warning: the budget cannot keep this fresh.* every 2 min, or every 2 min 30 s while .*400 requests a minute would do \(with a key the source allows 500\).*at most 200 series/,
   );
+  // A list is a request for each page, and the rates are one.
+  expect(await tidemark(['track', 'assets', '--every', '1m'], withoutKey)).toMatchObject({ exitCode: 0 });
+  expect((await tidemark(['plan'], { ...withoutKey, RATES_SECONDS: '30' })).stdout).toContain(
+    '3.00 for polls',
+  );
   const withKey = await tidemark(['plan'], { ...withoutKey, SOURCE_API_KEY: 'k' });
   expect(withKey.stdout).not.toContain('warning');
-  expect(withKey.stdout).toContain('80.0 % of the budget');
+  expect(withKey.stdout).toContain('80.2 % of the budget');
 });
