@@ -12,24 +12,27 @@ const awayCodes = new Set(['DATABASE_UNREACHABLE', 'QUEUE_UNREACHABLE']);
 /**
  * Calls `look` until it gives something else than null.
  *
- * @throws whatever it throws, explained; but a database or queue that is away is waited for, a minute long.
+ * @throws whatever it throws, explained; but a database or queue that was there and is away is waited for, a minute long.
  */
 export async function lookUntilDone<Outcome extends object>(
   look: () => Promise<Outcome | null>,
   signal: AbortSignal,
 ): Promise<Outcome> {
   let unreachableSinceMs: number | null = null;
+  // What was never there may be a wrong address, which is to be said at once.
+  let wasThere = false;
   for (;;) {
     try {
       const outcome = await look();
       if (outcome !== null) return outcome;
+      wasThere = true;
       unreachableSinceMs = null;
     } catch (error) {
       const explained = explainDatabaseError(error);
       const isAway = explained instanceof TidemarkError && awayCodes.has(explained.code);
       unreachableSinceMs ??= Date.now();
       const isPatient = Date.now() - unreachableSinceMs < databasePatienceMs && !signal.aborted;
-      if (!isAway || !isPatient) throw explained;
+      if (!isAway || !isPatient || !wasThere) throw explained;
     }
     await delay(lookEveryMs, undefined, { signal }).catch(() => {});
   }

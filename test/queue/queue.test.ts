@@ -371,6 +371,9 @@ onEachBackend('the requests queue', (kind) => {
     const queues = await openQueue(options);
     await queues.requests.addWindows([windowAt(1), windowAt(2)]);
     await queues.requests.pollRatesEvery(50);
+    // The first is due within that time, and a worker that came before it would begin with a window.
+    const dueMs = Date.now() + 50;
+    await waitFor('the time of the first', () => Date.now() > dueMs);
     const ran: string[] = [];
     startWorker(queues, ({ job }) => {
       ran.push(job.name);

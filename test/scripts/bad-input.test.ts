@@ -129,6 +129,17 @@ describe('what cannot be reached or used is named in one line', () => {
   it('a Redis that is not there', async () => {
     const env = { ...(await migrated()), REDIS_URL: 'redis://127.0.0.1:1' };
     expectRefusal(await tidemark(['status'], env), 6, 'QUEUE_UNREACHABLE', '127.0.0.1:1');
+    // One that was never there is not waited for.
+    const source = { ...env, SOURCE_URL: 'http://127.0.0.1:1/v2' };
+    expectRefusal(
+      await tidemark(
+        ['backfill', 'history', '--asset', 'bitcoin', '--interval', 'd1', '--from', '9d'],
+        source,
+      ),
+      6,
+      'QUEUE_UNREACHABLE',
+      '127.0.0.1:1',
+    );
   });
 
   it('a second migration while one runs', async () => {

@@ -1,7 +1,8 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
 import { start, tidemark } from './command.ts';
 
 async function migrated(on: 'main' | 'plain'): Promise<Record<string, string>> {
@@ -71,4 +72,29 @@ it('refuses a port that is taken, in one line', async () => {
     2,
     expect.stringMatching(/^tidemark: PORT_IN_USE: [^\n]*\n$/m),
   ]);
+});
+
+onEachBackend('two services', (queue) => {
+  it('let a client have no more together than one alone would', async () => {
+    const env: Record<string, string> = {
+      ...(await migrated('main')),
+      ...{ SERVE_PER_MINUTE: '5', SERVE_PER_MINUTE_WITH_KEY: '8' },
+      ...(queue === 'redis' ? { REDIS_URL: inject('redisUrl') ?? '' } : {}),
+    };
+    const namespace = { QUEUE_NAMESPACE: `t${new URL(env.DATABASE_URL ?? '').pathname.slice(-12)}` };
+    const both = [await serving({ ...env, ...namespace }), await serving({ ...env, ...namespace })];
+    const key = (await tidemark(['keys', 'issue', '--name', 'Ann'], env)).stdout.trim();
+    const answered = async (headers: Record<string, string>) => {
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, async (_, place) => {
+          const { status } = await fetch(`${both[place % 2]?.address}/rates`, { headers });
+          return status;
+        }),
+      );
+      return statuses.filter((status) => status === 200).length;
+    };
+    expect(await answered({})).toBe(5);
+    expect(await answered({ authorization: `Bearer ${key}` })).toBe(8);
+    expect(await answered({ 'x-forwarded-for': '198.51.100.1' })).toBe(0);
+  });
 });
