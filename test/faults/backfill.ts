@@ -108,8 +108,10 @@ export async function beginBackfill(
     expectFewRequests({ extra, underWay = concurrency }) {
       const requests = simulator.requests();
       expect(requests.total).toBeGreaterThanOrEqual(all());
+      // A silence at the edge of an answer is asked for again by itself, where no larger answer had come before.
+      const most = all() + extra + requests.recent.filter(isOfPart).length;
       const why = () => `too many: ${JSON.stringify(askedAgain(requests.recent))}`;
-      expect(requests.total, requests.total > all() + extra ? why() : '').toBeLessThanOrEqual(all() + extra);
+      expect(requests.total, requests.total > most ? why() : '').toBeLessThanOrEqual(most);
       if (requestsPerMinute > 0) {
         expect(mostBeyondBudget(requests, requestsPerMinute)).toBeLessThanOrEqual(underWay + 1);
       }
@@ -118,6 +120,11 @@ export async function beginBackfill(
 }
 
 type Requests = ReturnType<RunningSimulator['requests']>['recent'];
+
+function isOfPart({ url }: Requests[number]): boolean {
+  const { searchParams } = new URL(url, 'http://localhost');
+  return Number(searchParams.get('end')) - Number(searchParams.get('start')) < windowMs;
+}
 
 /** What was asked for again although it had an answer without a fault, and all the answers to it. */
 function askedAgain(recent: Requests): Record<string, string[]> {
