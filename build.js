@@ -1,11 +1,45 @@
-// Compiles the sources to dist/. `npm ci` runs this through `prepare`, so that `npx tidemark` works
-// straight after it; an install without development dependencies has no compiler and keeps what is there.
+// Compiles the sources to dist/, and bundles the dashboard's page beside them. `npm ci` runs this through `prepare`, so
+// that `npx tidemark` works straight after it; an install without development dependencies has no compiler and keeps
+// what is there.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+// The attribution that Lightweight Charts asks for, beside the link on the page itself.
+const notice = `TradingView Lightweight Charts(TM)
+Copyright (c) TradingView, Inc. https://www.tradingview.com/`;
+
+// Of fancy-canvas, whose package has no file of its own for it: the MIT licence, whose text uPlot's package has.
+const sameTerms = `Copyright (c) 2019 TradingView, Inc
+
+MIT License: the permission notice and the disclaimer that follow below, of uPlot, hold for it word by word.
+`;
 
 const compiler = 'node_modules/typescript/bin/tsc';
 if (existsSync(compiler)) {
   rmSync('dist', { recursive: true, force: true });
   execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
   chmodSync('dist/scripts/tidemark.js', 0o755);
+  await bundlePage('service/dashboard/page', 'dist/service/dashboard/assets');
+}
+
+/** One script, one style sheet, and the licences of what is in them. */
+async function bundlePage(source, target) {
+  const { build } = await import('rolldown');
+  await build({
+    input: join(source, 'main.ts'),
+    platform: 'browser',
+    transform: { target: 'es2023' },
+    output: { file: join(target, 'app.js'), format: 'es', minify: true, comments: { legal: true } },
+  });
+  for (const name of ['index.html', 'icon.svg']) copyFileSync(join(source, name), join(target, name));
+  const styles = [join(source, 'app.css'), 'node_modules/uplot/dist/uPlot.min.css'];
+  writeFileSync(join(target, 'app.css'), styles.map((name) => readFileSync(name, 'utf8')).join('\n'));
+  const licences = ['lightweight-charts', 'fancy-canvas', 'uplot'].map((name) => {
+    const folder = join('node_modules', name);
+    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const text = join(folder, 'LICENSE');
+    return `${name} ${version}\n\n${existsSync(text) ? readFileSync(text, 'utf8') : sameTerms}`;
+  });
+  writeFileSync(join(target, 'licences.txt'), `${notice}\n\n${licences.join('\n\n')}`);
 }

@@ -33,10 +33,10 @@ const share = z
   })
   .transform(Number);
 
-/** `m1=0.5,h8=100`: longest range of one request in days, by interval. */
 /** Of one window: changing all of its points in the columnstore stays within what TimescaleDB decompresses at once. */
 const mostPeriods = 20_000;
 
+/** `m1=0.5,h8=100`: longest range of one request in days, by interval. */
 const daysByInterval = <Name extends Interval>(known: readonly Name[]) =>
   z
     .string()
@@ -103,6 +103,7 @@ const environment = z.object({
   REREAD_PERIODS: whole(0, 100).prefault('2'),
   REREAD_DAYS: whole(0, 3650).prefault('3'),
   REREAD_HOURS: whole(1, 8760).prefault('24'),
+  WATCH_LIST: z.string().min(1).prefault('tidemark.yaml'),
   PLANNING_TICK_MS: whole(50, 60_000).prefault('1000'),
   LEDGER_DAYS: whole(1, 3650).prefault('30'),
   CANDLE_CHUNK_DAYS: whole(1, 3650).prefault('30'),
@@ -119,6 +120,20 @@ const environment = z.object({
   SERVE_STATEMENT_TIMEOUT_SECONDS: whole(1, 600).prefault('10'),
   SERVE_REMEMBER_MS: whole(0, 60_000).prefault('1000'),
   SERVE_DRAIN_SECONDS: whole(0, 60).prefault('0'),
+  BOARD_HOST: z.string().min(1).prefault('127.0.0.1'),
+  BOARD_PORT: whole(0, 65_535).prefault('4100'),
+  BOARD_PASSWORD: z
+    .string()
+    .regex(/^[\x21-\x7e]{12,200}$/, 'must be 12 or more characters of printable ASCII, without spaces')
+    .optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:']).optional(),
+  METRICS_HOST: z.string().min(1).prefault('127.0.0.1'),
+  METRICS_PORT: whole(0, 65_535).optional(),
+  DASHBOARD: z.enum(['on', 'off', 'container'], { error: 'must be on, off or container' }).optional(),
+  DASHBOARD_PASSWORD: z
+    .string()
+    .regex(/^[\x20-\x7e]{12,200}$/, 'must be 12 to 200 characters of printable ASCII')
+    .optional(),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
       error: 'must be one of trace, debug, info, warn, error, fatal, silent',
@@ -202,7 +217,30 @@ export interface Config {
     readonly rememberMs: number;
     /** How long it goes on answering after it has been asked to stop, while `/readyz` says that it stops. */
     readonly drainMs: number;
+    /** Undefined: where the service listens for this machine only. */
+    readonly dashboard: 'on' | 'off' | 'container' | undefined;
+    /** Undefined: the dashboard answers this machine only. */
+    readonly dashboardPassword: string | undefined;
   };
+  /** Where the queues are shown. */
+  readonly board: {
+    readonly host: string;
+    /** 0: any free one. */
+    readonly port: number;
+    /** Absent: they are not. */
+    readonly password: string | undefined;
+  };
+  readonly tracing: {
+    /** Where traces go, by OpenTelemetry's own variables; absent: there are none. */
+    readonly endpoint: string | undefined;
+  };
+  readonly metrics: {
+    readonly host: string;
+    /** 0: any free one. Absent: there are none. */
+    readonly port: number | undefined;
+  };
+  /** File that says what is tracked, which the scheduler applies while it is there; absent: none is looked for. */
+  readonly watchList: string | undefined;
   /** Directory of the embedded database. */
   readonly directory: string;
   /** Absent: `info` for services, `error` for commands that show their progress. */
@@ -282,7 +320,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       statementTimeoutMs: value.SERVE_STATEMENT_TIMEOUT_SECONDS * 1000,
       rememberMs: value.SERVE_REMEMBER_MS,
       drainMs: value.SERVE_DRAIN_SECONDS * 1000,
+      dashboard: value.DASHBOARD,
+      dashboardPassword: value.DASHBOARD_PASSWORD,
     },
+    board: { host: value.BOARD_HOST, port: value.BOARD_PORT, password: value.BOARD_PASSWORD },
+    tracing: { endpoint: value.OTEL_EXPORTER_OTLP_ENDPOINT },
+    metrics: { host: value.METRICS_HOST, port: value.METRICS_PORT },
+    watchList: value.WATCH_LIST,
     directory: value.TIDEMARK_DIR,
     logLevel: value.LOG_LEVEL,
   });
@@ -290,7 +334,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 
 /** The value for an error message. What holds a password is shown only where that can be told apart, and never else. */
 function shown(name: string, value: string | undefined): string {
-  if (name === 'SOURCE_API_KEY') return '(hidden)';
+  if (['SOURCE_API_KEY', 'BOARD_PASSWORD', 'DASHBOARD_PASSWORD'].includes(name)) return '(hidden)';
   const mayHoldPassword = name.endsWith('_URL') && /[@=]/.test(value ?? '');
   return mayHoldPassword ? '(hidden: it may hold a password)' : JSON.stringify(value?.slice(0, 200));
 }

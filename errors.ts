@@ -30,6 +30,7 @@ interface ErrorEntry {
 export const errorTable = Object.freeze({
   BAD_ARGUMENT: { exit: exitCodes.usage, remedy: 'see --help of the command' },
   BAD_CONFIGURATION: { exit: exitCodes.usage, remedy: 'correct the variable; .env.example lists them all' },
+  BAD_WATCH_LIST: { exit: exitCodes.usage, remedy: 'correct the file; nothing was changed' },
   UNKNOWN_SERIES: { exit: exitCodes.usage, remedy: '`tidemark status` lists the series and their ids' },
   UNKNOWN_KEY: { exit: exitCodes.usage, remedy: '`tidemark keys list` shows the keys and their ids' },
   PORT_IN_USE: { exit: exitCodes.usage, remedy: 'choose another with --port, or stop what listens there' },
@@ -58,6 +59,10 @@ export const errorTable = Object.freeze({
     exit: exitCodes.different,
     remedy: "what is stored was kept; --overwrite takes the file's values and keeps the others as revisions",
   },
+  MOVE_DIFFERS: {
+    exit: exitCodes.different,
+    remedy: 'nothing was moved; look for a trigger or a rule on that table of either database',
+  },
   FILE_NOT_WRITTEN: {
     exit: exitCodes.file,
     remedy: 'make room or name another place; nothing half written is left',
@@ -81,6 +86,10 @@ export const errorTable = Object.freeze({
     exit: exitCodes.source,
     remedy:
       'check the ids (they are lower-case words, such as bitcoin), then `tidemark untrack` the wrong one',
+  },
+  LIST_NOT_POLLED: {
+    exit: exitCodes.source,
+    remedy: 'run the same command again later, or name what is meant without patterns; nothing was changed',
   },
   DATABASE_UNREACHABLE: { exit: exitCodes.database, remedy: 'check DATABASE_URL, and that the server runs' },
   DATABASE_REFUSED: {
@@ -110,6 +119,11 @@ export const errorTable = Object.freeze({
   DATABASE_IN_USE: {
     exit: exitCodes.database,
     remedy: 'stop it first, on every machine that uses this database',
+  },
+  TARGET_NOT_EMPTY: {
+    exit: exitCodes.database,
+    remedy:
+      'name a database that was migrated and not used; `tidemark migrate down --yes`, then `migrate`, empties one',
   },
   MIGRATION_RUNNING: { exit: exitCodes.database, remedy: 'wait for the other migration to end' },
   EMBEDDED_DATABASE: { exit: exitCodes.database, remedy: 'see .tidemark/postgres.log, or set DATABASE_URL' },

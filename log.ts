@@ -50,7 +50,9 @@ export function secretsOf(config: Config): string[] {
   const passwords = [config.database.url, config.queue.redisUrl]
     .filter((url) => url !== undefined)
     .flatMap((url) => passwordsIn(url));
-  return [...passwords, config.source.apiKey ?? ''].filter((secret) => secret !== '');
+  const { source, board, service } = config;
+  const others = [source.apiKey, board.password, service.dashboardPassword].map((secret) => secret ?? '');
+  return [...passwords, ...others].filter((secret) => secret !== '');
 }
 
 /** The password of a URL, as the URL has it, decoded, and as a program that puts a URL together would encode it. */

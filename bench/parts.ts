@@ -84,7 +84,7 @@ export async function withDatabase<Result>(
 
 async function forgetQueue(redisUrl: string, name: string): Promise<void> {
   const redis = new Redis(redisUrl);
-  const keys = await redis.keys(`${name}:*`);
+  const keys = await redis.keys(`{${name}}:*`);
   if (keys.length > 0) await redis.del(...keys);
   redis.disconnect();
 }

@@ -1,4 +1,7 @@
-/** What each endpoint takes and gives: paths, parameters and resources in one place, for whoever describes or checks them. */
+/**
+ * What each endpoint takes and gives: paths, parameters and resources in one place, for whoever describes or checks
+ * them.
+ */
 
 import { z } from 'zod';
 import type { Endpoint } from './paths.ts';
@@ -27,20 +30,29 @@ const one = { many: false, ranged: false, notFound: true, query: none } as const
 const series = { many: true, ranged: true, notFound: true } as const;
 
 const assetMarkets = {
-  ...{ ...list, notFound: true, query: pageParameters, resource: served.servedAssetMarket },
+  ...list,
+  notFound: true,
+  query: pageParameters,
+  resource: served.servedAssetMarket,
   summary: 'Markets on which an asset trades, as base or quote',
 } as const;
 const markets = {
-  ...{ ...list, query: marketsParameters, resource: served.servedMarket },
+  ...list,
+  query: marketsParameters,
+  resource: served.servedMarket,
   summary: 'Markets, by exchange and rank',
 } as const;
 const exchanges = {
-  ...{ ...list, query: none, resource: served.servedExchange },
+  ...list,
+  query: none,
+  resource: served.servedExchange,
   summary: 'All exchanges, by rank',
 } as const;
 const rates = { ...list, query: none, resource: served.servedRate, summary: 'All rates' } as const;
 const candles = {
-  ...{ ...series, query: candlesParameters, resource: served.servedCandle },
+  ...series,
+  query: candlesParameters,
+  resource: served.servedCandle,
   summary: 'Candles of a market whose periods start in a range',
 } as const;
 
@@ -48,7 +60,9 @@ export const endpoints: Readonly<Record<Endpoint, EndpointContract>> = Object.fr
   assets: { ...list, query: assetsParameters, resource: served.listedAsset, summary: 'Assets, by rank' },
   asset: { ...one, resource: served.singleAsset, summary: 'One asset' },
   assetHistory: {
-    ...{ ...series, query: historyParameters, resource: served.servedHistoryPoint },
+    ...series,
+    query: historyParameters,
+    resource: served.servedHistoryPoint,
     summary: 'Price history of an asset',
   },
   assetMarkets,

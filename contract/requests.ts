@@ -65,7 +65,10 @@ function single(maximum: number) {
  *
  * @param described what a description says of it, as JSON Schema has it.
  */
-function count(parameter: string, described: { maximum?: number; description?: string } = {}) {
+function count(
+  parameter: string,
+  described: { maximum?: number; default?: number; description?: string } = {},
+) {
   return z
     .string(`give ${parameter} once`)
     .regex(/^\d{1,15}$/, `${parameter} must be a whole number`)
@@ -92,10 +95,13 @@ function interval<Interval extends string>(known: readonly Interval[], missing?:
 const name = single(200).optional();
 
 export const pageParameters = z.object({
-  limit: count('limit', { maximum: pageSize.maximum, description: 'Most rows of the answer.' })
+  limit: count('limit', {
+    ...{ maximum: pageSize.maximum, default: pageSize.default },
+    description: 'Most rows of the answer.',
+  })
     .refine((limit) => limit <= pageSize.maximum, `limit exceeds ${pageSize.maximum}`)
     .default(pageSize.default),
-  offset: count('offset', { description: 'Rows to skip.' }).default(0),
+  offset: count('offset', { default: 0, description: 'Rows to skip.' }).default(0),
 });
 export type PageRequest = z.output<typeof pageParameters>;
 

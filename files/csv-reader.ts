@@ -1,6 +1,9 @@
-/** CSV as csv-writer.ts writes it, and as other programs write what they read from it: `\r\n`, and quotes around any field. */
+/**
+ * CSV as csv-writer.ts writes it, and as other programs write what they read from it: `\r\n`, and quotes around any
+ * field.
+ */
 
-import { columnsOf, layoutOf, timeOf } from './layout.ts';
+import { columnsOf, layoutOf, rowOf } from './layout.ts';
 import { pageRows, type ReadRow, type RowFile, unknownColumns } from './row-reader.ts';
 import { cutOff, linesOf } from './text-lines.ts';
 
@@ -18,17 +21,13 @@ export async function readCsv(path: string): Promise<RowFile> {
   const layout = layoutOf(header);
   if (layout === null) throw unknownColumns(header);
   const places = columnsOf(layout).map((name) => header.indexOf(name));
-  const [nameCount, width] = [layout.names.length, header.length];
-  const rowOf = ({ raw, fields, isWhole }: CsvRecord): ReadRow => {
+  const width = header.length;
+  const readRow = ({ raw, fields, isWhole }: CsvRecord): ReadRow => {
     if (!isWhole) return { raw, reason: cutOff };
     if (fields === null) return { raw, reason: 'its quotes do not match' };
     if (fields.length !== width) return { raw, reason: `it has ${fields.length} fields, not ${width}` };
     const cells = places.map((place) => fields[place] ?? null);
-    return {
-      names: cells.slice(0, nameCount),
-      time: timeOf(cells[nameCount] ?? null),
-      values: cells.slice(nameCount + 1),
-    };
+    return rowOf(layout, cells);
   };
   return {
     layout,
@@ -37,7 +36,7 @@ export async function readCsv(path: string): Promise<RowFile> {
       let isHeader = true;
       for await (const records of recordsOf(path)) {
         for (const record of records) {
-          if (!isHeader) page.push(rowOf(record));
+          if (!isHeader) page.push(readRow(record));
           isHeader = false;
           if (page.length < pageRows) continue;
           yield page;

@@ -1,6 +1,6 @@
 /**
- * CSV as RFC 4180 has it, with a header and `\n` at the ends of lines. An absent name is an empty field, and an empty name
- * a quoted one, as in PostgreSQL's own.
+ * CSV as RFC 4180 has it, with a header and `\n` at the ends of lines. An absent name is an empty field, and an empty
+ * name a quoted one, as in PostgreSQL's own.
  */
 
 import { columnsOf, type Layout, timeText } from './layout.ts';

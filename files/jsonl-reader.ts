@@ -1,6 +1,6 @@
 /** JSON Lines as jsonl-writer.ts writes them. A decimal that is a number has been through a double, and is none. */
 
-import { columnsOf, type Layout, layoutOf, timeOf } from './layout.ts';
+import { columnsOf, type Layout, layoutOf, rowOf } from './layout.ts';
 import { pageRows, type ReadRow, type RowFile, unknownColumns } from './row-reader.ts';
 import { cutOff, type Line, linesOf } from './text-lines.ts';
 
@@ -16,7 +16,7 @@ export async function readJsonl(path: string): Promise<RowFile> {
       for await (const lines of linesOf(path)) {
         for (const line of lines) {
           if (line.text.trim() === '') continue;
-          page.push(rowOf(line, layout));
+          page.push(readRow(line, layout));
           if (page.length < pageRows) continue;
           yield page;
           page = [];
@@ -37,17 +37,12 @@ async function firstObject(path: string): Promise<object> {
   throw new Error('its first line is no JSON object');
 }
 
-function rowOf({ text, isWhole }: Line, layout: Layout): ReadRow {
+function readRow({ text, isWhole }: Line, layout: Layout): ReadRow {
   if (!isWhole) return { raw: text, reason: cutOff };
   const value = objectOf(text);
   if (value === null) return { raw: text, reason: 'it is no JSON object' };
   const cells = columnsOf(layout).map((name) => textOf(value[name]));
-  const nameCount = layout.names.length;
-  return {
-    names: cells.slice(0, nameCount),
-    time: timeOf(cells[nameCount] ?? null),
-    values: cells.slice(nameCount + 1),
-  };
+  return rowOf(layout, cells);
 }
 
 function objectOf(text: string): Record<string, unknown> | null {

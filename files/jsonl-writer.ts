@@ -1,4 +1,6 @@
-/** JSON Lines: an object a line. Decimals are strings, as in the interface: most readers would make a number a double. */
+/**
+ * JSON Lines: an object a line. Decimals are strings, as in the interface: most readers would make a number a double.
+ */
 
 import { type Layout, timeText } from './layout.ts';
 import type { Output, RowWriter } from './row-writer.ts';

@@ -1,4 +1,6 @@
-/** What a row of a file is: the names that say whose point it is, its time, and its values. The same in every format. */
+/**
+ * What a row of a file is: the names that say whose point it is, its time, and its values. The same in every format.
+ */
 
 import type { EpochMs } from '../contract/intervals.ts';
 import type { StoredDataset } from '../contract/series.ts';
@@ -51,6 +53,16 @@ export interface FileRow {
   /** A number where it is a time in the file's form, otherwise what stands there. */
   readonly time: EpochMs | string | null;
   readonly values: readonly (string | null)[];
+}
+
+/** A row from its cells, which are in the order of {@link columnsOf}. */
+export function rowOf(layout: Layout, cells: readonly (string | null)[]): FileRow {
+  const nameCount = layout.names.length;
+  return {
+    names: cells.slice(0, nameCount),
+    time: timeOf(cells[nameCount] ?? null),
+    values: cells.slice(nameCount + 1),
+  };
 }
 
 /** `2024-01-31T06:00:00Z`, with milliseconds where there are any. */

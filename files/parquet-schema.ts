@@ -2,8 +2,8 @@
  * The columns of a Parquet file. A column of values is a DECIMAL whose scale and precision hold each of its values
  * exactly, as long as 38 digits do: readers such as DuckDB take a longer one for a double. Otherwise it is text.
  *
- * A DECIMAL has as many fraction digits as its column, so `1.10` and `1.1` would be the same. `fraction_digits` keeps how
- * many each value of the row was received with (`16 16 16 16 18`): few distinct texts, which cost next to nothing.
+ * A DECIMAL has as many fraction digits as its column, so `1.10` and `1.1` would be the same. `fraction_digits` keeps
+ * how many each value of the row was received with (`16 16 16 16 18`): few distinct texts, which cost next to nothing.
  */
 
 import type { SchemaElement } from 'hyparquet';

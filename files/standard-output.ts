@@ -21,5 +21,8 @@ function explained(error: NodeJS.ErrnoException): TidemarkError {
       remedy: 'nothing is wrong if that was meant, as with `| head`',
     });
   }
-  return new TidemarkError('FILE_NOT_WRITTEN', `standard output: ${reasonOf(error)}`, { cause: error });
+  return new TidemarkError('FILE_NOT_WRITTEN', `standard output: ${reasonOf(error)}`, {
+    cause: error,
+    remedy: 'make room, or write elsewhere; what was written there before is not whole',
+  });
 }

@@ -81,8 +81,8 @@ export function holdBack(input: {
 }
 
 /**
- * The probes that ask again for what lies before the beginning of a series: for the last of it together with the day that
- * is known to have a point. Each reaches a day into the next, as of its own last day a probe says nothing.
+ * The probes that ask again for what lies before the beginning of a series: for the last of it together with the day
+ * that is known to have a point. Each reaches a day into the next, as of its own last day a probe says nothing.
  */
 export function* probesAgain(before: Range, knownMs: EpochMs | null, probeSpanMs: number): Generator<Range> {
   const knownDayMs = knownMs === null ? null : periodStart(knownMs, 'd1');

@@ -10,10 +10,14 @@ const shortestMs = 10_000;
 /** A year. */
 const longestMs = 366 * dayMs;
 
+/** Milliseconds; null when the text is no length. */
+export function lengthMs(text: string): number | null {
+  const match = pattern.exec(text);
+  return match === null ? null : Number(match[1]) * unitMs[match[2] as keyof typeof unitMs];
+}
+
 /** Milliseconds; null when the text is no cadence from ten seconds to a year. */
 export function cadenceMs(text: string): number | null {
-  const match = pattern.exec(text);
-  if (match === null) return null;
-  const ms = Number(match[1]) * unitMs[match[2] as keyof typeof unitMs];
-  return ms >= shortestMs && ms <= longestMs ? ms : null;
+  const ms = lengthMs(text);
+  return ms !== null && ms >= shortestMs && ms <= longestMs ? ms : null;
 }

@@ -2,12 +2,13 @@
  * What a sample says about all it was drawn from.
  *
  * Of N windows n are compared, drawn at random and none twice, and x differ. If K of all differed, the chance to see no
- * more than x of them is hypergeometric, p(x, K) = sum over j <= x of C(K, j) C(N - K, n - j) / C(N, n). The upper limit
- * at confidence 1 - a is the largest K with p(x, K) >= a: more would have shown itself, save with a chance below a. For
- * x = 0 and n small against N that is the rule of three, K / N = 3 / n at 95 %.
+ * more than x of them is hypergeometric, p(x, K) = sum over j <= x of C(K, j) C(N - K, n - j) / C(N, n). The upper
+ * limit at confidence 1 - a is the largest K with p(x, K) >= a: more would have shown itself, save with a chance below
+ * a. For x = 0 and n small against N that is the rule of three, K / N = 3 / n at 95 %.
  *
- * Sources: B. D. Jovanovic and P. S. Levy, A Look at the Rule of Three, The American Statistician 51 (1997), 137-139; for
- * a finite population, https://stats.stackexchange.com/questions/193103/probability-of-failure-in-a-finite-population
+ * Sources: B. D. Jovanovic and P. S. Levy, A Look at the Rule of Three, The American Statistician 51 (1997), 137-139;
+ * for a finite population,
+ * https://stats.stackexchange.com/questions/193103/probability-of-failure-in-a-finite-population
  */
 
 export interface Sample {

@@ -4,7 +4,8 @@
  * The newest data of every series comes first, as one request each however long the tail is. What lies before is
  * cut into windows from the oldest end (old data is what a source may stop serving) and taken in turn from every
  * series, so that none starves. Of a long gap with nothing stored before it only the oldest window is asked for until
- * it is known where the series begins (beginning.ts). A plan is never held: each pass takes as many windows as the queue has room for.
+ * it is known where the series begins (beginning.ts). A plan is never held: each pass takes as many windows as the
+ * queue has room for.
  */
 
 import { type EpochMs, intervalMs } from '../contract/intervals.ts';

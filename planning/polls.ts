@@ -4,7 +4,8 @@
  *   open        Its next page is to be asked for: the row behind the last that came. One page at a time.
  *   complete    The last page came. What it did not list is missing.
  *   given up    It was cut off for so long that its pages would be of different times, or failed on every attempt, or
- *               its first page was a copy of an older answer. What its pages brought is kept; who is missing is not asked.
+ *               its first page was a copy of an older answer. What its pages brought is kept; who is missing is not
+ *               asked.
  *
  * All of it is in the database: a crash or a flushed queue leaves an open poll, whose next page is asked for again.
  */
@@ -34,8 +35,8 @@ export const longestPauseMs = 10 * minuteMs;
  *
  * A page that is shorter than was asked for may be the last, or one that the source capped in silence: taken for the
  * last, a capped one would make all that follow look gone. So a short page counts only if the source is known to give
- * larger ones, and if the poll has found no less than the one before. Otherwise the next page is asked for, and the list
- * ends where a page brings nothing new: it is empty, or the source does not heed `offset` and begins again.
+ * larger ones, and if the poll has found no less than the one before. Otherwise the next page is asked for, and the
+ * list ends where a page brings nothing new: it is empty, or the source does not heed `offset` and begins again.
  */
 export function isLastPage(page: {
   /** Rows asked for; null: the list comes whole. */

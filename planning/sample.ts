@@ -38,8 +38,8 @@ export function* allWindows(
 }
 
 /**
- * `count` of these windows, drawn at random and none twice, each one as likely as any other; all when there are no more.
- * In the order of {@link allWindows}.
+ * `count` of these windows, drawn at random and none twice, each one as likely as any other; all when there are no
+ * more. In the order of {@link allWindows}.
  *
  * @param random as Math.random.
  */

@@ -12,9 +12,9 @@ import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from './ranges.ts';
 
 /**
- * `refresh` asks for the newest data and outranks `backfill`, which fills what lies before. `probe` asks by days where the
- * series begins (beginning.ts), and fills nothing. The others read again what is covered: `reread` the trailing range on a
- * schedule, `repair` and `verify` what a command of that name asks for.
+ * `refresh` asks for the newest data and outranks `backfill`, which fills what lies before. `probe` asks by days where
+ * the series begins (beginning.ts), and fills nothing. The others read again what is covered: `reread` the trailing
+ * range on a schedule, `repair` and `verify` what a command of that name asks for.
  */
 export type Lane = 'refresh' | 'backfill' | 'probe' | 'reread' | 'repair' | 'verify';
 

@@ -1,6 +1,6 @@
 /** The queues on whichever store is configured: the same code on Redis and on PostgreSQL. */
 
-import { withBackend } from 'bullmq';
+import { type Queue, withBackend } from 'bullmq';
 import type { Logger } from 'pino';
 import { complaintsTo } from './complaints.ts';
 import { queueNames, type RequestJob } from './jobs.ts';
@@ -17,12 +17,16 @@ export interface QueueBackendOptions {
   readonly databaseUrl: string;
   /** Lower-case name; keeps installations on one Redis or in one database apart. */
   readonly namespace: string;
+  /** What goes along with each job that is added, such as where it belongs in a trace; undefined: nothing. */
+  readonly carry?: (() => string | undefined) | undefined;
 }
 
 export interface QueueBackend {
   readonly kind: 'redis' | 'postgres';
   readonly requests: RequestQueue;
   readonly planning: PlanningQueue;
+  /** As BullMQ has them: for a board that shows BullMQ's queues, and for nobody else. */
+  readonly bullQueues: readonly Queue[];
   startRequestWorker(processor: Processor<RequestJob>, settings: WorkerSettings): QueueWorker;
   startPlanningWorker(processor: Processor<PlanningJob>, settings: WorkerSettings): QueueWorker;
   /** Close the workers first. */
@@ -74,8 +78,13 @@ export async function openQueueBackend(
   };
   return Object.freeze({
     kind: store.kind,
-    requests: requestQueue(requests, { attempts: options.attempts, workerName: namespace }),
+    requests: requestQueue(requests, {
+      attempts: options.attempts,
+      workerName: namespace,
+      carry: options.carry ?? (() => undefined),
+    }),
     planning: planningQueue(planning, namespace),
+    bullQueues: [requests, planning] as unknown as readonly Queue[],
     startRequestWorker(processor, settings) {
       warnOnce();
       return startQueueWorker({ ...worker, queueName: queueNames.requests, processor, settings });

@@ -19,7 +19,8 @@ export type RequestJob =
 
 /**
  * Lower runs first. Every job has one, because a job without priority runs before all that have one. A poll asks
- * for the present like a refresh, and cannot be caught up on later; the pages of a list, which may be many, come behind.
+ * for the present like a refresh, and cannot be caught up on later; the pages of a list, which may be many, come
+ * behind.
  *
  * A re-reading takes its turn among the backfill, of which the planner leaves it few places: behind it, a backfill of
  * days would put it off for days, and what the source changed meanwhile would never be seen. What a command asks for

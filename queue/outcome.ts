@@ -23,6 +23,10 @@ export interface Attempt<Job> {
   readonly number: number;
   /** Whether a counted retry would find no attempt left. */
   readonly last: boolean;
+  /** How long the job waited for its turn in the budget; null unless it was taken for the first time. */
+  readonly waitedMs: number | null;
+  /** What whoever queued the job sent along with it, see `QueueBackendOptions.carry`. */
+  readonly carried: string | undefined;
   /** Aborts when the worker stops and cannot wait for the attempt any longer. */
   readonly stopping: AbortSignal;
 }

@@ -37,6 +37,8 @@ export interface RequestQueue {
   /** Adds the pages that are not in the queue yet. */
   addPages(pages: readonly PollPage[]): Promise<void>;
   claimedWindows(): Promise<Claimed>;
+  /** What is queued or under way of each series, by the jobs' ids alone: to be looked at, not to be planned by. */
+  queuedRanges(): Promise<ReadonlyMap<number, readonly Range[]>>;
   /** Takes the windows of a series out, save those under way. */
   dropSeries(seriesId: number): Promise<void>;
   /** Takes the windows that a run of a command asked for out, save those under way. */
@@ -56,9 +58,11 @@ export interface RequestQueue {
 
 /** Listing is bounded: the planner keeps the queue at about a minute of budget, and a test may ask for more. */
 const mostListed = 20_000;
+/** Of what is only looked at: more than a minute's budget with a key. */
+const mostShown = 2000;
 /**
- * In the order in which a job moves through them, and once more those to which it comes back: PostgreSQL reads one after
- * the other, and a job that moves meanwhile, for another attempt or because it was put back, must not be missed.
+ * In the order in which a job moves through them, and once more those to which it comes back: PostgreSQL reads one
+ * after the other, and a job that moves meanwhile, for another attempt or because it was put back, must not be missed.
  */
 const claimingStates = [
   'delayed',
@@ -70,10 +74,13 @@ const claimingStates = [
   'prioritized',
 ] as const;
 
-/** @param attempts how many attempts a job of this queue has. @param workerName what workers of the queue call themselves. */
+/**
+ * @param attempts how many attempts a job of this queue has.
+ * @param workerName what workers of the queue call themselves.
+ */
 export function requestQueue(
   queue: BullQueue<RequestJob['data'], RequestJob['name']>,
-  options: { attempts: number; workerName: string },
+  options: { attempts: number; workerName: string; carry: () => string | undefined },
 ): RequestQueue {
   const jobOptions = {
     attempts: options.attempts,
@@ -82,6 +89,11 @@ export function requestQueue(
     removeOnComplete: true,
     removeOnFail: true,
     stackTraceLimit: 0,
+  };
+  /** BullMQ keeps a place for what belongs to a trace. */
+  const carrying = () => {
+    const metadata = options.carry();
+    return metadata === undefined ? {} : { telemetry: { metadata } };
   };
   // A job's id tells its window, and of one that fills a gap not its lane. Most jobs listed here were added here.
   let lanes = new Map<string, Lane>();
@@ -107,22 +119,29 @@ export function requestQueue(
     async addWindows(windows) {
       if (windows.length === 0) return;
       for (const window of windows) lanes.set(windowJobId(window), window.lane);
+      const along = carrying();
       await queue.addBulk(
         windows.map((window) => ({
           name: window.series.dataset,
           data: window,
-          opts: { ...jobOptions, jobId: windowJobId(window), priority: priorities[window.lane] },
+          opts: {
+            ...jobOptions,
+            ...along,
+            jobId: windowJobId(window),
+            priority: priorities[window.lane],
+          },
         })),
       );
     },
 
     async addPages(pages) {
       if (pages.length === 0) return;
+      const along = carrying();
       await queue.addBulk(
         pages.map((page) => ({
           name: 'page' as const,
           data: page,
-          opts: { ...jobOptions, jobId: pageJobId(page), priority: priorities.page },
+          opts: { ...jobOptions, ...along, jobId: pageJobId(page), priority: priorities.page },
         })),
       );
     },
@@ -149,6 +168,18 @@ export function requestQueue(
       );
       lanes = still;
       return { windows, load, pages: new Set(ids.filter((id) => id.startsWith('page_'))) };
+    },
+
+    async queuedRanges() {
+      const ids = await queue.getRanges(['prioritized', 'active'], 0, mostShown - 1, true);
+      const ranges = new Map<number, Range[]>();
+      for (const id of new Set(ids)) {
+        const window = windowOfJobId(id);
+        if (window === null) continue;
+        const { seriesId, startMs, endMs } = window;
+        ranges.set(seriesId, [...(ranges.get(seriesId) ?? []), { startMs, endMs }]);
+      }
+      return ranges;
     },
 
     dropSeries: (seriesId) => drop((window) => window.seriesId === seriesId),

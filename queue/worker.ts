@@ -122,8 +122,18 @@ function attemptOf<Job extends { readonly name: string; readonly data: unknown }
     job: { name: job.name, data: job.data } as Job,
     number,
     last: number >= (job.opts.attempts ?? 1),
+    waitedMs: waitedMs(job),
+    carried: job.opts.telemetry?.metadata,
     stopping,
   };
+}
+
+/**
+ * From when the job could have been taken to when it was. The two times may come from two machines, whose clocks differ.
+ */
+function waitedMs({ timestamp, opts, processedOn, attemptsStarted }: BullJob): number | null {
+  if (attemptsStarted !== 1 || processedOn === undefined) return null;
+  return Math.max(0, processedOn - timestamp - (opts.delay ?? 0));
 }
 
 /** Ends an attempt the way BullMQ wants it: by returning, or by what is thrown. */

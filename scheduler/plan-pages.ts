@@ -6,7 +6,10 @@ import { pageJobId } from '../queue/jobs.ts';
 import { type Database, inTransaction } from '../store/database.ts';
 import { beginPolls, cutOff, giveUpPolls, isCutOff, openPages } from '../store/snapshots/polls.ts';
 
-/** @param pass.claimed job ids of the pages in the queue, listed before this looks; what came since is not open any more. */
+/**
+ * @param pass.claimed job ids of the pages in the queue, listed before this looks; what came since is not open any
+ * more.
+ */
 export async function planPages(
   database: Database,
   pass: { claimed: ReadonlySet<string>; most: number; nowMs: EpochMs },

@@ -1,5 +1,6 @@
 /**
- * The scheduler: keeps the queue topped up from what is missing, keeps the polls coming, and the rollups true.
+ * The scheduler: keeps the queue topped up from what is missing, keeps the polls coming, the rollups true, and what is
+ * tracked as the watch list says.
  *
  * Passes are jobs of the `planning` queue that come by the clock, so of several schedulers one takes each, and one
  * runs at a time. A pass lost with its process is found and run again after some twenty seconds. While a
@@ -22,8 +23,10 @@ import { pruneLedger } from '../store/ledger.ts';
 import { forgetCovered } from '../store/pending.ts';
 import type { ChunkDays } from '../store/retention.ts';
 import { ratesEveryMs } from '../store/snapshots/lists.ts';
-import { planTick, type TickParts } from './plan-tick.ts';
+import { rereadAsSaid } from '../store/watch-list/settings.ts';
+import { planTick, type Tick, type TickParts } from './plan-tick.ts';
 import { keepRollups } from './rollup-keeper.ts';
+import { keepWatchList } from './watch-keeper.ts';
 
 export interface SchedulerOptions {
   readonly database: Database;
@@ -46,12 +49,24 @@ export interface SchedulerOptions {
   /** Of each of them only what lies within. A scheduler that is bounded so does not count as present for others. */
   readonly within?: ReadonlyMap<number, Range> | undefined;
   readonly rangeLimits?: RangeLimits | undefined;
+  /** The watch list's file, applied whenever it changes; absent: none is looked for. Takes `chunkDays`. */
+  readonly watchList?: string | undefined;
   /** How often to look whether rollups await a refresh; absent: every minute. */
   readonly rollupsEveryMs?: number | undefined;
   /** How long a pass stays locked by a scheduler that was killed; absent: ten seconds. */
   readonly lockMs?: number | undefined;
+  /** Each pass runs within it. */
+  readonly around?: ((pass: () => Promise<Tick>) => Promise<Tick>) | undefined;
+  /** Hears of each pass as it ends. Nobody waits for it, and it must not throw. */
+  readonly told?: ((pass: PassTold) => void) | undefined;
   readonly log: Logger;
   readonly now?: () => EpochMs;
+}
+
+export interface PassTold {
+  readonly durationMs: number;
+  /** Windows and pages that it added to the queue; null: it failed. */
+  readonly added: number | null;
 }
 
 export interface RunningScheduler {
@@ -71,6 +86,7 @@ const defaultLockMs = 10_000;
 export async function startScheduler(options: SchedulerOptions): Promise<RunningScheduler> {
   const { queues, settings, log } = options;
   const now = options.now ?? Date.now;
+  const around = options.around ?? ((pass) => pass());
   let ratesMs = settings.ratesMs;
   const parts: TickParts = {
     database: options.database,
@@ -86,18 +102,38 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     rereadPeriods: options.reread?.periods,
     trailing: options.refresh ? options.reread : undefined,
   };
+  const watch =
+    options.watchList === undefined || options.chunkDays === undefined
+      ? null
+      : keepWatchList({
+          database: options.database,
+          file: options.watchList,
+          chunkDays: options.chunkDays,
+          log,
+        });
   let cursor = 0;
   let troubled = false;
 
+  /** What is read again is the watch list's to say, and may change at any time. */
+  async function asSaid(parts: TickParts): Promise<TickParts> {
+    if (!options.refresh || options.reread === undefined) return parts;
+    const reread = await rereadAsSaid(options.database, options.reread);
+    return { ...parts, rereadPeriods: reread.periods, trailing: reread };
+  }
+
   async function tick(attempt: { id: string }): Promise<Outcome> {
     let added = 0;
+    await watch?.look(now());
+    const begun = performance.now();
     try {
-      const pass = await planTick(parts, now(), cursor);
+      const pass = await around(async () => planTick(await asSaid(parts), now(), cursor));
       ({ added, cursor } = pass);
+      options.told?.({ durationMs: performance.now() - begun, added });
       if (added > 0) log.debug(pass, 'planned');
       if (troubled) log.info('planning works again');
       troubled = false;
     } catch (error) {
+      options.told?.({ durationMs: performance.now() - begun, added: null });
       // Nothing is lost with a pass: the next one plans from what is true then.
       if (!troubled)
         log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'planning failed');
@@ -112,8 +148,11 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   async function keepAlive(): Promise<void> {
     await queues.planning.tickEvery(settings.tickMs);
     if (!options.refresh) return;
-    // While the database is away, as before.
-    ratesMs = await ratesEveryMs(options.database, settings.ratesMs).catch(() => ratesMs);
+    ratesMs = await ratesEveryMs(options.database, settings.ratesMs).catch((error: unknown) => {
+      // While the database is away, as before; that it is away the planning says.
+      log.debug({ err: error }, 'how often rates are polled could not be read');
+      return ratesMs;
+    });
     await queues.requests.pollRatesEvery(ratesMs);
   }
 

@@ -1,14 +1,15 @@
 /**
  * Has windows of what is covered asked for again, by whichever workers there are.
  *
- *   looking    Reads which of its windows are queued, then what it was told came of them. Every window settled: *ended*.
+ *   looking    Reads which of its windows are queued, then what it was told came of them. Every window settled:
+ *              *ended*.
  *   asking     Keeps a few of them in the queue, which come after everything else there. Where no worker is connected,
  *              this process runs one.
  *   ended      All are settled, or Ctrl-C. What nobody has started is taken out of the queue.
  *
- * A window that is neither queued nor answered was lost with the queue, and is asked for again; so is one that was answered
- * empty where points are stored, a few times. What an answer did not reach, as one that was cut short, is a request of its
- * own. A crash leaves a few windows queued that nobody waits for.
+ * A window that is neither queued nor answered was lost with the queue, and is asked for again; so is one that was
+ * answered empty where points are stored, a few times. What an answer did not reach, as one that was cut short, is a
+ * request of its own. A crash leaves a few windows queued that nobody waits for.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -26,16 +27,16 @@ import { explainQueueError, lookUntilDone } from './patience.ts';
 import type { Session } from './session.ts';
 import type { WindowProgress } from './window-progress.ts';
 
-/** For lists of them: by series, then by time. */
-export function bySeriesAndTime(a: SettledWindow, b: SettledWindow): number {
-  return a.window.seriesId - b.window.seriesId || a.window.startMs - b.window.startMs;
-}
-
 /** What came of a window: the sums over its answers. */
 export interface SettledWindow extends Omit<AskedWindow, 'reached' | 'seriesId' | 'startMs' | 'endMs'> {
   readonly window: CoveredWindow;
   /** What was settled of it; where that is not all, `message` says why. */
   readonly reached: readonly Range[];
+}
+
+/** The order in which they are listed. */
+export function bySeriesAndTime(a: SettledWindow, b: SettledWindow): number {
+  return a.window.seriesId - b.window.seriesId || a.window.startMs - b.window.startMs;
 }
 
 export interface Asking {
@@ -156,7 +157,7 @@ export async function askWindows(session: Session, asking: Asking): Promise<{ re
     asking.progress.update({
       done: settled,
       of: asking.count,
-      expectedMs: requestsPerMinute === 0 ? null : ((asking.count - settled) / requestsPerMinute) * 60_000,
+      perMinute: requestsPerMinute,
       pausedMs,
       ahead: refresh + backfill + probe + reread,
     });

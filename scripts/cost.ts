@@ -1,16 +1,18 @@
 /** What a plan will cost, as `plan` and `--dry-run` show it. */
 
 import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
-import { pageSize } from '../contract/limits.ts';
+import { pageSize, requestsPerMinute } from '../contract/limits.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { closedUpTo } from '../planning/closed.ts';
 import { type Cost, type Estimate, estimate, type PlannedSeries } from '../planning/estimate.ts';
+import type { RereadSettings } from '../planning/reread.ts';
 import { longestRange } from '../planning/windows.ts';
 import { longestRanges } from '../store/longest-ranges.ts';
 import { bytesPerPoint } from '../store/sizes.ts';
 import { ratesEveryMs } from '../store/snapshots/lists.ts';
 import { listStatus } from '../store/snapshots/status.ts';
 import { missingOf } from '../store/wanted.ts';
+import { rereadAsSaid } from '../store/watch-list/settings.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
 import { bytes, count, counted, duration } from './wording.ts';
@@ -29,6 +31,13 @@ export interface PlanCost extends Estimate {
   readonly isWithoutKey: boolean;
 }
 
+/** What a watch list is about to change, and so is not yet in the database. */
+export interface AboutToBe {
+  readonly reread: RereadSettings;
+  /** Time between two requests of each list that will be polled. */
+  readonly pollsEveryMs: readonly number[];
+}
+
 /**
  * @param wanted what is to be fetched. @param beside what is followed as well, and shares the budget.
  */
@@ -37,6 +46,7 @@ export async function costOf(
   wanted: readonly Wanted[],
   beside: readonly Wanted[],
   nowMs: EpochMs,
+  aboutToBe?: AboutToBe,
 ): Promise<PlanCost> {
   const { config, database } = session;
   const { graceMs } = config.worker;
@@ -46,30 +56,27 @@ export async function costOf(
     const endMs = Math.min(closedMs, toMs === null ? closedMs : nextPeriodStart(toMs, series.interval));
     return { series, startMs, endMs, isFollowed: toMs === null };
   });
-  const open = ranges.filter(({ startMs, endMs }) => startMs < endMs);
-  const missing = await missingOf(database, open);
-  const planned: PlannedSeries[] = ranges.map(({ series, isFollowed }) => ({
-    ...{ series, isFollowed, missing: [], density: null },
-  }));
-  for (const [index, { series, missing: gaps, points, coveredMs }] of missing.entries()) {
-    const place = ranges.indexOf(open[index] ?? never());
+  const isEmpty = ({ startMs, endMs }: (typeof ranges)[number]) => startMs >= endMs;
+  const begun = ranges.filter((range) => !isEmpty(range));
+  const planned: PlannedSeries[] = ranges.filter(isEmpty).map(withoutGaps);
+  for (const [place, { series, missing, points, coveredMs }] of (
+    await missingOf(database, begun)
+  ).entries()) {
     const periods = coveredMs / intervalMs[series.interval];
     // What few periods hold says little of years.
     const density = periods < fewPeriods ? null : Math.min(1, points / periods);
-    planned[place] = { series, missing: gaps, density, isFollowed: ranges[place]?.isFollowed ?? false };
+    planned.push({ series, missing, density, isFollowed: begun[place]?.isFollowed === true });
   }
-  const others = beside.map(({ series, toMs }) => ({
-    ...{ series, missing: [], density: null, isFollowed: toMs === null },
-  }));
+  const others = beside.map(({ series, toMs }) => withoutGaps({ series, isFollowed: toMs === null }));
   const accepted = await longestRanges(database);
-  const { source, scheduler, reread } = config;
+  const { source, scheduler } = config;
   const estimated = estimate([...planned, ...others], {
     longestRangeMs: (series) => longestRange(series, source.rangeLimits, accepted),
     requestsPerMinute: source.requestsPerMinute,
     backfillShare: scheduler.backfillShare,
     refreshMs: scheduler.refreshMs,
-    reread,
-    pollsEveryMs: await pollsEveryMs(session, nowMs),
+    reread: aboutToBe?.reread ?? (await rereadAsSaid(database, config.reread)),
+    pollsEveryMs: aboutToBe?.pollsEveryMs ?? (await pollsEveryMs(session, nowMs)),
   });
   const each = await bytesPerPoint(database);
   const costs = estimated.costs.map((cost) => ({
@@ -83,7 +90,7 @@ export async function costOf(
     costs: costs.filter((cost) => cost.series > 0),
     diskBytes: { candles: disk('candles'), asset_history: disk('asset_history') },
     requestsPerMinute: source.requestsPerMinute,
-    isWithoutKey: source.apiKey === undefined && source.requestsPerMinute === 200,
+    isWithoutKey: source.apiKey === undefined && source.requestsPerMinute === requestsPerMinute.withoutKey,
   };
 }
 
@@ -93,14 +100,19 @@ async function pollsEveryMs({ config, database }: Session, nowMs: EpochMs): Prom
   const lists = await listStatus(database, nowMs);
   return [
     ...(ratesMs === 0 ? [] : [ratesMs]),
-    ...lists.map(({ everyMs, rows }) => everyMs / Math.max(1, Math.ceil((rows ?? 0) / pageSize.maximum))),
+    ...lists.map(({ everyMs, rows }) => pageEveryMs(everyMs, rows)),
   ];
+}
+
+/** Time between two requests for a list's pages. @param rows of its newest poll; null: there is none. */
+export function pageEveryMs(everyMs: number, rows: number | null): number {
+  return everyMs / Math.max(1, Math.ceil((rows ?? 0) / pageSize.maximum));
 }
 
 const fewPeriods = 1000;
 
-function never(): never {
-  throw new Error('a range that was not asked for');
+function withoutGaps({ series, isFollowed }: Pick<PlannedSeries, 'series' | 'isFollowed'>): PlannedSeries {
+  return { series, isFollowed, missing: [], density: null };
 }
 
 const names: Readonly<Record<Cost['dataset'], string>> = { candles: 'candles', asset_history: 'history' };
@@ -144,7 +156,8 @@ export function costText(cost: PlanCost): string {
 
 function backfillLine({ requests, durationMs, requestsPerMinute }: PlanCost): string {
   if (requests === 0) return 'nothing is missing';
-  const time = durationMs === null ? 'the source has no limit' : `about ${duration(durationMs)}`;
+  const time =
+    durationMs === null ? 'the source has no limit' : `about ${duration(Math.max(1000, durationMs))}`;
   const budget =
     requestsPerMinute === 0 ? '' : ` at ${count(requestsPerMinute)} a minute, beside what follows`;
   return `what is missing takes ${counted(requests, 'request')}: ${time}${budget}`;
@@ -183,7 +196,7 @@ function staleWarning({ freshness, isWithoutKey }: PlanCost): string {
         (everyMsInBackfill === null
           ? ''
           : `, or every ${duration(everyMsInBackfill)} while anything is missing`);
-  const key = isWithoutKey ? ' (with a key the source allows 500)' : '';
+  const key = isWithoutKey ? ` (with a key the source allows ${requestsPerMinute.withKey})` : '';
   return (
     `warning: the budget cannot keep this fresh. What is to be read every ${wanted} shares what there is, ${stale}. ` +
     `${count(neededPerMinute)} requests a minute would do${key}; so would at most ${count(mostThatFit)} series ` +

@@ -76,6 +76,7 @@ async function run(options: { once?: true }): Promise<void> {
       command: 'demo',
       defaultLogLevel: 'error',
       handlesSignals: true,
+      isMeasured: true,
       config: demoConfig(environment, simulator),
     });
     try {
@@ -102,6 +103,8 @@ function demoConfig(config: Config, simulator: RunningSimulator): Config {
     database: { ...config.database, url: undefined },
     queue: { ...config.queue, redisUrl: undefined },
     scheduler: { ...config.scheduler, refreshMs: demoRefreshMs, ratesMs: demoRefreshMs },
+    // It is about the real source.
+    watchList: undefined,
     directory: join(config.directory, 'demo'),
   };
 }
@@ -152,10 +155,13 @@ async function show(
     if (!(await refreshedOnce(session, startedMs, signal))) throw interrupted();
     await report(session, simulator, startedMs);
     if (once) return;
-    const service = await runService(session, { host: '127.0.0.1', port: 0 });
+    const service = await runService(session, { host: '127.0.0.1', port: 0 }, { queues, synthetic: true });
     closing.add(() => service.close());
-    console.log('\nRefreshing and serving until Ctrl-C. In another terminal:');
+    console.log('\nRefreshing and serving until Ctrl-C.');
+    if (service.dashboard !== null)
+      console.log(`The dashboard is at ${service.dashboard}. In another terminal:`);
     console.log(`  curl '${service.url}/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1'`);
+    if (session.metrics !== null) console.log(`  curl ${session.metrics.url}`);
     console.log(`  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${session.config.directory} npx tidemark status`);
     await stopped(signal);
   } finally {
@@ -165,7 +171,11 @@ async function show(
 
 const interrupted = () => new TidemarkError('INTERRUPTED', 'stopped; what was fetched is stored');
 
-/** Waits until rates and lists were polled and every series was read up to its newest data, also what closed meanwhile. @returns false when interrupted. */
+/**
+ * Waits until rates and lists were polled and every series was read up to its newest data, also what closed meanwhile.
+ *
+ * @returns false when interrupted.
+ */
 async function refreshedOnce(session: Session, sinceMs: number, signal: AbortSignal): Promise<boolean> {
   for (;;) {
     if (signal.aborted) return false;

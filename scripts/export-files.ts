@@ -1,7 +1,7 @@
 /**
- * An export on its way to a file or to standard output. A file and its sidecar get their names when both are on the disk:
- * what ends before, by whatever cause, leaves what was there before as it was. In between only a crash could fall, and
- * leaves a new file beside an old sidecar, which does not vouch for it.
+ * An export on its way to a file or to standard output. A file and its sidecar get their names when both are on the
+ * disk: what ends before, by whatever cause, leaves what was there before as it was. In between only a crash could
+ * fall, and leaves a new file beside an old sidecar, which does not vouch for it.
  */
 
 import { createHash } from 'node:crypto';

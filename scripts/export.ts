@@ -1,4 +1,6 @@
-/** `tidemark export candles|history|rates ...`: takes points out, and beside them what is known of their completeness. */
+/**
+ * `tidemark export candles|history|rates ...`: takes points out, and beside them what is known of their completeness.
+ */
 
 import { type Command, Option } from 'commander';
 import type { EpochMs } from '../contract/intervals.ts';

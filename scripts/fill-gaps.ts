@@ -11,23 +11,26 @@
  * A crash leaves nothing to mend: what is left to do is in the database.
  */
 
-import { type EpochMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
+import { type EpochMs, minuteMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { closedUpTo } from '../planning/closed.ts';
 import { clip, lengthMs, overlaps, type Range } from '../planning/ranges.ts';
-import { longestRange, requestsFor } from '../planning/windows.ts';
-import { isRightMissing } from '../store/failure.ts';
+import { longestRange } from '../planning/windows.ts';
 import { type Gap, listGaps } from '../store/gaps.ts';
-import { type FetchTally, standingNotice, tallyFetches } from '../store/ledger.ts';
+import { type FetchTally, fetchesSince, standingNotice, tallyFetches } from '../store/ledger.ts';
 import { longestRanges } from '../store/longest-ranges.ts';
-import { rangesBehind, refreshRollups } from '../store/rollups.ts';
+import { rangesBehind } from '../store/rollups.ts';
 import { type SeriesStatus, seriesStatus } from '../store/status.ts';
 import { explain } from './gaps.ts';
 import { MissingParts } from './missing-parts.ts';
 import { explainQueueError, lookUntilDone } from './patience.ts';
-import type { Progress, SeriesProgress } from './progress.ts';
+import type { BackfillProgress } from './progress.ts';
+import { bringRollupsUpToDate, type RollupsOutcome } from './rollups-up-to-date.ts';
+import type { Portion } from './series-groups.ts';
 import type { Session } from './session.ts';
+import { isHeldOff } from './time-left.ts';
+import { isWorkable, windowsLeft } from './windows-left.ts';
 import { moment } from './wording.ts';
 
 export interface BackfillRequest {
@@ -36,7 +39,7 @@ export interface BackfillRequest {
   /** Null: up to the last period that has closed now. */
   readonly toMs: EpochMs | null;
   readonly signal: AbortSignal;
-  readonly progress: Progress;
+  readonly progress: BackfillProgress;
 }
 
 export interface BackfillOutcome {
@@ -49,8 +52,7 @@ export interface BackfillOutcome {
   readonly windowsLeft: number;
   /** Names of the series whose whole range the source confirmed to be empty, and that hold no point from elsewhere. */
   readonly withoutPoints: readonly string[];
-  /** `stopped`: by Ctrl-C while they were refreshed. `left`: to their policies, as this role may not refresh them. */
-  readonly rollups: 'current' | 'stopped' | 'left';
+  readonly rollups: RollupsOutcome;
   readonly interrupted: boolean;
 }
 
@@ -59,7 +61,8 @@ const hopelessAfter = 4;
 
 /**
  * @throws TidemarkError GAPS_REMAIN when windows are out of attempts; SOURCE_UNREACHABLE,
- * SOURCE_NOT_A_MARKET_DATA_SERVICE, SOURCE_REFUSED, SOURCE_NOTICE or UNKNOWN_AT_SOURCE when the source cannot give the series.
+ * SOURCE_NOT_A_MARKET_DATA_SERVICE, SOURCE_REFUSED, SOURCE_NOTICE or UNKNOWN_AT_SOURCE when the source cannot give the
+ * series.
  */
 export async function fillGaps(session: Session, request: BackfillRequest): Promise<BackfillOutcome> {
   const { database, config } = session;
@@ -67,6 +70,7 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
   const bounds = await boundsOf(session, request, startedMs);
   const parts = new MissingParts(session, bounds.ranges);
   let wanted: ReadonlyMap<number, number> | undefined;
+  const requestsOfLastMinute = lastMinuteOf(database);
 
   async function look(): Promise<BackfillOutcome | null> {
     session.assertRoom();
@@ -80,17 +84,19 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
     wanted ??= lengths(gaps);
     const accepted = await longestRanges(database);
     const longestRangeMs = (series: SeriesKey) => longestRange(series, config.source.rangeLimits, accepted);
-    const left = remaining(gaps, wanted, bounds, longestRangeMs);
-    const windowsLeft = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
+    const left = remaining(gaps, wanted, bounds, windowsLeft(gaps, nowMs, longestRangeMs));
     const pausedMs = await queues.requests.pausedForMs();
-    const perMinute = config.source.requestsPerMinute;
-    request.progress.update(left, {
-      windows: windowsLeft,
-      expectedMs: perMinute === 0 ? null : (windowsLeft / perMinute) * 60_000,
+    const tally = await tallyFetches(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
+    request.progress.update({
+      series: left,
+      points: tally.fresh,
+      lastMinute: await requestsOfLastMinute(),
+      perMinute: config.source.requestsPerMinute,
+      failures: tally.failures,
       pausedMs,
     });
-    const tally = await tallyFetches(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
-    const outcome = () => outcomeOf(tally, startedMs, gaps, windowsLeft);
+    const windows = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
+    const outcome = () => outcomeOf(tally, startedMs, gaps, windows);
     if (request.signal.aborted) return { ...outcome(), interrupted: true };
     await refuseNotice(session, { startedMs, pausedMs });
     refuseHopelessSource(tally);
@@ -98,22 +104,11 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
       claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
     );
     if (queued || gaps.some((gap) => isWorkable(gap, nowMs))) return null;
-    const rollups = await bringRollupsUpToDate(nowMs);
+    if ((await rangesBehind(database)).length > 0) request.progress.say('refreshing the rollups');
+    const rollups = await bringRollupsUpToDate(database, request.signal);
     if (rollups === 'stopped') return { ...outcome(), rollups, interrupted: true };
     await refuseWhatIsMissing(session, gaps, request.seriesIds);
     return { ...outcome(), rollups, withoutPoints: await withoutPoints(session, request.seriesIds) };
-  }
-
-  async function bringRollupsUpToDate(nowMs: EpochMs): Promise<BackfillOutcome['rollups']> {
-    if ((await rangesBehind(database)).length > 0) request.progress.say('refreshing the rollups');
-    try {
-      const isWhole = await refreshRollups(database, { nowMs, signal: request.signal });
-      return isWhole ? 'current' : 'stopped';
-    } catch (error) {
-      // Only their owner may; the policies, which run as the owner, will.
-      if (isRightMissing(error)) return 'left';
-      throw error;
-    }
   }
 
   try {
@@ -129,7 +124,9 @@ interface Bounds {
   readonly ranges: ReadonlyMap<number, Range>;
 }
 
-/** The range of each series that this backfill answers for: whole periods, as they are tracked, that have closed by now. */
+/**
+ * The range of each series that this backfill answers for: whole periods, as they are tracked, that have closed by now.
+ */
 async function boundsOf(session: Session, request: BackfillRequest, nowMs: EpochMs): Promise<Bounds> {
   const { graceMs } = session.config.worker;
   const rows = await seriesStatus(session.database, { nowMs, graceMs, seriesIds: request.seriesIds });
@@ -154,12 +151,6 @@ async function missingWithin(session: Session, bounds: Bounds, nowMs: EpochMs): 
   });
 }
 
-/** Whether anything will come of waiting for a gap: a window that failed waits longer than anybody watches. */
-function isWorkable(gap: Gap, nowMs: EpochMs): boolean {
-  if (gap.reason === 'not_asked' || gap.reason === 'stale') return true;
-  return gap.retryAtMs !== null && gap.retryAtMs <= nowMs;
-}
-
 function lengths(gaps: readonly Gap[]): Map<number, number> {
   const sums = new Map<number, number>();
   for (const gap of gaps) sums.set(gap.seriesId, (sums.get(gap.seriesId) ?? 0) + lengthMs([gap]));
@@ -170,33 +161,43 @@ function remaining(
   gaps: readonly Gap[],
   wanted: ReadonlyMap<number, number>,
   bounds: Bounds,
-  longestRangeMs: (series: SeriesKey) => number,
-): SeriesProgress[] {
-  const nowMs = Date.now();
-  const open = gaps.filter((gap) => isWorkable(gap, nowMs));
+  windows: ReadonlyMap<number, number>,
+): Portion[] {
   const missing = lengths(gaps);
   return [...bounds.series.values()].map(({ seriesId, series }) => {
     const wantedMs = wanted.get(seriesId) ?? 0;
-    const windowsLeft = open
-      .filter((gap) => gap.seriesId === seriesId)
-      .reduce((sum, gap) => sum + requestsFor(gap, longestRangeMs(series)), 0);
     const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
-    return { seriesId, series, wantedMs, doneMs, windowsLeft };
+    return { series, wantedMs, doneMs, windowsLeft: windows.get(seriesId) ?? 0 };
   });
+}
+
+/** Requests of all lanes and processes, counted once a second: a source without a limit makes many of them. */
+function lastMinuteOf(database: Session['database']): () => Promise<number> {
+  let requests = 0;
+  let nextMs = 0;
+  return async () => {
+    const nowMs = Date.now();
+    if (nowMs >= nextMs) {
+      const lanes = await fetchesSince(database, nowMs - minuteMs);
+      requests = Object.values(lanes).reduce((sum, lane) => sum + lane, 0);
+      nextMs = nowMs + 1000;
+    }
+    return requests;
+  };
 }
 
 function outcomeOf(
   tally: FetchTally,
   startedMs: EpochMs,
   gaps: readonly Gap[],
-  windowsLeft: number,
+  windows: number,
 ): BackfillOutcome {
   return {
     requests: tally.requests,
     points: tally.fresh,
     durationMs: Date.now() - startedMs,
     awaiting: gaps.filter((gap) => gap.reason === 'awaits_second_answer').length,
-    windowsLeft,
+    windowsLeft: windows,
     withoutPoints: [],
     rollups: 'current',
     interrupted: false,
@@ -212,16 +213,13 @@ async function withoutPoints(session: Session, seriesIds: readonly number[]): Pr
     .map((row) => seriesName(row.series));
 }
 
-/** Longer than the limiter's own spacing. */
-const longPauseMs = 2000;
-
 /** @throws TidemarkError when the source says something in place of data, now or before the pause that still holds. */
 export async function refuseNotice(
   session: Session,
   { startedMs, pausedMs }: { startedMs: EpochMs; pausedMs: number },
 ): Promise<void> {
   const notice = await standingNotice(session.database, Date.now());
-  if (notice === null || (notice.timeMs < startedMs && pausedMs < longPauseMs)) return;
+  if (notice === null || (notice.timeMs < startedMs && !isHeldOff(pausedMs))) return;
   const nowMs = Date.now();
   const when =
     notice.timeMs < startedMs

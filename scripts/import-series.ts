@@ -2,13 +2,13 @@
  * One series on its way from a file into the store.
  *
  *   gathering   rows come, ascending. Each is checked by itself, and against what the sidecar states.
- *   storing     of so many rows a piece is made: the rows, and the coverage from where the last piece ended to the end of
- *               the last good row's period. They are stored together, so a crash leaves whole pieces, and the same file
- *               again finds them unchanged and goes on.
+ *   storing     of so many rows a piece is made: the rows, and the coverage from where the last piece ended to the end
+ *               of the last good row's period. They are stored together, so a crash leaves whole pieces, and the same
+ *               file again finds them unchanged and goes on.
  *   ended       the last piece reaches to the end of what the sidecar states.
  *
- * A row that is refused takes its period out of the coverage. Where it does not even say which period that is, it may be
- * any beside the rows around it, and only rows that are there are covered. Without a sidecar nothing is.
+ * A row that is refused takes its period out of the coverage. Where it does not even say which period that is, it may
+ * be any beside the rows around it, and only rows that are there are covered. Without a sidecar nothing is.
  */
 
 import type { EpochMs } from '../contract/intervals.ts';

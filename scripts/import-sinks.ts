@@ -1,6 +1,6 @@
 /** Where the rows of a file go: to their series, one after the other, or to their currencies. */
 
-import { type SeriesKey, seriesName } from '../contract/series.ts';
+import { seriesName } from '../contract/series.ts';
 import type { FileRow, Layout, Names } from '../files/layout.ts';
 import type { ReadRow } from '../files/row-reader.ts';
 import { storeRates } from '../store/import/rates.ts';
@@ -68,7 +68,7 @@ export function seriesSink(
       await endCurrent();
       // Those of which there is no point: all that is known of them is coverage.
       for (const { series, stated: about } of waiting.values()) {
-        tally.add(await new SeriesImport(options, series as SeriesKey, about).end());
+        tally.add(await new SeriesImport(options, series, about).end());
       }
     },
   };

@@ -1,7 +1,9 @@
-/** What the sidecar of a file states of each series, checked: ranges of whole periods, each within the one around it. */
+/**
+ * What the sidecar of a file states of each series, checked: ranges of whole periods, each within the one around it.
+ */
 
 import { type EpochMs, type Interval, isOnGrid } from '../contract/intervals.ts';
-import type { SeriesKey } from '../contract/series.ts';
+import { type SeriesKey, seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import type { Sidecar } from '../files/sidecar.ts';
 import { normalize, type Range, subtract } from '../planning/ranges.ts';
@@ -40,7 +42,7 @@ export function statedSeries(sidecar: Sidecar, path: string, follow: boolean): S
     if (!isNested) {
       throw new TidemarkError(
         'FILE_NOT_USABLE',
-        `${path}: its ranges of ${Object.values(series).slice(1).join(' ')} are not of whole periods, or not within one another`,
+        `${path}: its ranges of ${seriesName(series)} are not of whole periods, or not within one another`,
       );
     }
     const trackToMs = follow && entry.tracked.to === null ? null : entry.range.endMs;

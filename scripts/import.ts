@@ -3,10 +3,9 @@
 import { type Command, Option } from 'commander';
 import { TidemarkError } from '../errors.ts';
 import { type FileFormat, fileFormats } from '../files/layout.ts';
-import { isRightMissing } from '../store/failure.ts';
-import { refreshRollups } from '../store/rollups.ts';
 import { checkFile, type FileImport, importFile } from './import-file.ts';
 import { ImportTally } from './import-tally.ts';
+import { bringRollupsUpToDate } from './rollups-up-to-date.ts';
 import { openSession, type Session } from './session.ts';
 import { onStop } from './stop.ts';
 import { duration } from './wording.ts';
@@ -50,7 +49,7 @@ async function run(paths: readonly string[], options: Options): Promise<void> {
     const checked = [];
     for (const file of files) checked.push({ file, content: await checkFile(file) });
     for (const { file, content } of checked) await importFile(file, content);
-    await bringRollupsUpToDate(session, stop.signal);
+    await bringRollupsUpToDate(session.database, stop.signal);
     if (options.json) console.log(JSON.stringify(tally.asJson(paths.length)));
     else console.log(tally.asText(paths.length, duration(performance.now() - startedMs)));
     tally.judge();
@@ -85,13 +84,4 @@ function fileImport(
       });
     },
   };
-}
-
-async function bringRollupsUpToDate(session: Session, signal: AbortSignal): Promise<void> {
-  try {
-    await refreshRollups(session.database, { nowMs: Date.now(), signal });
-  } catch (error) {
-    // Only their owner may; the policies, which run as the owner, will within the hour.
-    if (!isRightMissing(error)) throw error;
-  }
 }

@@ -1,4 +1,4 @@
-/** Whether something works on the database that is about to lose its tables. */
+/** Whether something works on the database that is about to lose its tables, or to be moved. */
 
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
@@ -10,10 +10,16 @@ import type { Database } from '../store/database.ts';
 /**
  * Looks at the database's connections and at the queue: a worker with nothing to do holds no connection.
  *
+ * @param own the command that asks, where its own connections are not to be counted.
  * @throws TidemarkError DATABASE_IN_USE
  */
-export async function refuseWhileInUse(database: Database, config: Config, log: Logger): Promise<void> {
-  const connected = await writersPresent(database);
+export async function refuseWhileInUse(
+  database: Database,
+  config: Config,
+  log: Logger,
+  own?: string,
+): Promise<void> {
+  const connected = (await writersPresent(database)).filter((command) => command !== own);
   const present = connected.length > 0 ? connected : await queueUsers(database, config, log);
   if (present.length === 0) return;
   throw new TidemarkError('DATABASE_IN_USE', `${present.join(' and ')} at work on this database`);

@@ -3,9 +3,7 @@
 import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import { TidemarkError } from '../errors.ts';
 import { ageBefore, isAge } from '../planning/age.ts';
-
-const isoPattern =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(?:Z|\+00:?00)?)?$/;
+import { isoMoment } from '../planning/iso-moment.ts';
 
 /**
  * `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00Z` (all UTC), or an age back from now: `30min`, `6h`,
@@ -19,23 +17,8 @@ export function parseMoment(text: string, option: string, nowMs: EpochMs): Epoch
     if (timeMs > 0) return timeMs;
     throw new TidemarkError('BAD_ARGUMENT', `${option} ${text} lies before 1970`);
   }
-  const parts = isoPattern.exec(text);
-  if (parts !== null) {
-    const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts
-      .slice(1, 7)
-      .map((part) => Number(part ?? 0));
-    const fraction = Number((parts[7] ?? '0').padEnd(3, '0'));
-    const timeMs = Date.UTC(year, month - 1, day, hour, minute, second, fraction);
-    const back = new Date(timeMs);
-    // Date.UTC takes a 31st of February for a 2nd or 3rd of March.
-    const exact =
-      back.getUTCMonth() === month - 1 &&
-      back.getUTCDate() === day &&
-      hour < 24 &&
-      minute < 60 &&
-      second < 60;
-    if (exact && timeMs > 0) return timeMs;
-  }
+  const timeMs = isoMoment(text);
+  if (timeMs !== null) return timeMs;
   throw new TidemarkError(
     'BAD_ARGUMENT',
     `${option} ${JSON.stringify(text)} is neither a date such as 2024-01-31 or 2024-01-31T06:00Z (UTC) nor an age such as 11y, 90d or 6h`,

@@ -12,7 +12,8 @@ const awayCodes = new Set(['DATABASE_UNREACHABLE', 'QUEUE_UNREACHABLE']);
 /**
  * Calls `look` until it gives something else than null.
  *
- * @throws whatever it throws, explained; but a database or queue that was there and is away is waited for, a minute long.
+ * @throws whatever it throws, explained; but a database or queue that was there and is away is waited for, a minute
+ * long.
  */
 export async function lookUntilDone<Outcome extends object>(
   look: () => Promise<Outcome | null>,

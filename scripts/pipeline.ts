@@ -7,7 +7,10 @@ import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
 import { openSource, type Source } from '../source/source.ts';
+import { tellingSource } from '../source/telling-source.ts';
+import type { WorkerTold } from '../workers/told.ts';
 import { type RunningWorker, startWorker } from '../workers/worker.ts';
+import { watchState } from './measuring.ts';
 import type { Session } from './session.ts';
 import { version } from './version.ts';
 
@@ -25,8 +28,8 @@ export async function runWorker(
   queues: QueueBackend,
   concurrency = session.config.worker.concurrency,
 ): Promise<RunningWorker> {
-  const { config, database, log } = session;
-  const source: Source = openSource({
+  const { config, database, log, metrics, tracing } = session;
+  const opened = openSource({
     baseUrl: requireSource(config),
     apiKey: config.source.apiKey,
     timeoutMs: config.source.timeoutMs,
@@ -34,6 +37,13 @@ export async function runWorker(
     connections: concurrency,
     userAgent: `tidemark/${version}`,
   });
+  const listeners = [metrics?.work().request, tracing?.request].filter((told) => told !== undefined);
+  const source: Source =
+    listeners.length === 0
+      ? opened
+      : tellingSource(opened, (request) => {
+          for (const told of listeners) told(request);
+        });
   const worker = await startWorker({
     database,
     source,
@@ -41,6 +51,8 @@ export async function runWorker(
     requestsPerMinute: config.source.requestsPerMinute,
     settings: { ...config.worker, concurrency },
     log,
+    around: tracing?.attempt,
+    told: workerTold(metrics?.work().worker, tracing?.stored),
   });
   return {
     async close(graceMs) {
@@ -51,13 +63,31 @@ export async function runWorker(
   };
 }
 
+/** Both hear of what is stored; the rest is only counted. */
+function workerTold(
+  counted: WorkerTold | undefined,
+  traced: WorkerTold['stored'] | undefined,
+): WorkerTold | undefined {
+  if (traced === undefined) return counted;
+  return {
+    taken: (job) => counted?.taken(job),
+    stored: (work) => {
+      counted?.stored(work);
+      traced(work);
+    },
+    putAside: (work) => counted?.putAside(work),
+    notStored: (trouble) => counted?.notStored(trouble),
+  };
+}
+
 /** @param only plans the gaps of these series within these ranges; absent: all series, open candles and polls too. */
 export function runScheduler(
   session: Session,
   queues: QueueBackend,
   only?: ReadonlyMap<number, Range>,
 ): Promise<RunningScheduler> {
-  const { config, database, log } = session;
+  const { config, database, log, metrics, tracing } = session;
+  if (only === undefined && metrics !== null) watchState(metrics, session, queues);
   return startScheduler({
     database,
     queues,
@@ -71,6 +101,9 @@ export function runScheduler(
     seriesIds: only === undefined ? undefined : [...only.keys()],
     within: only,
     rangeLimits: config.source.rangeLimits,
+    around: tracing?.pass,
+    told: metrics?.planning(),
+    watchList: only === undefined ? config.watchList : undefined,
     log,
   });
 }

@@ -5,6 +5,7 @@ import { TidemarkError } from '../errors.ts';
 import type { Difference } from '../store/differences.ts';
 import type { SettledWindow } from './ask-windows.ts';
 import { differenceJson, differencesText } from './differences.ts';
+import { refuseUnanswered, unansweredJson } from './unanswered.ts';
 import { count, counted } from './wording.ts';
 
 export interface Repair {
@@ -48,12 +49,7 @@ export function repairJson(outcome: Repair) {
     revised: outcome.revised,
     remaining: differenceJson(outcome.remaining, outcome.differences),
     earlier: outcome.earlier,
-    unanswered: outcome.unanswered.map(({ window, message }) => ({
-      seriesId: window.seriesId,
-      start: new Date(window.startMs).toISOString(),
-      end: new Date(window.endMs).toISOString(),
-      message,
-    })),
+    unanswered: unansweredJson(outcome.unanswered),
     interrupted: !outcome.isWhole,
   };
 }
@@ -64,13 +60,7 @@ export function refuseRemaining(outcome: Repair): void {
   if (!outcome.isWhole) {
     throw new TidemarkError('INTERRUPTED', `stopped after ${counted(answered, 'window')}`);
   }
-  const [first] = unanswered;
-  if (first !== undefined) {
-    throw new TidemarkError(
-      'WINDOWS_UNANSWERED',
-      `${counted(unanswered.length, 'window')} could not be repaired, the first: ${first.message}`,
-    );
-  }
+  refuseUnanswered(unanswered, 'repaired');
   if (differences.length > 0) {
     throw new TidemarkError(
       'DIFFERENCES_REMAIN',

@@ -9,13 +9,12 @@ import { longestRange } from '../planning/windows.ts';
 import { differing } from '../store/compare.ts';
 import { emptiesBefore } from '../store/confirmed-empty.ts';
 import { differencesIn, differingPeriods } from '../store/differences.ts';
-import { isRightMissing } from '../store/failure.ts';
 import { longestRanges } from '../store/longest-ranges.ts';
-import { refreshRollups } from '../store/rollups.ts';
 import { askWindows, bySeriesAndTime, type SettledWindow } from './ask-windows.ts';
 import { parseAge } from './moment.ts';
 import { requireSource } from './pipeline.ts';
 import { type Repair, refuseRemaining, repairJson, repairText } from './repair-outcome.ts';
+import { bringRollupsUpToDate } from './rollups-up-to-date.ts';
 import { refuseUnknown, seriesIdsOf } from './series-ids.ts';
 import { openSession, type Session } from './session.ts';
 import { onStop } from './stop.ts';
@@ -130,7 +129,7 @@ async function repair(session: Session, request: Request): Promise<Repair> {
             else unanswered.push(settled);
           },
         });
-  if (fresh + revised > 0) await refresh(session, request.signal);
+  if (fresh + revised > 0) await bringRollupsUpToDate(database, request.signal);
   remaining.sort(bySeriesAndTime);
   const reached = remaining.flatMap(({ window, reached }) =>
     reached.map((range) => ({ seriesId: window.seriesId, ...range })),
@@ -140,15 +139,6 @@ async function repair(session: Session, request: Request): Promise<Repair> {
     ...{ asked, answered, fresh, revised, remaining, differences, unanswered, isWhole },
     earlier: [...earlier],
   };
-}
-
-async function refresh({ database }: Session, signal: AbortSignal): Promise<void> {
-  try {
-    await refreshRollups(database, { nowMs: Date.now(), signal });
-  } catch (error) {
-    // Only their owner may; the policies, which run as the owner, will.
-    if (!isRightMissing(error)) throw error;
-  }
 }
 
 function* inOrder(...lists: Iterable<CoveredWindow>[]): Generator<CoveredWindow> {

@@ -19,7 +19,7 @@ import { table } from './table.ts';
 import { counted, moment } from './wording.ts';
 
 /** Datasets as the command line calls them, as in `track candles|history`. */
-const names: Readonly<Record<StoredDataset, string>> = Object.freeze({
+export const datasetNames: Readonly<Record<StoredDataset, string>> = Object.freeze({
   candles: 'candles',
   asset_history: 'history',
   rates: 'rates',
@@ -34,14 +34,14 @@ export function retentionCommand(program: Command): void {
   retention
     .command('set')
     .description('drop what is older than an age, now and once a day')
-    .argument('<dataset>', Object.values(names).join(', '))
+    .argument('<dataset>', Object.values(datasetNames).join(', '))
     .argument('<age>', 'such as 2y, 18w or 90d')
     .addOption(new Option('--confirm <dataset>', 'the dataset once more, where no one can be asked'))
     .action(set);
   retention
     .command('off')
     .description('keep a dataset for good again')
-    .argument('<dataset>', Object.values(names).join(', '))
+    .argument('<dataset>', Object.values(datasetNames).join(', '))
     .action(off);
 }
 
@@ -56,7 +56,7 @@ async function show(): Promise<void> {
     console.log(
       table(
         [
-          { title: 'dataset', value: (row) => names[row.dataset] },
+          { title: 'dataset', value: (row) => datasetNames[row.dataset] },
           { title: 'kept for', value: (row) => row.retention?.age ?? 'good' },
           {
             title: 'nothing before',
@@ -73,7 +73,7 @@ async function show(): Promise<void> {
 
 async function set(word: string, age: string, options: { confirm?: string }): Promise<void> {
   const dataset = datasetOf(word);
-  const name = names[dataset];
+  const name = datasetNames[dataset];
   const nowMs = Date.now();
   const limitMs = parseAge(age, 'the age', nowMs);
   const session = await openSession({ command: 'retention', defaultLogLevel: 'warn' });
@@ -99,7 +99,9 @@ async function off(word: string): Promise<void> {
   const session = await openSession({ command: 'retention', defaultLogLevel: 'warn' });
   try {
     const wasOn = await removeRetention(session.database, dataset);
-    console.log(`${names[dataset]} ${wasOn ? 'is kept for good from now on' : 'was kept for good already'}`);
+    console.log(
+      `${datasetNames[dataset]} ${wasOn ? 'is kept for good from now on' : 'was kept for good already'}`,
+    );
   } finally {
     await session.close();
   }
@@ -112,15 +114,15 @@ export function retentionsOf(session: Session, nowMs: number): Promise<Retention
 
 /** `candles for 2y (nothing before 2024-09-11)`, for `status`. */
 export function retentionText(retention: Retention): string {
-  return `${names[retention.dataset]} for ${retention.age} (nothing before ${moment(retention.cutMs)})`;
+  return `${datasetNames[retention.dataset]} for ${retention.age} (nothing before ${moment(retention.cutMs)})`;
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
-function datasetOf(word: string): StoredDataset {
-  const dataset = storedDatasets.find((one) => names[one] === word);
+export function datasetOf(word: string): StoredDataset {
+  const dataset = storedDatasets.find((one) => datasetNames[one] === word);
   if (dataset !== undefined) return dataset;
   throw new TidemarkError(
     'BAD_ARGUMENT',
-    `the dataset is one of ${Object.values(names).join(', ')}, not ${JSON.stringify(word)}`,
+    `the dataset is one of ${Object.values(datasetNames).join(', ')}, not ${JSON.stringify(word)}`,
   );
 }

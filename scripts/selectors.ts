@@ -61,12 +61,29 @@ export function addSelections(
   };
   flags(candleOptions(parent.command('candles').description('candles of a market'))).action(
     (options: CandleNames & RangeOptions & SelectingOptions) =>
-      run({ series: candlesNamed(options), ...rangeOf(options, Date.now()) }, options),
+      run({ series: candlesNamed(oneEach(options)), ...rangeOf(options, Date.now()) }, options),
   );
   flags(historyOptions(parent.command('history').description('price history of an asset'))).action(
     (options: HistoryNames & RangeOptions & SelectingOptions) =>
-      run({ series: historyNamed(options), ...rangeOf(options, Date.now()) }, options),
+      run({ series: historyNamed(oneEach(options)), ...rangeOf(options, Date.now()) }, options),
   );
+}
+
+/**
+ * What is to be followed is named anew, and no source has a comma in its ids: whoever gives one means a list, as
+ * `--interval` takes it, and would follow a series that there is not.
+ *
+ * @throws TidemarkError BAD_ARGUMENT
+ */
+function oneEach<Names extends Partial<CandleNames & HistoryNames>>(names: Names): Names {
+  for (const option of ['exchange', 'base', 'quote', 'asset'] as const) {
+    if (names[option]?.includes(',')) {
+      throw new TidemarkError('BAD_ARGUMENT', `--${option} ${JSON.stringify(names[option])} is not one id`, {
+        remedy: 'give the command once for each, or name them all in tidemark.yaml: docs/watch-list.md',
+      });
+    }
+  }
+  return names;
 }
 
 /** Adds the options that name candles. */

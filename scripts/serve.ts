@@ -19,7 +19,12 @@ export function serveCommand(program: Command): void {
 async function run(options: { port?: string; host?: string }): Promise<void> {
   const port = portOf(options.port);
   const stop = onStop();
-  const session = await openSession({ command: 'serve', defaultLogLevel: 'info', handlesSignals: true });
+  const session = await openSession({
+    command: 'serve',
+    defaultLogLevel: 'info',
+    handlesSignals: true,
+    isMeasured: true,
+  });
   const closing = new Closing();
   closing.add(() => session.close());
   try {
@@ -29,9 +34,12 @@ async function run(options: { port?: string; host?: string }): Promise<void> {
       port: port ?? usual.port,
     });
     closing.add(() => service.close());
-    console.log(`serving what is stored at ${service.url}; Ctrl-C stops`);
+    const { url, dashboard } = service;
+    const beside = dashboard === null ? '' : `, the dashboard at ${dashboard}`;
+    console.log(`serving what is stored at ${url}${beside}; Ctrl-C stops`);
     await stopped(stop.signal);
     session.log.info('serve is stopping');
+    await service.drain();
   } finally {
     await closing.run(session.log);
     stop.release();

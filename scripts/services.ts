@@ -51,7 +51,12 @@ function concurrencyOf(text: string | undefined): number | undefined {
 
 async function serve(command: string, parts: Parts): Promise<void> {
   const stop = onStop();
-  const session = await openSession({ command, defaultLogLevel: 'info', handlesSignals: true });
+  const session = await openSession({
+    command,
+    defaultLogLevel: 'info',
+    handlesSignals: true,
+    isMeasured: true,
+  });
   const closing = new Closing();
   closing.add(() => session.close());
   try {
@@ -66,24 +71,21 @@ async function serve(command: string, parts: Parts): Promise<void> {
       const scheduler = await runScheduler(session, queues);
       closing.add(() => scheduler.close());
     }
-    let serving: string | undefined;
-    if (parts.service) {
-      const service = await runService(session);
-      closing.add(() => service.close());
-      serving = service.url;
-    }
+    const service = parts.service ? await runService(session, session.config.service, { queues }) : undefined;
+    if (service !== undefined) closing.add(() => service.close());
     session.log.info(
       {
         source: session.config.source.url,
         requestsPerMinute: session.config.source.requestsPerMinute,
         queue: queues.kind,
         database: session.embedded ? 'embedded' : 'configured',
-        ...(serving === undefined ? {} : { serving }),
+        ...(service === undefined ? {} : { serving: service.url }),
       },
       `${command} started`,
     );
     await untilStopped(stop.signal, session);
     session.log.info(`${command} is stopping`);
+    await service?.drain();
   } finally {
     await closing.run(session.log);
     stop.release();

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from 'pino';
+import { clusterAt } from '../queue/redis-cluster.ts';
 import { redisCounter } from '../service/admission/redis-counter.ts';
 import { postgresCounter, type RequestCounter } from '../service/admission/request-counter.ts';
 import { listen } from '../service/listen.ts';
@@ -10,23 +11,32 @@ import { createStoredService } from '../service/stored-service.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { mayBecomeReader, readerRole } from '../store/reader-role.ts';
 import { Closing } from './closing.ts';
+import { type DashboardLook, openDashboard } from './dashboard.ts';
 import type { Session } from './session.ts';
 import { version } from './version.ts';
 
 export interface RunningService {
   /** Base address, ending in `/v2`. */
   readonly url: string;
-  /** Says on `/readyz` that it stops, goes on for the configured time, then finishes what is under way. */
+  /** Null: there is none. */
+  readonly dashboard: string | null;
+  /** Says on `/readyz` that it stops, and goes on answering for the configured time. */
+  drain(): Promise<void>;
+  /** Finishes what is under way. */
   close(): Promise<void>;
 }
 
 /** Few: they look keys up, which are remembered for a moment, and count requests, where Redis does not. */
 const accountConnections = 4;
 
+/** A server ends a statement that takes too long by itself. One that is silent for so long after that is gone. */
+const silenceMs = 1000;
+
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on. */
 export async function runService(
   session: Session,
   at: { readonly host: string; readonly port: number } = session.config.service,
+  look: DashboardLook = {},
 ): Promise<RunningService> {
   const { config, log } = session;
   const closing = new Closing();
@@ -43,8 +53,11 @@ export async function runService(
     closing.add(() => reading.close());
     const accounts = open(session, accountConnections, role);
     closing.add(() => accounts.close());
+    session.metrics?.watchPool('serve_data', reading.pool);
+    session.metrics?.watchPool('serve_accounts', accounts.pool);
     const counter = counterOf(session, accounts);
     closing.add(() => counter.close());
+    const dashboard = openDashboard(session, at.host, closing, look);
     const app = await createStoredService({
       reading: reading.pool,
       accounts: accounts.pool,
@@ -55,17 +68,20 @@ export async function runService(
       now: Date.now,
       version,
       isDraining: () => isDraining,
+      told: session.metrics?.serving(),
       log: log as unknown as FastifyBaseLogger,
+      ...(dashboard === null ? {} : { dashboard }),
     });
     const { url } = await listen(app, at);
     closing.add(() => app.close());
     return {
       url,
-      async close() {
+      dashboard: dashboard === null ? null : url.replace(/v2$/, ''),
+      async drain() {
         isDraining = true;
         await delay(config.service.drainMs);
-        await closing.run(log);
       },
+      close: () => closing.run(log),
     };
   } catch (error) {
     await closing.run(log);
@@ -74,11 +90,13 @@ export async function runService(
 }
 
 function open(session: Session, maxConnections: number, settings: readonly string[]): Database {
+  const { statementTimeoutMs } = session.config.service;
   return openDatabase({
     url: session.database.url,
     applicationName: 'tidemark serve',
     maxConnections,
-    statementTimeoutMs: session.config.service.statementTimeoutMs,
+    statementTimeoutMs,
+    answerTimeoutMs: statementTimeoutMs + silenceMs,
     settings,
     onIdleError: (error) => session.log.warn({ err: error }, 'a database connection was lost'),
   });
@@ -93,6 +111,7 @@ function counterOf(
   return redisCounter({
     url: redisUrl,
     namespace,
+    openCluster: (ofNode) => clusterAt(redisUrl, { ofNode }),
     onError: (error) => log.warn({ cause: error.message }, 'the connection to Redis was lost'),
   });
 }

@@ -10,6 +10,9 @@ import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
 import { assertRoom } from '../store/embedded/failure.ts';
 import { explainDatabaseError } from '../store/failure.ts';
 import { assertMigrated, migrate } from '../store/migrate.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import { type OpenMetrics, openMetrics } from './measuring.ts';
+import { openTracing } from './tracing.ts';
 
 export interface Session {
   readonly config: Config;
@@ -17,6 +20,10 @@ export interface Session {
   readonly database: Database;
   /** Whether the database is the one under `.tidemark/`. */
   readonly embedded: boolean;
+  /** What it counts; null: nothing is counted. */
+  readonly metrics: OpenMetrics | null;
+  /** What it traces; null: nothing is traced. */
+  readonly tracing: Tracing | null;
   openQueues(): Promise<QueueBackend>;
   /**
    * Call it now and then while writing. @throws TidemarkError DATABASE_FULL while the embedded database can still
@@ -34,6 +41,8 @@ export interface SessionOptions {
   readonly config?: Config;
   /** Whether the command itself sees to Ctrl-C and SIGTERM. Otherwise they close the session and end the process. */
   readonly handlesSignals?: boolean;
+  /** Whether METRICS_PORT and OTEL_EXPORTER_OTLP_ENDPOINT are for this command: those that go on until they are stopped. */
+  readonly isMeasured?: boolean;
 }
 
 /**
@@ -64,7 +73,14 @@ export function configFromEnvironment(): Config {
 export async function openSession(options: SessionOptions): Promise<Session> {
   const config = options.config ?? configFromEnvironment();
   const log = createLog(config.logLevel ?? options.defaultLogLevel, secretsOf(config));
-  const { url, release } = await databaseOf(config, log);
+  // First, so that a port that is taken is refused at once.
+  const metrics = options.isMeasured === true ? await openMetrics(options.command, config, log) : null;
+  const tracing = options.isMeasured === true ? await openTracing(options.command, config, log) : null;
+  const { url, release } = await databaseOf(config, log).catch(async (error: unknown) => {
+    await metrics?.close();
+    await tracing?.close();
+    throw error;
+  });
   const queueOptions = {
     redisUrl: config.queue.redisUrl,
     databaseUrl: url,
@@ -78,11 +94,14 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     statementTimeoutMs: config.database.statementTimeoutMs,
     onIdleError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   });
+  metrics?.watchPool('work', database.pool);
   const onSignal = () => void close().finally(() => process.exit(exitCodes.interrupted));
   async function close(): Promise<void> {
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);
     process.off('SIGHUP', onSignal);
+    await metrics?.close();
+    await tracing?.close();
     await database.close();
     await release();
   }
@@ -106,7 +125,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     log,
     database,
     embedded,
-    openQueues: () => openQueueBackend({ ...queueOptions, attempts: config.worker.attempts, log }),
+    metrics,
+    tracing,
+    openQueues: () =>
+      openQueueBackend({ ...queueOptions, attempts: config.worker.attempts, log, carry: tracing?.carry }),
     assertRoom: () => {
       if (embedded) assertRoom(config.directory);
     },

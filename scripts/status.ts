@@ -1,9 +1,10 @@
 /** `tidemark status`: what is tracked, covered and missing, and how the budget and the queue stand. */
 
 import { type Command, Option } from 'commander';
-import { minuteMs } from '../contract/intervals.ts';
+import { hourMs, minuteMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
+import { lengthMs } from '../planning/cadence.ts';
 import { fetchesSince, standingNotice } from '../store/ledger.ts';
 import { ratesEveryMs } from '../store/snapshots/lists.ts';
 import { listStatus } from '../store/snapshots/status.ts';
@@ -18,7 +19,8 @@ import { listsTable } from './lists-table.ts';
 import { retentionsOf, retentionText } from './retention.ts';
 import { openSession, type Session } from './session.ts';
 import { type Column, table, terminalWidth } from './table.ts';
-import { count, counted, duration, moment, percent } from './wording.ts';
+import { watch } from './watch.ts';
+import { budgetText, count, counted, duration, moment, percent } from './wording.ts';
 
 export function statusCommand(program: Command): void {
   program
@@ -31,10 +33,26 @@ export function statusCommand(program: Command): void {
         'print nothing and exit 0 if database and queue answer, and the part is at work',
       ).choices(['worker', 'scheduler']),
     )
+    .option('--watch', 'show it live until Ctrl-C or q; where nothing can be drawn a line at news')
+    .option('--every <length>', 'with --watch: time between two looks, 1s to 1h (default: 2s)')
     .action(run);
 }
 
-async function run(options: { json?: true; check?: true | 'worker' | 'scheduler' }): Promise<void> {
+interface StatusOptions {
+  readonly json?: true;
+  readonly check?: true | 'worker' | 'scheduler';
+  readonly watch?: true;
+  readonly every?: string;
+}
+
+async function run(options: StatusOptions): Promise<void> {
+  if (options.watch) {
+    if (options.check !== undefined)
+      throw new TidemarkError('BAD_ARGUMENT', '--watch and --check exclude each other');
+    await watch({ json: options.json === true, everyMs: everyOf(options.every) });
+    return;
+  }
+  if (options.every !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--every goes with --watch');
   const session = await openSession({ command: 'status', defaultLogLevel: 'warn' });
   try {
     if (options.check !== undefined) {
@@ -46,6 +64,19 @@ async function run(options: { json?: true; check?: true | 'worker' | 'scheduler'
   } finally {
     await session.close();
   }
+}
+
+const longestEveryMs = hourMs;
+
+/** @throws TidemarkError BAD_ARGUMENT */
+function everyOf(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const ms = lengthMs(text.trim());
+  if (ms !== null && ms >= 1000 && ms <= longestEveryMs) return ms;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `--every ${JSON.stringify(text)} is no length from 1s to 1h, such as 2s or 5m`,
+  );
 }
 
 /** @throws TidemarkError unless database and queue answer, and the part asked for is connected to its queue. */
@@ -153,15 +184,11 @@ function note(row: SeriesStatus): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-const laneNames = ['refresh', 'poll', 'backfill', 'reread', 'repair', 'verify'] as const;
+const laneNames = ['refresh', 'poll', 'backfill', 'probe', 'reread', 'repair', 'verify'] as const;
 
 function asText(status: Status): string {
   const { versions, queue, budget } = status;
   const store = versions.timescale === null ? 'plain tables' : `TimescaleDB ${versions.timescale}`;
-  const used =
-    budget.perMinute === 0
-      ? `${counted(budget.lastMinute, 'request')} in the last minute, no limit`
-      : `${budget.lastMinute} of ${budget.perMinute} requests in the last minute`;
   const lanes = laneNames.filter((lane) => budget[lane] > 0).map((lane) => `${count(budget[lane])} ${lane}`);
   const paused = queue.pausedMs > 1000 ? `, paused for ${duration(queue.pausedMs)}` : '';
   return [
@@ -170,7 +197,7 @@ function asText(status: Status): string {
     ...(status.notice === null
       ? []
       : [`the source says in place of data, ${moment(status.notice.timeMs)}: ${status.notice.message}`]),
-    `budget: ${used}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`,
+    `budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`,
     `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
     `${ratesLine(status.rates, status.nowMs)}, ${status.rates.everyMs === 0 ? 'not polled' : `polled every ${duration(status.rates.everyMs)}`}`,
     ...(status.retentions.length === 0 ? [] : [`kept: ${status.retentions.map(retentionText).join(', ')}`]),

@@ -5,13 +5,16 @@ import { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { exitCodes } from '../errors.ts';
 import { secretsOf } from '../log.ts';
+import { applyCommand } from './apply.ts';
 import { backfillCommand } from './backfill.ts';
+import { boardCommand } from './board.ts';
 import { demoCommand } from './demo.ts';
 import { exportCommand } from './export.ts';
 import { gapsCommand } from './gaps.ts';
 import { importCommand } from './import.ts';
 import { keysCommand } from './keys.ts';
 import { migrateCommand } from './migrate.ts';
+import { moveCommand } from './move.ts';
 import { planCommand } from './plan.ts';
 import { repairCommand } from './repair.ts';
 import { reportError } from './report.ts';
@@ -24,6 +27,7 @@ import { trackCommand } from './track.ts';
 import { untrackCommand } from './untrack.ts';
 import { verifyCommand } from './verify.ts';
 import { version } from './version.ts';
+import { viewerCommand } from './viewer.ts';
 import { whyCommand } from './why.ts';
 
 const exitCodesHelp = `
@@ -53,6 +57,7 @@ const program = new Command('tidemark')
 migrateCommand(program);
 trackCommand(program);
 untrackCommand(program);
+applyCommand(program);
 backfillCommand(program);
 planCommand(program);
 serviceCommands(program);
@@ -63,9 +68,12 @@ verifyCommand(program);
 repairCommand(program);
 exportCommand(program);
 importCommand(program);
+moveCommand(program);
 retentionCommand(program);
 serveCommand(program);
 keysCommand(program);
+viewerCommand(program);
+boardCommand(program);
 simulateCommand(program);
 demoCommand(program);
 

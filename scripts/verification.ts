@@ -6,6 +6,7 @@ import { differing } from '../store/compare.ts';
 import type { Difference } from '../store/differences.ts';
 import type { SettledWindow } from './ask-windows.ts';
 import { differenceJson, differencesText } from './differences.ts';
+import { refuseUnanswered, unansweredJson } from './unanswered.ts';
 import { count, counted } from './wording.ts';
 
 export interface Verification {
@@ -80,12 +81,7 @@ export function verificationJson(outcome: Verification) {
         ? null
         : { level: confidence, atMostWindows: limit, atMostShare: limit / outcome.windows },
     differences: differenceJson(outcome.differing, outcome.differences),
-    unanswered: outcome.unanswered.map(({ window, message }) => ({
-      seriesId: window.seriesId,
-      start: new Date(window.startMs).toISOString(),
-      end: new Date(window.endMs).toISOString(),
-      message,
-    })),
+    unanswered: unansweredJson(outcome.unanswered),
     interrupted: !outcome.isWhole,
   };
 }
@@ -104,11 +100,5 @@ export function refuseDifferences(outcome: Verification): void {
       remedy: 'run the same command again: it begins anew',
     });
   }
-  const [first] = unanswered;
-  if (first !== undefined) {
-    throw new TidemarkError(
-      'WINDOWS_UNANSWERED',
-      `${counted(unanswered.length, 'window')} could not be compared, the first: ${first.message}`,
-    );
-  }
+  refuseUnanswered(unanswered, 'compared');
 }

@@ -1,7 +1,7 @@
 /** `tidemark why SERIES`: everything that is known of one series, in words. */
 
 import type { Command } from 'commander';
-import type { EpochMs } from '../contract/intervals.ts';
+import { type EpochMs, nextPeriodStart } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import { planWindows } from '../planning/plan.ts';
 import { longestRange } from '../planning/windows.ts';
@@ -9,6 +9,7 @@ import { listGaps, seriesWithGaps } from '../store/gaps.ts';
 import { longestRanges } from '../store/longest-ranges.ts';
 import { type SeriesStatus, seriesStatus } from '../store/status.ts';
 import { type PastFetch, type Story, seriesNamed, storyOf } from '../store/story.ts';
+import { rereadAsSaid } from '../store/watch-list/settings.ts';
 import { explain } from './gaps.ts';
 import { openSession, type Session } from './session.ts';
 import { count, counted, duration, moment, percent } from './wording.ts';
@@ -109,7 +110,7 @@ function coveredLines(status: SeriesStatus, { beginsMs }: Story, nowMs: EpochMs)
 
 /** What the planner would ask for next, were the queue empty. */
 async function nextLine(session: Session, { seriesId, series }: Story, nowMs: EpochMs): Promise<string> {
-  const { database, config } = session;
+  const { config } = session;
   const queues = await session.openQueues();
   try {
     const claimed = (await queues.requests.claimedWindows()).windows.get(seriesId) ?? [];
@@ -119,22 +120,36 @@ async function nextLine(session: Session, { seriesId, series }: Story, nowMs: Ep
   } finally {
     await queues.close();
   }
+  const { graceMs } = config.worker;
+  const now = await plannedAt(session, seriesId, nowMs);
+  if (now !== undefined) return `Next: ${windowText(now)}, as soon as the budget allows.`;
+  const closesMs = nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
+  const then = await plannedAt(session, seriesId, closesMs);
+  if (then !== undefined)
+    return `Next: ${windowText(then)}, from ${moment(closesMs)} on, when the ${series.interval} period that is open has closed.`;
+  return 'Next: nothing for now; what waits has its time above.';
+}
+
+/** The window that a planner would ask for first at that moment, were nothing in the queue; undefined: none. */
+async function plannedAt({ database, config }: Session, seriesId: number, nowMs: EpochMs) {
   const accepted = await longestRanges(database);
   const { graceMs } = config.worker;
+  const reread = await rereadAsSaid(database, config.reread);
   const { windows } = planWindows({
     series: await seriesWithGaps(database, {
       ...{ nowMs, graceMs, openRefreshMs: config.scheduler.refreshMs },
       ...{ seriesIds: [seriesId], rangesPerSeries: few },
     }),
     claimed: new Map(),
-    ...{ nowMs, graceMs, cursor: 0, rereadPeriods: config.reread.periods },
+    ...{ nowMs, graceMs, cursor: 0, rereadPeriods: reread.periods },
     longestRangeMs: (key) => longestRange(key, config.source.rangeLimits, accepted),
     slots: { total: 1, refresh: 1, backfill: 1 },
   });
-  const [next] = windows;
-  if (next !== undefined)
-    return `Next: ${next.lane} of ${moment(next.startMs)} to ${moment(next.endMs)}, as soon as the budget allows.`;
-  return `Next: nothing for now; the ${series.interval} period that is open closes, or what waits has its time.`;
+  return windows[0];
+}
+
+function windowText({ lane, startMs, endMs }: { lane: string; startMs: EpochMs; endMs: EpochMs }): string {
+  return `${lane} of ${moment(startMs)} to ${moment(endMs)}`;
 }
 
 function fetchLine(fetch: PastFetch): string {

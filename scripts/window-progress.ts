@@ -1,13 +1,17 @@
-/** Progress of asking for windows: a bar on a terminal, a line now and then elsewhere. */
+/** Progress of asking for windows. */
 
-import { Presets, SingleBar } from 'cli-progress';
-import { count, duration } from './wording.ts';
+import { Pace } from './pace.ts';
+import { bar } from './terminal/bar.ts';
+import { asFits } from './terminal/lines.ts';
+import { openProgress, type View } from './terminal/progress.ts';
+import { etaText, waitText } from './time-left.ts';
+import { count } from './wording.ts';
 
 export interface WindowsLeft {
   readonly done: number;
   readonly of: number;
-  /** Time the rest takes within the budget; null without a limit. */
-  readonly expectedMs: number | null;
+  /** The most requests in a minute; 0: no limit. */
+  readonly perMinute: number;
   /** How long the queue still waits for the source. */
   readonly pausedMs: number;
   /** Windows in the queue that come first. */
@@ -19,60 +23,41 @@ export interface WindowProgress {
   stop(): void;
 }
 
-const lineEveryMs = 5000;
-/** Shorter pauses are the limiter's own spacing. */
-const worthMentioningMs = 2000;
+const barWidth = 28;
 
 /** @param what is done, such as `verify`. @param quiet shows nothing. */
 export function showWindowProgress(what: string, quiet: boolean): WindowProgress {
-  if (quiet) return { update: () => {}, stop: () => {} };
-  return process.stdout.isTTY ? bar(what) : lines(what);
-}
-
-function bar(what: string): WindowProgress {
-  const single = new SingleBar(
-    {
-      format: `${what} {bar} {value} of {total} windows{rest}`,
-      clearOnComplete: false,
-      hideCursor: true,
-      barsize: 28,
-      stopOnComplete: false,
-      gracefulExit: false,
-    },
-    Presets.shades_classic,
-  );
-  let isStarted = false;
+  const progress = openProgress({ stream: process.stdout, quiet });
+  const pace = new Pace();
   return {
     update(left) {
-      const rest = restOf(left);
-      if (isStarted) single.update(left.done, { rest });
-      else single.start(left.of, left.done, { rest });
-      isStarted = true;
+      pace.sawDone(left.done);
+      progress.show(viewOf(what, left, pace.timeLeftMs(left.of - left.done, left)));
     },
-    stop: () => single.stop(),
+    stop: progress.stop,
   };
 }
 
-function lines(what: string): WindowProgress {
-  let nextMs = 0;
-  let shown = '';
+function viewOf(what: string, left: WindowsLeft, etaMs: number | null): View {
+  const windows = `${count(left.done)} of ${count(left.of)} windows`;
+  const isLast = left.done >= left.of;
+  const ahead = left.ahead > 0 ? `${count(left.ahead)} of refresh and backfill come first` : null;
+  const rest = isLast ? [] : [waitText(left.pausedMs) ?? ahead ?? etaText(etaMs)];
   return {
-    update(left) {
-      const nowMs = performance.now();
-      if (nowMs < nextMs && left.done < left.of) return;
-      const line = `${what} ${count(left.done)} of ${count(left.of)} windows${restOf(left)}`;
-      if (line === shown) return;
-      shown = line;
-      nextMs = nowMs + lineEveryMs;
-      console.log(line);
-    },
-    stop: () => {},
+    lines: ({ columns, glyphs }) => [
+      asFits(
+        [
+          [
+            { text: `${what} ` },
+            ...bar(left.done, left.of, Math.min(barWidth, Math.floor(columns / 4)), glyphs),
+            { text: ` ${windows}` },
+          ],
+          ...rest.map((text) => [{ text }]),
+        ],
+        columns - 1,
+      ),
+    ],
+    line: [`${what} ${windows}`, ...rest].join(', '),
+    isLast,
   };
-}
-
-function restOf(left: WindowsLeft): string {
-  if (left.done >= left.of) return '';
-  if (left.pausedMs > worthMentioningMs) return `, waiting ${duration(left.pausedMs)} for the source`;
-  if (left.ahead > 0) return `, ${count(left.ahead)} of refresh and backfill come first`;
-  return left.expectedMs === null ? '' : `, about ${duration(Math.max(1000, left.expectedMs))}`;
 }

@@ -56,3 +56,19 @@ export function percent(part: number, whole: number): string {
   if (whole <= 0 || part >= whole) return '100 %';
   return `${(Math.floor((part / whole) * 10_000) / 100).toFixed(2)} %`;
 }
+
+/** How much of the budget is used. @param perMinute 0: there is no limit. */
+export function budgetText({ lastMinute, perMinute }: { lastMinute: number; perMinute: number }): string {
+  return perMinute === 0
+    ? `${counted(lastMinute, 'request')} in the last minute, no limit`
+    : `${count(lastMinute)} of ${count(perMinute)} requests in the last minute`;
+}
+
+/** `12 timeout, 3 server error`: how many there are of each kind, the most first. */
+export function kindsText(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .filter(([, amount]) => amount > 0)
+    .sort(([, a], [, b]) => b - a)
+    .map(([kind, amount]) => `${count(amount)} ${kind.replaceAll('_', ' ')}`)
+    .join(', ');
+}

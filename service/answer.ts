@@ -2,15 +2,13 @@
 
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { coverageHeader, writeCoverage } from '../contract/coverage-header.ts';
 import type { EpochMs } from '../contract/intervals.ts';
-import type { Coverage, JsonText, SeriesAnswer } from './market-data.ts';
+import type { JsonText, SeriesAnswer } from './market-data.ts';
 import { renderEnd } from './render.ts';
 
 /** How long a copy may be shown for the present, seconds: less than the shortest time between two polls of anything. */
 const maxAgeSeconds = 5;
-
-/** Which share of an answer's range is known, and how many ranges are missing; docs/service.md. */
-export const coverageHeader = 'x-tidemark-coverage';
 
 /** An answer but for its timestamp. */
 export interface PreparedAnswer {
@@ -24,7 +22,7 @@ export interface PreparedAnswer {
 export function prepareAnswer(answer: JsonText | SeriesAnswer): PreparedAnswer {
   const { rows, coverage } = typeof answer === 'string' ? { rows: answer, coverage: undefined } : answer;
   const encoded = Buffer.from(rows);
-  const known = coverage === undefined ? undefined : coverageText(coverage);
+  const known = coverage === undefined ? undefined : writeCoverage(coverage);
   return { rows: encoded, tag: entityTag(encoded, known), coverage: known };
 }
 
@@ -44,14 +42,10 @@ export function sendAnswer(
 
 const beforeRows = Buffer.from('{"data":');
 
-function coverageText({ share, gaps }: Coverage): string {
-  return `share=${share}, gaps=${gaps}`;
-}
-
 /** Weak: two answers with the same data are the same to a client, though each has its own timestamp. */
 function entityTag(rows: Buffer, coverage: string | undefined): string {
   const digest = hash('sha1', rows, 'base64url');
-  return coverage === undefined ? `W/"${digest}"` : `W/"${digest}.${coverage.replaceAll(/[^\d.]+/g, '_')}"`;
+  return coverage === undefined ? `W/"${digest}"` : `W/"${digest}.${hash('sha1', coverage, 'base64url')}"`;
 }
 
 /** By weak comparison (RFC 9110, 13.1.2): a strong form of the tag, as a proxy may make it, is the same one. */

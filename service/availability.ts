@@ -1,7 +1,10 @@
 /** Whether a failure is the store's being away or busy, which passes, rather than a defect. */
 
-/** Too many connections, starting, stopping, a statement that took too long, out of memory or disk. */
-const passing = /^(?:08|53|57)/;
+/**
+ * Too many connections, starting, stopping, a statement that took too long, out of memory or disk, and transactions that
+ * ended one another; a database that takes no connections, or is not there: it is being restored.
+ */
+const passing = /^(?:08|53|57|40001|40P01|55000|3D000)/;
 const networkCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -28,6 +28,8 @@ const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buf
 /** Compresses what the app's routes send, off the main thread. */
 export function addCompression(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
+    // A 304 says what the 200 would, though it has no body.
+    if (reply.statusCode === 304) addVary(reply.getHeader('vary'), (value) => reply.header('vary', value));
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
     if (payload.length < smallestBytes) return payload;
     addVary(reply.getHeader('vary'), (value) => reply.header('vary', value));

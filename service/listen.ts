@@ -3,7 +3,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { TidemarkError } from '../errors.ts';
-import { basePath } from './server.ts';
+import { basePath } from './target.ts';
 
 export interface Listening {
   /** Base address, ending in `/v2`. */

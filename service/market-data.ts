@@ -1,5 +1,6 @@
 /** What the routes read through: whoever implements this can be served as a Market Data Service. */
 
+import type { StatedCoverage } from '../contract/coverage-header.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { AssetsRequest, MarketsRequest, PageRequest } from '../contract/requests.ts';
 import type { CandleSeries, HistorySeries } from '../contract/series.ts';
@@ -19,10 +20,10 @@ export interface TimeRange {
 export type JsonText = string;
 
 /** How much of the closed periods of an answer's range the holder knows. */
-export interface Coverage {
+export interface Coverage extends StatedCoverage {
   /** From `0` to `1`, rounded down: 1 means all of it. */
   readonly share: string;
-  /** Ranges that are missing. */
+  /** Ranges that are missing, be they told one by one or not. */
   readonly gaps: number;
 }
 

@@ -17,9 +17,7 @@ import type { MarketData } from './market-data.ts';
 import { interfaceLimits, type RangeLimits } from './ranges.ts';
 import { errorBody, ServiceRefusal } from './refusals.ts';
 import { addRoutes } from './routes.ts';
-
-/** The base address ends with this segment (specification, section 9). */
-export const basePath = '/v2';
+import { basePath, isOfInterface, plainTarget } from './target.ts';
 
 /** How long a client may take, so that slow ones cannot hold what others need. */
 export interface Patience {
@@ -74,11 +72,14 @@ export function createService(options: ServiceOptions): FastifyInstance {
     // A line a request would be most of the log; the answers that fail have their own.
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: onClose === 'end' ? true : 'idle',
+    // What was sent before the end is answered.
+    return503OnClosing: false,
     // Who is asked for whom: the socket's address, then those that proxies have added, from the last one backwards.
     ...(trustedProxies > 0 ? { trustProxy: (_address: string, hop: number) => hop < trustedProxies } : {}),
     ...(patience === undefined ? {} : timeoutsOf(patience)),
     // The service takes no bodies but a form's.
     bodyLimit: 16_384,
+    rewriteUrl: ({ url = '/' }) => plainTarget(url),
     // Longer than any id, percent-encoding included.
     routerOptions: { maxParamLength: 2000 },
     frameworkErrors: (error: FastifyError, _request: unknown, reply: FastifyReply) => {
@@ -92,7 +93,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
   extend?.(app);
   if (gzip) addCompression(app);
   app.addHook('onRequest', async (request, reply) => {
-    if (request.method === 'GET' || request.method === 'HEAD' || !isUnderBase(request.url)) return;
+    if (request.method === 'GET' || request.method === 'HEAD' || !isOfInterface(request)) return;
     reply.code(405).header('allow', 'GET, HEAD').type('application/json; charset=utf-8');
     return reply.send(errorBody('method not allowed', now()));
   });
@@ -123,10 +124,6 @@ export function createService(options: ServiceOptions): FastifyInstance {
     prefix: basePath,
   });
   return app;
-}
-
-export function isUnderBase(url: string): boolean {
-  return url === basePath || url.startsWith(`${basePath}/`) || url.startsWith(`${basePath}?`);
 }
 
 function timeoutsOf({ requestMs, silentMs, keepAliveMs }: Patience) {

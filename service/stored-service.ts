@@ -8,14 +8,19 @@ import type pg from 'pg';
 import type { EpochMs } from '../contract/intervals.ts';
 import { historyDepthYears } from '../contract/limits.ts';
 import { askForKey, keyOf } from '../store/keys.ts';
+import { assertReadable } from '../store/market-data/query.ts';
 import { storedMarketData } from '../store/market-data/stored-market-data.ts';
 import { type AdmissionOptions, createAdmission } from './admission/admission.ts';
 import type { RequestCounter } from './admission/request-counter.ts';
+import { addDashboard, type DashboardOptions } from './dashboard/routes.ts';
 import { addHealth } from './health.ts';
+import { endConnectionsOnClose } from './idle-connections.ts';
 import { addKeyForm } from './key-form/form.ts';
 import { addDescription } from './openapi/routes.ts';
 import type { RangeLimits } from './ranges.ts';
-import { createService, isUnderBase, type Patience } from './server.ts';
+import { createService, type Patience } from './server.ts';
+import { isOfInterface } from './target.ts';
+import { addTelling, type ServedTold } from './telling.ts';
 import { addWebSecurity } from './web-security.ts';
 
 export interface StoredServiceOptions {
@@ -33,8 +38,12 @@ export interface StoredServiceOptions {
   readonly isDraining: () => boolean;
   /** How old an answer may be; 0: each request has a statement of its own. */
   readonly rememberMs: number;
+  /** Absent: there is no dashboard, and `/` is the description. */
+  readonly dashboard?: DashboardOptions;
   readonly limits?: RangeLimits;
   readonly patience?: Patience;
+  /** Hears of each answer. */
+  readonly told?: ((served: ServedTold) => void) | undefined;
   readonly log?: FastifyBaseLogger;
 }
 
@@ -52,13 +61,13 @@ const mostRememberedBytes = 64 * 1024 * 1024;
 
 /** Not listening yet. */
 export async function createStoredService(options: StoredServiceOptions): Promise<FastifyInstance> {
-  const { reading, accounts, counter, perMinute, now } = options;
+  const { reading, accounts, counter, perMinute, now, patience = usualPatience } = options;
   const admission = createAdmission({ counter, perMinute, now, keyOf: (key) => keyOf(accounts, key) });
   const app = createService({
     data: await storedMarketData(reading),
     now,
     trustedProxies: options.trustedProxies,
-    patience: options.patience ?? usualPatience,
+    patience,
     memory: { forMs: options.rememberMs, mostBytes: mostRememberedBytes },
     onClose: 'finish',
     visibleFrom: (request, nowMs) =>
@@ -66,20 +75,25 @@ export async function createStoredService(options: StoredServiceOptions): Promis
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.log === undefined ? {} : { log: options.log }),
     extend: (app) => {
+      if (options.told !== undefined) addTelling(app, options.told);
       addWebSecurity(app);
-      admission.addTo(app, ({ url, method }) => isUnderBase(url) || method === 'POST');
-      addHealth(app, { now, isDraining: options.isDraining, canRead: () => canRead(reading) });
+      admission.addTo(app, (request) => isOfInterface(request) || request.method === 'POST');
+      addHealth(app, { now, isDraining: options.isDraining, canRead: () => canRead(reading, counter) });
       addKeyForm(app, (asked, caller) => askForKey(accounts, asked, caller));
       addDescription(app, options.version);
+      if (options.dashboard !== undefined) addDashboard(app, options.dashboard, now);
+      else app.get('/', async (_request, reply) => reply.redirect('docs'));
     },
   });
   app.server.maxConnections = mostConnections;
+  endConnectionsOnClose(app, patience.requestMs);
   return app;
 }
 
-async function canRead(pool: pg.Pool): Promise<boolean> {
-  const result = await pool.query('select 1');
-  return result.rowCount === 1;
+/** Whether a request would be answered: what is served can be read, and requests can be counted. */
+async function canRead(pool: pg.Pool, counter: RequestCounter): Promise<boolean> {
+  await Promise.all([assertReadable(pool), counter.check()]);
+  return true;
 }
 
 function yearsBefore(timeMs: EpochMs, years: number): EpochMs {

@@ -1,9 +1,11 @@
-/** Headers that browsers go by: nothing of the service is to be framed, sniffed or scripted; its data anyone may read. */
+/**
+ * Headers that browsers go by: nothing of the service is to be framed, sniffed or scripted; its data anyone may read.
+ */
 
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { coverageHeader } from './answer.ts';
-import { isUnderBase } from './server.ts';
+import { coverageHeader } from '../contract/coverage-header.ts';
+import { isOfInterface } from './target.ts';
 
 const everywhere = Object.freeze({
   'x-content-type-options': 'nosniff',
@@ -23,7 +25,7 @@ const exposed = [
 export function addWebSecurity(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(everywhere);
-    if (!isUnderBase(request.url)) return;
+    if (!isOfInterface(request)) return;
     reply.header('vary', 'authorization');
     reply.headers({
       'access-control-allow-origin': '*',

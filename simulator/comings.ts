@@ -1,4 +1,6 @@
-/** What is not listed at all times, what is renamed, and what becomes more: so that snapshots have something to show. */
+/**
+ * What is not listed at all times, what is renamed, and what becomes more: so that snapshots have something to show.
+ */
 
 import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
 import type { MarketPlan } from './markets.ts';

@@ -6,7 +6,7 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { pathTemplates } from '../contract/paths.ts';
 import { bearerKey } from '../service/bearer.ts';
 import { errorBody } from '../service/refusals.ts';
-import { basePath } from '../service/server.ts';
+import { basePath } from '../service/target.ts';
 import { sendCutOff, sendDrip, sendHuge } from './broken-bodies.ts';
 import type { FaultDealer, FaultKind, RateLimitHeader } from './faults.ts';
 import type { RateLimit } from './rate-limit.ts';

@@ -21,6 +21,8 @@ export type SourceErrorKind =
   | 'too_large'
   /** A message where a resource was due, `{"data": {"message": "…"}}`: how a service that is being retired answers. */
   | 'notice'
+  /** The source says that it does not have the range itself, or says it in a way that cannot be read. */
+  | 'incomplete'
   /** An answer, but not of this interface: HTML, broken JSON, something else where a list was due. */
   | 'unexpected';
 

@@ -25,11 +25,13 @@ import type {
   Rate,
 } from '../contract/resources.ts';
 import { TidemarkError } from '../errors.ts';
+import type { Known } from '../planning/known-part.ts';
 import { type Answer, listAnswer, type ObjectAnswer, objectAnswer } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
 import { candleAnswer } from './candle-answer.ts';
 import { refusal } from './refusal.ts';
 import { readAsset, readAssetMarket, readExchange, readHistoryPoint, readMarket, readRate } from './rows.ts';
+import { statedCoverage } from './stated-coverage.ts';
 
 export interface SourceOptions {
   /** Base address, ending in `/v2`. */
@@ -47,10 +49,13 @@ export interface SourceOptions {
   readonly now?: () => EpochMs;
 }
 
+/** Of a series whose source may say what it does not have itself; null where it does not say. */
+export type SeriesAnswer<Row> = Answer<Row> & { readonly known: Known | null };
+
 /** Every method makes one request, and throws a `SourceError` when that does not give the resource. */
 export interface Source {
-  candles(query: CandlesQuery): Promise<Answer<Candle>>;
-  assetHistory(id: string, query: HistoryQuery): Promise<Answer<HistoryPoint>>;
+  candles(query: CandlesQuery): Promise<SeriesAnswer<Candle>>;
+  assetHistory(id: string, query: HistoryQuery): Promise<SeriesAnswer<HistoryPoint>>;
   rates(): Promise<Answer<Rate>>;
   rate(id: string): Promise<ObjectAnswer<Rate>>;
   assets(query?: AssetsQuery): Promise<Answer<Asset>>;
@@ -61,7 +66,7 @@ export interface Source {
   exchange(id: string): Promise<ObjectAnswer<Exchange>>;
 
   // Listed in the interface by path only: parameters and rows are taken to be those of the named relative.
-  candlesMarket(query: CandlesQuery): Promise<Answer<Candle>>;
+  candlesMarket(query: CandlesQuery): Promise<SeriesAnswer<Candle>>;
   exchangesAll(): Promise<Answer<Exchange>>;
   marketsData(query?: MarketsQuery): Promise<Answer<Market>>;
   ratesAll(): Promise<Answer<Rate>>;
@@ -104,9 +109,17 @@ export function openSource(options: SourceOptions): Source {
     return reply;
   }
 
+  async function candles(endpoint: 'candles' | 'candlesMarket', query: CandlesQuery) {
+    const reply = await get(endpoint, undefined, query);
+    return { ...candleAnswer(reply, query.interval), known: statedCoverage(reply, query) };
+  }
+
   return Object.freeze({
-    candles: async (query) => candleAnswer(await get('candles', undefined, query), query.interval),
-    assetHistory: async (id, query) => listAnswer(await get('assetHistory', id, query), readHistoryPoint),
+    candles: (query) => candles('candles', query),
+    assetHistory: async (id, query) => {
+      const reply = await get('assetHistory', id, query);
+      return { ...listAnswer(reply, readHistoryPoint), known: statedCoverage(reply, query) };
+    },
     rates: async () => listAnswer(await get('rates'), readRate),
     rate: async (id) => objectAnswer(await get('rate', id), readRate),
     assets: async (query) => listAnswer(await get('assets', undefined, query), readAsset),
@@ -115,8 +128,7 @@ export function openSource(options: SourceOptions): Source {
     markets: async (query) => listAnswer(await get('markets', undefined, query), readMarket),
     exchanges: async () => listAnswer(await get('exchanges'), readExchange),
     exchange: async (id) => objectAnswer(await get('exchange', id), readExchange),
-    candlesMarket: async (query) =>
-      candleAnswer(await get('candlesMarket', undefined, query), query.interval),
+    candlesMarket: (query) => candles('candlesMarket', query),
     exchangesAll: async () => listAnswer(await get('exchangesAll'), readExchange),
     marketsData: async (query) => listAnswer(await get('marketsData', undefined, query), readMarket),
     ratesAll: async () => listAnswer(await get('ratesAll'), readRate),

@@ -3,7 +3,19 @@
 import type { Database } from './database.ts';
 
 /** Commands that write, as they call themselves in pg_stat_activity. */
-const writers = ['run', 'scheduler', 'worker', 'backfill', 'verify', 'repair', 'import', 'demo'];
+const writers = [
+  'run',
+  'scheduler',
+  'worker',
+  'backfill',
+  'verify',
+  'repair',
+  'import',
+  'move',
+  'apply',
+  'demo',
+  'serve',
+];
 
 /** The commands that are connected to the database to work on it, once each: `run`, `worker`. Every role sees them. */
 export async function writersPresent(database: Database): Promise<string[]> {

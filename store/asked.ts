@@ -1,6 +1,6 @@
 /**
- * What came of the windows that a run of a command asked for by itself: the worker that had the answer puts it down here,
- * in the transaction of what it did with it, and the command takes it out, wherever the two run.
+ * What came of the windows that a run of a command asked for by itself: the worker that had the answer puts it down
+ * here, in the transaction of what it did with it, and the command takes it out, wherever the two run.
  */
 
 import type pg from 'pg';

@@ -88,7 +88,8 @@ async function lockedBeginning(client: pg.PoolClient, seriesId: number): Promise
 function closedDays({ series, answer, nowMs, graceMs }: ProbeCommit): EpochMs {
   const days = probedSeries(series);
   const sourceTimeMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs - answer.durationMs);
-  return Math.min(closedUpTo(days, nowMs, graceMs), closedUpTo(days, sourceTimeMs, 0));
+  const saidMs = Math.min(sourceTimeMs, answer.known?.untilMs ?? sourceTimeMs);
+  return Math.min(closedUpTo(days, nowMs, graceMs), closedUpTo(days, saidMs, 0));
 }
 
 /**

@@ -6,9 +6,9 @@
 import type pg from 'pg';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { Range } from '../planning/ranges.ts';
-import { arrayOf, timestamp } from './database.ts';
-import { columnsOf, type PointLines } from './point-lines.ts';
-import { pointColumns, pointTables } from './points.ts';
+import { timestamp } from './database.ts';
+import type { PointLines } from './point-lines.ts';
+import { pointArrays, pointSql } from './point-sql.ts';
 
 export interface Comparison {
   /** Points on either side. */
@@ -42,15 +42,13 @@ export async function compareStored(
     text: 'delete from tidemark.differences where series_id = $1 and time >= $2 and time < $3',
     values: bounds,
   });
-  const columns = points.timesMs.length === 0 ? [] : columnsOf(points);
-  const arrays = [0, ...pointColumns[points.dataset]].map((_, index) => arrayOf(columns[index] ?? []));
   const result = await client.query<{
     points: number;
     missing_here: number;
     missing_there: number;
     changed: number;
     rewritten: number;
-  }>({ ...statements[points.dataset], values: [...bounds, timestamp(nowMs), ...arrays] });
+  }>({ ...statements[points.dataset], values: [...bounds, timestamp(nowMs), ...pointArrays(points)] });
   const row = result.rows[0];
   if (row === undefined) throw new Error('a query without rows');
   return {
@@ -69,27 +67,21 @@ const statements = Object.freeze({
 
 /** `$1` series, `$2` and `$3` the range, `$4` the time of seeing, `$5` times, `$6`... the value columns. */
 function comparison(dataset: PointLines['dataset']) {
-  const columns = pointColumns[dataset];
-  const list = (prefix: string, suffix = '') =>
-    columns.map((column) => `${prefix}${column}${suffix}`).join(', ');
-  const arrays = columns.map((_, index) => `$${index + 6}::numeric[]`).join(', ');
-  const object = (from: string) =>
-    `case when ${from}.time is not null
-          then jsonb_build_object(${columns.map((column) => `'${column}', ${from}.${column}`).join(', ')}) end`;
+  const { incoming, stored, different, writtenOtherwise, object } = pointSql(dataset, 5);
+  const valuesOf = (from: string) => `case when ${from}.time is not null then ${object(from)} end`;
   return {
     name: `compare-${dataset}`,
     text: `
       with incoming as (
-        select * from unnest($5::timestamptz[], ${arrays}) as t (time, ${list('')}) where time >= $2 and time < $3
+        ${incoming} where time >= $2 and time < $3
       ), stored as materialized (
-        select time, ${list('')} from tidemark.${pointTables[dataset]}
-        where series_id = $1 and time >= $2 and time < $3
+        ${stored}
       ), compared as (
-        select coalesce(i.time, s.time) as time, ${object('s')} as here, ${object('i')} as there,
+        select coalesce(i.time, s.time) as time, ${valuesOf('s')} as here, ${valuesOf('i')} as there,
                case when s.time is null then 'missing_here'
                     when i.time is null then 'missing_there'
-                    when (${list('i.')}) is distinct from (${list('s.')}) then 'changed'
-                    when (${list('i.', '::text')}) is distinct from (${list('s.', '::text')}) then 'rewritten'
+                    when ${different} then 'changed'
+                    when ${writtenOtherwise} then 'rewritten'
                     else 'same' end as kind
         from incoming i full join stored s on s.time = i.time
       ), kept as (

@@ -6,14 +6,10 @@ import { timeRange, timestamp } from './database.ts';
 import { recordEmpty } from './empty.ts';
 import type { Judged } from './judged.ts';
 import { type LedgerEntry, ledgerInsert, ledgerValues, recordFetch } from './ledger.ts';
-import { putAside, settleCovered } from './pending.ts';
+import { settleCovered } from './pending.ts';
 import { ofLateMs } from './standing.ts';
+import { putWaitingAside } from './waiting.ts';
 import type { WindowResult } from './windows.ts';
-
-/** How long a window waits whose answer was made before its periods had closed. */
-const staleRetryMs = 60_000;
-/** How long one waits of whose answer nothing could be used: something is wrong with the source, or with us. */
-const unreadableRetryMs = 600_000;
 
 type Outcome = Pick<WindowResult, 'verdict' | 'covered'>;
 
@@ -65,30 +61,6 @@ function isSilentAgain({ lane, changes, points }: Judged): boolean {
   return changes.fresh === 0 && (lane === 'refresh' || points.timesMs.length === 1);
 }
 
-async function putWaitingAside(client: pg.PoolClient, judged: Judged): Promise<void> {
-  const { judgement, seriesId, attempt, nowMs } = judged;
-  const aside = { seriesId, attempts: attempt, nowMs };
-  if (judgement.stale !== null) {
-    await putAside(client, {
-      ...aside,
-      window: judgement.stale,
-      verdict: 'stale',
-      kind: 'stale',
-      message: 'the answer was older than the window',
-      retryAtMs: nowMs + staleRetryMs,
-    });
-  }
-  if (judgement.verdict === 'unreadable') {
-    await putAside(client, {
-      ...aside,
-      window: judged.window,
-      verdict: 'failed',
-      kind: 'unreadable',
-      message: 'no row of the answer could be read, or none belonged to the window',
-      retryAtMs: nowMs + unreadableRetryMs,
-    });
-  }
-}
 async function moveCoverage(client: pg.PoolClient, windows: readonly Judged[]): Promise<void> {
   await client.query({
     name: 'move-coverage',

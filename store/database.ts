@@ -15,6 +15,8 @@ export interface DatabaseOptions {
   readonly applicationName: string;
   readonly maxConnections: number;
   readonly statementTimeoutMs: number;
+  /** How long an answer is waited for, where the server itself may fall silent; for ever unless given. */
+  readonly answerTimeoutMs?: number;
   /** Settings of each session beside the time zone, as `name=value` without spaces. */
   readonly settings?: readonly string[];
   /** Called when an idle connection breaks; the pool replaces it. */
@@ -36,6 +38,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // A new connection learns the catalogue anew, which costs the server as much as several windows.
     idleTimeoutMillis: 60_000,
     statement_timeout: options.statementTimeoutMs,
+    ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
+    keepAlive: true,
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     options: ['timezone=UTC', 'datestyle=ISO', ...(options.settings ?? [])]
       .map((setting) => `-c ${setting}`)
@@ -109,6 +113,11 @@ const minuteTexts = Array.from({ length: 60 }, (_, minute) => `${String(minute).
 /** A parameter for `tstzrange`, half-open; null leaves the end open. */
 export function timeRange(startMs: EpochMs, endMs: EpochMs | null): string {
   return `[${timestamp(startMs)},${endMs === null ? '' : timestamp(endMs)})`;
+}
+
+/** A parameter for `tstzmultirange`. */
+export function timeRanges(ranges: ReadonlyArray<{ startMs: EpochMs; endMs: EpochMs }>): string {
+  return `{${ranges.map(({ startMs, endMs }) => timeRange(startMs, endMs)).join(',')}}`;
 }
 
 /** A parameter for an array whose elements need no quoting: decimals, timestamps and integers. */

@@ -4,7 +4,7 @@ import type { EpochMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from '../planning/ranges.ts';
 import { arrayOf, type Database, timeRange } from './database.ts';
-import { pointColumns } from './points.ts';
+import { pointColumns } from './point-sql.ts';
 import { type SeriesRow, seriesColumns, seriesOf } from './series.ts';
 
 export interface Difference {

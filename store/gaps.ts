@@ -27,6 +27,16 @@ export const missingRanges = `
        then tstzmultirange(s.tracked * tstzrange(null, s.closed_up_to)) - s.covered
        else '{}'::tstzmultirange end`;
 
+/** What is wanted of a row of {@link closedSeries}: all that is tracked and closed, as a multirange. */
+export const wantedRanges = `
+  case when s.closed_up_to > lower(s.tracked)
+       then tstzmultirange(s.tracked * tstzrange(null, s.closed_up_to)) else '{}' end`;
+
+/** Total length of a multirange, as an expression for milliseconds. */
+export function lengthMsOf(multirange: string): string {
+  return `(select coalesce(sum(extract(epoch from upper(r) - lower(r)) * 1000), 0)::bigint from unnest(${multirange}) r)`;
+}
+
 export interface GapsQuery {
   readonly nowMs: EpochMs;
   readonly graceMs: number;

@@ -45,6 +45,6 @@ function judgementOf(written: Written, mostRows: number): Judgement {
     mostRows,
     isNews: written.changes.fresh > 0,
     closedUpToMs: closedUpTo(series, nowMs, written.graceMs),
-    answeredUpToMs: closedUpTo(series, sourceTimeMs, 0),
+    answeredUpToMs: closedUpTo(series, Math.min(sourceTimeMs, written.knownUntilMs), 0),
   });
 }

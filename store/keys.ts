@@ -30,6 +30,11 @@ function newKey(): string {
   return prefix + randomBytes(32).toString('base64url');
 }
 
+/** Whether the text could be a key: anything else need not be looked up. */
+export function isKeyShaped(text: string): boolean {
+  return /^tm_[\w-]{43}$/.test(text);
+}
+
 export function hashOfKey(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }

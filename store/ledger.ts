@@ -172,6 +172,8 @@ export interface FetchTally {
   readonly requests: number;
   readonly succeeded: number;
   readonly failed: number;
+  /** The failed by kind of error. */
+  readonly failures: Readonly<Record<string, number>>;
   /** Points that were not stored before. */
   readonly fresh: number;
   /** Whether the newest of them failed. */
@@ -190,6 +192,7 @@ export async function tallyFetches(
     kind: string | null;
     message: string | null;
     ends_in_failure: boolean | null;
+    failures: Record<string, number> | null;
   }>({
     name: 'tally-fetches',
     text: `
@@ -200,17 +203,23 @@ export async function tallyFetches(
              coalesce(sum(fresh), 0)::bigint as fresh,
              (select verdict from mine where error is not null order by time desc limit 1) as kind,
              (select error from mine where error is not null order by time desc limit 1) as message,
-             (select error is not null from mine order by time desc limit 1) as ends_in_failure
+             (select error is not null from mine order by time desc limit 1) as ends_in_failure,
+             (select json_object_agg(verdict, requests) from (
+                select verdict, count(*) as requests from mine where error is not null group by verdict) f) as failures
       from mine`,
     values: [timestamp(query.sinceMs), query.seriesIds],
   });
   const row = result.rows[0];
   if (row === undefined)
-    return { requests: 0, succeeded: 0, failed: 0, fresh: 0, endsInFailure: false, lastFailure: null };
+    return {
+      ...{ requests: 0, succeeded: 0, failed: 0, failures: {}, fresh: 0 },
+      ...{ endsInFailure: false, lastFailure: null },
+    };
   return {
     requests: row.requests,
     succeeded: row.succeeded,
     failed: row.requests - row.succeeded,
+    failures: row.failures ?? {},
     fresh: row.fresh,
     endsInFailure: row.ends_in_failure === true,
     lastFailure: row.kind === null ? null : { kind: row.kind, message: row.message ?? row.kind },

@@ -10,8 +10,9 @@ import type pg from 'pg';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { Range } from '../planning/ranges.ts';
 import { copyLines } from './copy.ts';
-import { arrayOf, timestamp } from './database.ts';
-import { columnsOf, type PointLines } from './point-lines.ts';
+import { timestamp } from './database.ts';
+import type { PointLines } from './point-lines.ts';
+import { pointArrays, pointSql } from './point-sql.ts';
 
 export interface PointChanges {
   readonly fresh: number;
@@ -32,13 +33,6 @@ export interface SeenRevision {
 
 /** How many revisions of one window are told, as in a line of the log. All are kept. */
 const mostTold = 5;
-
-export const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
-/** The columns of values, in the order in which point-lines.ts writes them. */
-export const pointColumns = Object.freeze({
-  candles: ['open', 'high', 'low', 'close', 'volume'],
-  asset_history: ['price_usd'],
-});
 
 export const noChanges: PointChanges = Object.freeze({
   fresh: 0,
@@ -82,12 +76,7 @@ export async function mergePoints(
 ): Promise<PointChanges | null> {
   if (points.timesMs.length === 0) return noChanges;
   const statement = statements[points.dataset];
-  const values = [
-    seriesId,
-    timestamp(window.startMs),
-    timestamp(window.endMs),
-    ...columnsOf(points).map(arrayOf),
-  ];
+  const values = [seriesId, timestamp(window.startMs), timestamp(window.endMs), ...pointArrays(points)];
   const inserted = await client.query<{ missing: number; fresh: number; different: number }>({
     ...statement.insertNew,
     values,
@@ -113,31 +102,22 @@ export async function mergePoints(
 type Kept = Pick<PointChanges, 'revised' | 'revisions'>;
 
 const statements = Object.freeze({
-  candles: writeStatements(pointTables.candles, pointColumns.candles),
-  asset_history: writeStatements(pointTables.asset_history, pointColumns.asset_history),
+  candles: writeStatements('candles'),
+  asset_history: writeStatements('asset_history'),
 });
 
 /** `$1` series, `$2` and `$3` the window, `$4` times, `$5`... the value columns, then the time of seeing. */
-function writeStatements(table: string, columns: readonly string[]) {
-  const list = (prefix: string) => columns.map((column) => `${prefix}${column}`).join(', ');
-  const arrays = columns.map((_, index) => `$${index + 5}::numeric[]`).join(', ');
-  const incoming = `
-    incoming as (
-      select * from unnest($4::timestamptz[], ${arrays}) as t (time, ${list('')})
-    ), stored as materialized (
-      select time, ${list('')} from tidemark.${table} where series_id = $1 and time >= $2 and time < $3
-    )`;
-  const different = `(${list('i.')}) is distinct from (${list('s.')})`;
-  const built = (from: string, as: string) =>
-    `jsonb_build_object(${columns.map((column) => `'${column}', ${from}.${column}${as}`).join(', ')})`;
+function writeStatements(dataset: PointLines['dataset']) {
+  const { table, columns, list, different, object, ...points } = pointSql(dataset, 4);
+  const incoming = `incoming as (${points.incoming}), stored as materialized (${points.stored})`;
   return {
-    copyNew: `copy tidemark.${table} (series_id, time, ${list('')}) from stdin`,
+    copyNew: `copy ${table} (series_id, time, ${list('')}) from stdin`,
     insertNew: {
-      name: `insert-new-${table}`,
+      name: `insert-new-${dataset}`,
       text: `with ${incoming}, missing as (
           select i.* from incoming i left join stored s on s.time = i.time where s.time is null
         ), fresh as (
-          insert into tidemark.${table} (series_id, time, ${list('')})
+          insert into ${table} (series_id, time, ${list('')})
           select $1, time, ${list('')} from missing
           on conflict do nothing
           returning 1
@@ -149,10 +129,10 @@ function writeStatements(table: string, columns: readonly string[]) {
     // every row of the chunk to update one (measured: 432,003 instead of 2,000).
     updateChanged: {
       text: `with ${incoming}, different as (
-          select i.*, ${built('s', '')} as before, ${built('s', '::text')} as was, ${built('i', '::text')} as became
+          select i.*, ${object('s')} as before, ${object('s', '::text')} as was, ${object('i', '::text')} as became
           from incoming i join stored s on s.time = i.time where ${different}
         ), updated as (
-          update tidemark.${table} p set ${columns.map((column) => `${column} = d.${column}`).join(', ')}
+          update ${table} p set ${columns.map((column) => `${column} = d.${column}`).join(', ')}
           from different d
           where p.series_id = $1 and p.time = d.time and p.time >= $2 and p.time < $3
         ), kept as (

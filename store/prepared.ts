@@ -4,12 +4,17 @@ import { type EpochMs, intervalMs, periodStart } from '../contract/intervals.ts'
 import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import type { CandleSeries, HistorySeries } from '../contract/series.ts';
 import { closedUpTo } from '../planning/closed.ts';
+import { knownPart } from '../planning/known-part.ts';
 import type { Range } from '../planning/ranges.ts';
 import { candleLines, historyLines, type PointLines } from './point-lines.ts';
 import type { Commit, WindowAnswer, WindowCommit } from './windows.ts';
 
 export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
   readonly answer: Omit<WindowAnswer<never>, 'rows'>;
+  /** What of the window that was asked for the source says that it does not have. `window` is what the answer counts for. */
+  readonly missing: readonly Range[];
+  /** From here on the source says nothing of what it knows. */
+  readonly knownUntilMs: EpochMs;
   /** Rows that the answer had, readable or not. */
   readonly rows: number;
   /** Readable rows outside the window, given twice, or stale, which are dropped. */
@@ -20,28 +25,36 @@ export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
   readonly points: PointLines;
 }
 
-export function prepareWindow(commit: WindowCommit): PreparedWindow {
+export function prepareWindow(asked: WindowCommit): PreparedWindow {
+  const { window, untilMs, missing } = knownPart(
+    asked.window,
+    asked.series.interval,
+    asked.answer.known ?? null,
+  );
+  const commit = { ...asked, window };
   const { answer, ...facts } = commit;
   const { rows, ...answered } = answer;
-  const points = pointsOf(commit);
+  const points = pointsOf(commit, untilMs);
   return {
     ...facts,
+    missing,
+    knownUntilMs: untilMs,
     answer: answered,
     rows: rows.length + answer.rejected.length,
     dropped: rows.length - points.timesMs.length,
-    strangers: strangersOf(commit),
+    strangers: strangersOf(asked),
     points,
   };
 }
 
-function pointsOf(commit: WindowCommit): PointLines {
+function pointsOf(commit: WindowCommit, untilMs: EpochMs): PointLines {
   const { window, seriesId } = commit;
   if (commit.series.dataset === 'candles') {
     const { rows } = (commit as Commit<CandleSeries, Candle>).answer;
     return candleLines(
       seriesId,
       inOrder(
-        notStale(rows, commit, (row) => row.period),
+        notStale(rows, commit, untilMs, (row) => row.period),
         (row) => row.period,
         window,
       ),
@@ -51,7 +64,7 @@ function pointsOf(commit: WindowCommit): PointLines {
   return historyLines(
     seriesId,
     inOrder(
-      notStale(rows, commit, (row) => row.time),
+      notStale(rows, commit, untilMs, (row) => row.time),
       (row) => row.time,
       window,
     ),
@@ -60,15 +73,18 @@ function pointsOf(commit: WindowCommit): PointLines {
 
 /**
  * The rows without those whose period has closed by our clock, and had not by the source's when it answered: in a
- * stale copy of an older answer they are as they were while it ran, and may have come in their final form since.
+ * stale copy of an older answer they are as they were while it ran, and may have come in their final form since. So may
+ * one from a source that says that it does not know that period itself yet.
  */
 function notStale<Row>(
   rows: readonly Row[],
   { series, answer, nowMs, graceMs }: WindowCommit,
+  untilMs: EpochMs,
   timeOf: (row: Row) => EpochMs,
 ): readonly Row[] {
   const closedMs = closedUpTo(series, nowMs, graceMs);
-  const closedThereMs = periodStart(answer.sourceTimeMs ?? nowMs - answer.durationMs, series.interval);
+  const sourceTimeMs = answer.sourceTimeMs ?? nowMs - answer.durationMs;
+  const closedThereMs = periodStart(Math.min(sourceTimeMs, untilMs), series.interval);
   if (closedThereMs >= closedMs) return rows;
   return rows.filter((row) => timeOf(row) < closedThereMs || timeOf(row) >= closedMs);
 }

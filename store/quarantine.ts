@@ -51,8 +51,8 @@ export async function keepNewestRows(client: pg.PoolClient, dataset: string): Pr
 }
 
 /**
- * Rows of the series `s` in quarantine, as SQL: but for those of whose period a point has come, as after a repair at the
- * source.
+ * Rows of the series `s` in quarantine, as SQL: but for those of whose period a point has come, as after a repair at
+ * the source.
  */
 export const quarantined = `
   (select count(*) from tidemark.quarantine q

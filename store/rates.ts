@@ -1,11 +1,12 @@
 /** A poll of the rates: one snapshot, stamped with the source's time. */
 
 import type pg from 'pg';
-import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
+import { type EpochMs, hourMs } from '../contract/intervals.ts';
 import type { Rate } from '../contract/resources.ts';
 import { isOutageLike } from '../planning/polls.ts';
 import { arrayOf, type Database, inTransaction, timestamp } from './database.ts';
 import { recordFetch } from './ledger.ts';
+import { pollTime } from './poll-time.ts';
 import { quarantineRows } from './quarantine.ts';
 import type { WindowAnswer } from './windows.ts';
 
@@ -16,9 +17,6 @@ export interface RatesCommit {
   /** Time between two polls that prove that a good part of the rates is gone at once; an hour unless given. */
   readonly confirmMs?: number;
 }
-
-/** Clocks differ by minutes. A time further ahead is none: it would be the newest for ever, or none that a database holds. */
-const farthestAheadMs = dayMs;
 
 /**
  * Stores a snapshot of the rates at the source's time (ours where the answer has none, or an impossible one), with its
@@ -31,8 +29,7 @@ export async function commitRates(
   commit: RatesCommit,
 ): Promise<{ fresh: number; timeMs: EpochMs }> {
   const { answer, nowMs } = commit;
-  const sourceTimeMs = answer.sourceTimeMs ?? nowMs;
-  const timeMs = sourceTimeMs > nowMs + farthestAheadMs ? nowMs : sourceTimeMs;
+  const timeMs = pollTime(answer.sourceTimeMs, nowMs);
   const rates = [...new Map(answer.rows.map((rate) => [rate.id, rate])).values()];
   return inTransaction(database, async (client) => {
     await client.query({

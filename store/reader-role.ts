@@ -3,7 +3,7 @@
  *
  * `migrate` makes it where it may, and gives it its rights anew each time, because views and rollups can have been made
  * anew. Roles belong to the whole server, their rights to one database: all databases of a server share it. It cannot
- * log in; a connection of the owner's takes it on, and puts it down never.
+ * log in; a connection of the owner's takes it on, and never puts it down.
  */
 
 import type pg from 'pg';
@@ -15,6 +15,7 @@ export const readerRole = 'tidemark_reader';
 /** What is served is read from these. Keys, the ledger and settings are not among them. */
 const served = [
   ...['series', 'candle_points', 'asset_history_points', 'rate_points', 'currencies', 'derived_series'],
+  ...['lists', 'listed_markets'],
   ...rollupLevels.map(({ interval }) => `rollup_${interval}`),
 ].map((name) => `tidemark.${name}`);
 const views = ['assets', 'exchanges', 'markets', 'asset_markets', 'latest_rates'].map(

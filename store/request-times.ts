@@ -14,6 +14,11 @@ export interface CountedRequest {
   readonly nowMs: EpochMs;
 }
 
+/** Rejects while the database does not answer. */
+export async function assertCountable(pool: pg.Pool): Promise<void> {
+  await pool.query('select 1');
+}
+
 /** @param atMs instead of the server's clock, for a test. */
 export async function countRequest(
   pool: pg.Pool,

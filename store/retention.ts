@@ -59,13 +59,27 @@ export async function listRetentions(
   database: Database,
   query: { nowMs: EpochMs; chunkDays: ChunkDays },
 ): Promise<Retention[]> {
-  const result = await database.pool.query<{ name: string; value: string }>(
+  const found: Retention[] = [];
+  for (const [dataset, age] of await retentionAges(database.pool)) {
+    const cutMs = await cutOf(database.pool, dataset, ageBefore(age, query.nowMs), query.chunkDays[dataset]);
+    found.push({ dataset, age, cutMs });
+  }
+  return found;
+}
+
+/**
+ * The ages that are kept, by dataset; one that is not named is kept for good.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION when what is kept of one is no age.
+ */
+export async function retentionAges(client: pg.ClientBase | pg.Pool): Promise<Map<StoredDataset, string>> {
+  const result = await client.query<{ name: string; value: string }>(
     `select name, value from tidemark.settings where name like 'retention.%'`,
   );
-  const ages = new Map(result.rows.map((row) => [row.name, row.value]));
-  const found: Retention[] = [];
+  const values = new Map(result.rows.map((row) => [row.name, row.value]));
+  const ages = new Map<StoredDataset, string>();
   for (const dataset of storedDatasets) {
-    const age = ages.get(settingOf(dataset));
+    const age = values.get(settingOf(dataset));
     if (age === undefined) continue;
     if (!isAge(age)) {
       throw new TidemarkError(
@@ -74,10 +88,28 @@ export async function listRetentions(
         { remedy: 'set it with `tidemark retention set`' },
       );
     }
-    const cutMs = await cutOf(database.pool, dataset, ageBefore(age, query.nowMs), query.chunkDays[dataset]);
-    found.push({ dataset, age, cutMs });
+    ages.set(dataset, age);
   }
-  return found;
+  return ages;
+}
+
+/** Whether anything is stored of a dataset from before `cutMs`. */
+export async function isAnyBefore(
+  client: pg.ClientBase | pg.Pool,
+  dataset: StoredDataset,
+  cutMs: EpochMs,
+): Promise<boolean> {
+  const result =
+    dataset === 'rates'
+      ? await client.query<{ any: boolean }>(
+          'select exists (select from tidemark.rate_points where time < $1) as any',
+          [timestamp(cutMs)],
+        )
+      : await client.query<{ any: boolean }>(
+          'select exists (select from tidemark.series where dataset = $1 and earliest < $2) as any',
+          [dataset, timestamp(cutMs)],
+        );
+  return result.rows[0]?.any === true;
 }
 
 /**

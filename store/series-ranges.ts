@@ -23,7 +23,9 @@ export function rangesBySeries(rows: readonly RangeRow[]): CoveredSeries[] {
 
 /**
  * What is covered, but for what lies before the beginning of a series: that was asked for by days only, a request for
- * years. @param seriesIds absent: of every series that is tracked.
+ * years.
+ *
+ * @param seriesIds absent: of every series that is tracked.
  */
 export async function coveredSeries(
   database: Database,

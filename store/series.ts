@@ -15,6 +15,24 @@ export interface TrackedSeries {
   readonly change: 'created' | 'resumed' | 'widened' | 'unchanged';
 }
 
+/** Whether a row is that of a series, as SQL: for the parameters `$1` to `$6` of {@link keyValues}. */
+export const isSeries = `dataset = $1 and exchange_id is not distinct from $2 and base_id is not distinct from $3
+  and quote_id is not distinct from $4 and asset_id is not distinct from $5 and interval = $6`;
+
+/** Dataset, exchange, base, quote, asset and interval; null is what a series of that dataset does not have. */
+export function keyValues(series: SeriesKey): Array<string | null> {
+  const candle = series.dataset === 'candles' ? series : null;
+  const assetId = series.dataset === 'asset_history' ? series.assetId : null;
+  return [
+    series.dataset,
+    candle?.exchange ?? null,
+    candle?.baseId ?? null,
+    candle?.quoteId ?? null,
+    assetId,
+    series.interval,
+  ];
+}
+
 /** Columns that identify a series, as every query of this folder selects them. */
 export const seriesColumns = 's.id, s.dataset, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.interval';
 
@@ -54,7 +72,6 @@ export async function trackSeries(
   fromMs: EpochMs,
   toMs: EpochMs | null,
 ): Promise<TrackedSeries> {
-  const candle = series.dataset === 'candles' ? series : null;
   const range = timeRange(
     periodStart(fromMs, series.interval),
     toMs === null ? null : periodEnd(toMs, series.interval),
@@ -78,16 +95,7 @@ export async function trackSeries(
                                      when b.tracked is distinct from s.tracked then 'widened'
                                      else 'unchanged' end
                          from tidemark.series b where b.id = s.id), 'created') as change`,
-    [
-      series.dataset,
-      candle?.exchange,
-      candle?.baseId,
-      candle?.quoteId,
-      series.dataset === 'asset_history' ? series.assetId : null,
-      series.interval,
-      intervalMs[series.interval] / 1000,
-      range,
-    ],
+    [...keyValues(series), intervalMs[series.interval] / 1000, range],
   );
   const row = result.rows[0];
   if (row === undefined) throw new Error('the series was not stored');
@@ -102,19 +110,9 @@ export async function trackSeries(
 
 /** The id of a series that is or was tracked; null when it never was. */
 export async function findSeries(database: Database, series: SeriesKey): Promise<number | null> {
-  const candle = series.dataset === 'candles' ? series : null;
   const result = await database.pool.query<{ id: number }>(
-    `select id from tidemark.series
-     where dataset = $1 and exchange_id is not distinct from $2 and base_id is not distinct from $3
-       and quote_id is not distinct from $4 and asset_id is not distinct from $5 and interval = $6`,
-    [
-      series.dataset,
-      candle?.exchange,
-      candle?.baseId,
-      candle?.quoteId,
-      series.dataset === 'asset_history' ? series.assetId : null,
-      series.interval,
-    ],
+    `select id from tidemark.series where ${isSeries}`,
+    keyValues(series),
   );
   return result.rows[0]?.id ?? null;
 }

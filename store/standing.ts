@@ -31,7 +31,9 @@ export async function mayHold(
   return result.rows.map((row) => row.may_hold);
 }
 
-/** What shares a cap on rows: a source that has one has it for an address and an interval, whatever is asked for there. */
+/**
+ * What shares a cap on rows: a source that has one has it for an address and an interval, whatever is asked for there.
+ */
 export function capOf({ dataset, interval }: SeriesKey): string {
   return `${dataset} ${interval}`;
 }

@@ -4,7 +4,7 @@ import type { EpochMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import type { Database } from './database.ts';
 import { timestamp } from './database.ts';
-import { closedSeries, missingRanges } from './gaps.ts';
+import { closedSeries, lengthMsOf, missingRanges, wantedRanges } from './gaps.ts';
 import { quarantined } from './quarantine.ts';
 import { type SeriesRow, seriesColumns, seriesOf } from './series.ts';
 
@@ -66,21 +66,19 @@ export async function seriesStatus(
   >(
     `with closed as (${closedSeries} where s.untracked_at is null and ($3::int[] is null or s.id = any ($3))),
      measured as (
-       select s.*, ${missingRanges} as gap_ranges,
-              case when s.closed_up_to > lower(s.tracked)
-                   then tstzmultirange(s.tracked * tstzrange(null, s.closed_up_to)) else '{}' end as wanted_ranges
+       select s.*, ${missingRanges} as gap_ranges, ${wantedRanges} as wanted_ranges
        from closed s
      )
      select ${seriesColumns}, lower(s.tracked) as tracked_from, upper(s.tracked) as tracked_to,
-            ${millisecondsOf('s.wanted_ranges')} as wanted,
-            ${millisecondsOf('s.wanted_ranges * s.covered')} as covered,
-            ${millisecondsOf('s.wanted_ranges * s.confirmed_empty')} as confirmed_empty,
-            ${millisecondsOf('s.wanted_ranges * s.before_beginning')} as before_beginning,
+            ${lengthMsOf('s.wanted_ranges')} as wanted,
+            ${lengthMsOf('s.wanted_ranges * s.covered')} as covered,
+            ${lengthMsOf('s.wanted_ranges * s.confirmed_empty')} as confirmed_empty,
+            ${lengthMsOf('s.wanted_ranges * s.before_beginning')} as before_beginning,
             ${quarantined} as quarantined,
-            ${millisecondsOf('s.gap_ranges')} as missing,
+            ${lengthMsOf('s.gap_ranges')} as missing,
             (select count(*) from unnest(s.gap_ranges)) as gaps,
-            ${millisecondsOf(`s.gap_ranges * ${pending('empty')}`)} as awaiting,
-            ${millisecondsOf(`s.gap_ranges * ${pending('failed')}`)} as failed,
+            ${lengthMsOf(`s.gap_ranges * ${pending('empty')}`)} as awaiting,
+            ${lengthMsOf(`s.gap_ranges * ${pending('failed')}`)} as failed,
             s.points, s.earliest, s.newest, s.revised, s.reread_at,
             case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked
      from measured s
@@ -123,6 +121,16 @@ export async function ratesStatus(database: Database): Promise<RatesStatus> {
   return { currencies: row?.currencies ?? 0, newestMs: row?.newest ?? null };
 }
 
+/** What the newest poll of rates failed with; null: it did not. @param sinceMs the ledger is read no further back. */
+export async function ratesProblem(database: Database, sinceMs: EpochMs): Promise<string | null> {
+  const result = await database.pool.query<{ error: string | null }>({
+    name: 'rates-problem',
+    text: `select error from tidemark.fetches where dataset = 'rates' and time > $1 order by time desc limit 1`,
+    values: [timestamp(sinceMs)],
+  });
+  return result.rows[0]?.error ?? null;
+}
+
 /** The server's version, and TimescaleDB's when the database has it. */
 export async function serverVersions(
   database: Database,
@@ -132,11 +140,6 @@ export async function serverVersions(
             (select extversion from pg_extension where extname = 'timescaledb') as timescale`,
   );
   return result.rows[0] ?? { postgres: 'unknown', timescale: null };
-}
-
-/** Total length of a multirange, as an expression for milliseconds. */
-function millisecondsOf(multirange: string): string {
-  return `(select coalesce(sum(extract(epoch from upper(r) - lower(r)) * 1000), 0)::bigint from unnest(${multirange}) r)`;
 }
 
 function pending(verdict: 'empty' | 'failed'): string {

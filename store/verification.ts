@@ -7,7 +7,8 @@ import { type Comparison, compareStored, differing } from './compare.ts';
 import { type Database, inTransaction, timestamp } from './database.ts';
 import { type Judged, judgeAll } from './judged.ts';
 import { recordFetch } from './ledger.ts';
-import { noChanges, pointTables } from './points.ts';
+import { pointTables } from './point-sql.ts';
+import { noChanges } from './points.ts';
 import type { PreparedWindow } from './prepared.ts';
 
 /** Why an answer settled nothing. */
@@ -29,9 +30,9 @@ export interface Verified {
 }
 
 /**
- * Compares the answer to a window with what is stored, and puts down what differs: with the ledger's row and the word to
- * the command, in one transaction. Neither the points nor the coverage are touched. What an answer that was cut short
- * does not reach is left for the command to ask for.
+ * Compares the answer to a window with what is stored, and puts down what differs: with the ledger's row and the word
+ * to the command, in one transaction. Neither the points nor the coverage are touched. What an answer that was cut
+ * short does not reach is left for the command to ask for.
  */
 export async function verifyWindow(database: Database, window: PreparedWindow): Promise<Verified> {
   return inTransaction(database, async (client) => {

@@ -3,6 +3,7 @@
 import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from '../planning/ranges.ts';
 import { type Database, timeRange } from './database.ts';
+import { keyValues } from './series.ts';
 
 export interface WantedRange extends Range {
   readonly series: SeriesKey;
@@ -19,7 +20,7 @@ export interface Missing {
 
 /** In the order in which they are asked for. @param wanted none of them empty. */
 export async function missingOf(database: Database, wanted: readonly WantedRange[]): Promise<Missing[]> {
-  const column = (value: (series: SeriesKey) => string | null) => wanted.map(({ series }) => value(series));
+  const names = wanted.map(({ series }) => keyValues(series));
   const result = await database.pool.query<{
     place: number;
     starts: number[];
@@ -43,12 +44,7 @@ export async function missingOf(database: Database, wanted: readonly WantedRange
      ) m
      order by w.place`,
     [
-      column((series) => series.dataset),
-      column((series) => (series.dataset === 'candles' ? series.exchange : null)),
-      column((series) => (series.dataset === 'candles' ? series.baseId : null)),
-      column((series) => (series.dataset === 'candles' ? series.quoteId : null)),
-      column((series) => (series.dataset === 'candles' ? null : series.assetId)),
-      column((series) => series.interval),
+      ...[0, 1, 2, 3, 4, 5].map((place) => names.map((name) => name[place])),
       wanted.map(({ startMs, endMs }) => timeRange(startMs, endMs)),
     ],
   );

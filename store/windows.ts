@@ -6,6 +6,7 @@
 import type { EpochMs } from '../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../contract/series.ts';
+import type { Known } from '../planning/known-part.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { Verdict } from '../planning/verdict.ts';
 import type { Lane, Window } from '../planning/windows.ts';
@@ -27,6 +28,8 @@ export interface WindowAnswer<Row> {
   readonly rejected: readonly RejectedRow[];
   /** The answer's `timestamp`; null when it had none. */
   readonly sourceTimeMs: EpochMs | null;
+  /** What the source says that it knows itself; null or absent: it does not say. */
+  readonly known?: Known | null;
   readonly status: number;
   readonly bytes: number;
   readonly durationMs: number;

@@ -45,6 +45,7 @@ describe('readConfig', () => {
     ['BACKFILL_SHARE', '1.5'],
     ['WORKER_CONCURRENCY', '0'],
     ['LOG_LEVEL', 'loud'],
+    ['DASHBOARD', 'maybe'],
     ['SOURCE_CANDLE_DAYS', 'h6=1'],
     ['SOURCE_HISTORY_DAYS', 'm1=1,h1'],
     ['SOURCE_HISTORY_DAYS', 'd1=0.5'],
@@ -58,6 +59,8 @@ describe('readConfig', () => {
     expect(refusal({ SOURCE_API_KEY: 'two words' })).toContain('SOURCE_API_KEY');
     expect(refusal({ SOURCE_API_KEY: 'two words' })).not.toContain('two words');
     expect(refusal({ DATABASE_URL: 'mysql://me:hush@x/y' })).not.toContain('hush');
+    expect(refusal({ DASHBOARD_PASSWORD: 'too short' })).toContain('DASHBOARD_PASSWORD');
+    expect(refusal({ DASHBOARD_PASSWORD: 'too short' })).not.toContain('too short');
   });
 
   it('takes longest ranges in days, cut to whole periods', () => {

@@ -1,6 +1,8 @@
 /** Carries out the reaction to an attempt that failed at the source. */
 
 import type { EpochMs } from '../contract/intervals.ts';
+import { missingPauseMs } from '../planning/known-part.ts';
+import { askedInterval } from '../planning/windows.ts';
 import { done, type Outcome, putBack } from '../queue/outcome.ts';
 import type { SourceError } from '../source/source-error.ts';
 import { recordAttemptFailure } from '../store/ledger.ts';
@@ -28,6 +30,10 @@ export async function afterSourceError<Answer>(
     last: attempt.last,
     unknownBefore,
     failedRetryMs: parts.failedRetryMs,
+    missingPauseMs:
+      work.window === null
+        ? parts.failedRetryMs
+        : missingPauseMs(work.window, askedInterval(work.window), nowMs, parts.failedRetryMs),
     noticePauseMs,
     asksForLess:
       work.window !== null &&
@@ -83,6 +89,7 @@ async function carryOut<Answer>(
       await putAside({ ...failure, retryAtMs: nowMs + reaction.forMs }, work, attempt, parts);
       return done;
     case 'block':
+      parts.told?.putAside(work);
       if (work.window === null) {
         await work.giveUp?.({ kind, message, nowMs, retryAtMs: nowMs + reaction.forMs });
         return done;

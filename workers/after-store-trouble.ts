@@ -16,6 +16,7 @@ export async function afterStoreTrouble<Answer>(
 ): Promise<Outcome> {
   const nowMs = parts.now();
   const { passes, message } = storeTroubleOf(error);
+  parts.told?.notStored({ passes });
   if (passes) {
     // Fetching what cannot be stored would waste the budget.
     const pauseMs = parts.storeWatch.failed({ startedMs, nowMs, message });

@@ -2,6 +2,7 @@ import type { HistoryPoint } from '../contract/resources.ts';
 import type { HistorySeries } from '../contract/series.ts';
 import type { Window } from '../planning/windows.ts';
 import type { WindowAnswer } from '../store/windows.ts';
+import { wholeAnswer } from './whole-answer.ts';
 import type { Work, WorkParts } from './work.ts';
 
 /** One window of an asset's history: one request of `/assets/{id}/history`. */
@@ -15,7 +16,11 @@ export function assetHistoryWork(
     dataset: series.dataset,
     lane: window.lane,
     window,
-    fetch: () => parts.source.assetHistory(assetId, { interval, start: window.startMs, end: window.endMs }),
+    async fetch() {
+      const bounds = { start: window.startMs, end: window.endMs };
+      const answer = await parts.source.assetHistory(assetId, { interval, ...bounds });
+      return window.run === undefined ? answer : wholeAnswer(answer, window);
+    },
     commit: (answer, attempt) =>
       parts.commitWindow({
         seriesId: window.seriesId,

@@ -8,9 +8,11 @@ import type { RequestQueue } from '../queue/requests.ts';
 import { tellRun } from '../store/asked.ts';
 import { postponeProbe } from '../store/beginning.ts';
 import type { Database } from '../store/database.ts';
+import { incompleteKind, putMissingAside } from '../store/missing-there.ts';
 import { deferWindow } from '../store/pending.ts';
 import type { OutageWatch } from './outage.ts';
 import type { RangeTrials } from './range-trials.ts';
+import type { WorkerTold } from './told.ts';
 import type { Work } from './work.ts';
 
 export interface AttemptParts {
@@ -29,6 +31,7 @@ export interface AttemptParts {
   readonly log: Logger;
   readonly now: () => EpochMs;
   readonly random: () => number;
+  readonly told?: WorkerTold | undefined;
 }
 
 export type AttemptFacts = Pick<Attempt<unknown>, 'number' | 'last' | 'stopping'>;
@@ -45,12 +48,22 @@ export async function putAside<Answer>(
   attempt: AttemptFacts,
   parts: AttemptParts,
 ): Promise<void> {
-  // An outage is said once, and puts windows aside by the hundred: `gaps` lists them.
-  const level = parts.sourceWatch.isAway() || parts.storeWatch.isAway() ? 'debug' : 'warn';
+  // An outage is said once, and puts windows aside by the hundred: `gaps` lists them. So do the source's own gaps.
+  const byTheHundred =
+    parts.sourceWatch.isAway() || parts.storeWatch.isAway() || failure.kind === incompleteKind;
+  const level = byTheHundred ? 'debug' : 'warn';
   if (work.window !== null) {
     const window = work.whole ?? work.window;
     if (await tellAsker(failure, work, parts)) return;
     if (window.lane === 'probe') await postponeProbe(parts.database, window.seriesId, failure.retryAtMs);
+    else if (failure.kind === incompleteKind && window.lane !== 'reread')
+      // Only of what was asked for did the source say so.
+      await putMissingAside(parts.database.pool, {
+        ...failure,
+        seriesId: window.seriesId,
+        range: work.window,
+        attempts: attempt.number,
+      });
     else
       await deferWindow(parts.database, {
         ...failure,
@@ -61,6 +74,7 @@ export async function putAside<Answer>(
       });
   }
   await work.giveUp?.(failure);
+  parts.told?.putAside(work);
   parts.log[level](
     { ...nameOf(work), cause: failure.message, attempts: attempt.number },
     'put aside for now',

@@ -2,6 +2,7 @@ import type { Candle } from '../contract/resources.ts';
 import type { CandleSeries } from '../contract/series.ts';
 import type { Window } from '../planning/windows.ts';
 import type { WindowAnswer } from '../store/windows.ts';
+import { wholeAnswer } from './whole-answer.ts';
 import type { Work, WorkParts } from './work.ts';
 
 /** One window of candles: one request of `/candles`. */
@@ -15,8 +16,11 @@ export function candlesWork(
     dataset: series.dataset,
     lane: window.lane,
     window,
-    fetch: () =>
-      parts.source.candles({ exchange, interval, baseId, quoteId, start: window.startMs, end: window.endMs }),
+    async fetch() {
+      const bounds = { start: window.startMs, end: window.endMs };
+      const answer = await parts.source.candles({ exchange, interval, baseId, quoteId, ...bounds });
+      return window.run === undefined ? answer : wholeAnswer(answer, window);
+    },
     commit: (answer, attempt) =>
       parts.commitWindow({
         seriesId: window.seriesId,

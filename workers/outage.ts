@@ -3,8 +3,8 @@
  *
  *   well        An attempt succeeds. After `threshold` failures in a row it is *away*, which is said once.
  *   away        Every failure of an attempt that began after the last pause doubles the pause, from one second to a
- *               minute unless given; those that were under way together count once. A success of an attempt that began since makes
- *               it *recovering*: an answer that was on its way before tells nothing.
+ *               minute unless given; those that were under way together count once. A success of an attempt that
+ *               began since makes it *recovering*: an answer that was on its way before tells nothing.
  *   recovering  Nothing is paused. As many failures in a row as before, and it is away as it was: a disk that is full
  *               now and then has room for a little, and a log that says so each time says nothing. A success some
  *               seconds after the first makes it *well*, which is said once too.
@@ -31,8 +31,9 @@ export const noticePauses = Object.freeze({ firstMs: 60_000, longestMs: 3_600_00
 const recoveryMs = 10_000;
 
 /**
- * @param what is away, for the log: `the source`. @param pauses the first and the longest; `said` replaces what the log
- * says when it begins and ends.
+ * @param options.what is away, for the log: `the source`.
+ * @param options.pauses the first and the longest.
+ * @param options.said replaces what the log says when it begins and ends.
  */
 export function watchOutage(options: {
   what: string;

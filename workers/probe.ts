@@ -6,6 +6,7 @@ import type { Window } from '../planning/windows.ts';
 import { SourceError } from '../source/source-error.ts';
 import { commitProbe } from '../store/beginning.ts';
 import type { WindowAnswer } from '../store/windows.ts';
+import { wholeAnswer } from './whole-answer.ts';
 import type { Work, WorkParts } from './work.ts';
 
 export function probeWork(window: Window, parts: WorkParts): Work<WindowAnswer<Candle | HistoryPoint>> {
@@ -14,7 +15,7 @@ export function probeWork(window: Window, parts: WorkParts): Work<WindowAnswer<C
     dataset: series.dataset,
     lane: window.lane,
     window,
-    fetch: () => askByDays(window, parts),
+    fetch: async () => wholeAnswer(await askByDays(window, parts), window),
     async commit({ rows, ...answer }, attempt) {
       const result = await parts.commitSlot(() =>
         commitProbe(parts.database, {

@@ -10,6 +10,8 @@
  *   too_large, text 404
  *   not_found in JSON words  one more attempt; when that or another window of the series is answered so too, the
  *                            series is left alone for an hour
+ *   incomplete               the source says that it does not have the window itself: the window is put aside at once,
+ *                            for longer each time (store/missing-there.ts)
  *   refused                  400 may be about the length of the range: less of it is asked for (range-trials.ts)
  *   refused, 403             the same request will be refused again: the window is put aside at once
  */
@@ -43,6 +45,8 @@ export function reactionTo(
     /** Whether the source said before that it does not know this series, to whichever window. */
     readonly unknownBefore: boolean;
     readonly failedRetryMs: number;
+    /** How long to leave alone what the source does not have itself. */
+    readonly missingPauseMs: number;
     /** How long to leave a source alone that answers with a notice. */
     readonly noticePauseMs: number;
     /** Whether a refused range is worth asking for in part. */
@@ -64,6 +68,8 @@ export function reactionTo(
       // 401 is about the key, 403 about what was asked for: other series may be allowed.
       if (error.status === 403) return putAside;
       return { kind: 'pause', forMs: unauthorizedPauseMs };
+    case 'incomplete':
+      return { kind: 'defer', forMs: context.missingPauseMs };
     case 'refused':
       return context.asksForLess ? { kind: 'less' } : putAside;
     case 'not_found':
@@ -76,7 +82,9 @@ export function reactionTo(
   return { kind: 'retry', inMs: backoffMs(context.attempt, context.random) };
 }
 
-/** Statuses of a request that is not as the source wants it, be it for its length; not of one that it will not answer. */
+/**
+ * Statuses of a request that is not as the source wants it, be it for its length; not of one that it will not answer.
+ */
 const malformed: readonly (number | null)[] = [400, 413, 414, 416, 422];
 
 export function mayBeAboutLength(error: Pick<SourceError, 'kind' | 'status'>): boolean {

@@ -59,7 +59,10 @@ function fetchAndCommit<Answer>(
     parts.sourceWatch.succeeded(answeredMs, startedMs);
     parts.noticeWatch.succeeded(answeredMs, startedMs);
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
+    const begun = performance.now();
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs }).then(async (summary) => {
+      const { dataset, lane } = work;
+      parts.told?.stored({ dataset, lane, commitMs: performance.now() - begun, summary });
       if (work.window !== null) await afterAccepted(work.window, parts);
       return summary;
     });

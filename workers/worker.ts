@@ -24,6 +24,7 @@ import { probeWork } from './probe.ts';
 import { rangeTrials } from './range-trials.ts';
 import { ratesWork } from './rates.ts';
 import { runAttempt } from './run-attempt.ts';
+import { type AroundAttempt, laneOf, type WorkerTold } from './told.ts';
 import type { WorkParts } from './work.ts';
 
 export interface WorkerOptions {
@@ -34,6 +35,10 @@ export interface WorkerOptions {
   readonly requestsPerMinute: number;
   readonly settings: Config['worker'];
   readonly log: Logger;
+  /** Each attempt runs within it. */
+  readonly around?: AroundAttempt | undefined;
+  /** Hears of the work as it happens. */
+  readonly told?: WorkerTold | undefined;
   readonly now?: () => EpochMs;
   readonly random?: () => number;
   /** How long a job stays locked by a worker that was killed, and the time between two looks for such jobs. */
@@ -85,11 +90,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     graceMs: settings.graceMs,
     emptyConfirmMs: settings.emptyConfirmMs,
     log,
+    told: options.told,
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
   };
   for (const [key, longestMs] of await longestRanges(database)) parts.rangeTrials.learn(key, longestMs);
-  const worker = queues.startRequestWorker((attempt) => run(attempt, parts), {
+  const around = options.around ?? ((_attempt, run) => run());
+  const worker = queues.startRequestWorker((attempt) => around(attempt, () => run(attempt, parts)), {
     concurrency: settings.concurrency,
     limiter: limiterFor(options.requestsPerMinute),
     ...(options.lockMs === undefined ? {} : { lockMs: options.lockMs }),
@@ -100,7 +107,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
 /** One processor a dataset. */
 async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts): Promise<Outcome> {
-  const { job } = attempt;
+  const { job, waitedMs } = attempt;
+  if (waitedMs !== null) parts.told?.taken({ lane: laneOf(job), waitedMs });
   if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
   if (job.name === 'page') return runAttempt(pageWork(job.data, parts), attempt, parts);
   const whole = job.data;

@@ -28,25 +28,28 @@ const quick = {
   extent: { markets: 2, days: 20, assets: 2000, polls: 3 },
 };
 
+interface Served {
+  readonly perSecond: Spread;
+  readonly p50Ms: Spread;
+  readonly p99Ms: Spread;
+  /** To pgbench's rate in the same round. */
+  readonly ratio: Spread;
+}
+
 interface Measured {
   readonly name: string;
   readonly connections: number;
-  /** With a statement for each request. */
-  readonly served: Spread;
-  readonly p50Ms: Spread;
-  readonly p99Ms: Spread;
+  /** pgbench's transactions a second. */
   readonly alone: Spread;
-  readonly ratio: Spread;
-  /** As it comes: an answer is given again for a second. */
-  readonly remembered: Spread;
-  readonly rememberedRatio: Spread;
+  readonly asItComes: Served;
+  /** With a statement for each request. */
+  readonly unremembered: Served;
 }
 
 interface Memory {
   readonly seconds: number;
-  /** MB, after a tenth of the time, at its end, and the most in between. */
-  readonly early: number;
-  readonly late: number;
+  /** MB: the median of each tenth of the time, and the most. */
+  readonly tenths: readonly number[];
   readonly most: number;
 }
 
@@ -69,7 +72,8 @@ export async function benchService({ parts, isQuick, say }: BenchOptions): Promi
           const last = measured.at(-1);
           if (last !== undefined)
             say(
-              `service: ${question.name}, ${connections} connections: ${told(last.ratio, 2)} of pgbench, remembered ${told(last.rememberedRatio, 2)}`,
+              `service: ${question.name}, ${connections} connections: ${told(last.asItComes.ratio, 2)} of pgbench, ` +
+                `with a statement for each request ${told(last.unremembered.ratio, 2)}`,
             );
         }
       }
@@ -102,26 +106,31 @@ async function measure(of: {
   at: { connections: number; seconds: number };
 }): Promise<Measured> {
   const { program, url, serving, remembering, question, rounds, at } = of;
-  const served: Outcome[] = [];
-  const remembered: number[] = [];
   const alone: number[] = [];
-  const asked = { ...at, url: serving.url, paths: [question.path] };
-  await ask({ ...asked, seconds: 1 });
+  const asItComes: Outcome[] = [];
+  const unremembered: Outcome[] = [];
+  const asked = { ...at, paths: [question.path] };
+  await ask({ ...asked, url: serving.url, seconds: 1 });
   for (let round = 0; round < rounds; round += 1) {
     alone.push(await pgbench(program, url, question, at));
-    served.push(await ask(asked));
-    remembered.push((await ask({ ...asked, url: remembering.url })).perSecond);
+    unremembered.push(await ask({ ...asked, url: serving.url }));
+    asItComes.push(await ask({ ...asked, url: remembering.url }));
   }
   return {
     name: question.name,
     connections: at.connections,
-    served: spreadOf(served.map(({ perSecond }) => perSecond)),
-    p50Ms: spreadOf(served.map(({ p50Ms }) => p50Ms)),
-    p99Ms: spreadOf(served.map(({ p99Ms }) => p99Ms)),
     alone: spreadOf(alone),
-    ratio: spreadOf(served.map(({ perSecond }, round) => perSecond / (alone[round] ?? perSecond))),
-    remembered: spreadOf(remembered),
-    rememberedRatio: spreadOf(remembered.map((perSecond, round) => perSecond / (alone[round] ?? perSecond))),
+    asItComes: servedOf(asItComes, alone),
+    unremembered: servedOf(unremembered, alone),
+  };
+}
+
+function servedOf(outcomes: readonly Outcome[], alone: readonly number[]): Served {
+  return {
+    perSecond: spreadOf(outcomes.map(({ perSecond }) => perSecond)),
+    p50Ms: spreadOf(outcomes.map(({ p50Ms }) => p50Ms)),
+    p99Ms: spreadOf(outcomes.map(({ p99Ms }) => p99Ms)),
+    ratio: spreadOf(outcomes.map(({ perSecond }, round) => perSecond / (alone[round] ?? perSecond))),
   };
 }
 
@@ -144,10 +153,12 @@ async function watchMemory(
   await ask({ url: serving.url, paths, connections: 16, seconds });
   watching.abort();
   await watch;
-  const [early, late] = [samples[Math.floor(samples.length / 10)], samples.at(-1)];
-  return early === undefined || late === undefined
-    ? null
-    : { seconds, early, late, most: Math.max(...samples) };
+  if (samples.length < 10) return null;
+  const tenths = Array.from({ length: 10 }, (_, tenth) => {
+    const of = (place: number) => Math.floor((samples.length * place) / 10);
+    return spreadOf(samples.slice(of(tenth), of(tenth + 1))).median;
+  });
+  return { seconds, tenths, most: Math.max(...samples) };
 }
 
 function textOf(
@@ -155,26 +166,28 @@ function textOf(
   measured: readonly Measured[],
   memory: Memory | null,
 ): string {
+  const lines = (['asItComes', 'unremembered'] as const).flatMap((way) =>
+    measured.map((of) => ({ ...of, ...of[way], way })),
+  );
   return [
-    `(f) service: one process of tidemark serve beside pgbench (prepared, the same statement), in turns, once with a statement for each request and once as it comes, with answers given again for a second; ${rounds} rounds of ${seconds} s each; ` +
-      `m1 of ${extent.markets} markets over ${extent.days} days, ${figure(extent.assets)} assets; median (least to most)`,
+    '(f) service: one process of tidemark serve beside pgbench (prepared, the same statement), in turns; ' +
+      `${rounds} rounds of ${seconds} s each; m1 of ${extent.markets} markets over ${extent.days} days, ${figure(extent.assets)} assets; median (least to most)`,
     table(
       [
-        { title: '', value: (line) => line.name },
-        { title: 'connections', value: (line) => String(line.connections), right: true },
-        { title: 'requests/s', value: (line) => told(line.served), right: true },
-        { title: 'p50 ms', value: (line) => told(line.p50Ms, 2), right: true },
-        { title: 'p99 ms', value: (line) => told(line.p99Ms, 2), right: true },
-        { title: 'pgbench/s', value: (line) => told(line.alone), right: true },
-        { title: 'ratio', value: (line) => told(line.ratio, 2), right: true },
-        { title: 'remembered/s', value: (line) => told(line.remembered), right: true },
-        { title: 'ratio', value: (line) => told(line.rememberedRatio, 2), right: true },
+        { title: '', value: ({ way }) => (way === 'asItComes' ? 'as it comes' : 'a statement each') },
+        { title: '', value: ({ name }) => name },
+        { title: 'connections', value: ({ connections }) => String(connections), right: true },
+        { title: 'requests/s', value: ({ perSecond }) => told(perSecond), right: true },
+        { title: 'p50 ms', value: ({ p50Ms }) => told(p50Ms, 2), right: true },
+        { title: 'p99 ms', value: ({ p99Ms }) => told(p99Ms, 2), right: true },
+        { title: 'pgbench/s', value: ({ alone }) => told(alone), right: true },
+        { title: 'ratio', value: ({ ratio }) => told(ratio, 2), right: true },
       ],
-      measured,
+      lines,
     ),
     memory === null
       ? 'Memory of the process: not known on this system.'
-      : `Memory of the process under all of them in turn, 16 connections, ${memory.seconds} s: ${figure(memory.early)} MB after a tenth of the time, ` +
-        `${figure(memory.late)} MB at the end, ${figure(memory.most)} MB at most.`,
+      : `Memory of the process as it comes, under all of them in turn, 16 connections, ${memory.seconds} s, MB, median of each tenth of the time: ` +
+        `${memory.tenths.map(figure).join(', ')}; ${figure(memory.most)} at most.`,
   ].join('\n');
 }

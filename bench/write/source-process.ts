@@ -6,7 +6,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { renderCandle, renderData, renderList } from '../../service/render.ts';
-import { basePath } from '../../service/server.ts';
+import { basePath } from '../../service/target.ts';
 import { dayQuery, everyDay } from './days.ts';
 
 const bodies = new Map<string, Buffer>();

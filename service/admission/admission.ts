@@ -7,7 +7,8 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { EpochMs } from '../../contract/intervals.ts';
+import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
+import { isKeyShaped } from '../../store/keys.ts';
 import { bearerKey } from '../bearer.ts';
 import { ServiceRefusal } from '../refusals.ts';
 import { addressCaller } from './address.ts';
@@ -30,8 +31,6 @@ export interface Admission {
   hasKey(request: FastifyRequest): boolean;
 }
 
-const minuteMs = 60_000;
-
 export function createAdmission({ counter, keyOf, perMinute, now }: AdmissionOptions): Admission {
   const keys = new KnownKeys(keyOf, now);
   const withKey = new WeakSet<FastifyRequest>();
@@ -48,7 +47,7 @@ export function createAdmission({ counter, keyOf, perMinute, now }: AdmissionOpt
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const key = bearerKey(request.headers.authorization);
-    const id = key === null ? null : await keys.idOf(key);
+    const id = key === null || !isKeyShaped(key) ? null : await keys.idOf(key);
     if (id !== null) {
       withKey.add(request);
       return count(reply, `key ${id}`, perMinute.withKey);

@@ -4,7 +4,7 @@ import type { EpochMs } from '../../contract/intervals.ts';
 
 /** How long after it is revoked a key may still be taken. */
 export const rememberedMs = 2000;
-/** Keys that a guesser makes up are remembered too, and must not fill the memory. */
+/** Keys that a guesser makes up are remembered too, and must not fill the memory: the oldest are forgotten first. */
 const mostRemembered = 10_000;
 
 export class KnownKeys {
@@ -26,10 +26,18 @@ export class KnownKeys {
     const nowMs = this.#now();
     const known = this.#remembered.get(key);
     if (known !== undefined && known.untilMs > nowMs) return known.id;
-    if (this.#remembered.size >= mostRemembered) this.#remembered.clear();
+    this.#forget(nowMs);
     const id = this.#look(key);
+    this.#remembered.delete(key);
     this.#remembered.set(key, { id, untilMs: nowMs + rememberedMs });
     id.catch(() => this.#remembered.delete(key));
     return id;
+  }
+
+  #forget(nowMs: EpochMs): void {
+    for (const [key, { untilMs }] of this.#remembered) {
+      if (untilMs > nowMs && this.#remembered.size < mostRemembered) return;
+      this.#remembered.delete(key);
+    }
   }
 }

@@ -1,6 +1,6 @@
 /** The counter on Redis: a sorted set of times a caller. */
 
-import { Redis } from 'ioredis';
+import { type Cluster, Redis } from 'ioredis';
 import type { RequestCounter } from './request-counter.ts';
 
 /** A request does not wait longer for its admission; Redis answers within a millisecond, or is away. */
@@ -24,31 +24,56 @@ return {admitted, used, oldest[2] or tostring(now), tostring(now)}`;
 
 /**
  * @param options.namespace prefix of every key; `now` replaces Redis' clock in a test.
+ * @param options.openCluster opens the cluster that `url` turns out to be a node of.
  * @param options.onError told of a lost connection, which is made anew by itself.
  */
 export function redisCounter(options: {
   url: string;
   namespace: string;
+  openCluster: (ofNode: {
+    connectTimeout: number;
+    commandTimeout: number;
+    maxRetriesPerRequest: number;
+  }) => Cluster;
   onError: (error: Error) => void;
   now?: () => number;
 }): RequestCounter {
-  const redis = new Redis(options.url, {
-    connectTimeout: 5000,
-    commandTimeout: timeoutMs,
-    maxRetriesPerRequest: 1,
+  const settings = { connectTimeout: 5000, commandTimeout: timeoutMs, maxRetriesPerRequest: 1 };
+  let redis: Redis | Cluster = new Redis(options.url, {
+    ...settings,
     retryStrategy: (times) => Math.min(times * 200, 5000),
-    scripts: { countRequest: { lua: script, numberOfKeys: 1 } },
   });
-  redis.on('error', options.onError);
-  const run = redis as unknown as {
-    countRequest(key: string, perMinute: number, now: number | ''): Promise<[number, number, string, string]>;
+  const prepare = () => {
+    redis.on('error', options.onError);
+    redis.defineCommand('countRequest', { lua: script, numberOfKeys: 1 });
   };
+  prepare();
+  const run = (...words: [key: string, perMinute: number, now: number | '']) =>
+    (
+      redis as unknown as {
+        countRequest(...words: unknown[]): Promise<[number, number, string, string]>;
+      }
+    ).countRequest(...words);
   return {
     async count(caller, perMinute) {
-      const now = options.now?.() ?? '';
-      const answer = await run.countRequest(`${options.namespace}:served:${caller}`, perMinute, now);
+      const words = [`${options.namespace}:served:${caller}`, perMinute, options.now?.() ?? ''] as const;
+      const asked = redis;
+      const answer = await run(...words).catch((error: unknown) => {
+        if (redis === asked) {
+          // Another node of a cluster holds this caller's key.
+          if (!(error instanceof Error && error.message.startsWith('MOVED '))) throw error;
+          redis = options.openCluster(settings);
+          prepare();
+          // Requests that it counts already get their answers first.
+          asked.quit().catch(() => asked.disconnect());
+        }
+        return run(...words);
+      });
       const [admitted, used, oldest, nowMs] = answer;
       return { admitted: admitted === 1, used, oldestMs: Number(oldest), nowMs: Number(nowMs) };
+    },
+    async check() {
+      await redis.ping();
     },
     async close() {
       redis.disconnect();

@@ -1,4 +1,6 @@
-/** The web form by which a key is asked for, outside of the interface: `/keys`. What it stores waits for the operator. */
+/**
+ * The web form by which a key is asked for, outside of the interface: `/keys`. What it stores waits for the operator.
+ */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -45,6 +47,7 @@ export function addKeyForm(app: FastifyInstance, ask: AskForKey): void {
     );
     form.post('/keys', async (posted, reply) => {
       reply.header('cache-control', 'no-store');
+      const say = (status: number, text: string) => sendPage(reply, status, messagePage(text), style);
       const parsed = request.safeParse(posted.body ?? {});
       if (!parsed.success) {
         const { name = '', address = '', purpose = '' } = texts(posted.body);
@@ -53,23 +56,13 @@ export function addKeyForm(app: FastifyInstance, ask: AskForKey): void {
       }
       switch (await ask(parsed.data, addressCaller(posted.ip))) {
         case 'stored':
-          return sendPage(reply, 202, messagePage('Thank you. The operator has your request.'), style);
+          return say(202, 'Thank you. The operator has your request.');
         case 'throttled':
           reply.header('retry-after', 3600);
-          return sendPage(
-            reply,
-            429,
-            messagePage('Several requests came from your address lately. Try again in an hour.'),
-            style,
-          );
+          return say(429, 'Several requests came from your address lately. Try again in an hour.');
         case 'full':
           reply.header('retry-after', 86_400);
-          return sendPage(
-            reply,
-            503,
-            messagePage('Too many requests are waiting already. Try again another day.'),
-            style,
-          );
+          return say(503, 'Too many requests are waiting already. Try again another day.');
       }
     });
   });

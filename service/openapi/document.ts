@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { coveragePattern } from '../../contract/coverage-header.ts';
 import { type EndpointContract, endpoints } from '../../contract/endpoints.ts';
 import { historyDepthYears, requestsPerMinute } from '../../contract/limits.ts';
 import { type Endpoint, pathTemplates } from '../../contract/paths.ts';
@@ -14,8 +15,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 const coverage = {
   description:
-    'How much of the closed periods of the range is known, as `share=0.9983, gaps=2`: the share from 0 to 1, rounded down, and how many ranges are missing.',
-  schema: { type: 'string', pattern: '^share=(0|1|0\\.\\d{1,4}), gaps=\\d+$' },
+    'How much of the closed periods of the range is known, as `share=0.9983, gaps=1, until=1714521600000, missing=1710000000000-1710003600000`: the share from 0 to 1, rounded down; how many ranges are missing; up to when this is told, and which ranges before that are missing, in UNIX milliseconds, from inclusive to exclusive.',
+  schema: { type: 'string', pattern: coveragePattern },
 };
 const rateLimit = {
   'X-RateLimit-Limit': { description: 'Requests in a rolling minute.', schema: { type: 'integer' } },
@@ -24,6 +25,10 @@ const rateLimit = {
     description: 'When one more will be free, seconds since 1970.',
     schema: { type: 'integer' },
   },
+};
+
+const retryAfter = {
+  'Retry-After': { description: 'For how many seconds to wait.', schema: { type: 'integer' } },
 };
 
 /** The path as OpenAPI writes it. */
@@ -70,8 +75,8 @@ function operation(endpoint: Endpoint, contract: EndpointContract): Json {
     ['400', 'A parameter is missing or wrong.'],
     ['401', 'The key is unknown or revoked.'],
     ...(notFound ? [['404', 'Nothing of that name is known.'] as const] : []),
-    ['429', 'Over the limit of requests; `Retry-After` says for how many seconds.'],
-    ['503', 'Not available at the moment.'],
+    ['429', 'Over the limit of requests.', retryAfter],
+    ['503', 'Not available at the moment.', retryAfter],
   ] as const;
   return {
     operationId: endpoint,
@@ -92,7 +97,10 @@ function operation(endpoint: Endpoint, contract: EndpointContract): Json {
           },
         },
       },
-      ...Object.fromEntries(refused.map(([status, description]) => [status, refusal(description)])),
+      '304': { description: 'Nothing changed since the answer whose `ETag` came as `If-None-Match`.' },
+      ...Object.fromEntries(
+        refused.map(([status, description, headers]) => [status, refusal(description, headers)]),
+      ),
     },
   };
 }
@@ -101,9 +109,10 @@ function exampleOf(endpoint: Endpoint): Json {
   return { summary: `GET /v2${examples[endpoint].path}`, value: `example of ${endpoint}` };
 }
 
-function refusal(description: string): Json {
+function refusal(description: string, headers?: Json): Json {
   return {
     description,
+    ...(headers === undefined ? {} : { headers }),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   };
 }

@@ -1,7 +1,7 @@
 /** The description for programs, `/v2/openapi.json`, and for people, `/docs`. */
 
 import type { FastifyInstance } from 'fastify';
-import { basePath } from '../server.ts';
+import { basePath } from '../target.ts';
 import { sendPage } from '../web-security.ts';
 import { openApiText } from './document.ts';
 import { descriptionPage, style } from './page.ts';
@@ -19,5 +19,4 @@ export function addDescription(app: FastifyInstance, version: string): void {
   app.get('/docs', async (_request, reply) =>
     sendPage(reply.header('cache-control', cacheControl), 200, page, style),
   );
-  app.get('/', async (_request, reply) => reply.redirect('docs'));
 }

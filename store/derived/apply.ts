@@ -17,6 +17,8 @@ import { rollupDefinitions } from './rollups.ts';
 const lockKey = 7_241_865_325_823_965n;
 const rollupsSetting = 'derived: rollups';
 const objectsSetting = 'derived: views and functions';
+/** Names in `tidemark.settings` by which a database says what it has of them. */
+export const derivedSettings = Object.freeze([rollupsSetting, objectsSetting]);
 
 /**
  * Brings the derived objects up to date. Does nothing, quickly, where they are.
@@ -35,7 +37,7 @@ export function applyDerived(client: pg.Client): Promise<boolean> {
     };
     const settings = await client.query<{ name: string; value: string }>(
       'select name, value from tidemark.settings where name = any ($1)',
-      [[rollupsSetting, objectsSetting]],
+      [derivedSettings],
     );
     const present = new Map(settings.rows.map((row) => [row.name, row.value]));
     const missingRollups = await missing(client, rollups);
@@ -84,9 +86,7 @@ export function dropDerived(client: pg.Client): Promise<boolean> {
     }
     await dropRollups(client);
     if ((await missing(client, [{ name: 'tidemark.settings' }])) > 0) return found;
-    await client.query('delete from tidemark.settings where name = any ($1)', [
-      [rollupsSetting, objectsSetting],
-    ]);
+    await client.query('delete from tidemark.settings where name = any ($1)', [derivedSettings]);
     return found;
   });
 }

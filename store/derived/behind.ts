@@ -1,11 +1,10 @@
 /**
- * Which parts of the rollups await a refresh: what TimescaleDB's own logs of changed ranges say. They are written by the
- * transaction that changes points, so nothing that is committed is missing from them.
+ * Which parts of the rollups await a refresh: what TimescaleDB's own logs of changed ranges say. They are written by
+ * the transaction that changes points, so nothing that is committed is missing from them. Only changes below a rollup's
+ * watermark count: what lies above it a query answers from what the rollup is made of.
  *
- * A change below a rollup's watermark is logged; above it there is nothing to log, because a query answers that part
- * from what the rollup is made of.
- * The logs are internal to TimescaleDB, and read by the text of a function: a view on them would keep
- * `alter extension timescaledb update` from rebuilding its tables.
+ * The logs are internal to TimescaleDB, and so it is a function that reads them, which holds its statements as text: a
+ * view on them would keep `alter extension timescaledb update` from rebuilding its tables.
  */
 
 import type { DerivedObject } from './derived-object.ts';
@@ -55,7 +54,7 @@ const behindFunction = `
   end
   $function$`;
 
-/** As one row: all of them, and the range that holds them all; of a rollup that is up to date, one that holds nothing. */
+/** As one row: all of them, and the range that holds them all, which of a rollup that is up to date holds nothing. */
 const behindOne = `
   create or replace function tidemark.behind(rollup text, out ranges tstzmultirange, out first timestamptz, out ending timestamptz)
   language sql stable as $function$

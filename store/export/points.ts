@@ -3,19 +3,20 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { timeRange, timestamp } from '../database.ts';
-import { pointColumns, pointTables } from '../points.ts';
+import { timeRanges, timestamp } from '../database.ts';
+import { pointColumns, pointTables } from '../point-sql.ts';
 import type { ExportedSeries } from './series.ts';
 import { pagesOf } from './snapshot.ts';
 
 export type ExportedPoint = [timeMs: EpochMs, ...values: string[]];
 
-/** `$1` series, `$2` and `$3` the range, `$4` the coverage. Points outside of it, such as an open candle, are not final. */
+/**
+ * `$1` series, `$2` and `$3` the range, `$4` the coverage. Points outside of it, such as an open candle, are not final.
+ */
 const within = 'series_id = $1 and time >= $2 and time < $3 and $4::tstzmultirange @> time';
 
 function bounds({ seriesId, range, covered }: ExportedSeries): unknown[] {
-  const multirange = `{${covered.map(({ startMs, endMs }) => timeRange(startMs, endMs)).join(',')}}`;
-  return [seriesId, timestamp(range.startMs), timestamp(range.endMs), multirange];
+  return [seriesId, timestamp(range.startMs), timestamp(range.endMs), timeRanges(covered)];
 }
 
 /** Pages of the covered points of a series, ascending. */

@@ -6,6 +6,7 @@ import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { clip, type Range, subtract } from '../../planning/ranges.ts';
 import { timestamp } from '../database.ts';
+import { isSeries, keyValues } from '../series.ts';
 
 export interface ExportQuery {
   readonly series: readonly SeriesKey[];
@@ -63,7 +64,6 @@ async function oneToExport(
   series: SeriesKey,
   query: ExportQuery,
 ): Promise<ExportedSeries> {
-  const candle = series.dataset === 'candles' ? series : null;
   const bounds = (column: string) =>
     `(select coalesce(jsonb_agg(jsonb_build_array(${ms('lower(r)')}, ${ms('upper(r)')}) order by r), '[]')
       from unnest(${column} * tstzmultirange(tstzrange(range_start, range_end))) r)`;
@@ -74,8 +74,7 @@ async function oneToExport(
                              upper(s.tracked)),
                     date_bin(s.period, $9::timestamptz - make_interval(secs => $10::double precision / 1000), $11)) as closed_end
        from tidemark.series s
-       where dataset = $1 and exchange_id is not distinct from $2 and base_id is not distinct from $3
-         and quote_id is not distinct from $4 and asset_id is not distinct from $5 and interval = $6
+       where ${isSeries}
      ), bounded as (
        select f.*, greatest(range_start, closed_end) as range_end from found f
      )
@@ -91,12 +90,7 @@ async function oneToExport(
                and p.range && tstzrange(b.range_start, b.range_end)) as pending
      from bounded b`,
     [
-      series.dataset,
-      candle?.exchange,
-      candle?.baseId,
-      candle?.quoteId,
-      series.dataset === 'asset_history' ? series.assetId : null,
-      series.interval,
+      ...keyValues(series),
       query.fromMs === null ? null : timestamp(query.fromMs),
       query.toMs === null ? null : timestamp(query.toMs),
       timestamp(query.nowMs),

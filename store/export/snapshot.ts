@@ -2,6 +2,12 @@
 
 import type pg from 'pg';
 import { type Database, inTransaction } from '../database.ts';
+import { pointTables } from '../point-sql.ts';
+
+/** What is exported from tables in chunks. */
+const held = [pointTables.candles, pointTables.asset_history, 'rate_points']
+  .map((table) => `tidemark.${table}`)
+  .join(', ');
 
 /**
  * Runs `work` in one transaction that sees the database as it is when it begins, and only reads. It may take as long as
@@ -15,16 +21,21 @@ export function inSnapshot<Result>(
     await client.query('set transaction isolation level repeatable read, read only');
     await client.query('set local statement_timeout = 0');
     await client.query('set local idle_in_transaction_session_timeout = 0');
+    // Before the first query, which the snapshot is taken for: rows that a policy of the columnstore moves to another chunk
+    // later on, it would not see there.
+    await client.query(`lock table ${held} in access share mode`);
     return work(client);
   });
 }
 
-/** A page of a cursor: enough rows that a round trip costs little, and few enough that thousands of pages do not add up. */
+/**
+ * A page of a cursor: enough rows that a round trip costs little, and few enough that thousands of pages do not add up.
+ */
 const rowsOfPage = 5000;
 
 /**
- * The rows of a query, page by page from a cursor of the server's: nothing is fetched before the page before it has been
- * used. One at a time within a transaction.
+ * The rows of a query, page by page from a cursor of the server's: nothing is fetched before the page before it has
+ * been used. One at a time within a transaction.
  */
 export async function* pagesOf<Row extends unknown[]>(
   client: pg.PoolClient,

@@ -3,9 +3,9 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
-import { arrayOf, timeRange, timestamp } from '../database.ts';
-import { columnsOf, type PointLines } from '../point-lines.ts';
-import { pointColumns, pointTables } from '../points.ts';
+import { timeRanges, timestamp } from '../database.ts';
+import type { PointLines } from '../point-lines.ts';
+import { pointArrays, pointSql } from '../point-sql.ts';
 
 export interface FileDifference {
   readonly timeMs: EpochMs;
@@ -32,16 +32,14 @@ export async function compareWithFile(
   client: pg.PoolClient,
   input: { seriesId: number; window: Range; covered: readonly Range[]; points: PointLines },
 ): Promise<FileComparison> {
-  const { dataset, timesMs } = input.points;
-  const columns = timesMs.length === 0 ? [] : columnsOf(input.points);
   const result = await client.query<{ rewritten: number; differences: FileDifference[] }>({
-    ...statements[dataset],
+    ...statements[input.points.dataset],
     values: [
       input.seriesId,
       timestamp(input.window.startMs),
       timestamp(input.window.endMs),
-      `{${input.covered.map(({ startMs, endMs }) => timeRange(startMs, endMs)).join(',')}}`,
-      ...[0, ...pointColumns[dataset]].map((_, place) => arrayOf(columns[place] ?? [])),
+      timeRanges(input.covered),
+      ...pointArrays(input.points),
     ],
   });
   return result.rows[0] ?? { rewritten: 0, differences: [] };
@@ -54,26 +52,21 @@ const statements = Object.freeze({
 
 /** `$1` series, `$2` and `$3` the window, `$4` what the file covers, `$5` times, `$6`... the value columns. */
 function comparison(dataset: PointLines['dataset']) {
-  const columns = pointColumns[dataset];
-  const list = (prefix: string, suffix = '') =>
-    columns.map((column) => `${prefix}${column}${suffix}`).join(', ');
-  const arrays = columns.map((_, index) => `$${index + 6}::numeric[]`).join(', ');
-  const object = (from: string) =>
-    `jsonb_build_object(${columns.map((column) => `'${column}', ${from}.${column}::text`).join(', ')})`;
+  const { incoming, stored, different, writtenOtherwise, object } = pointSql(dataset, 5);
+  const texts = (from: string) => object(from, '::text');
   return {
     name: `compare-file-${dataset}`,
     text: `
       with incoming as (
-        select * from unnest($5::timestamptz[], ${arrays}) as t (time, ${list('')})
+        ${incoming}
       ), stored as materialized (
-        select time, ${list('')} from tidemark.${pointTables[dataset]}
-        where series_id = $1 and time >= $2 and time < $3
+        ${stored}
       ), compared as (
-        select s.time, ${object('s')} as stored, case when i.time is not null then ${object('i')} end as in_file,
+        select s.time, ${texts('s')} as stored, case when i.time is not null then ${texts('i')} end as in_file,
                case when i.time is null then case when $4::tstzmultirange @> s.time then 'different' end
-                    when (${list('i.')}) is distinct from (${list('s.')})
+                    when ${different}
                       then case when k.covered @> s.time then 'different' end
-                    when (${list('i.', '::text')}) is distinct from (${list('s.', '::text')}) then 'rewritten'
+                    when ${writtenOtherwise} then 'rewritten'
                end as kind
         from stored s left join incoming i on i.time = s.time
              join tidemark.series k on k.id = $1

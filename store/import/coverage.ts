@@ -1,7 +1,8 @@
 /** How a file moves the coverage of a series, within the transaction that stores its points. */
 
 import type pg from 'pg';
-import { type EpochMs, type Interval, intervalMs, periodStart } from '../../contract/intervals.ts';
+import type { EpochMs, Interval } from '../../contract/intervals.ts';
+import { periodOf } from '../../planning/file-coverage.ts';
 import { normalize, type Range } from '../../planning/ranges.ts';
 import { timeRange, timestamp } from '../database.ts';
 import { settleCovered } from '../pending.ts';
@@ -30,12 +31,7 @@ export async function coverByFile(
   },
 ): Promise<void> {
   const { timesMs, changes, interval } = stated;
-  const held = normalize(
-    timesMs.map((timeMs) => {
-      const startMs = periodStart(timeMs, interval);
-      return { startMs, endMs: startMs + intervalMs[interval] };
-    }),
-  );
+  const held = normalize(timesMs.map((timeMs) => periodOf(timeMs, interval)));
   await client.query({
     name: 'cover-by-file',
     text: `with stated as (

@@ -24,7 +24,11 @@ export interface RatesResult {
 export async function storeRates(database: Database, piece: RatesPiece): Promise<RatesResult> {
   return inTransaction(database, async (client) => {
     await quarantineRows(client, {
-      ...{ dataset: 'rates', seriesId: null, window: null, rows: piece.refused, seenAtMs: piece.nowMs },
+      dataset: 'rates',
+      seriesId: null,
+      window: null,
+      rows: piece.refused,
+      seenAtMs: piece.nowMs,
     });
     const [first] = piece.rows;
     if (first === undefined) return { fresh: 0, unchanged: 0, rewritten: 0, differences: [] };

@@ -9,9 +9,16 @@ import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { timestamp } from '../database.ts';
+import { candleColumns, candlesFromPoints, candlesFromRollup } from '../derived/coarser-candles.ts';
 import { periodLiteral, type RollupLevel, rollupLevels } from '../derived/levels.ts';
-import { bucketed, rolledUp } from '../derived/rollups.ts';
-import { coverageOf, nothingStored, type SeriesJson, type SeriesRow, seriesJson } from './coverage.ts';
+import {
+  coverageColumns,
+  coverageOf,
+  nothingStored,
+  type SeriesJson,
+  type SeriesRow,
+  seriesJson,
+} from './coverage.ts';
 import { askedTime, millisecondsOf } from './query.ts';
 
 export interface VisibleRange extends Range {
@@ -24,7 +31,6 @@ const json = `'{"open":"' || open || '","high":"' || high || '","low":"' || low 
 const listed = (ordered: string) =>
   `select coalesce('[' || string_agg(row, ',') || ']', '[]') as rows from (select ${json} as row from (${ordered}) c) c`;
 
-const values = 'time, open, high, low, close, volume';
 /** $1 to $4 name the series, $5 and $6 are the range. */
 const market = 'exchange_id = $1 and base_id = $2 and quote_id = $3';
 const coverage = (period: string) =>
@@ -44,8 +50,8 @@ const stored = {
       select id, period, covered from tidemark.series
       where dataset = 'candles' and ${market} and interval = $4 and (untracked_at is null or points > 0)
     )
-    select rows, share, gaps from line cross join ${coverage('period')} coverage cross join lateral (
-      ${listed(`select ${values} from tidemark.candle_points where series_id = (select id from line) and ${shown} order by time`)}
+    select rows, ${coverageColumns} from line cross join ${coverage('period')} coverage cross join lateral (
+      ${listed(`select ${candleColumns} from tidemark.candle_points where series_id = (select id from line) and ${shown} order by time`)}
     ) points`,
 };
 
@@ -56,40 +62,19 @@ const finer = `select d.series_id as id, s.covered
 
 const derived = (level: RollupLevel, rows: string) => `
     with line as materialized (${finer})
-    select rows, share, gaps from line cross join ${coverage(periodLiteral(level))} coverage cross join lateral (
-      ${listed(`select ${values} from (${rows}) derived order by time`)}
+    select rows, ${coverageColumns} from line cross join ${coverage(periodLiteral(level))} coverage cross join lateral (
+      ${listed(`select ${candleColumns} from (${rows}) derived order by time`)}
     ) points`;
 
 const id = '(select id from line)';
 
-/** A rollup, and where it awaits a refresh the points, as the view has it. */
 const fromRollup = (level: RollupLevel) => ({
   name: `serve-${level.interval}-from-rollup`,
-  text: derived(
-    level,
-    `with behind as materialized (select * from tidemark.behind('${level.name}'))
-     select ${values} from ${level.name}
-     where series_id = ${id} and ${shown} and not time <@ (select ranges from behind)
-     union all
-     select ${values} from (
-       select ${bucketed(level)} from tidemark.candle_points
-       where series_id = ${id} and time <@ (select ranges from behind) and ${shown}
-         and time >= (select first from behind) and time < (select ending from behind)
-       group by 1
-     ) bucket`,
-  ),
+  text: derived(level, candlesFromRollup(level, `series_id = ${id} and ${shown}`)),
 });
-
-/** Without TimescaleDB: only what the range holds is read, which a condition on a plain rollup's time would not do. */
 const fromPoints = (level: RollupLevel) => ({
   name: `serve-${level.interval}-from-points`,
-  text: derived(
-    level,
-    `select ${values} from (
-       select ${rolledUp(periodLiteral(level))} from tidemark.candle_points
-       where series_id = ${id} and ${shown} group by 1, 2
-     ) bucket`,
-  ),
+  text: derived(level, candlesFromPoints(level, `series_id = ${id} and ${shown}`)),
 });
 
 const fromFiner = (timescale: boolean) =>
@@ -136,5 +121,5 @@ export async function candlesJson(
     if (row !== undefined) return seriesJson(row);
   }
   const known = await pool.query<{ known: boolean }>({ ...isKnown, values: names });
-  return known.rows[0]?.known === true ? nothingStored : null;
+  return known.rows[0]?.known === true ? nothingStored(range, series.interval, nowMs) : null;
 }

@@ -5,7 +5,14 @@ import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
 import type { HistorySeries } from '../../contract/series.ts';
 import { timestamp } from '../database.ts';
 import type { VisibleRange } from './candles.ts';
-import { coverageOf, nothingStored, type SeriesJson, type SeriesRow, seriesJson } from './coverage.ts';
+import {
+  coverageColumns,
+  coverageOf,
+  nothingStored,
+  type SeriesJson,
+  type SeriesRow,
+  seriesJson,
+} from './coverage.ts';
 import { askedTime, millisecondsOf } from './query.ts';
 
 const coverage = coverageOf({
@@ -23,7 +30,7 @@ const stored = {
       select id, period, covered from tidemark.series
       where dataset = 'asset_history' and asset_id = $1 and interval = $2
     )
-    select rows, share, gaps from line cross join ${coverage} coverage cross join lateral (
+    select rows, ${coverageColumns} from line cross join ${coverage} coverage cross join lateral (
       -- A JSON number: NUMERIC writes no exponent and no leading zero.
       select coalesce('[' || string_agg('{"priceUsd":' || price_usd || ',"time":' || ${millisecondsOf('time')} || '}', ',')
                       || ']', '[]') as rows
@@ -63,5 +70,5 @@ export async function historyJson(
   const row = result.rows[0];
   if (row !== undefined) return seriesJson(row);
   const known = await pool.query<{ known: boolean }>({ ...isKnown, values: [series.assetId] });
-  return known.rows[0]?.known === true ? nothingStored : null;
+  return known.rows[0]?.known === true ? nothingStored(range, series.interval, nowMs) : null;
 }

@@ -1,6 +1,6 @@
 /**
- * The newest state of assets, exchanges, markets and rates as the service answers it. What is gone at the source is left
- * out, as the source leaves it out; its history stays.
+ * The newest state of assets, exchanges, markets and rates as the service answers it. What is gone at the source is
+ * left out, as the source leaves it out; its history stays.
  *
  * Columns are named as the interface names fields. Decimals that it has as text are cast to text; the rest becomes JSON
  * of its own type, NUMERIC with all its digits.
@@ -55,10 +55,20 @@ const assetMarketsOfAll = {
     ${byVolume} limit $2 offset $3`),
 };
 
+/** A list that is polled no more stands still; it answers only where nothing newer does. */
 const assetMarketsState = {
   name: 'serve-asset-markets-state',
-  text: `select case when exists (select from public.asset_markets where asset = $1) then 'own'
-                     when exists (select from public.assets where asset = $1 and gone_since is null) then 'known' end`,
+  text: `
+    select case
+      when own and exists (
+        select from tidemark.lists where list = 'asset_markets' and asset = $1 and untracked_at is null) then 'own'
+      when exists (
+        select from tidemark.listed_markets where gone_since is null and (base = $1 or quote = $1)) then 'known'
+      when own then 'own'
+      when exists (select from public.assets where asset = $1 and gone_since is null)
+        or exists (select from tidemark.series where dataset = 'asset_history' and asset_id = $1) then 'known'
+    end
+    from (select exists (select from public.asset_markets where asset = $1) as own) o`,
 };
 
 const markets = {

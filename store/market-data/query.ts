@@ -23,6 +23,11 @@ export async function listOf(
   return (await textOf(pool, statement, values)) ?? '[]';
 }
 
+/** Rejects while what is served cannot be read. */
+export async function assertReadable(pool: pg.Pool): Promise<void> {
+  await pool.query('select from tidemark.series limit 1');
+}
+
 /** An SQL statement that gives rows, in order, as one that gives the text of a JSON array of them. */
 export function asJsonList(rows: string): string {
   return `select coalesce('[' || string_agg(row_to_json(r)::text, ',') || ']', '[]') from (${rows}) r`;

@@ -14,20 +14,20 @@ export interface TrackedList {
 /** Follows a list from now on, or changes how often. One that failed is asked for again at once. */
 export function trackList(database: Database, list: PolledList, everyMs: number): Promise<TrackedList> {
   return inTransaction(database, async (client) => {
-    const found = await client.query<{ every_ms: number; untracked: boolean }>(
-      `select (extract(epoch from every) * 1000)::bigint as every_ms, untracked_at is not null as untracked
+    const found = await client.query<{ every_ms: number; untracked: boolean; decided: boolean }>(
+      `select (extract(epoch from every) * 1000)::bigint as every_ms, untracked_at is not null as untracked, decided
        from tidemark.lists where list = $1 and asset is not distinct from $2 for update`,
       [list.dataset, list.asset],
     );
     await client.query(
       `insert into tidemark.lists (list, asset, every) values ($1, $2, $3 * interval '1 millisecond')
        on conflict (list, asset) do update
-         set every = excluded.every, untracked_at = null, retry_at = null`,
+         set every = excluded.every, untracked_at = null, retry_at = null, decided = true`,
       [list.dataset, list.asset, everyMs],
     );
     const before = found.rows[0];
     const change =
-      before === undefined
+      before === undefined || !before.decided
         ? 'created'
         : before.untracked
           ? 'resumed'
@@ -57,7 +57,8 @@ export function untrackList(database: Database, list: PolledList, nowMs: EpochMs
 export async function untrackRates(database: Database, nowMs: EpochMs): Promise<void> {
   await database.pool.query(
     `insert into tidemark.lists (list, every, untracked_at) values ('rates', '5 minutes', $1)
-     on conflict (list, asset) do update set untracked_at = coalesce(lists.untracked_at, excluded.untracked_at)`,
+     on conflict (list, asset) do update set untracked_at = coalesce(lists.untracked_at, excluded.untracked_at),
+       decided = true`,
     [timestamp(nowMs)],
   );
 }
@@ -72,10 +73,10 @@ export async function ratesEveryMs(database: Database, configuredMs: number): Pr
   return result.rows[0]?.every_ms ?? configuredMs;
 }
 
-/** Whether the list was ever tracked or untracked. */
+/** Whether the list was ever tracked or untracked. One that was only polled to resolve a watch list was not. */
 export async function isListKnown(database: Database, list: PolledList): Promise<boolean> {
   const result = await database.pool.query(
-    'select from tidemark.lists where list = $1 and asset is not distinct from $2',
+    'select from tidemark.lists where list = $1 and asset is not distinct from $2 and decided',
     [list.dataset, list.asset],
   );
   return result.rowCount !== 0;

@@ -4,10 +4,11 @@
  */
 
 import type pg from 'pg';
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../contract/intervals.ts';
 import { isLastPage, type PollPage, rowsAskedFor } from '../../planning/polls.ts';
 import { type Database, inTransaction, timestamp } from '../database.ts';
 import { recordFetch } from '../ledger.ts';
+import { pollTime } from '../poll-time.ts';
 import { keepNewestRows, quarantineRows } from '../quarantine.ts';
 import type { WindowAnswer } from '../windows.ts';
 import { keepChanges, unreadable } from './changes.ts';
@@ -38,9 +39,6 @@ export interface PageResult {
 }
 
 const nothing = Object.freeze({ fresh: 0, changed: 0, unchanged: 0, gone: 0 });
-
-/** Clocks differ by minutes. A time further ahead is none: every later answer would look older. */
-const farthestAheadMs = dayMs;
 
 export function commitPage(database: Database, commit: PageCommit): Promise<PageResult> {
   const { page, answer, attempt, nowMs } = commit;
@@ -96,7 +94,7 @@ async function store(client: pg.PoolClient, commit: PageCommit): Promise<PageRes
     await giveUpPolls(client, { ...end, reason: cutOff });
     return { ...nothing, verdict: 'cut_off' };
   }
-  const timeMs = poll.time ?? timeOf(answer, nowMs);
+  const timeMs = poll.time ?? pollTime(answer.sourceTimeMs, nowMs);
   if (poll.time === null && poll.last_time !== null && timeMs <= poll.last_time) {
     await giveUpPolls(client, { ...end, reason: `an answer of ${timestamp(timeMs)}, which came before` });
     return { ...nothing, verdict: 'stale' };
@@ -171,11 +169,6 @@ async function lockedPoll(client: pg.PoolClient, page: PollPage): Promise<OpenPo
     values: [page.pollId],
   });
   return result.rows[0] ?? null;
-}
-
-/** The source's time, ours where the answer has none or an impossible one, to the millisecond. */
-function timeOf({ sourceTimeMs }: PageCommit['answer'], nowMs: EpochMs): EpochMs {
-  return sourceTimeMs === null || sourceTimeMs > nowMs + farthestAheadMs ? nowMs : sourceTimeMs;
 }
 
 /** Nobody asks for the pages of a complete poll again, and its list is due as often as ever. */

@@ -60,6 +60,8 @@ export interface FaultyBackfill extends Witnessed {
   windows(): number;
   /** Tracks further into the past, so that there is more to do. */
   widen(windows: number): Promise<void>;
+  /** Requests for a window as it was planned: a silence at the edge of an answer may be asked for again by itself. */
+  requestsForWindows(): number;
   /** Waits until this many more requests have arrived. */
   requestsMore(count: number): Promise<void>;
   /** Waits until this many have arrived in all. */
@@ -71,7 +73,9 @@ export interface FaultyBackfill extends Witnessed {
   expectFewRequests(limits: { extra: number; underWay?: number }): void;
 }
 
-/** Tracks the series; nothing works on them yet. One attempt each unless given: what counts against a window loses it. */
+/**
+ * Tracks the series; nothing works on them yet. One attempt each unless given: what counts against a window loses it.
+ */
 export async function beginBackfill(
   kind: Kind,
   chance: Chance,
@@ -104,6 +108,7 @@ export async function beginBackfill(
     scheduler: { rangeLimits, requestsPerMinute },
     nowMs: () => clock.nowMs,
     windows: all,
+    requestsForWindows: () => simulator.requests().recent.filter((request) => !isOfPart(request)).length,
     requestsMore: (count) => requestsInAll(simulator.requests().total + count),
     expectFewRequests({ extra, underWay = concurrency }) {
       const requests = simulator.requests();

@@ -49,6 +49,6 @@ onEachBackend('a backfill', (kind) => {
     await other.backfill(backfill.worker, backfill.scheduler);
     await watching.stop();
     await expectWhole(backfill);
-    expect(simulator.requests().total).toBe(2 * windows.length);
+    expect(backfill.requestsForWindows()).toBe(2 * windows.length);
   });
 });

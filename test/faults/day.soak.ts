@@ -91,8 +91,8 @@ onEachBackend('a day in minutes, with faults throughout', (kind) => {
       const workers: ChildModule[] = [startWorker(), startWorker()];
       const scheduler = await pipeline.startScheduler({
         ...{ refresh: true, requestsPerMinute, rangeLimits, lockMs },
-        // The budget is of real minutes and the ledger of quick ones, so it is the tick that leaves backfill its share: five
-        // series have a new minute at each, which is half of what the budget allows.
+        // The budget is of real minutes and the ledger of quick ones, so it is the tick that leaves backfill its share:
+        // five series have a new minute at each, which is half of what the budget allows.
         settings: { tickMs: 1000, refreshMs: 10 * minuteMs, ratesMs: 0, backfillShare: 0.3 },
       });
       for (const worker of workers) await worker.waitForPrinted(/works/);

@@ -1,22 +1,14 @@
 import { expect } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { failedRetryMs, graceMs, openPipeline } from '../pipeline/run-pipeline.ts';
 import { coverageOf, storedPoints, verdictsOf } from '../pipeline/stored.ts';
-import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
+import { bitcoinHours, emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
 import { priceAt, serveCandles } from '../workers/candle-server.ts';
 import { type Chance, seededTest } from './seeded.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const noonMs = Date.UTC(2024, 2, 1, 12);
-const bitcoinHours: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
 /** Windows of an hour, so that few points make many requests. */
 const hourly = { candles: { h1: hourMs } };
 

@@ -149,7 +149,7 @@ onEachBackend('a source', (kind) => {
     for (const readings of [2, 3]) {
       await pipeline.queues.requests.addWindows(windows);
       await pipeline.backfill(backfill.worker, backfill.scheduler);
-      expect(simulator.requests().total).toBe(readings * windows.length);
+      expect(backfill.requestsForWindows()).toBe(readings * windows.length);
     }
     let revised = 0;
     for (const [seriesId, series] of tracked) {
@@ -176,11 +176,16 @@ onEachBackend('a source', (kind) => {
     const monthly = { candles: {}, asset_history: {} };
     await backfill.pipeline.backfill(backfill.worker, { ...backfill.scheduler, rangeLimits: monthly });
     const { range, tracked, simulator, database } = backfill;
-    const rows = (range().endMs - range().startMs) / (60 * minuteMs);
+    let least = 0;
     for (const [seriesId, series] of tracked) {
-      expect(await storedPoints(database, series)).toEqual(truthOf(simulator, series, range()));
+      const truth = truthOf(simulator, series, range());
+      expect(await storedPoints(database, series)).toEqual(truth);
       expect(await coverageOf(database, seriesId)).toEqual([range()]);
+      // What an answer leaves is asked for together with its last point; that comes in each but the first.
+      least += Math.ceil((truth.length - 1) / (maxRows - 1));
     }
-    expect(simulator.requests().total).toBe(tracked.size * Math.ceil(rows / maxRows));
+    // A last answer that is full to the cap before a silent end takes one more.
+    expect(simulator.requests().total).toBeGreaterThanOrEqual(least);
+    expect(simulator.requests().total).toBeLessThanOrEqual(least + tracked.size);
   });
 });

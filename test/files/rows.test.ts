@@ -11,7 +11,9 @@ import { openRowWriter } from '../../files/row-writer.ts';
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-files-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Plain decimals as NUMERIC gives them: any sign, any zeros at the end, and more digits than a double or DECIMAL has. */
+/**
+ * Plain decimals as NUMERIC gives them: any sign, any zeros at the end, and more digits than a double or DECIMAL has.
+ */
 const decimal = fc
   .tuple(
     fc.boolean(),

@@ -12,7 +12,9 @@ import { areSame, type Truth, type Values } from './truth.ts';
 
 export const graceMs = 60_000;
 export const emptyConfirmMs = 3_600_000;
-/** A source that lists no more rows than it did of late may have been cut off; a longer silence always counts as that. */
+/**
+ * A source that lists no more rows than it did of late may have been cut off; a longer silence always counts as that.
+ */
 const longestPauseMs = 2 * 3_600_000;
 
 interface EmptyAnswer {

@@ -69,7 +69,8 @@ export function openStore(url: string): Database {
 }
 
 /**
- * A window of some periods that begins some periods after the beginning of time, or before its end, which is the present.
+ * A window of some periods that begins some periods after the beginning of time, or before its end, which is the
+ * present.
  */
 export function windowOf(world: World, model: SeriesModel, from: number, periods: number): Range {
   const { series } = model.truth;

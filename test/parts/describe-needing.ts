@@ -9,6 +9,7 @@ const names: Readonly<Record<Part, string>> = {
   timescale: 'TimescaleDB',
   plainPostgres: 'PostgreSQL without TimescaleDB',
   redis: 'Redis',
+  chromium: 'a browser',
 };
 
 /** Like `describe`, but skipped where the part is absent; the group's name then says why, and the report repeats it. */

@@ -1,6 +1,7 @@
 /** Starts the real parts once for the whole run, tells every test where they are, and stops them at its end. */
 
 import type { TestProject } from 'vitest/node';
+import { type ChromiumPart, obtainChromium } from './chromium-part.ts';
 import { obtainPlain, obtainTimescale } from './obtain-database.ts';
 import type { ProvidedParts } from './provided.ts';
 import { obtainRedis } from './redis-part.ts';
@@ -12,8 +13,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await Promise.all(parts.map((part) => (typeof part === 'string' ? undefined : part.stop())));
   };
   try {
-    const parts = provided(result(outcomes[0]), result(outcomes[1]), result(outcomes[2]));
-    for (const key of Object.keys(parts) as (keyof ProvidedParts)[]) project.provide(key, parts[key]);
+    const parts = provided(result(outcomes[0]), result(outcomes[1]), result(outcomes[2]), obtainChromium());
+    const updatesDocs = project.config.snapshotOptions.updateSnapshot === 'all';
+    const all: ProvidedParts = { ...parts, updatesDocs };
+    for (const key of Object.keys(all) as (keyof ProvidedParts)[]) project.provide(key, all[key]);
   } catch (error) {
     await stopAll();
     throw error;
@@ -29,7 +32,12 @@ function result<T>(outcome: PromiseSettledResult<T>): T {
   return outcome.value;
 }
 
-function provided(timescale: Obtained, plainPart: Obtained, redis: ObtainedRedis): ProvidedParts {
+function provided(
+  timescale: Obtained,
+  plainPart: Obtained,
+  redis: ObtainedRedis,
+  chromium: ChromiumPart | string,
+): Omit<ProvidedParts, 'updatesDocs'> {
   const main = typeof timescale === 'string' ? plainPart : timescale;
   if (typeof main === 'string') throw new Error(`no database to test against: ${timescale}; ${main}`);
   const hasTimescale = main.timescale !== null;
@@ -47,15 +55,22 @@ function provided(timescale: Obtained, plainPart: Obtained, redis: ObtainedRedis
       ? `Queue backends: PostgreSQL only; Redis was not at hand: ${redis}`
       : `Queue backends: PostgreSQL, and ${redis.server}, from ${redis.how}`,
   );
+  report.push(
+    typeof chromium === 'string'
+      ? `Browser: none; Chromium was not at hand: ${chromium}`
+      : `Browser: ${chromium.version}, from ${chromium.how}`,
+  );
   return {
     databaseUrl: main.url,
     hasTimescale,
     plainDatabaseUrl: typeof plain === 'string' ? null : plain.url,
     redisUrl: typeof redis === 'string' ? null : redis.url,
+    chromiumPath: typeof chromium === 'string' ? null : chromium.path,
     absent: {
       timescale: hasTimescale ? '' : timescaleMissing,
       plainPostgres: plainMissing,
       redis: redisMissing,
+      chromium: typeof chromium === 'string' ? chromium : '',
     },
     partsReport: report,
   };

@@ -8,8 +8,12 @@ export interface ProvidedParts {
   /** A server without the extension; the same one where there is no other; null when none can run here. */
   plainDatabaseUrl: string | null;
   redisUrl: string | null;
+  /** A browser's program; null where there is none. */
+  chromiumPath: string | null;
   /** Why a part is absent, in a few words; the empty string when it is there. */
-  absent: { timescale: string; plainPostgres: string; redis: string };
+  absent: { timescale: string; plainPostgres: string; redis: string; chromium: string };
+  /** Whether what tests write into docs/ is to be written anew: `--update`. */
+  updatesDocs: boolean;
   /** What the tests ran against, for the last lines of the run. */
   partsReport: string[];
 }

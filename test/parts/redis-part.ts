@@ -61,6 +61,8 @@ export async function startRedis(place: {
   port: number;
   directory: string;
   removed: string;
+  /** Settings beside the usual ones. */
+  flags?: Readonly<Record<string, string>>;
 }): Promise<Tethered> {
   const { port, directory, removed } = place;
   const flags = {
@@ -70,6 +72,7 @@ export async function startRedis(place: {
     save: '',
     appendonly: 'no',
     'maxmemory-policy': 'noeviction',
+    ...place.flags,
   };
   const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const server = startTethered(['redis-server', ...words], {

@@ -15,8 +15,9 @@ import { byId, coverageOf, storedPoints, storedRates, truthOf } from './stored.t
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 
-// The simulator's outages lie elsewhere than at the edges of any of these windows: an answer that leaves a silence there
-// is rightly asked for again, unless another one of late had more rows. In a thin market there is one at most edges.
+// The simulator's outages lie elsewhere than at the edges of any of these windows: an answer that leaves a silence
+// there is rightly asked for again, unless another one of late had more rows. In a thin market there is one at most
+// edges.
 const datasets: readonly {
   title: string;
   series: SeriesKey;

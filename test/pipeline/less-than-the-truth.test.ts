@@ -3,18 +3,11 @@ import { dayMs, hourMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { listGaps } from '../../store/gaps.ts';
 import { seriesStatus } from '../../store/status.ts';
-import { onEachBackend } from '../queue/queue-parts.ts';
+import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { emptyConfirmMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { coverageOf, storedPoints, truthOf } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
-const bitcoinHours: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
 /** Few points to a request, so that there are many requests to go wrong. */
 const sixHourly = { candles: { h1: 6 * hourMs } };
 const range = { startMs: Date.UTC(2024, 1, 1), endMs: Date.UTC(2024, 1, 16) };

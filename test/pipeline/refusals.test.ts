@@ -3,20 +3,13 @@ import { hourMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { listGaps } from '../../store/gaps.ts';
 import { seriesStatus } from '../../store/status.ts';
-import { onEachBackend } from '../queue/queue-parts.ts';
+import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { serve } from '../source/local-server.ts';
 import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { coverageOf, storedPoints, truthOf, verdictsOf } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const noonMs = Date.UTC(2024, 2, 1, 12);
-const bitcoinHours: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
 /** Windows of an hour, so that few points make many requests. */
 const hourly = { candles: { h1: hourMs }, asset_history: { h1: hourMs } };
 

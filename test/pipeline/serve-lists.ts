@@ -38,7 +38,9 @@ export async function serveLists(
   return { ...server, served };
 }
 
-/** Fields of a list's row as strangely as the field notes have them: numbers as text, nulls, and some that nobody knows. */
+/**
+ * Fields of a list's row as strangely as the field notes have them: numbers as text, nulls, and some that nobody knows.
+ */
 export const rowOf = {
   asset: (id: string, rank: number, priceUsd: string | null = '1.5000000000000000'): Listed => ({
     ...{ id, rank: String(rank), symbol: id.slice(0, 3), name: id, supply: '21000000.0000000000000000' },

@@ -1,6 +1,7 @@
 /** A source that serves given rows as they are written, and of a series those that start within the range asked for. */
 
 import type { EpochMs } from '../../contract/intervals.ts';
+import type { Range } from '../../planning/ranges.ts';
 import { type LocalServer, serve } from '../source/local-server.ts';
 
 export interface ServedRow {
@@ -14,6 +15,8 @@ export interface ServedAnswer {
   readonly rows: readonly ServedRow[];
   /** Null: the answer has none. */
   readonly timestampMs: EpochMs | null;
+  /** What the source says of its coverage; absent: nothing. */
+  readonly coverage?: (range: Range) => string;
 }
 
 /** @param answerTo what there is for a path and an interval; null: nothing is known there. */
@@ -32,6 +35,8 @@ export function serveRows(
     const endMs = Number(url.searchParams.get('end') ?? Number.POSITIVE_INFINITY);
     const rows = answer.rows.filter(({ timeMs }) => timeMs === null || (timeMs >= startMs && timeMs < endMs));
     const timestamp = answer.timestampMs === null ? '' : `,"timestamp":${answer.timestampMs}`;
+    if (answer.coverage !== undefined)
+      response.setHeader('x-tidemark-coverage', answer.coverage({ startMs, endMs }));
     response.end(`{"data":[${rows.map((row) => row.json).join(',')}]${timestamp}}`);
   });
 }

@@ -10,6 +10,8 @@ export interface CuttableProxy {
   /** Breaks every connection, and refuses new ones until `mend`. */
   cut(): Promise<void>;
   mend(): Promise<void>;
+  /** From now on nothing passes on the connections that there are, and neither end learns why. New ones work. */
+  freeze(): void;
 }
 
 /** @param retell changes what the server says. */
@@ -19,11 +21,13 @@ export async function proxyTo(
 ): Promise<CuttableProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
+  const frozen = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(Number(port), hostname);
-    near.pipe(far);
-    far.on('data', (said) => near.write(retell(said)));
-    far.on('end', () => near.end());
+    near.on('data', (asked) => frozen.has(near) || far.write(asked));
+    near.on('end', () => frozen.has(near) || far.end());
+    far.on('data', (said) => frozen.has(far) || near.write(retell(said)));
+    far.on('end', () => frozen.has(far) || near.end());
     for (const [socket, other] of [
       [near, far],
       [far, near],
@@ -53,5 +57,12 @@ export async function proxyTo(
   onTestFinished(cut);
   const url = new URL(target);
   url.host = `127.0.0.1:${address.port}`;
-  return { url: url.href, cut, mend: () => listen(address.port) };
+  return {
+    url: url.href,
+    cut,
+    mend: () => listen(address.port),
+    freeze: () => {
+      for (const socket of sockets) frozen.add(socket);
+    },
+  };
 }

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { type Logger, pino } from 'pino';
 import { describe, inject, onTestFinished } from 'vitest';
-import type { SeriesKey } from '../../contract/series.ts';
+import type { CandleSeries } from '../../contract/series.ts';
 import type { Window } from '../../planning/windows.ts';
 import {
   migrateQueueBackend,
@@ -72,7 +72,7 @@ export async function openQueue(
 export async function emptyQueue(options: QueueBackendOptions): Promise<void> {
   if (options.redisUrl !== undefined) {
     const redis = new Redis(options.redisUrl);
-    const keys = await redis.keys(`${options.namespace}:*`);
+    const keys = await redis.keys(`{${options.namespace}}:*`);
     if (keys.length > 0) await redis.del(...keys);
     redis.disconnect();
     return;
@@ -85,7 +85,7 @@ export async function emptyQueue(options: QueueBackendOptions): Promise<void> {
   await client.end();
 }
 
-export const bitcoinHours: SeriesKey = {
+export const bitcoinHours: CandleSeries = {
   dataset: 'candles',
   exchange: 'binance',
   baseId: 'bitcoin',

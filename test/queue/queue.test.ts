@@ -90,6 +90,9 @@ onEachBackend('the requests queue', (kind) => {
     const claimed = await queues.requests.claimedWindows();
     expect(claimed.load).toMatchObject({ refresh: 1, backfill: 2 });
     expect(claimed.windows.get(1)).toHaveLength(3);
+    // What is looked at leaves out the one that waits for another attempt.
+    const shown = (await queues.requests.queuedRanges()).get(1) ?? [];
+    expect(shown.map(({ startMs }) => startMs / 3_600_000).sort()).toEqual([1, 2]);
     release();
   });
 
@@ -371,16 +374,15 @@ onEachBackend('the requests queue', (kind) => {
     const queues = await openQueue(options);
     await queues.requests.addWindows([windowAt(1), windowAt(2)]);
     await queues.requests.pollRatesEvery(50);
-    // The first is due within that time, and a worker that came before it would begin with a window.
-    const dueMs = Date.now() + 50;
-    await waitFor('the time of the first', () => Date.now() > dueMs);
     const ran: string[] = [];
     startWorker(queues, ({ job }) => {
+      // A window that is put back is the next of its lane: a poll that did not outrank it would never run.
+      if (job.name !== 'rates' && ran.length === 0) return putBack;
       ran.push(job.name);
       return done;
     });
-    await waitFor('three polls', () => ran.filter((name) => name === 'rates').length >= 3);
-    expect(ran[0]).toBe('rates');
+    const polls = () => ran.filter((name) => name === 'rates').length;
+    await waitFor('three polls and both windows', () => polls() >= 3 && ran.length - polls() === 2);
 
     await emptyQueue(options);
     await queues.requests.pollRatesEvery(50);

@@ -44,6 +44,18 @@ describe('a wrong argument or variable is refused in one line, before anything i
     ],
     [['track', 'history', '--asset', '', '--interval', 'd1', '--from', '1d'], {}, 'BAD_ARGUMENT', '--asset'],
     [
+      ['track', 'history', '--asset', 'bitcoin,ethereum', '--interval', 'd1', '--from', '1d'],
+      {},
+      'BAD_ARGUMENT',
+      '--asset "bitcoin,ethereum" is not one id',
+    ],
+    [
+      ['backfill', 'candles', ...market, '--base', 'bitcoin,dogecoin', '--interval', 'h1', '--from', '1d'],
+      {},
+      'BAD_ARGUMENT',
+      'tidemark.yaml',
+    ],
+    [
       ['track', 'candles', ...market, '--interval', 'm1', '--from', '2024-02-31'],
       {},
       'BAD_ARGUMENT',
@@ -83,15 +95,20 @@ describe('a wrong argument or variable is refused in one line, before anything i
     expect(ended.stderr).toContain('Usage: tidemark');
   });
 
-  it.each([[[]], [['track']], [['track', 'candles']], [['backfill', 'history']], [['simulate']], [['demo']]])(
-    'explains itself: %j --help',
-    async (words) => {
-      const ended = await tidemark([...words, '--help']);
-      expect(ended.exitCode).toBe(0);
-      expect(ended.stdout).toContain(`Usage: ${['tidemark', ...words].join(' ')}`);
-      expect(ended.stderr).toBe('');
-    },
-  );
+  it.each([
+    [[]],
+    [['track']],
+    [['apply']],
+    [['track', 'candles']],
+    [['backfill', 'history']],
+    [['simulate']],
+    [['demo']],
+  ])('explains itself: %j --help', async (words) => {
+    const ended = await tidemark([...words, '--help']);
+    expect(ended.exitCode).toBe(0);
+    expect(ended.stdout).toContain(`Usage: ${['tidemark', ...words].join(' ')}`);
+    expect(ended.stderr).toBe('');
+  });
 });
 
 describe('what cannot be reached or used is named in one line', () => {

@@ -6,7 +6,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-const program = resolve('dist/scripts/tidemark.js');
+export const program = resolve('dist/scripts/tidemark.js');
+
+/** Limit for a test that starts several processes, on a machine that has other things to do. */
+export const processesMs = 180_000;
 
 export interface Ended {
   readonly exitCode: number | null;
@@ -18,6 +21,8 @@ export interface Running {
   readonly ended: Promise<Ended>;
   /** What it has printed on standard output so far. */
   stdout(): string;
+  /** The same of standard error. */
+  stderr(): string;
   /** Closes both pipes that it writes to, as a reader such as `head` does. */
   leaveUnread(): void;
   kill(signal: NodeJS.Signals): void;
@@ -51,7 +56,13 @@ export function start(
     child.stdout.destroy();
     child.stderr.destroy();
   };
-  return { ended, stdout: () => stdout, leaveUnread, kill: (signal) => void child.kill(signal) };
+  return {
+    ended,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    leaveUnread,
+    kill: (signal) => void child.kill(signal),
+  };
 }
 
 export function tidemark(

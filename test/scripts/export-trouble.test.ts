@@ -163,7 +163,7 @@ for (const kind of ['main', 'plain'] as const) {
         }
         const full = await inShell(store.env, '> /dev/full');
         expect(lastLine(full.stderr)).toMatch(
-          /^tidemark: FILE_NOT_WRITTEN: standard output: no space left on device; .+\n$/,
+          /^tidemark: FILE_NOT_WRITTEN: standard output: no space left on device; .+ is not whole\n$/,
         );
         expect(full.exitCode).toBe(8);
       });

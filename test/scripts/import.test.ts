@@ -26,7 +26,9 @@ async function exported(kind: 'main' | 'plain', file = 'x.csv') {
   return { from, to, path, content, query, run };
 }
 
-/** Changes lines of a CSV, and makes the sidecar say that this is its file: what only the rows themselves can betray. */
+/**
+ * Changes lines of a CSV, and makes the sidecar say that this is its file: what only the rows themselves can betray.
+ */
 function forge(path: string, change: (lines: string[]) => string[]): void {
   const text = change(readFileSync(path, 'utf8').split('\n')).join('\n');
   writeFileSync(path, text);

@@ -1,7 +1,11 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import pg from 'pg';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
+import { proxyTo } from '../queue/cuttable-proxy.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { start, tidemark } from './command.ts';
 
@@ -62,6 +66,90 @@ it('goes on answering while it drains, and says on /readyz that it stops', async
     service.kill('SIGTERM');
     return (await Promise.race([service.ended, null])) !== null;
   });
+});
+
+it('is not held up by connections that never asked, or not to the end', async () => {
+  const { service, address } = await serving(await migrated('main'));
+  const { hostname, port } = new URL(address);
+  const silent = connect(Number(port), hostname);
+  const half = connect(Number(port), hostname);
+  half.write('GET /v2/rates HTTP/1.1\r\nHost: x\r\n');
+  for (const socket of [silent, half]) socket.on('error', () => {});
+  await Promise.all([once(silent, 'connect'), once(half, 'connect')]);
+  expect((await fetch(`${address}/rates`)).status).toBe(200);
+  const ends = [once(silent, 'close'), once(half, 'close')];
+  service.kill('SIGTERM');
+  const { exitCode, stderr } = await service.ended;
+  await Promise.all(ends);
+  expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('did not close')]);
+});
+
+it('answers 503 while its database says nothing, and 200 by new connections after', async () => {
+  const env = await migrated('main');
+  const proxy = await proxyTo(env.DATABASE_URL ?? '');
+  const quick = { SERVE_STATEMENT_TIMEOUT_SECONDS: '1', SERVE_REMEMBER_MS: '0', SERVE_PER_MINUTE: '0' };
+  const { service, address } = await serving({ ...env, DATABASE_URL: proxy.url, ...quick });
+  const ask = async () => (await fetch(`${address}/rates`)).status;
+  const all = () => Promise.all(Array.from({ length: 4 }, ask));
+  expect(await all()).toEqual([200, 200, 200, 200]);
+  proxy.freeze();
+  expect(await all()).toContain(503);
+  await waitFor('new connections', async () => (await all()).every((status) => status === 200));
+  service.kill('SIGTERM');
+  expect((await service.ended).exitCode).toBe(0);
+});
+
+it('answers 503 while its database takes no connections, and is not ready; then as before', async () => {
+  const env = await migrated('main');
+  const { address } = await serving({ ...env, SERVE_REMEMBER_MS: '0', SERVE_PER_MINUTE: '0' });
+  const database = new URL(env.DATABASE_URL ?? '').pathname.slice(1);
+  const server = new pg.Client({ connectionString: new URL('/postgres', env.DATABASE_URL).href });
+  await server.connect();
+  onTestFinished(() => server.end());
+  const statuses = async () => [
+    (await fetch(`${address}/rates`)).status,
+    (await fetch(address.replace(/v2$/, 'readyz'))).status,
+  ];
+  expect(await statuses()).toEqual([200, 200]);
+  await server.query(`alter database ${database} allow_connections false`);
+  await server.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database]);
+  await waitFor('the end of its connections', async () => (await statuses()).join() === '503,503');
+  await server.query(`alter database ${database} allow_connections true`);
+  await waitFor('new connections', async () => (await statuses()).join() === '200,200');
+});
+
+it('shows the dashboard to this machine, and ends its streams when it stops', async () => {
+  const env = await migrated('main');
+  const { service, address } = await serving(env);
+  const url = address.replace(/v2$/, '');
+  expect(service.stdout()).toContain(`, the dashboard at ${url};`);
+  expect(await (await fetch(url)).text()).toContain('dashboard/app.js');
+  expect((await fetch(`${url}dashboard/app.js`)).headers.get('content-type')).toContain('javascript');
+  const stream = await fetch(`${url}dashboard/events`);
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!text.includes('\n\n')) text += (await reader?.read())?.value ?? '';
+  const { summary, series } = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}');
+  expect(series).toEqual([]);
+  // It asks the queue itself; nobody works on it.
+  expect(summary).toMatchObject({ queue: { waiting: 0, active: 0, workers: 0 }, synthetic: false });
+  service.kill('SIGTERM');
+  while (!(await reader?.read())?.done);
+  const ended = await service.ended;
+  expect([ended.exitCode, ended.stderr]).toEqual([0, expect.stringContaining('serve stopped')]);
+  expect(ended.stderr).not.toContain('did not close');
+});
+
+it.each([
+  ['off', { DASHBOARD: 'off' }],
+  ['not asked for and the service is for others too', { SERVE_HOST: '0.0.0.0' }],
+])('has no dashboard where it is %s', async (_, settings) => {
+  const { service, address } = await serving({ ...(await migrated('main')), ...settings });
+  const url = address.replace(/v2$/, '').replace('0.0.0.0', '127.0.0.1');
+  expect(service.stdout()).not.toContain('dashboard');
+  const first = await fetch(url, { redirect: 'manual' });
+  expect([first.status, first.headers.get('location')]).toEqual([302, 'docs']);
+  expect((await fetch(`${url}dashboard/events`)).status).toBe(404);
 });
 
 it('refuses a port that is taken, in one line', async () => {

@@ -1,5 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { onStop } from '../../scripts/stop.ts';
+import { onStop, unlessStopped } from '../../scripts/stop.ts';
 
 it('takes a signal that comes twice within moments for one, and ends at once at a second one', () => {
   const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
@@ -14,4 +15,16 @@ it('takes a signal that comes twice within moments for one, and ends at once at 
   nowMs += 1000;
   process.emit('SIGINT');
   expect(exit).toHaveBeenCalledWith(130);
+});
+
+it('waits for work until it is stopped, and leaves nothing behind with the signal', async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  expect(await unlessStopped(Promise.resolve(1), signal)).toBe(1);
+  await expect(unlessStopped(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  const never = unlessStopped(new Promise(() => {}), signal);
+  controller.abort();
+  expect(await never).toBeUndefined();
+  expect(await unlessStopped(Promise.reject(new Error('too late')), signal)).toBeUndefined();
 });

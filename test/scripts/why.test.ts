@@ -28,6 +28,13 @@ it('tells of a series what is tracked, covered, missing and why, what was asked 
   expect(whole.stdout).toContain('Next: nothing for now');
   expect(whole.stdout).not.toMatch(/Missing|quarantine|Changed/);
 
+  const history = ['--asset', 'bitcoin', '--interval', 'h1', '--from', '2d'];
+  expect(await tidemark(['backfill', 'history', ...history], env)).toMatchObject({ exitCode: 0 });
+  const followed = await tidemark(['why', 'bitcoin', 'h1'], env);
+  expect(followed.stdout).toMatch(
+    /^Next: refresh of .+ to .+, from .+:01Z on, when the h1 period that is open has closed\.$/m,
+  );
+
   expect(
     await tidemark(['track', 'candles', ...market, '--from', '2024-03-01', '--to', '2024-04-10'], env),
   ).toMatchObject({

@@ -8,6 +8,7 @@ const context = {
   last: false,
   unknownBefore: false,
   failedRetryMs: 600_000,
+  missingPauseMs: 60_000,
   noticePauseMs: 0,
   asksForLess: false,
   nowMs,
@@ -45,6 +46,11 @@ describe('the reaction to a failed attempt', () => {
       kind: 'defer',
       forMs: 600_000,
     });
+  });
+
+  test('incomplete: what the source does not have is put aside at once, and is no outage', () => {
+    expect(reactionTo(error('incomplete'), context)).toEqual({ kind: 'defer', forMs: 60_000 });
+    expect(isOutage(error('incomplete'))).toBe(false);
   });
 
   test('rate_limited: a pause until the source says, a moment at least', () => {

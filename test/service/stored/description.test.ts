@@ -148,6 +148,38 @@ for (const kind of ['main', 'plain'] as const) {
         );
       }
     });
+
+    // The last one: it takes the values away.
+    it.each([
+      ['asset_states', ['assets', 'asset']],
+      ['exchange_states', ['exchanges', 'exchange', 'exchangesAll']],
+      ['market_states', ['markets', 'marketsData']],
+      ['asset_market_states', ['assetMarkets', 'assetMarketsAlias']],
+    ] as const)(
+      'rows of %s that the source leaves all but empty are as their schemas say',
+      async (table, of) => {
+        const required = /^(?:listed_id|time|gone|name|symbol|base_symbol|quote_symbol)$/;
+        const { rows: columns } = await store.database.pool.query<{ name: string }>(
+          `select column_name as name from information_schema.columns
+         where table_schema = 'tidemark' and table_name = $1`,
+          [table],
+        );
+        const optional = columns.map(({ name }) => name).filter((name) => !required.test(name));
+        expect(optional.length).toBeGreaterThan(2);
+        await store.database.pool.query(
+          `update tidemark.${table} set ${optional.map((name) => `${name} = null`).join(', ')}`,
+        );
+        for (const endpoint of of) {
+          const { resource, many } = endpoints[endpoint];
+          const answer = await app.inject(`/v2${shown[endpoint]}`);
+          expect([endpoint, answer.statusCode]).toEqual([endpoint, 200]);
+          const { data } = answer.json();
+          const rows = many ? z.array(resource).parse(data) : [resource.parse(data)];
+          expect(rows.length).toBeGreaterThan(0);
+          for (const row of rows) expect(Object.values(row as object)).toContain(null);
+        }
+      },
+    );
   });
 }
 

@@ -2,12 +2,14 @@
 
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { pathOf, pathTemplates } from '../../../contract/paths.ts';
 import { rendered } from '../../../service/market-rows.ts';
 import { createService } from '../../../service/server.ts';
 import { storedMarketData } from '../../../store/market-data/stored-market-data.ts';
 import { refreshRollups } from '../../../store/rollups.ts';
+import { trackSeries } from '../../../store/series.ts';
+import { trackList, untrackList } from '../../../store/snapshots/lists.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import type { TestStore } from '../../store/open-store.ts';
 import { markGone } from './load-lists.ts';
@@ -132,36 +134,74 @@ for (const kind of ['main', 'plain'] as const) {
       it('not finer than what is stored: an answer that says that nothing is known', async () => {
         const answer = await app.inject(`/v2${asked('m30', nowMs - dayMs)}`);
         expect([answer.statusCode, answer.json().data]).toEqual([200, []]);
-        expect(answer.headers['x-tidemark-coverage']).toBe('share=0, gaps=1');
+        const [fromMs, closedMs] = [Date.UTC(2024, 4, 15, 10, 30), Date.UTC(2024, 4, 16, 10)];
+        expect(answer.headers['x-tidemark-coverage']).toBe(
+          `share=0, gaps=1, until=${closedMs}, missing=${fromMs}-${closedMs}`,
+        );
+        const ahead = await app.inject(
+          `/v2/candles?${market.replace('h1', 'm30')}&${range(nowMs, nowMs + dayMs)}`,
+        );
+        expect(ahead.headers['x-tidemark-coverage']).toBe(
+          `share=1, gaps=0, until=${Date.UTC(2024, 4, 16, 10, 30)}`,
+        );
       });
     });
 
     describe('X-Tidemark-Coverage', () => {
       const coverage = async (path: string) =>
         (await app.inject(`/v2${path}`)).headers['x-tidemark-coverage'];
-      it('says 1 where all closed periods are known', async () => {
-        expect(await coverage(`/candles?${market}&${range(march)}`)).toBe('share=1, gaps=0');
-        expect(await coverage(`/assets/bitcoin/history?interval=d1&${range(march)}`)).toBe('share=1, gaps=0');
-        expect(await coverage(`/candles?${market.replace('h1', 'h4')}&${range(march)}`)).toBe(
-          'share=1, gaps=0',
+      const hour = Date.UTC(2024, 4, 16, 10);
+      const day = Date.UTC(2024, 4, 16);
+      it('says 1 where all closed periods are known, and up to when that is', async () => {
+        const all = (untilMs: number) => `share=1, gaps=0, until=${untilMs}`;
+        expect(await coverage(`/candles?${market}&${range(march)}`)).toBe(all(hour));
+        expect(await coverage(`/assets/bitcoin/history?interval=d1&${range(march)}`)).toBe(all(day));
+        const fourHourly = `/candles?${market.replace('h1', 'h4')}&${range(march)}`;
+        expect(await coverage(fourHourly)).toBe(all(Date.UTC(2024, 4, 16, 8)));
+        expect(await coverage(`/candles?${market}&${range(startMs, startMs + dayMs)}`)).toBe(
+          all(startMs + dayMs),
         );
       });
-      it('says which share is not known, and in how many ranges', async () => {
+      it('says which share is not known, and which ranges', async () => {
+        const missing = `missing=${startMs - 10 * dayMs}-${startMs}`;
         expect(
           await coverage(`/candles?${market}&${range(startMs - 10 * dayMs, startMs + 10 * dayMs)}`),
-        ).toBe('share=0.5, gaps=1');
+        ).toBe(`share=0.5, gaps=1, until=${startMs + 10 * dayMs}, ${missing}`);
         const before = await app.inject(`/v2/candles?${market}&${range(startMs - 10 * dayMs, startMs)}`);
-        expect([before.json().data, before.headers['x-tidemark-coverage']]).toEqual([[], 'share=0, gaps=1']);
+        expect([before.json().data, before.headers['x-tidemark-coverage']]).toEqual([
+          [],
+          `share=0, gaps=1, until=${startMs}, ${missing}`,
+        ]);
       });
       it('is rounded down: 1 is all of it', async () => {
         expect(await coverage(`/assets/bitcoin/history?interval=d1&${range(Date.UTC(2011, 11, 31))}`)).toBe(
-          'share=0.9997, gaps=1',
+          `share=0.9997, gaps=1, until=${day}, missing=${Date.UTC(2011, 11, 31)}-${Date.UTC(2012, 0, 1)}`,
         );
       });
       it('misses nothing of what has not ended', async () => {
+        const fromMs = Date.UTC(2024, 4, 17, 11);
         expect(await coverage(`/candles?${market}&${range(nowMs + dayMs, nowMs + 2 * dayMs)}`)).toBe(
-          'share=1, gaps=0',
+          `share=1, gaps=0, until=${fromMs}`,
         );
+      });
+      it('of very many missing ranges tells the first, and says where the next one begins', async () => {
+        const { rows } = await store.database.pool.query<{ covered: string }>(
+          `select covered::text from tidemark.series where exchange_id = 'kraken' and interval = 'h1'`,
+        );
+        const cover = (ranges: string) =>
+          store.database.pool.query(
+            `update tidemark.series set covered = $1 where exchange_id = 'kraken' and interval = 'h1'`,
+            [ranges],
+          );
+        // Every other hour of three days.
+        const at = (place: number) => startMs + place * hourMs;
+        const odd = Array.from({ length: 36 }, (_, index) => 2 * index + 1);
+        const text = (timeMs: number) => new Date(timeMs).toISOString();
+        await cover(`{${odd.map((place) => `[${text(at(place))},${text(at(place + 1))})`).join(',')}}`);
+        const header = await coverage(`/candles?${market}&${range(startMs, at(72))}`);
+        await cover(rows[0]?.covered ?? '');
+        const missing = odd.slice(0, 32).map((place) => `${at(place - 1)}-${at(place)}`);
+        expect(header).toBe(`share=0.5, gaps=36, until=${at(64)}, missing=${missing.join(' ')}`);
       });
       it('is not said of what has no range', async () => {
         expect(await coverage('/rates')).toBe(undefined);
@@ -189,6 +229,32 @@ for (const kind of ['main', 'plain'] as const) {
         rows.map((row) => `${row.baseId}/${row.quoteId} ${row.volumeUsd24Hr}`).sort();
       expect(tally(own)).toEqual(tally(given));
       expect(own.every((row) => row.volumePercent === null)).toBe(true);
+    });
+
+    it('so is one whose list is polled no more, unless nothing else is known', async () => {
+      const list = { dataset: 'asset_markets', asset: 'bitcoin' } as const;
+      const shares = async () => {
+        const { data } = (await app.inject('/v2/assets/bitcoin/markets')).json();
+        return data.map((row: { volumePercent: unknown }) => row.volumePercent);
+      };
+      await untrackList(store.database, list, nowMs);
+      expect(new Set(await shares())).toEqual(new Set([null]));
+      await store.database.pool.query('update tidemark.listed_markets set gone_since = now()');
+      expect(await shares()).not.toContain(null);
+      await store.database.pool.query('update tidemark.listed_markets set gone_since = null');
+      await trackList(store.database, list, minuteMs);
+      expect(await shares()).not.toContain(null);
+    });
+
+    it('an asset of which only markets, or only a history, are known has a list of markets', async () => {
+      await markGone(store.database, 'assets', 'euro', nowMs);
+      const markets = await app.inject('/v2/assets/euro/markets');
+      expect([markets.statusCode, markets.json().data.length > 0]).toEqual([200, true]);
+      const followed = { dataset: 'asset_history', assetId: 'unlisted', interval: 'd1' } as const;
+      await trackSeries(store.database, followed, startMs, null);
+      const none = await app.inject('/v2/assets/unlisted/markets');
+      expect([none.statusCode, none.json().data]).toEqual([200, []]);
+      await store.database.pool.query('update tidemark.listed_assets set gone_since = null');
     });
 
     it('what is gone at the source is gone here, and its history is not', async () => {

@@ -1,5 +1,6 @@
 /** Limits and keys: on PostgreSQL and on Redis, through one process and through two. */
 
+import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
@@ -10,7 +11,7 @@ import { countRequest } from '../../../store/request-times.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import type { TestStore } from '../../store/open-store.ts';
 import { openTestStore } from '../../store/open-store.ts';
-import { openFacing } from './facing.ts';
+import { listening, openFacing } from './facing.ts';
 import { nowMs, openStoredWorld } from './stored-world.ts';
 
 const client = '203.0.113.7';
@@ -22,12 +23,16 @@ const perMinute = { withoutKey: 5, withKey: 8 };
 type CounterOf = (store: TestStore, now: () => number) => RequestCounter;
 const onPostgres: CounterOf = (store, now) => ({
   count: (caller, limit) => countRequest(store.database.pool, caller, limit, now()),
+  check: async () => {},
   close: async () => {},
 });
 const onRedis: CounterOf = (store, now) => {
   const counter = redisCounter({
     url: inject('redisUrl') ?? '',
     namespace: new URL(store.url).pathname.slice(1),
+    openCluster: () => {
+      throw new Error('this Redis is no cluster');
+    },
     onError: (error) => expect(error).toBe(undefined),
     now,
   });
@@ -125,6 +130,43 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
+  it('are not dodged by another way of writing the address', async () => {
+    const app = await service();
+    const { port } = new URL(await listening(app));
+    const status = (path: string, options: RequestOptions = {}) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const sent = request({ ...options, host: '127.0.0.1', port, path, agent: false }, (answer) => {
+          answer.resume();
+          resolve(answer);
+        });
+        sent.on('error', reject).end();
+      });
+    const ways = [
+      '/%762/rates',
+      '/v%32/rates',
+      '/%76%32/%72ates',
+      'http://x/v2/rates',
+      'HTTPS://x:1/v2/rates',
+    ];
+    for (const [place, way] of ways.entries()) {
+      const { statusCode, headers } = await status(way);
+      expect([way, statusCode]).toEqual([way, 200]);
+      expect(headers['x-ratelimit-remaining']).toBe(String(4 - place));
+      expect(headers['access-control-allow-origin']).toBe('*');
+    }
+    for (const way of ways) expect([way, (await status(way)).statusCode]).toEqual([way, 429]);
+    clockMs += minuteMs;
+    for (const way of ways) {
+      const guess = await status(way, { headers: { authorization: 'Bearer nonsense' } });
+      expect([way, guess.statusCode]).toEqual([way, 401]);
+    }
+    clockMs += minuteMs;
+    for (const way of ways) {
+      const deleted = await status(way, { method: 'DELETE' });
+      expect([way, deleted.statusCode, deleted.headers.allow]).toEqual([way, 405, 'GET, HEAD']);
+    }
+  });
+
   it('takes the addresses of one IPv6 network for one, and mapped IPv4 for what it is', async () => {
     const app = await service();
     const statuses: number[] = [];
@@ -140,7 +182,13 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
     expect((await asked(app, {}, '2001:db8:0:1::1')).statusCode).toBe(200);
     for (let place = 0; place < 5; place += 1) await asked(app, {}, '198.51.100.9');
-    expect((await asked(app, {}, '::ffff:198.51.100.9')).statusCode).toBe(429);
+    for (const written of [
+      '::ffff:198.51.100.9',
+      '::FFFF:c633:6409',
+      '198.51.100.9:1234',
+      '[::ffff:c633:6409]:80',
+    ])
+      expect([written, (await asked(app, {}, written)).statusCode]).toEqual([written, 429]);
   });
 
   it('guessing keys costs the budget of the address, and a guess gets 401', async () => {
@@ -252,8 +300,8 @@ describe('keys', () => {
     expect(without.first).toBe(Date.UTC(2013, 4, 17));
     expect(whole.first).toBe(Date.UTC(2012, 0, 1));
     // What is not shown is not said to be known.
-    expect(without.coverage).toMatch(/^share=0\.5\d+, gaps=1$/);
-    expect(whole.coverage).toMatch(/^share=0\.6\d+, gaps=1$/);
+    expect(without.coverage).toMatch(/^share=0\.5\d+, gaps=1, until=\d+, missing=\d+-1368748800000$/);
+    expect(whole.coverage).toMatch(/^share=0\.6\d+, gaps=1, until=\d+, missing=\d+-1325376000000$/);
   });
 });
 

@@ -1,10 +1,11 @@
 /** Snapshots of the simulator's lists, stored as one poll leaves them. */
 
-import type { EpochMs } from '../../../contract/intervals.ts';
+import { type EpochMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SnapshotDataset } from '../../../contract/lists.ts';
 import type { Asset, AssetMarket, Exchange, Market } from '../../../contract/resources.ts';
 import type { Simulator } from '../../../simulator/simulator.ts';
 import { type Database, timestamp } from '../../../store/database.ts';
+import { trackList } from '../../../store/snapshots/lists.ts';
 import { shapeOf } from '../../../store/snapshots/shapes.ts';
 
 const whole = { limit: 2000, offset: 0 };
@@ -23,6 +24,7 @@ export async function loadLists(
   await store(database, 'exchanges', exchanges.map(exchangeRow), atMs);
   await store(database, 'markets', markets.map(marketRow), atMs);
   for (const id of assetIds) {
+    await trackList(database, { dataset: 'asset_markets', asset: id }, 5 * minuteMs);
     const rows = (await simulator.assetMarkets(id, whole, atMs)) ?? [];
     await store(
       database,

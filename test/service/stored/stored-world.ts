@@ -2,6 +2,7 @@
 
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
+import type { Range } from '../../../planning/ranges.ts';
 import { createSimulator } from '../../../simulator/simulator.ts';
 import type { Database } from '../../../store/database.ts';
 import { commitRates } from '../../../store/rates.ts';
@@ -29,7 +30,7 @@ const series: readonly { key: SeriesKey; fromMs: EpochMs }[] = [
 /** Opens it as a store of a test's own. Of asset markets, bitcoin's are polled. */
 export async function openStoredWorld(kind: 'main' | 'plain'): Promise<TestStore> {
   const store = await openTestStore(kind);
-  for (const { key, fromMs } of series) await fill(store.database, key, fromMs);
+  for (const { key, fromMs } of series) await fill(store.database, key, { startMs: fromMs, endMs: nowMs });
   const answer = { rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 };
   const rows = await simulator.rates(nowMs);
   await commitRates(store.database, { answer: { ...answer, rows }, attempt: 1, nowMs });
@@ -38,9 +39,9 @@ export async function openStoredWorld(kind: 'main' | 'plain'): Promise<TestStore
   return store;
 }
 
-async function fill(database: Database, key: SeriesKey, fromMs: EpochMs): Promise<void> {
-  const { seriesId } = await trackSeries(database, key, fromMs, null);
-  const window = { startMs: fromMs, endMs: nowMs };
+/** Tracks the series from there on, and commits what the source has of the range. */
+export async function fill(database: Database, key: SeriesKey, window: Range): Promise<void> {
+  const { seriesId } = await trackSeries(database, key, window.startMs, null);
   const rows =
     key.dataset === 'candles' ? simulator.truth.candles(key, window) : simulator.truth.history(key, window);
   await commitWindow(database, {

@@ -34,7 +34,9 @@ export function answerPage(
   });
 }
 
-/** A whole poll of the one list that is tracked: the pages as given, and empty ones for as long as more is asked for. */
+/**
+ * A whole poll of the one list that is tracked: the pages as given, and empty ones for as long as more is asked for.
+ */
 export async function poll(
   database: Database,
   timeMs: EpochMs,

@@ -1,0 +1,76 @@
+/** Where Prometheus reads the metrics: a listener of its own, so that what the service shows the world holds none. */
+
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { TidemarkError } from '../errors.ts';
+
+export interface MetricsEndpoint {
+  /** `http://127.0.0.1:9464/metrics` */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** A few scrapers are usual. */
+const mostConnections = 32;
+const requestMs = 10_000;
+
+/**
+ * @param at port 0 takes any free one.
+ * @throws TidemarkError PORT_IN_USE, BAD_CONFIGURATION for an address that cannot be listened on.
+ */
+export async function openMetricsEndpoint(
+  read: () => Promise<{ readonly contentType: string; readonly text: string }>,
+  at: { readonly host: string; readonly port: number },
+): Promise<MetricsEndpoint> {
+  const server = createServer(
+    { requestTimeout: requestMs, headersTimeout: requestMs },
+    (request, response) => {
+      const answer = (status: number, body: string, contentType = 'text/plain; charset=utf-8') => {
+        response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' });
+        response.end(request.method === 'HEAD' ? undefined : body);
+      };
+      if (request.url?.split('?')[0] !== '/metrics') return answer(404, 'not found\n');
+      if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'method not allowed\n');
+      read().then(
+        ({ contentType, text }) => answer(200, text, contentType),
+        () => answer(500, 'the metrics could not be read\n'),
+      );
+    },
+  );
+  server.maxConnections = mostConnections;
+  await listen(server, at);
+  const { port } = server.address() as AddressInfo;
+  const name = at.host.includes(':') ? `[${at.host}]` : at.host;
+  return {
+    url: `http://${name}:${port}/metrics`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function listen(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const taken = cause.code === 'EADDRINUSE';
+      reject(
+        taken
+          ? new TidemarkError('PORT_IN_USE', `METRICS_PORT ${port} on ${host} is in use`, {
+              cause,
+              remedy: 'give each process on a machine a METRICS_PORT of its own',
+            })
+          : new TidemarkError(
+              'BAD_CONFIGURATION',
+              `cannot listen on METRICS_HOST ${host}, METRICS_PORT ${port}: ${cause.message}`,
+              { cause, remedy: 'choose an address of this machine, and a port from 1024 on' },
+            ),
+      );
+    });
+    server.listen(port, host, resolve);
+  });
+}

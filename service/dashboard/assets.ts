@@ -1,0 +1,63 @@
+/** The page's own files, as the build has made them: read once, named by what they hold. */
+
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+const types = {
+  'app.js': 'text/javascript; charset=utf-8',
+  'app.css': 'text/css; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+  'licences.txt': 'text/plain; charset=utf-8',
+} as const;
+
+/** Everything from here, nothing inline, nothing from elsewhere. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  // No text becomes HTML or a script, whichever library tries it.
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+export interface Assets {
+  readonly sendPage: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+  addTo(scope: FastifyInstance): void;
+}
+
+/** @throws Error where the page has not been built. */
+export function readAssets(directory: string): Assets {
+  const read = (name: string) => {
+    const body = readFileSync(join(directory, name));
+    return { body, tag: `W/"${hash('sha1', body, 'base64url')}"` };
+  };
+  const page = read('index.html');
+  const files = Object.entries(types).map(([name, type]) => ({ name, type, ...read(name) }));
+  return {
+    sendPage: (request, reply) =>
+      send(request, reply.header('content-security-policy', policy), page, 'text/html; charset=utf-8'),
+    addTo(scope) {
+      for (const { name, type, ...file } of files)
+        scope.get(`/dashboard/${name}`, async (request, reply) => send(request, reply, file, type));
+    },
+  };
+}
+
+/** Asked for anew each time, and sent only where it is another one: a new version is seen at once. */
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { body, tag }: { body: Buffer; tag: string },
+  type: string,
+): FastifyReply {
+  reply.header('etag', tag).header('cache-control', 'private, no-cache');
+  if (request.headers['if-none-match'] === tag) return reply.code(304).send();
+  return reply.type(type).send(body);
+}

@@ -1,0 +1,45 @@
+/** What the page's address says, so that a reload, the back button and a bookmark show the same. */
+
+import { element } from './element.ts';
+
+export type View = 'overview' | 'problems' | 'series';
+
+export interface Address {
+  readonly view: View;
+  readonly seriesId: number;
+  readonly find: string;
+  readonly sort: string;
+  readonly axis: string;
+  readonly page: number;
+}
+
+export function readAddress(search: string): Address {
+  const given = new URLSearchParams(search);
+  const seriesId = Number(given.get('series') ?? 0);
+  const isSeries = Number.isSafeInteger(seriesId) && seriesId > 0;
+  return {
+    view: isSeries ? 'series' : given.get('view') === 'problems' ? 'problems' : 'overview',
+    seriesId: isSeries ? seriesId : 0,
+    find: given.get('find') ?? '',
+    sort: given.get('sort') ?? 'missing',
+    axis: given.get('axis') ?? 'own',
+    page: Math.max(1, Math.floor(Number(given.get('page') ?? 1)) || 1),
+  };
+}
+
+/** Relative to where the page is served, which may be a folder behind a proxy. */
+export function hrefOf(address: Partial<Address>): string {
+  const search = new URLSearchParams();
+  if (address.view === 'problems') search.set('view', 'problems');
+  if (address.view === 'series') search.set('series', String(address.seriesId));
+  if (address.find) search.set('find', address.find);
+  if (address.sort && address.sort !== 'missing') search.set('sort', address.sort);
+  if (address.axis && address.axis !== 'own') search.set('axis', address.axis);
+  if (address.page !== undefined && address.page > 1) search.set('page', String(address.page));
+  const text = search.toString();
+  return text === '' ? './' : `./?${text}`;
+}
+
+export function seriesLink(seriesId: number, name: string): HTMLElement {
+  return element('a', { href: hrefOf({ view: 'series', seriesId }) }, name);
+}

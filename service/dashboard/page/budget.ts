@@ -1,0 +1,152 @@
+/** Requests of the last hour, minute by minute, against the budget: drawn by uPlot, and told in words. */
+
+import uPlot from 'uplot';
+import type { RequestMinutes, Summary } from '../shapes.ts';
+import { element, fill, table, write } from './element.ts';
+import { colour, onTheme } from './theme.ts';
+import { count, counted, moment } from './wording.ts';
+
+const minuteMs = 60_000;
+const height = 140;
+
+export function budget() {
+  const words = element('p');
+  const pointed = element('p', { class: 'pointed', 'aria-hidden': 'true' });
+  const plot = element('div', { class: 'plot', 'aria-hidden': 'true' });
+  const byMinute = element('details', {}, element('summary', {}, 'Minute by minute'));
+  const section = element(
+    'section',
+    { 'aria-labelledby': 'budget' },
+    element('h2', { id: 'budget' }, 'Requests of the last hour'),
+    words,
+    plot,
+    pointed,
+    byMinute,
+  );
+  let latest: Summary | null = null;
+  let chart: uPlot | null = null;
+
+  function draw(): void {
+    if (latest === null || plot.clientWidth === 0) return;
+    const { times, totals, failed, limits } = columnsOf(latest.requests, latest.perMinute);
+    if (chart === null) {
+      chart = new uPlot(optionsFor(plot.clientWidth, point), [times, totals, failed, limits], plot);
+    } else {
+      chart.setData([times, totals, failed, limits]);
+    }
+  }
+
+  function point(place: number | null): void {
+    if (latest === null || place === null) {
+      write(pointed, '');
+      return;
+    }
+    const { startMs, lanes, failed } = latest.requests;
+    const made = Object.entries(lanes).flatMap(([lane, counts]) =>
+      (counts[place] ?? 0) > 0 ? [`${count(counts[place] ?? 0)} ${lane}`] : [],
+    );
+    const lost = failed[place] ?? 0;
+    write(
+      pointed,
+      `${moment(startMs + place * minuteMs)}: ${made.join(', ') || 'none'}${lost > 0 ? `; ${count(lost)} failed` : ''}`,
+    );
+  }
+
+  function update(summary: Summary): void {
+    latest = summary;
+    write(words, wordsOf(summary));
+    if (byMinute.open) fillTable();
+    draw();
+  }
+
+  function fillTable(): void {
+    if (latest === null) return;
+    const { requests } = latest;
+    const rows = totalsOf(requests).flatMap((total, place) =>
+      total === 0
+        ? []
+        : [[moment(requests.startMs + place * minuteMs), count(total), count(requests.failed[place] ?? 0)]],
+    );
+    const [summary] = byMinute.children;
+    fill(
+      byMinute,
+      summary ?? null,
+      table('Minutes with requests', ['Minute', 'Requests', 'Failed'], rows.reverse()),
+    );
+  }
+  byMinute.addEventListener('toggle', fillTable);
+
+  const anew = () => {
+    chart?.destroy();
+    chart = null;
+    draw();
+  };
+  const resized = new ResizeObserver(() => {
+    if (chart === null) draw();
+    else chart.setSize({ width: plot.clientWidth, height });
+  });
+  resized.observe(plot);
+  const endTheme = onTheme(anew);
+  return {
+    section,
+    update,
+    end() {
+      endTheme();
+      resized.disconnect();
+      chart?.destroy();
+    },
+  };
+}
+
+function totalsOf({ lanes, failed }: RequestMinutes): number[] {
+  return failed.map((_, place) =>
+    Object.values(lanes).reduce((total, counts) => total + (counts[place] ?? 0), 0),
+  );
+}
+
+function columnsOf(requests: RequestMinutes, perMinute: number) {
+  const totals = totalsOf(requests);
+  return {
+    times: totals.map((_, place) => (requests.startMs + place * minuteMs) / 1000),
+    totals,
+    failed: [...requests.failed],
+    limits: totals.map(() => (perMinute === 0 ? null : perMinute)),
+  };
+}
+
+function wordsOf({ requests, perMinute }: Summary): string {
+  const totals = totalsOf(requests);
+  const all = totals.reduce((sum, total) => sum + total, 0);
+  const lost = requests.failed.reduce((sum, total) => sum + total, 0);
+  // The last whole minute: the running one has only begun.
+  const newest = totals.at(-2) ?? 0;
+  const of = perMinute === 0 ? ', no limit' : ` of ${count(perMinute)} allowed`;
+  return `${counted(all, 'request')}, at most ${count(Math.max(0, ...totals))} in a minute, ${count(newest)} in the last whole one${of}${lost > 0 ? `; ${count(lost)} failed` : ''}.`;
+}
+
+function optionsFor(width: number, point: (place: number | null) => void): uPlot.Options {
+  const axis = {
+    stroke: colour('--muted'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { stroke: colour('--line'), width: 1 },
+  };
+  const paths = uPlot.paths.bars?.({ size: [0.8, 20] });
+  const bars = { ...(paths === undefined ? {} : { paths }), points: { show: false } };
+  return {
+    ...{ width, height, legend: { show: false } },
+    cursor: { y: false, drag: { x: false, y: false } },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    hooks: { setCursor: [({ cursor }) => point(cursor.idx ?? null)] },
+    scales: { y: { range: (_chart, _least, most) => [0, Math.max(1, most * 1.1)] } },
+    axes: [
+      { ...axis, values: '{HH}:{mm}' },
+      { ...axis, size: 48 },
+    ],
+    series: [
+      {},
+      { label: 'requests', fill: colour('--covered'), ...bars },
+      { label: 'failed', fill: colour('--failed'), ...bars },
+      { label: 'limit', stroke: colour('--text'), width: 1, dash: [4, 4], points: { show: false } },
+    ],
+  };
+}

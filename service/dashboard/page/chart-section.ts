@@ -1,0 +1,144 @@
+/** The chart with what belongs to it: its exact values, its buttons and keys, and the same as a table. */
+
+import type { PointRow, SeriesDetail } from '../shapes.ts';
+import { element, fill, table, write } from './element.ts';
+import { type Pointed, PriceChart } from './price-chart.ts';
+import { moment } from './wording.ts';
+
+const dayMs = 86_400_000;
+const spans: readonly (readonly [string, number])[] = [
+  ['1 day', dayMs],
+  ['1 week', 7 * dayMs],
+  ['1 month', 30 * dayMs],
+  ['1 year', 365 * dayMs],
+  ['All', Number.POSITIVE_INFINITY],
+];
+const candleNames = ['open', 'high', 'low', 'close', 'volume'];
+/** Rows of the table: it stands for what is on the screen. */
+const mostRows = 200;
+
+export function chartSection(detail: SeriesDetail, nowMs: () => number) {
+  const exact = element('output', { class: 'exact', 'aria-live': 'polite' });
+  const told = element('p', { class: 'told' });
+  const canvas = element('div', { class: 'chart', 'aria-hidden': 'true' });
+  const group = element(
+    'div',
+    {
+      class: 'chart-frame',
+      tabindex: 0,
+      role: 'group',
+      'aria-label': 'Chart',
+      'aria-describedby': 'chart-keys',
+    },
+    canvas,
+  );
+  const values = element('details', {}, element('summary', {}, 'The values on screen as a table'));
+  const buttons = spans.map(([title, spanMs]) => {
+    const button = element('button', { type: 'button' }, title);
+    button.addEventListener('click', () => chart.showLast(spanMs));
+    return button;
+  });
+  const section = element(
+    'section',
+    { 'aria-labelledby': 'chart' },
+    element('h2', { id: 'chart' }, detail.dataset === 'candles' ? 'Candles' : 'Prices'),
+    element('div', { class: 'controls', role: 'group', 'aria-label': 'What the chart shows' }, ...buttons),
+    exact,
+    group,
+    told,
+    element(
+      'p',
+      { id: 'chart-keys', class: 'keys' },
+      'Keys: left and right move through time, with Shift from value to value; plus and minus change the span; Home and End go to the first and the last value.',
+    ),
+    values,
+  );
+
+  const chart = new PriceChart(canvas, detail, {
+    nowMs,
+    onPoint: (pointed) => write(exact, pointedText(pointed)),
+    onLoad: (text, isTrouble) => {
+      write(told, text);
+      told.classList.toggle('bad', isTrouble);
+    },
+    onView: () => {
+      const view = chart.view();
+      if (view === null) return;
+      group.setAttribute(
+        'aria-label',
+        `Chart from ${moment(minute(view.startMs))} to ${moment(minute(view.endMs))}, ${view.rows.length} values of ${view.interval}, ${view.gaps} gaps`,
+      );
+      if (values.open) fillValues();
+    },
+  });
+
+  function fillValues(): void {
+    const view = chart.view();
+    if (view === null) return;
+    const [summary] = values.children;
+    const rows = view.rows.slice(-mostRows).reverse();
+    const names = view.kind === 'candles' ? candleNames : ['price'];
+    const caption =
+      rows.length < view.rows.length
+        ? `The newest ${rows.length} of ${view.rows.length} on screen`
+        : 'On screen, newest first';
+    fill(
+      values,
+      summary ?? null,
+      table(
+        caption,
+        ['Time', ...names],
+        rows.map(([timeMs, ...texts]) => [moment(timeMs), ...texts]),
+      ),
+    );
+  }
+  values.addEventListener('toggle', () => values.open && fillValues());
+
+  group.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const act =
+      actions(chart)[event.shiftKey && event.key.startsWith('Arrow') ? `Shift+${event.key}` : event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    act();
+  });
+
+  return {
+    section,
+    /** Once it is in the document, and has a width. */
+    begin: () => chart.begin(),
+    refresh: (newer: SeriesDetail) => void chart.refresh(newer),
+    end: () => chart.end(),
+  };
+}
+
+function actions(chart: PriceChart): Readonly<Record<string, () => void>> {
+  return {
+    ArrowLeft: () => chart.pan(-0.2),
+    ArrowRight: () => chart.pan(0.2),
+    'Shift+ArrowLeft': () => chart.step(-1),
+    'Shift+ArrowRight': () => chart.step(1),
+    '+': () => chart.zoom(0.5),
+    '=': () => chart.zoom(0.5),
+    '-': () => chart.zoom(2),
+    Home: () => chart.goTo('first'),
+    End: () => chart.goTo('last'),
+  };
+}
+
+/** Every digit as it is stored. */
+function pointedText(pointed: Pointed | null): string {
+  if (pointed === null) return '';
+  const { timeMs, row, state } = pointed;
+  if (row === null) return `${moment(timeMs)}: no value, ${state}`;
+  const texts = row.slice(1) as string[];
+  return `${moment(timeMs)}: ${texts.length === 1 ? texts[0] : named(row).join(' · ')}`;
+}
+
+function named(row: PointRow): string[] {
+  return candleNames.map((name, place) => `${name} ${row[place + 1] ?? ''}`);
+}
+
+function minute(timeMs: number): number {
+  return Math.round(timeMs / 60_000) * 60_000;
+}

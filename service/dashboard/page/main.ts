@@ -1,0 +1,111 @@
+/** The page: its frame, which view is shown, and the stream that keeps it up to date. */
+
+import { hrefOf, readAddress, type View } from './address.ts';
+import { element, fill, write } from './element.ts';
+import { listen } from './events.ts';
+import { type Connection, Model } from './model.ts';
+import { overview } from './overview.ts';
+import { problems } from './problems.ts';
+import { seriesPage } from './series-page.ts';
+import { moment } from './wording.ts';
+
+/** A view that is shown; it ends when another one takes its place. */
+export interface Shown {
+  readonly title: string;
+  end(): void;
+}
+
+const model = new Model();
+const main = element('main', { id: 'main', tabindex: -1 });
+const connection = element('p', { class: 'connection', role: 'status' });
+const synthetic = element('strong', { class: 'synthetic', hidden: true }, 'synthetic data');
+const links: ReadonlyArray<readonly [View, HTMLAnchorElement]> = [
+  ['overview', element('a', { href: './' }, 'Overview')],
+  ['problems', element('a', { href: hrefOf({ view: 'problems' }) }, 'Problems')],
+];
+
+document.body.append(
+  element('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
+  element(
+    'header',
+    {},
+    element('p', { class: 'name' }, 'Tidemark'),
+    element('nav', { 'aria-label': 'Views' }, ...links.map(([, link]) => link)),
+    synthetic,
+    connection,
+  ),
+  main,
+  element(
+    'footer',
+    {},
+    element(
+      'p',
+      {},
+      'TradingView Lightweight Charts™, © TradingView, Inc. ',
+      element(
+        'a',
+        { href: 'https://www.tradingview.com/', rel: 'noreferrer' },
+        'https://www.tradingview.com/',
+      ),
+      '; uPlot. ',
+      element('a', { href: 'dashboard/licences.txt' }, 'Licences'),
+      ' · ',
+      element('a', { href: 'docs' }, 'The service'),
+    ),
+  ),
+);
+
+const words: Readonly<Record<Connection, string>> = {
+  connecting: 'Connecting',
+  live: 'Live',
+  trouble: 'The store cannot be read. What is shown is from before.',
+  lost: 'Not connected, trying again. What is shown is from before.',
+};
+
+function showConnection(): void {
+  const { summary } = model;
+  const since =
+    summary !== null && model.connection !== 'live'
+      ? ` As of ${moment(Math.floor(summary.nowMs / 1000) * 1000)}.`
+      : '';
+  connection.dataset.state = model.connection;
+  write(connection, words[model.connection] + since);
+  synthetic.hidden = summary?.synthetic !== true;
+}
+model.onChange(showConnection);
+showConnection();
+
+let shown: Shown | null = null;
+
+function show(moveFocus: boolean): void {
+  shown?.end();
+  const address = readAddress(location.search);
+  fill(main);
+  if (address.view === 'series') shown = seriesPage(main, model, address.seriesId);
+  else if (address.view === 'problems') shown = problems(main, model);
+  else shown = overview(main, model);
+  document.title = `${shown.title} · Tidemark`;
+  for (const [view, link] of links) {
+    if (view === address.view) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  // As after a page of its own: a reader begins at the top, and the next Tab goes into the content.
+  if (moveFocus) {
+    main.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }
+}
+
+document.addEventListener('click', (event) => {
+  const link = event.target instanceof Element ? event.target.closest('a') : null;
+  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+  if (link === null || !isPlain || link.origin !== location.origin) return;
+  if (link.pathname !== location.pathname || link.hash !== '') return;
+  event.preventDefault();
+  history.pushState(null, '', link.href);
+  show(true);
+});
+addEventListener('popstate', () => show(true));
+
+show(false);
+listen(model);

@@ -1,0 +1,326 @@
+/**
+ * A chart of one series through all of its years, of which it holds a piece.
+ *
+ * The screen says which interval the piece is in: the finest of which it has room for every period. Moving near an end
+ * of the piece asks for what comes next; changing the span asks for another interval. One request at a time; when it has
+ * been answered, the screen is looked at again. Numbers are doubles for drawing only: what is told is the stored text.
+ */
+
+import {
+  type CandlestickData,
+  CandlestickSeries,
+  createChart,
+  type IChartApi,
+  type ISeriesApi,
+  type LineData,
+  LineSeries,
+} from 'lightweight-charts';
+import { type Interval, intervalMs } from '../../../contract/intervals.ts';
+import { mostPeriods } from '../chart-level.ts';
+import type { PointRow, SeriesDetail } from '../shapes.ts';
+import { askPoints } from './ask.ts';
+import { layerNames } from './band.ts';
+import { barsOf, formatFor, secondsOf, toldOf } from './bars.ts';
+import { chartLooks, seriesLooks } from './chart-looks.ts';
+import { joined, type Loaded, loadedFrom } from './loaded.ts';
+import { type Bounds, intervalFor, nextPiece } from './next-piece.ts';
+import { worstAt } from './shades.ts';
+import { Shading } from './shading.ts';
+import { onTheme } from './theme.ts';
+
+export interface Pointed {
+  readonly timeMs: number;
+  readonly row: PointRow | null;
+  /** Of a time without a row: what is known of it. */
+  readonly state: string;
+}
+
+export interface ChartView {
+  readonly kind: Loaded['kind'];
+  readonly interval: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly rows: readonly PointRow[];
+  readonly gaps: number;
+}
+
+interface Watcher {
+  readonly nowMs: () => number;
+  readonly onPoint: (pointed: Pointed | null) => void;
+  readonly onLoad: (text: string, isTrouble: boolean) => void;
+  readonly onView: () => void;
+}
+
+/** Of the screen's width one bar takes so many pixels at least before a coarser interval is shown. */
+const leastBarPx = 2.5;
+const firstBars = 150;
+
+type AnySeries = ISeriesApi<'Candlestick'> | ISeriesApi<'Line'>;
+
+export class PriceChart {
+  readonly #canvas: HTMLElement;
+  readonly #watcher: Watcher;
+  #detail: SeriesDetail;
+  #chart: IChartApi | null = null;
+  #series: AnySeries | null = null;
+  /** Never seen: the chart has a place for its screen only where something has a value. */
+  #holder: ISeriesApi<'Line'> | null = null;
+  #loaded: Loaded | null = null;
+  readonly #shading: Shading;
+  /** The screen, by time: it stays when the piece is another one. */
+  #wanted: { startMs: number; endMs: number };
+  #isAsking = false;
+  /** Whether the screen was moved on the chart itself: only then it says where it is, else it is told. */
+  #isByHand = false;
+  #again = false;
+  #pointedMs: number | null = null;
+  #endTheme: () => void = () => {};
+
+  constructor(canvas: HTMLElement, detail: SeriesDetail, watcher: Watcher) {
+    this.#canvas = canvas;
+    this.#detail = detail;
+    this.#watcher = watcher;
+    this.#shading = new Shading((timeMs) => this.#placeOf(timeMs));
+    this.#wanted = { startMs: 0, endMs: 0 };
+  }
+
+  get #own(): Interval {
+    return this.#detail.interval as Interval;
+  }
+
+  begin(): void {
+    const endMs = this.#latestMs();
+    const bars = Math.min(firstBars, this.#mostBars());
+    this.#wanted = { startMs: endMs - bars * intervalMs[this.#own], endMs };
+    const chart = createChart(this.#canvas, { autoSize: true, ...chartLooks() });
+    this.#chart = chart;
+    this.#holder = chart.addSeries(LineSeries, { visible: false, priceScaleId: '' });
+    chart.panes()[0]?.attachPrimitive(this.#shading);
+    const hand = (event: Event) => {
+      if (event.type !== 'pointermove' || (event as PointerEvent).buttons !== 0) this.#isByHand = true;
+    };
+    for (const type of ['wheel', 'pointerdown', 'pointermove', 'touchmove'])
+      this.#canvas.addEventListener(type, hand, { capture: true, passive: true });
+    chart.timeScale().subscribeVisibleLogicalRangeChange(() => this.#looked());
+    chart.subscribeCrosshairMove(({ time }) => {
+      if (typeof time === 'number') this.#point(time * 1000);
+      else if (time === undefined) this.#watcher.onPoint(null);
+    });
+    this.#endTheme = onTheme(() => {
+      chart.applyOptions(chartLooks());
+      this.#series?.applyOptions(seriesLooks());
+      this.#shading.update();
+    });
+    void this.#ask();
+  }
+
+  end(): void {
+    this.#endTheme();
+    this.#chart?.remove();
+    this.#chart = null;
+  }
+
+  /** Reads the newest part again, after a commit. */
+  async refresh(detail: SeriesDetail): Promise<void> {
+    const before = this.#latestMs();
+    const follows = this.#wanted.endMs >= before - intervalMs[this.#own];
+    this.#detail = detail;
+    if (follows) this.#move(this.#latestMs() - before);
+    if (this.#loaded !== null)
+      this.#loaded = { ...this.#loaded, interval: `${this.#loaded.interval} of before` };
+    await this.#ask();
+  }
+
+  /** @param by of the screen's width: negative to the past. */
+  pan(by: number): void {
+    this.#move((this.#wanted.endMs - this.#wanted.startMs) * by);
+    this.#moved();
+  }
+
+  /** @param by factor of the span, around its middle. */
+  zoom(by: number): void {
+    const { startMs, endMs } = this.#wanted;
+    const half = Math.max(5 * intervalMs[this.#own], ((endMs - startMs) / 2) * by);
+    const middle = (startMs + endMs) / 2;
+    this.#wanted = { startMs: middle - half, endMs: middle + half };
+    this.#keepInside();
+    this.#moved();
+  }
+
+  /** The newest so much; infinite: everything. */
+  showLast(spanMs: number): void {
+    const endMs = this.#latestMs();
+    const allMs = endMs - this.#earliestMs();
+    this.#wanted = { startMs: endMs - Math.max(10 * intervalMs[this.#own], Math.min(spanMs, allMs)), endMs };
+    this.#moved();
+  }
+
+  goTo(end: 'first' | 'last'): void {
+    const spanMs = this.#wanted.endMs - this.#wanted.startMs;
+    const startMs = end === 'first' ? this.#earliestMs() : this.#latestMs() - spanMs;
+    this.#wanted = { startMs, endMs: startMs + spanMs };
+    this.#moved();
+  }
+
+  /** Points at the next value on the screen, or the one before. */
+  step(by: 1 | -1): void {
+    const rows = this.view()?.rows ?? [];
+    if (rows.length === 0) return;
+    const at = rows.findIndex(([timeMs]) => timeMs === this.#pointedMs);
+    const next =
+      at === -1 ? (by === 1 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by));
+    const row = rows[next];
+    if (row === undefined || this.#series === null) return;
+    this.#chart?.setCrosshairPosition(
+      Number(row.at(row.length > 2 ? 4 : 1)),
+      secondsOf(row[0]),
+      this.#series,
+    );
+    this.#point(row[0]);
+  }
+
+  view(): ChartView | null {
+    const loaded = this.#loaded;
+    if (loaded === null) return null;
+    const { startMs, endMs } = this.#wanted;
+    const isSeen = ([timeMs]: PointRow) => timeMs >= startMs && timeMs < endMs;
+    return {
+      ...{ kind: loaded.kind, interval: loaded.interval, startMs, endMs },
+      rows: [...loaded.rows.values()].filter(isSeen).sort((one, other) => one[0] - other[0]),
+      gaps: loaded.shades.filter(
+        (shade) => shade.layer === 'gap' && shade.startMs < endMs && shade.endMs > startMs,
+      ).length,
+    };
+  }
+
+  #latestMs(): number {
+    const { toMs, newestMs } = this.#detail;
+    const ownMs = intervalMs[this.#own];
+    const endMs = toMs === null ? this.#watcher.nowMs() : Math.max(toMs, (newestMs ?? 0) + ownMs);
+    return Math.ceil(endMs / ownMs) * ownMs;
+  }
+
+  #earliestMs(): number {
+    return Math.min(this.#detail.fromMs, this.#detail.earliestMs ?? this.#detail.fromMs);
+  }
+
+  #move(byMs: number): void {
+    this.#wanted = { startMs: this.#wanted.startMs + byMs, endMs: this.#wanted.endMs + byMs };
+    this.#keepInside();
+  }
+
+  /** At least a part of what there is stays on the screen. */
+  #keepInside(): void {
+    const { startMs, endMs } = this.#wanted;
+    const edgeMs = (endMs - startMs) / 4;
+    const shiftMs =
+      Math.max(0, this.#earliestMs() + edgeMs - endMs) || Math.min(0, this.#latestMs() - edgeMs - startMs);
+    this.#wanted = { startMs: startMs + shiftMs, endMs: endMs + shiftMs };
+  }
+
+  #moved(): void {
+    // Of another interval the chart may have no room for so many bars: it is shown when its points are here.
+    const interval = intervalFor(this.#wanted, this.#loaded, this.#bounds());
+    if (this.#loaded?.interval === interval) this.#showWanted();
+    void this.#ask();
+  }
+
+  /** The chart was moved by hand: the screen is where it is now. */
+  #looked(): void {
+    if (!this.#isByHand || this.#loaded === null) return;
+    const range = this.#chart?.timeScale().getVisibleLogicalRange() ?? null;
+    if (range === null) return;
+    const { startMs, periodMs } = this.#loaded;
+    this.#wanted = { startMs: startMs + range.from * periodMs, endMs: startMs + range.to * periodMs };
+    this.#watcher.onView();
+    void this.#ask();
+  }
+
+  /** Asks for what the screen lacks, until it lacks nothing. */
+  async #ask(): Promise<void> {
+    if (this.#isAsking) {
+      this.#again = true;
+      return;
+    }
+    this.#isAsking = true;
+    try {
+      do {
+        this.#again = false;
+        const missing = nextPiece(this.#wanted, this.#loaded, this.#bounds());
+        if (missing === null) continue;
+        const { interval, startMs, endMs } = missing;
+        const points = await askPoints(this.#detail.id, interval, startMs, endMs);
+        if (this.#chart === null) return;
+        const piece = loadedFrom(points, intervalMs[interval]);
+        this.#apply(this.#loaded === null ? piece : joined(this.#loaded, piece));
+        this.#again = true;
+      } while (this.#again);
+    } catch (error) {
+      this.#watcher.onLoad(
+        `The points could not be read: ${error instanceof Error ? error.message : String(error)}.`,
+        true,
+      );
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  #bounds(): Bounds {
+    return {
+      ...{ own: this.#own, mostBars: this.#mostBars() },
+      ...{ earliestMs: this.#earliestMs(), latestMs: this.#latestMs() },
+    };
+  }
+
+  /** Bars that the screen has room for. */
+  #mostBars(): number {
+    return Math.max(60, Math.min(mostPeriods / 4, Math.floor(this.#canvas.clientWidth / leastBarPx)));
+  }
+
+  #apply(loaded: Loaded): void {
+    const chart = this.#chart;
+    if (chart === null) return;
+    const before = this.#loaded;
+    if (this.#series === null || before?.kind !== loaded.kind) {
+      if (this.#series !== null) chart.removeSeries(this.#series);
+      this.#series =
+        loaded.kind === 'candles'
+          ? chart.addSeries(CandlestickSeries, seriesLooks())
+          : chart.addSeries(LineSeries, seriesLooks());
+    }
+    this.#loaded = loaded;
+    this.#series.applyOptions({ priceFormat: formatFor(loaded) });
+    this.#series.setData(barsOf(loaded) as CandlestickData[] & LineData[]);
+    const lastPlace = secondsOf(loaded.endMs - loaded.periodMs);
+    this.#holder?.setData(loaded.rows.size === 0 ? [{ time: lastPlace, value: 0 }] : []);
+    this.#shading.shades = loaded.shades;
+    this.#shading.update();
+    // The chart keeps its distance from the last bar: where only older ones came, a hand that moves it goes on.
+    const isLonger =
+      before?.interval === loaded.interval && before.endMs === loaded.endMs && before.rows.size > 0;
+    if (this.#isByHand && isLonger) this.#watcher.onView();
+    else this.#showWanted();
+    this.#watcher.onLoad(toldOf(loaded, this.#own), false);
+  }
+
+  #showWanted(): void {
+    if (this.#loaded === null) return;
+    this.#isByHand = false;
+    const { startMs, endMs } = this.#wanted;
+    this.#chart
+      ?.timeScale()
+      .setVisibleLogicalRange({ from: this.#placeOf(startMs), to: this.#placeOf(endMs) });
+    this.#watcher.onView();
+  }
+
+  #placeOf(timeMs: number): number {
+    return this.#loaded === null ? 0 : (timeMs - this.#loaded.startMs) / this.#loaded.periodMs;
+  }
+
+  #point(timeMs: number): void {
+    this.#pointedMs = timeMs;
+    const row = this.#loaded?.rows.get(timeMs) ?? null;
+    const worst = worstAt(this.#loaded?.shades ?? [], timeMs);
+    this.#watcher.onPoint({ timeMs, row, state: worst === null ? 'none was given' : layerNames[worst] });
+  }
+}

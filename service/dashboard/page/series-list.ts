@@ -1,0 +1,194 @@
+/** Every series with its band: found by name, sorted, a page at a time. Bands are asked for only of what is shown. */
+
+import type { SeriesLine } from '../shapes.ts';
+import { hrefOf, readAddress } from './address.ts';
+import { askBands } from './ask.ts';
+import { bandColumns, drawBand, legend } from './band.ts';
+import { element, fill, write } from './element.ts';
+import type { Model } from './model.ts';
+import { axes, choice, compare, sorts } from './series-order.ts';
+import { fillRow, makeRow, type Row } from './series-row.ts';
+import { age, count, moment } from './wording.ts';
+
+const perPage = 50;
+
+export function seriesList(model: Model) {
+  const from = readAddress(location.search);
+  const state = {
+    find: from.find,
+    sort: from.sort in sorts ? from.sort : 'missing',
+    axis: from.axis in axes ? from.axis : 'own',
+    page: from.page,
+  };
+  const rows = new Map<number, Row>();
+  const find = element('input', {
+    type: 'search',
+    id: 'find',
+    value: state.find,
+    autocomplete: 'off',
+    spellcheck: false,
+  });
+  const sort = choice('sort', sorts, state.sort);
+  const axis = choice('axis', axes, state.axis);
+  const body = element('tbody', { role: 'rowgroup' });
+  const shown = element('p', { role: 'status' });
+  const axisText = element('span');
+  const back = element('button', { type: 'button' }, 'Previous');
+  const next = element('button', { type: 'button' }, 'Next');
+  const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Behind', 'Newest', 'Note'];
+  const list = element(
+    'table',
+    { class: 'cards series', role: 'table' },
+    element('caption', {}, 'Coverage: ', axisText),
+    element(
+      'thead',
+      { role: 'rowgroup' },
+      element(
+        'tr',
+        { role: 'row' },
+        ...titles.map((title) => element('th', { scope: 'col', role: 'columnheader' }, title)),
+      ),
+    ),
+    body,
+  );
+  const section = element(
+    'section',
+    { 'aria-labelledby': 'series' },
+    element('h2', { id: 'series' }, 'Series'),
+    element(
+      'div',
+      { class: 'controls', role: 'search' },
+      element('label', { for: 'find' }, 'Find'),
+      find,
+      element('label', { for: 'sort' }, 'Sort'),
+      sort,
+      element('label', { for: 'axis' }, 'Time'),
+      axis,
+    ),
+    legend(),
+    list,
+    element('nav', { class: 'pages', 'aria-label': 'Pages of series' }, back, shown, next),
+  );
+
+  function chosen(): SeriesLine[] {
+    const words = state.find
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== '');
+    const order = sorts[state.sort]?.[1] ?? (() => 0);
+    return [...model.series.values()]
+      .filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
+      .sort((one, other) => order(one, other) || compare(one.name, other.name));
+  }
+
+  function update(): void {
+    const lines = chosen();
+    const pages = Math.max(1, Math.ceil(lines.length / perPage));
+    state.page = Math.min(state.page, pages);
+    const first = (state.page - 1) * perPage;
+    const visible = lines.slice(first, first + perPage);
+    const wanted = visible.map((line) => shownRow(line).tr);
+    // Rows that stay are not moved: what has the focus, or is being read, keeps its place.
+    if (wanted.length !== body.children.length || wanted.some((tr, place) => body.children[place] !== tr)) {
+      const focused = document.activeElement;
+      fill(body, ...wanted);
+      if (focused instanceof HTMLElement && body.contains(focused)) focused.focus();
+    }
+    const ids = new Set(visible.map(({ id }) => id));
+    for (const id of rows.keys()) if (!ids.has(id)) rows.delete(id);
+    write(
+      shown,
+      lines.length === 0
+        ? noneText()
+        : `${count(first + 1)} to ${count(first + visible.length)} of ${count(lines.length)} series`,
+    );
+    back.disabled = state.page === 1;
+    next.disabled = state.page === pages;
+    list.hidden = lines.length === 0;
+    void drawBands(visible);
+  }
+
+  const noneText = () => (model.series.size === 0 ? 'No series is tracked.' : 'No series has such a name.');
+
+  function shownRow(line: SeriesLine): Row {
+    const row = rows.get(line.id) ?? makeRow(line);
+    rows.set(line.id, row);
+    fillRow(row, line, model.nowMs());
+    return row;
+  }
+
+  function range(): { startMs: number; endMs: number } | null {
+    const [, spanMs] = axes[state.axis] ?? ['', null];
+    if (spanMs === null) return null;
+    // By whole minutes: between two of them the drawing is the same.
+    const endMs = Math.ceil(model.nowMs() / 60_000) * 60_000;
+    const earliestMs = Math.min(endMs - 60_000, ...[...model.series.values()].map(({ fromMs }) => fromMs));
+    return { startMs: Number.isFinite(spanMs) ? endMs - spanMs : earliestMs, endMs };
+  }
+
+  let isAsking = false;
+  async function drawBands(visible: readonly SeriesLine[]): Promise<void> {
+    const within = range();
+    write(
+      axisText,
+      within === null
+        ? 'each from its beginning to now'
+        : `${moment(within.startMs)} to ${moment(within.endMs)}`,
+    );
+    const stateOf = (line: SeriesLine) =>
+      [state.axis, within?.endMs, line.version, line.missingMs, line.failedMs, line.inFlight].join(' ');
+    const stale = visible.filter((line) => rows.get(line.id)?.drawn !== stateOf(line));
+    if (stale.length === 0 || isAsking) return;
+    isAsking = true;
+    const asked = new Map(stale.map((line) => [line.id, stateOf(line)]));
+    try {
+      for (const band of await askBands([...asked.keys()], bandColumns, within)) {
+        const row = rows.get(band.id);
+        if (row === undefined) continue;
+        drawBand(row.band, band);
+        row.drawn = asked.get(band.id) ?? '';
+      }
+      isAsking = false;
+      // The page may have been turned meanwhile.
+      if (chosen().some(({ id }) => rows.get(id)?.drawn === '')) update();
+    } catch {
+      // The next event asks again; the page says by itself that it is not connected.
+      isAsking = false;
+    }
+  }
+
+  function changed(): void {
+    history.replaceState(null, '', hrefOf({ view: 'overview', ...state }));
+    update();
+  }
+  find.addEventListener('input', () => {
+    state.find = find.value;
+    state.page = 1;
+    changed();
+  });
+  sort.addEventListener('change', () => {
+    state.sort = sort.value;
+    state.page = 1;
+    changed();
+  });
+  axis.addEventListener('change', () => {
+    state.axis = axis.value;
+    for (const row of rows.values()) row.drawn = '';
+    changed();
+  });
+  const turn = (by: number) => {
+    state.page += by;
+    changed();
+    section.scrollIntoView({ block: 'start' });
+  };
+  back.addEventListener('click', () => turn(-1));
+  next.addEventListener('click', () => turn(1));
+  // Ages grow by themselves.
+  const clock = setInterval(() => {
+    for (const [id, row] of rows) {
+      const line = model.series.get(id);
+      if (line?.newestMs != null) write(row.cells.newest, `${age(model.nowMs() - line.newestMs)} ago`);
+    }
+  }, 1000);
+  return { section, update, end: () => clearInterval(clock) };
+}

@@ -1,0 +1,93 @@
+/** Coverage as bands: a range cut into columns, and which columns each state touches. The points are never asked. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { type Database, timestamp } from '../database.ts';
+import { closedSeries, missingRanges } from '../gaps.ts';
+
+export interface StoredBand {
+  readonly id: number;
+  readonly startMs: EpochMs;
+  readonly endMs: EpochMs;
+  /** Columns as flat pairs: first, and one past the last. */
+  readonly tracked: readonly number[];
+  readonly covered: readonly number[];
+  readonly empty: readonly number[];
+  readonly gap: readonly number[];
+  readonly failed: readonly number[];
+}
+
+/** The columns that a multirange touches: a part of one counts, so that what is short still shows. */
+const columnsOf = (multirange: string) => `
+  coalesce((select range_agg(int4range(first, greatest(past, first + 1)))
+            from unnest(${multirange} * tstzmultirange(tstzrange(a.start, a.ending))) r,
+            lateral (select floor(extract(epoch from lower(r) - a.start) / a.step)::int as first,
+                            ceil(extract(epoch from upper(r) - a.start) / a.step)::int as past) c), '{}')::text`;
+
+/**
+ * @param query.range what to show; null: of each series its own tracked range, up to now.
+ * @param query.columns into how many parts it is cut. What is sent is bounded by it, however many ranges a series has.
+ */
+export async function bandsOf(
+  database: Database,
+  query: {
+    nowMs: EpochMs;
+    graceMs: number;
+    seriesIds: readonly number[];
+    range: Range | null;
+    columns: number;
+  },
+): Promise<StoredBand[]> {
+  const result = await database.pool.query<
+    Record<'tracked' | 'covered' | 'empty' | 'gap' | 'failed', string> & {
+      id: number;
+      start: EpochMs;
+      ending: EpochMs;
+    }
+  >({
+    name: 'dashboard-bands',
+    text: `
+      with closed as (${closedSeries} where s.id = any ($3)),
+      measured as materialized (
+        select s.*, case when s.untracked_at is null then ${missingRanges} else '{}' end as missing_ranges,
+               coalesce($4::timestamptz, lower(s.tracked)) as start,
+               greatest(coalesce($5::timestamptz, upper(s.tracked), $1::timestamptz),
+                        coalesce($4::timestamptz, lower(s.tracked)) + s.period) as ending
+        from closed s
+      ), a as materialized (
+        select *, extract(epoch from ending - start) / $6::integer as step from measured
+      )
+      select a.id, a.start, a.ending,
+             ${columnsOf('tstzmultirange(a.tracked * tstzrange(null, greatest($1::timestamptz, lower(a.tracked))))')} as tracked,
+             ${columnsOf('a.covered')} as covered,
+             ${columnsOf('a.confirmed_empty')} as empty,
+             ${columnsOf('a.missing_ranges')} as gap,
+             ${columnsOf(`case when a.blocked_until > $1 then a.missing_ranges else a.missing_ranges * coalesce((
+               select range_agg(p.range) from tidemark.pending_windows p
+               where p.series_id = a.id and p.verdict = 'failed' and not p.of_covered), '{}') end`)} as failed
+      from a order by a.id`,
+    values: [
+      timestamp(query.nowMs),
+      query.graceMs,
+      [...query.seriesIds],
+      query.range === null ? null : timestamp(query.range.startMs),
+      query.range === null ? null : timestamp(query.range.endMs),
+      query.columns,
+    ],
+  });
+  return result.rows.map((row) => ({
+    id: row.id,
+    startMs: row.start,
+    endMs: row.ending,
+    tracked: pairsOf(row.tracked),
+    covered: pairsOf(row.covered),
+    empty: pairsOf(row.empty),
+    gap: pairsOf(row.gap),
+    failed: pairsOf(row.failed),
+  }));
+}
+
+/** PostgreSQL's text of an `int4multirange`, which it always writes half-open: `{[0,3),[5,9)}`. */
+function pairsOf(multirange: string): number[] {
+  return (multirange.match(/\d+/g) ?? []).map(Number);
+}

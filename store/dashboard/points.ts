@@ -1,0 +1,144 @@
+/**
+ * Points for a chart: as many as a screen has room for, whatever lies behind them.
+ *
+ * At its own interval a series gives its points. Coarser candles come from the rollup. Where that would have to be made
+ * of too many points first, because it is not refreshed yet or there is none (histories, plain PostgreSQL), a line of
+ * samples stands in: the last value of each period, each found by the index.
+ */
+
+import { type EpochMs, type Interval, intervalMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { type Database, timestamp } from '../database.ts';
+import { candleColumns, candlesFromPoints, candlesFromRollup } from '../derived/coarser-candles.ts';
+import { type RollupLevel, rollupLevels } from '../derived/levels.ts';
+import { isHypertable } from '../timescale/extension.ts';
+
+/** `[time, open, high, low, close, volume]`, or `[time, price]`: decimals as text. */
+export type ChartRow = [EpochMs, ...string[]];
+
+export interface ChartPoints {
+  readonly kind: 'candles' | 'line';
+  readonly sampled: boolean;
+  readonly rows: ChartRow[];
+}
+
+/**
+ * Points that may be read to make an answer's candles, beyond what is materialised: up to 2,000 candles of h2 are made of
+ * so many minutes in a fraction of a second, where as many look-ups among a hundred chunks take several.
+ */
+export const mostAggregated = 250_000;
+
+/**
+ * @param query.interval the series' own, or a coarser one.
+ * @param query.range on the grid of that interval; the answer has at most as many rows as it has periods.
+ */
+export async function chartPoints(
+  database: Database,
+  query: { seriesId: number; series: SeriesKey; interval: Interval; range: Range },
+): Promise<ChartPoints> {
+  const { seriesId, series, interval, range } = query;
+  const own = interval === series.interval;
+  const values = [seriesId, timestamp(range.startMs), timestamp(range.endMs)];
+  if (own) {
+    const text = series.dataset === 'candles' ? storedCandles : storedPrices;
+    const rows = await rowsOf(database, { name: `dashboard-${series.dataset}`, text }, values);
+    return { kind: series.dataset === 'candles' ? 'candles' : 'line', sampled: false, rows };
+  }
+  const level = rollupLevels.find((one) => one.interval === interval);
+  if (series.dataset === 'candles' && level?.finer.includes(series.interval) === true) {
+    const timescale = await isHypertable(database.pool, 'candle_points');
+    const unmadeMs = timescale ? await unmaterialisedMs(database, level, range) : range.endMs - range.startMs;
+    if (unmadeMs / intervalMs[series.interval] <= mostAggregated) {
+      const statement = (timescale ? fromRollup : fromPoints)(level);
+      return { kind: 'candles', sampled: false, rows: await rowsOf(database, statement, values) };
+    }
+  }
+  const periodMs = intervalMs[interval];
+  const periods = Math.ceil((range.endMs - range.startMs) / periodMs);
+  const rows = await rowsOf(database, sampleStatement(series.dataset), [
+    seriesId,
+    timestamp(range.startMs),
+    periodMs / 1000,
+    periods,
+  ]);
+  return { kind: 'line', sampled: true, rows };
+}
+
+const shown = 'series_id = $1 and time >= $2::timestamptz and time < $3::timestamptz';
+const storedCandles = `select ${candleColumns} from tidemark.candle_points where ${shown} order by time`;
+const storedPrices = `select time, price_usd from tidemark.asset_history_points where ${shown} order by time`;
+
+const fromRollup = (level: RollupLevel) => ({
+  name: `dashboard-rollup-${level.interval}`,
+  text: `${candlesFromRollup(level, shown)} order by time`,
+});
+const fromPoints = (level: RollupLevel) => ({
+  name: `dashboard-made-${level.interval}`,
+  text: `${candlesFromPoints(level, shown)} order by time`,
+});
+
+/**
+ * The last value of each period, stamped with the period's start. Each is a look-up of one row; TimescaleDB leaves out
+ * the chunks that a period does not touch.
+ */
+export const sampleStatement = (dataset: SeriesKey['dataset']) => {
+  const [table, value] =
+    dataset === 'candles' ? ['candle_points', 'close'] : ['asset_history_points', 'price_usd'];
+  return {
+    name: `dashboard-samples-${dataset}`,
+    text: `
+      select g.start as time, p.value
+      from (select $2::timestamptz + make_interval(secs => $3::double precision * i) as start
+            from generate_series(0, $4::integer - 1) i) g
+      cross join lateral (
+        select ${value} as value from tidemark.${table}
+        where series_id = $1 and time >= g.start and time < g.start + make_interval(secs => $3::double precision)
+          -- The same for all of them, so that chunks outside of the whole are left out once and not each time.
+          and time >= $2::timestamptz and time < $2::timestamptz + make_interval(secs => $3::double precision * $4::integer)
+        order by time desc limit 1
+      ) p
+      order by 1`,
+  };
+};
+
+/** How much of a range a rollup would have to be made of points for, milliseconds. */
+async function unmaterialisedMs(database: Database, level: RollupLevel, range: Range): Promise<number> {
+  const chain: string[] = [];
+  for (let at: RollupLevel | undefined = level; at !== undefined; ) {
+    chain.push(`rollup_${at.interval}`);
+    const { from }: RollupLevel = at;
+    at = rollupLevels.find(({ interval }) => interval === from);
+  }
+  const result = await database.pool.query<{ ms: number }>({
+    name: 'dashboard-unmaterialised',
+    text: `
+      with made as (
+        -- Microseconds since 1970; nothing at all is materialised where it lies before any time that there is.
+        select min(w.watermark) as until
+        from _timescaledb_catalog.continuous_agg c
+        join _timescaledb_catalog.continuous_aggs_watermark w on w.mat_hypertable_id = c.mat_hypertable_id
+        where c.user_view_schema = 'tidemark' and c.user_view_name = any ($1)
+      )
+      select coalesce(sum(extract(epoch from upper(r) - lower(r)) * 1000), 0)::bigint as ms
+      from made, tidemark.behind($2) b,
+           unnest((b.ranges + tstzmultirange(tstzrange(
+             case when until > -2e17 then timestamptz 'epoch' + until * interval '1 microsecond' end, null)))
+             * tstzmultirange(tstzrange($3, $4))) r`,
+    values: [chain, level.name, timestamp(range.startMs), timestamp(range.endMs)],
+  });
+  return result.rows[0]?.ms ?? 0;
+}
+
+async function rowsOf(
+  database: Database,
+  statement: { name: string; text: string },
+  parameters: readonly unknown[],
+): Promise<ChartRow[]> {
+  const result = await database.pool.query<ChartRow>({
+    ...statement,
+    values: [...parameters],
+    rowMode: 'array',
+  });
+  return result.rows;
+}

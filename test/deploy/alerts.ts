@@ -1,0 +1,327 @@
+/** For each alert of deploy/prometheus/rules.yml: samples at which it fires, and samples at which it must not. */
+
+export interface AlertCase {
+  readonly alert: string;
+  /** Samples every 30 seconds, in promtool's notation: `1+2x3` is 1 3 5 7. */
+  readonly fires: Readonly<Record<string, string>>;
+  /** When it is looked at; all that holds has held for longer than the alert waits. */
+  readonly at: string;
+  /** Beside the alert's own. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly severity: 'critical' | 'warning' | 'info';
+  readonly summary: string;
+  /** Each looks like trouble, and is none. */
+  readonly quiet: ReadonlyArray<Readonly<Record<string, string>>>;
+}
+
+const always = (value: number, samples = 400) => `${value}+0x${samples}`;
+const m1 = '{dataset="candles",interval="m1"}';
+const gap = (reason: string) => `tidemark_gap_seconds{dataset="candles",interval="m1",reason="${reason}"}`;
+const worker = 'instance="10.0.0.1:9464",job="tidemark"';
+const request = (outcome: string) =>
+  `tidemark_source_requests_total{endpoint="candles",outcome="${outcome}"}`;
+const used = (lane: string) => `tidemark_budget_used_requests_per_minute{lane="${lane}"}`;
+const served = (status: string) => `tidemark_served_requests_total{route="/v2/candles",status="${status}"}`;
+const disk = (what: string) =>
+  `node_filesystem_${what}_bytes{fstype="ext4",instance="host-metrics:9100",mountpoint="/"}`;
+
+const up = (process: string, place = 1) =>
+  `up{instance="${process}-${place}:9464",job="tidemark",process="${process}"}`;
+const running = { [up('scheduler')]: always(1), [up('service')]: always(1) };
+
+export const alertCases: readonly AlertCase[] = [
+  {
+    alert: 'TidemarkDown',
+    fires: { [`up{${worker}}`]: always(0) },
+    at: '10m',
+    labels: { instance: '10.0.0.1:9464', job: 'tidemark' },
+    severity: 'critical',
+    summary: 'A process of Tidemark at 10.0.0.1:9464 does not answer.',
+    // Started anew within minutes; something else is down.
+    quiet: [{ [`up{${worker}}`]: '1 1 0 0 0 0 1+0x60' }, { 'up{job="host",instance="x"}': always(0) }],
+  },
+  ...(['scheduler', 'service'] as const).map(
+    (process): AlertCase => ({
+      alert: 'TidemarkGone',
+      // Its container is stopped, and its target with it; the others go on.
+      fires: { ...running, [up(process)]: '1+0x10 stale' },
+      at: '15m',
+      labels: { job: 'tidemark', process },
+      severity: 'critical',
+      summary: `There is no ${process} of Tidemark.`,
+      quiet: [
+        running,
+        // Made anew within minutes; one of two is left; it is there and does not answer, which TidemarkDown tells.
+        { ...running, [up(process)]: '1+0x10 stale _x4 1+0x400' },
+        { ...running, [up(process)]: '1+0x10 stale', [up(process, 2)]: always(1) },
+        { ...running, [up(process)]: always(0) },
+      ],
+    }),
+  ),
+  {
+    alert: 'TidemarkStateUnknown',
+    fires: { [`up{${worker}}`]: always(1) },
+    at: '10m',
+    labels: {},
+    severity: 'critical',
+    summary: 'No scheduler says how things are: it is down, or the database cannot be read.',
+    quiet: [{ tidemark_database_size_bytes: always(1e9) }],
+  },
+  {
+    alert: 'TidemarkNoWorkers',
+    fires: { tidemark_queue_workers: always(0) },
+    at: '10m',
+    labels: {},
+    severity: 'critical',
+    summary: 'No worker is connected to the queue: nothing is fetched.',
+    quiet: [{ tidemark_queue_workers: '2 0 0 2+0x60' }],
+  },
+  {
+    alert: 'TidemarkNotPlanning',
+    fires: { 'tidemark_planning_passes_total{outcome="planned"}': always(100) },
+    at: '20m',
+    labels: {},
+    severity: 'critical',
+    summary: 'No planning pass has succeeded for minutes: nothing new is queued.',
+    // Of two schedulers the other one plans.
+    quiet: [
+      {
+        'tidemark_planning_passes_total{instance="a",outcome="planned"}': always(100),
+        'tidemark_planning_passes_total{instance="b",outcome="planned"}': '0+30x400',
+      },
+    ],
+  },
+  {
+    alert: 'TidemarkEventLoopBlocked',
+    fires: { [`nodejs_eventloop_lag_p99_seconds{${worker}}`]: always(0.8) },
+    at: '15m',
+    labels: { instance: '10.0.0.1:9464', job: 'tidemark' },
+    severity: 'warning',
+    summary: 'The process at 10.0.0.1:9464 is out of processor time: its event loop waits 800ms.',
+    quiet: [{ [`nodejs_eventloop_lag_p99_seconds{${worker}}`]: always(0.02) }],
+  },
+  {
+    alert: 'TidemarkStale',
+    fires: { [`tidemark_lag_seconds${m1}`]: '0+30x400' },
+    at: '40m',
+    labels: { dataset: 'candles', interval: 'm1' },
+    severity: 'warning',
+    summary: 'The newest candles m1 are missing: a series is 40m 0s behind.',
+    quiet: [
+      // A day's candle has just closed, and is fetched within minutes.
+      { 'tidemark_lag_seconds{dataset="candles",interval="d1"}': '0 0 86400+0x10 0+0x100' },
+      { [`tidemark_lag_seconds${m1}`]: always(60) },
+    ],
+  },
+  {
+    alert: 'TidemarkListStale',
+    fires: {
+      'tidemark_newest_age_seconds{dataset="rates"}': '0+30x400',
+      'tidemark_poll_interval_seconds{dataset="rates"}': always(300),
+    },
+    at: '30m',
+    labels: { dataset: 'rates' },
+    severity: 'warning',
+    summary: 'The list rates is 30m 0s old.',
+    quiet: [
+      // Polled once a day; and a market without trades has old candles, which says nothing.
+      {
+        'tidemark_newest_age_seconds{dataset="assets"}': always(86_000),
+        'tidemark_poll_interval_seconds{dataset="assets"}': always(86_400),
+        'tidemark_newest_age_seconds{dataset="candles",interval="m1"}': always(864_000),
+      },
+    ],
+  },
+  {
+    alert: 'TidemarkListNeverPolled',
+    fires: { 'tidemark_poll_interval_seconds{dataset="markets"}': always(300) },
+    at: '40m',
+    labels: { dataset: 'markets' },
+    severity: 'warning',
+    summary: 'The list markets, or one of its kind, has never been polled whole.',
+    quiet: [
+      {
+        'tidemark_poll_interval_seconds{dataset="markets"}': always(300),
+        'tidemark_newest_age_seconds{dataset="markets"}': '_x20 10+0x400',
+      },
+    ],
+  },
+  {
+    alert: 'TidemarkHoles',
+    fires: { [gap('failed')]: always(3600), [gap('blocked')]: always(0), [gap('not_asked')]: always(7200) },
+    at: '70m',
+    labels: { dataset: 'candles', interval: 'm1' },
+    severity: 'warning',
+    summary: '1h 0m 0s of candles m1 are missing, and asking for them has failed.',
+    quiet: [
+      // A backfill; a market without trades; a failure that was made good.
+      { [gap('failed')]: always(0), [gap('not_asked')]: always(1e9) },
+      { [gap('failed')]: always(0), [gap('awaits_second_answer')]: always(7200) },
+      { [gap('failed')]: '0 0 3600+0x40 0+0x200' },
+    ],
+  },
+  {
+    alert: 'TidemarkBudgetUnused',
+    fires: {
+      tidemark_budget_limit_requests_per_minute: always(500),
+      [used('backfill')]: always(60),
+      [used('refresh')]: always(40),
+      [gap('not_asked')]: always(1e6),
+    },
+    at: '20m',
+    labels: {},
+    severity: 'warning',
+    summary: 'Data is missing, and of the budget only 100 requests a minute are used.',
+    quiet: [
+      // The budget is used; nothing is missing; what is missing waits for its second answer; the source has no limit.
+      {
+        tidemark_budget_limit_requests_per_minute: always(500),
+        [used('backfill')]: always(450),
+        [gap('not_asked')]: always(1e6),
+      },
+      {
+        tidemark_budget_limit_requests_per_minute: always(500),
+        [used('backfill')]: always(0),
+        [gap('not_asked')]: always(0),
+        [gap('awaits_second_answer')]: always(7200),
+      },
+      {
+        tidemark_budget_limit_requests_per_minute: always(0),
+        [used('backfill')]: always(10),
+        [gap('not_asked')]: always(1e6),
+      },
+      // Refreshing alone: each minute something is missing for a moment.
+      {
+        tidemark_budget_limit_requests_per_minute: always(500),
+        [used('refresh')]: always(100),
+        [gap('not_asked')]: Array.from({ length: 100 }, () => '6000 0').join(' '),
+      },
+    ],
+  },
+  {
+    alert: 'TidemarkSourceDown',
+    fires: {
+      tidemark_source_failures_since_success: '0 2 4 6+1x400',
+      tidemark_source_last_success_timestamp_seconds: always(30),
+    },
+    at: '15m',
+    labels: {},
+    severity: 'critical',
+    summary: 'The source has not answered for more than five minutes: 33 requests failed since it last did.',
+    quiet: [
+      // There is nothing to ask for; some requests fail among many that do not.
+      {
+        tidemark_source_failures_since_success: always(0),
+        tidemark_source_last_success_timestamp_seconds: always(30),
+      },
+      {
+        tidemark_source_failures_since_success: always(5),
+        tidemark_source_last_success_timestamp_seconds: '0+30x400',
+      },
+    ],
+  },
+  {
+    alert: 'TidemarkFailing',
+    fires: { [request('ok')]: '0+60x400', [request('timeout')]: '0+20x400' },
+    at: '30m',
+    labels: {},
+    severity: 'warning',
+    summary: '25% of the requests at the source fail.',
+    quiet: [
+      { [request('ok')]: '0+97x400', [request('timeout')]: '0+3x400' },
+      // Nothing is asked at all.
+      { [request('ok')]: always(5), [request('timeout')]: always(5) },
+    ],
+  },
+  {
+    alert: 'TidemarkRateLimited',
+    fires: { [request('rate_limited')]: '0+1x400' },
+    at: '20m',
+    labels: {},
+    severity: 'warning',
+    summary: 'The source says that it is asked too often: 30 times in a quarter of an hour.',
+    quiet: [{ [request('rate_limited')]: '0 0 0 1 2 3+0x100' }],
+  },
+  {
+    alert: 'TidemarkRowsRejected',
+    fires: { 'tidemark_source_rejected_rows_total{endpoint="candles"}': '0 0 0 4+0x400' },
+    at: '20m',
+    labels: { endpoint: 'candles' },
+    severity: 'info',
+    summary: 'Rows that candles gave could not be used, and are in quarantine.',
+    quiet: [{ 'tidemark_source_rejected_rows_total{endpoint="candles"}': always(4) }],
+  },
+  {
+    alert: 'TidemarkNotStored',
+    fires: { 'tidemark_commit_failures_total{cause="database"}': '0+1x400' },
+    at: '15m',
+    labels: { cause: 'database' },
+    severity: 'critical',
+    summary: 'Answers cannot be stored; cause: database.',
+    quiet: [{ 'tidemark_commit_failures_total{cause="database"}': '0 0 1+0x400' }],
+  },
+  {
+    alert: 'TidemarkConnectionsExhausted',
+    fires: { [`tidemark_database_waiting{${worker},pool="work"}`]: always(3) },
+    at: '15m',
+    labels: { instance: '10.0.0.1:9464', job: 'tidemark', pool: 'work' },
+    severity: 'warning',
+    summary: 'Queries of work at 10.0.0.1:9464 wait for a connection all the time.',
+    quiet: [
+      {
+        [`tidemark_database_waiting{${worker},pool="work"}`]: Array.from({ length: 50 }, () => '9 0').join(
+          ' ',
+        ),
+      },
+    ],
+  },
+  {
+    alert: 'TidemarkDiskFull',
+    fires: { [disk('avail')]: always(5e9), [disk('size')]: always(1e11) },
+    at: '15m',
+    labels: { fstype: 'ext4', instance: 'host-metrics:9100', mountpoint: '/' },
+    severity: 'critical',
+    summary: 'Only 5% of a disk is left at host-metrics:9100.',
+    quiet: [
+      { [disk('avail')]: always(5e10), [disk('size')]: always(1e11) },
+      { tidemark_disk_free_bytes: always(5e10), tidemark_disk_size_bytes: always(1e11) },
+      // A small one in memory, full by nature.
+      {
+        'node_filesystem_avail_bytes{fstype="tmpfs"}': always(1),
+        'node_filesystem_size_bytes{fstype="tmpfs"}': always(1000),
+      },
+    ],
+  },
+  {
+    alert: 'TidemarkDiskFull',
+    fires: {
+      [`tidemark_disk_free_bytes{${worker}}`]: always(9e8),
+      [`tidemark_disk_size_bytes{${worker}}`]: always(1e10),
+    },
+    at: '15m',
+    labels: { instance: '10.0.0.1:9464', job: 'tidemark' },
+    severity: 'critical',
+    summary: 'Only 9% of a disk is left at 10.0.0.1:9464.',
+    quiet: [],
+  },
+  {
+    alert: 'TidemarkDiskFillsUp',
+    // 10 GB an hour, of which 500 are left.
+    fires: { [disk('avail')]: '560000000000-83333333x1000' },
+    at: '6h',
+    labels: { fstype: 'ext4', instance: 'host-metrics:9100', mountpoint: '/' },
+    severity: 'warning',
+    summary: 'At this pace / at host-metrics:9100 is full within three days.',
+    quiet: [{ [disk('avail')]: '560000000000-833333x1000' }],
+  },
+  {
+    alert: 'TidemarkServiceFailing',
+    fires: { [served('200')]: '0+90x400', [served('503')]: '0+10x400' },
+    at: '30m',
+    labels: {},
+    severity: 'warning',
+    summary: 'The service answers 10% of the requests with an error of its own.',
+    // What clients ask wrongly is not its fault.
+    quiet: [{ [served('200')]: '0+90x400', [served('404')]: '0+90x400', [served('503')]: '0+1x400' }],
+  },
+];

@@ -1,0 +1,184 @@
+/** The commands of docs/operations.md by which a database is backed up and restored. */
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { startSimulator } from '../../simulator/start.ts';
+import { accountInsteadOfRoot } from '../../store/embedded/unprivileged.ts';
+import { hypertables } from '../../store/timescale/hypertables.ts';
+import { databaseAt } from '../faults/database-away.ts';
+import { describeMissing } from '../parts/describe-needing.ts';
+import { dumpPrograms } from '../parts/dump-programs.ts';
+import { keepDirectory } from '../parts/kept-directory.ts';
+import { type ClusterPrograms, initCluster } from '../parts/throw-away-cluster.ts';
+import { emptyDirectory, tidemark } from '../scripts/command.ts';
+import { everyRow } from '../scripts/move-store.ts';
+import { blockOf, runBlock } from './shell-blocks.ts';
+
+// Each runs several commands and servers, one after the other.
+vi.setConfig({ testTimeout: 240_000 });
+
+const page = 'docs/operations.md';
+const programs = dumpPrograms();
+
+async function startCluster(of: ClusterPrograms): Promise<string> {
+  const cluster = await initCluster(of, keepDirectory(accountInsteadOfRoot()));
+  const server = await cluster.start();
+  onTestFinished(() => server.stop());
+  return cluster.url;
+}
+
+const candles = ['candles', '--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
+const backfill = (to: string) => [
+  ...['backfill', ...candles, '--interval', 'm1,h1', '--from', '2024-03-01', '--to', to],
+];
+
+async function source(): Promise<Record<string, string>> {
+  const simulator = await startSimulator({ perMinute: null });
+  onTestFinished(() => simulator.close());
+  return { SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '0' };
+}
+
+/** What people see of a database, and what keeps it. */
+async function seenOf(url: string) {
+  const { pool } = databaseAt(url);
+  const rows = async (sql: string) => (await pool.query(sql)).rows;
+  const [extension] = await rows(`select from pg_extension where extname = 'timescaledb'`);
+  const gaps = await tidemark(['gaps', '--json'], { DATABASE_URL: url });
+  return {
+    rows: await everyRow(databaseAt(url)),
+    gaps: { exitCode: gaps.exitCode, stdout: gaps.stdout },
+    candles: await rows(
+      `select exchange, base, quote, interval, time, open::text, high::text, low::text, close::text, volume::text, derived_from
+       from candles where interval in ('m1', 'm5', 'h1', 'h4', 'd1') order by interval, time`,
+    ),
+    coverage: await rows('select * from coverage order by 1, 2, 3, 4, 5'),
+    behind: await rows('select * from tidemark.rollups_behind'),
+    // Nobody but its owner and the service may call these.
+    rights: await rows(
+      `select proname, array(select case a.grantee when 0 then 'public' else a.grantee::regrole::text end
+                             from aclexplode(proacl) a order by 1) as grantees
+       from pg_proc where pronamespace = 'tidemark'::regnamespace and prosecdef order by 1`,
+    ),
+    timescale: extension && {
+      jobs: await rows(
+        `select proc_name, hypertable_name, schedule_interval::text, scheduled, config - 'mat_hypertable_id' - 'hypertable_id' as config
+         from timescaledb_information.jobs where hypertable_schema in ('tidemark', '_timescaledb_internal') order by 1, 2, 5`,
+      ),
+      aggregates: await rows(
+        'select view_name, materialized_only, materialization_hypertable_name is not null as stored from timescaledb_information.continuous_aggregates order by 1',
+      ),
+      chunks: await rows(
+        `select hypertable_name, is_compressed, count(*)::int from timescaledb_information.chunks
+         where hypertable_schema = 'tidemark' group by 1, 2 order by 1, 2`,
+      ),
+    },
+  };
+}
+
+/** Backs `old` up and restores it to `restored`, which is a new database. */
+async function backUpAndRestore(
+  folder: string,
+  from: string,
+  to: string,
+  kind: 'TimescaleDB' | 'PostgreSQL',
+) {
+  const cwd = emptyDirectory();
+  const where = { folder, cwd, env: { DATABASE_URL: from, NEW_DATABASE_URL: to } };
+  for (const title of ['A backup', 'Once for a server', `Restored, ${kind}`]) {
+    const ended = await runBlock(blockOf(page, title), where);
+    expect(ended, ended.printed).toMatchObject({ exitCode: 0 });
+    expect(ended.printed).not.toMatch(/error/i);
+  }
+}
+
+async function goesOn(url: string, env: Record<string, string>): Promise<void> {
+  const restored = { ...env, DATABASE_URL: url };
+  expect(await tidemark(['verify', '--all'], restored)).toMatchObject({ exitCode: 0 });
+  expect(await tidemark(backfill('2024-03-05'), restored)).toMatchObject({ exitCode: 0 });
+  const days = await databaseAt(url).pool.query(
+    `select count(*)::int as days, bool_and(points > 1400) as whole from candles where interval = 'd1'`,
+  );
+  expect(days.rows).toEqual([{ days: 4, whole: true }]);
+  expect(await tidemark(['verify', '--all'], restored)).toMatchObject({ exitCode: 0 });
+}
+
+it('a backup locks every table that has a columnstore', () => {
+  const [, listed = ''] = /lock table ([^;]+) in access share mode/.exec(blockOf(page, 'A backup')) ?? [];
+  const named = listed.split(',').map((name) => name.trim());
+  const compressed = hypertables.filter(({ segmentBy }) => segmentBy !== null);
+  expect(named.sort()).toEqual(compressed.map(({ name }) => `tidemark.${name}`).sort());
+});
+
+function suite({ folder, timescale, plain }: Exclude<typeof programs, string>): void {
+  it('TimescaleDB, to another server: rows, views, rollups and policies are the same, and ingestion goes on', async () => {
+    const env = await source();
+    const [old, restored] = await Promise.all([startCluster(timescale), startCluster(timescale)]);
+    expect(await tidemark(['migrate'], { DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
+    expect(await tidemark(backfill('2024-03-03'), { ...env, DATABASE_URL: old })).toMatchObject({
+      exitCode: 0,
+    });
+    const { pool } = databaseAt(old);
+    const jobs = await pool.query(
+      `select job_id from timescaledb_information.jobs where proc_name = 'policy_compression'`,
+    );
+    for (const { job_id } of jobs.rows) await pool.query(`call run_job(${job_id})`);
+    const target = new URL(restored);
+    target.pathname = '/tidemark';
+    await databaseAt(restored).pool.query('create database tidemark template template0');
+    await backUpAndRestore(folder, old, target.href, 'TimescaleDB');
+    const [before, after] = [await seenOf(old), await seenOf(target.href)];
+    expect(after).toEqual(before);
+    expect(before.timescale?.chunks).toContainEqual(
+      expect.objectContaining({ hypertable_name: 'candle_points', is_compressed: true }),
+    );
+    expect(before.timescale?.jobs.length).toBeGreaterThanOrEqual(17);
+    expect(before.candles.length).toBeGreaterThan(2 * 1400);
+    await goesOn(target.href, env);
+  });
+
+  it('PostgreSQL, to another database', async () => {
+    const env = await source();
+    const old = await startCluster(plain);
+    expect(await tidemark(['migrate'], { DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
+    expect(await tidemark(backfill('2024-03-03'), { ...env, DATABASE_URL: old })).toMatchObject({
+      exitCode: 0,
+    });
+    await databaseAt(old).pool.query('create database tidemark template template0');
+    const target = new URL(old);
+    target.pathname = '/tidemark';
+    // Where the file is to be lies a directory.
+    const cwd = emptyDirectory();
+    mkdirSync(join(cwd, 'tidemark.dump'));
+    const failed = await runBlock(blockOf(page, 'A backup'), { folder, cwd, env: { DATABASE_URL: old } });
+    expect(failed.exitCode).not.toBe(0);
+    await backUpAndRestore(folder, old, target.href, 'PostgreSQL');
+    const [before, after] = [await seenOf(old), await seenOf(target.href)];
+    expect(before.timescale).toBeUndefined();
+    expect(after).toEqual(before);
+    await goesOn(target.href, env);
+  });
+}
+
+if (typeof programs === 'string') {
+  describeMissing('a backup and its restoration', `needs pg_dump, pg_restore and psql: ${programs}`, () => {
+    it('could not be tried', () => {});
+  });
+} else describe('a backup and its restoration', () => suite(programs));
+
+describe('a copy of the embedded database', () => {
+  it('is its directory, copied while nothing runs', async () => {
+    const env = await source();
+    const directory = emptyDirectory();
+    const data = join(directory, '.tidemark');
+    expect(await tidemark(backfill('2024-03-03'), { ...env, TIDEMARK_DIR: data })).toMatchObject({
+      exitCode: 0,
+    });
+    const where = { folder: '/nowhere', cwd: directory, env: {} };
+    const ended = await runBlock(blockOf(page, 'The embedded database'), where);
+    expect(ended, ended.printed).toMatchObject({ exitCode: 0 });
+    const copy = { ...env, TIDEMARK_DIR: join(directory, 'tidemark-backup') };
+    expect(await tidemark(['verify', '--all'], copy)).toMatchObject({ exitCode: 0 });
+    expect(await tidemark(backfill('2024-03-05'), copy)).toMatchObject({ exitCode: 0 });
+  });
+});

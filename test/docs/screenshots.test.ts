@@ -1,0 +1,119 @@
+/**
+ * The pictures of the dashboard in README.md and docs/dashboard.md, of a simulated year. `npm run docs` takes them anew;
+ * otherwise only what they show is tried, as no two browsers draw a letter alike.
+ */
+
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { CandleSeries } from '../../contract/series.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+import { trackSeries } from '../../store/series.ts';
+import { commitWindow, type WindowCommit } from '../../store/windows.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { open, withBrowser } from '../service/dashboard/browser/browser.ts';
+import { type DashboardWorld, openDashboardWorld } from '../service/dashboard/dashboard-world.ts';
+import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { loadSyntheticYear } from './synthetic-year.ts';
+
+const nowMs = Date.UTC(2025, 0, 1, 0, 40, 20);
+const endMs = Date.UTC(2025, 0, 1);
+const mostBytes = 200_000;
+
+const minutes: CandleSeries = {
+  ...{ dataset: 'candles', exchange: 'binance', baseId: 'ethereum', quoteId: 'tether', interval: 'm1' },
+};
+
+it('every picture that the documents show is there, and small', () => {
+  const texts = ['README.md', 'docs/dashboard.md'].map((name) => readFileSync(name, 'utf8'));
+  const shown = new Set(
+    texts.flatMap((text) => [...text.matchAll(/images\/[\w-]+\.png/g)].map(([name]) => `docs/${name}`)),
+  );
+  expect(shown.size).toBeGreaterThanOrEqual(4);
+  for (const name of shown) {
+    expect(existsSync(name), name).toBe(true);
+    expect(statSync(name).size, name).toBeLessThan(mostBytes);
+  }
+});
+
+describeNeeding('chromium', 'pictures of the dashboard', () => {
+  withBrowser();
+  let store: TestStore;
+  let world: DashboardWorld;
+
+  beforeAll(async () => {
+    store = await openTestStore();
+    await loadSyntheticYear(store.database);
+    const seriesId = await halfOfDecember();
+    await store.database.pool.query(
+      `insert into tidemark.fetches (time, dataset, series_id, lane, attempt, verdict, duration_ms, error)
+       select to_timestamp($1) - i * interval '0.4 seconds', 'candles', $2, case when i % 9 = 0 then 'refresh' else 'backfill' end,
+              1, case when i % 97 = 0 then 'unavailable' else 'filled' end, 80,
+              case when i % 97 = 0 then 'the source answered 503' end
+       from generate_series(0, 3600) i`,
+      [nowMs / 1000, seriesId],
+    );
+    const next = Array.from({ length: 6 }, (_, place) => ({
+      startMs: endMs - (14 - place) * dayMs,
+      endMs: endMs - (13 - place) * dayMs,
+    }));
+    world = await openDashboardWorld(store, { synthetic: true }, 0, () => nowMs);
+    world.queue = {
+      depth: { waiting: 2, active: 4, delayed: 0, workers: 2, pausedMs: 0 },
+      windows: new Map([[seriesId, next]]),
+    };
+  });
+  afterAll(async () => {
+    await world.close();
+    await store.close();
+  });
+
+  /** A series of which the backfill is under way. */
+  async function halfOfDecember(): Promise<number> {
+    const startMs = endMs - 31 * dayMs;
+    const { seriesId } = await trackSeries(store.database, minutes, startMs, null);
+    const { truth } = createSimulator({ seed: 'docs', now: () => nowMs });
+    for (const window of [
+      { startMs, endMs: endMs - 14 * dayMs },
+      { startMs: endMs - dayMs, endMs },
+    ]) {
+      await commitWindow(store.database, {
+        ...{ seriesId, series: minutes, window, lane: 'backfill', attempt: 1, nowMs: nowMs - 2 * hourMs },
+        ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
+        answer: {
+          ...{ rows: truth.candles(minutes, window), rejected: [], sourceTimeMs: nowMs },
+          ...{ status: 200, bytes: 0, durationMs: 0 },
+        },
+      } as WindowCommit);
+    }
+    return seriesId;
+  }
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`show the overview and a series, ${colorScheme}`, async () => {
+      const { page } = await open(world.url, { colorScheme, viewport: { width: 1120, height: 1080 } });
+      const picture = async (name: string) => {
+        // Once everything is drawn: two frames.
+        await page.evaluate(
+          'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
+        );
+        const path = `docs/images/${name}-${colorScheme}.png`;
+        if (inject('updatesDocs')) await page.screenshot({ path });
+      };
+      await page.getByText('synthetic data').waitFor();
+      await page.locator('rect.inFlight').first().waitFor();
+      await page.locator('rect.failed').first().waitFor();
+      await page.locator('.plot canvas').waitFor();
+      await page.getByText(/ requests? left, about /).waitFor();
+      await picture('overview');
+      await page.getByRole('link', { name: 'binance ethereum/tether h1' }).click();
+      await page.getByText('Every candle of h1, as stored.').waitFor();
+      await page.getByRole('button', { name: '1 year' }).click();
+      await page.getByText('Candles of d1, made of those of h1.').waitFor();
+      const box = await page.locator('.chart').boundingBox();
+      await page.mouse.move((box?.x ?? 0) + 430, (box?.y ?? 0) + 120);
+      await page.locator('.exact', { hasText: 'close' }).waitFor();
+      await picture('series');
+    });
+  }
+});

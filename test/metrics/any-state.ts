@@ -1,0 +1,45 @@
+/** A state of the whole in which everything is some number. */
+
+import type { QueueState, StateSources, StoreState } from '../../metrics/state.ts';
+
+export const someStore: StoreState = {
+  intervals: [
+    {
+      dataset: 'candles',
+      interval: 'h1',
+      series: 3,
+      blocked: 1,
+      points: 1234,
+      revised: 2,
+      trackedSeconds: 7200,
+      lagSeconds: 3600,
+      newestAgeSeconds: 5000,
+    },
+  ],
+  gaps: [{ dataset: 'candles', interval: 'h1', reason: 'failed', gaps: 2, seconds: 3600 }],
+  polls: [{ dataset: 'rates', everySeconds: 300, newestAgeSeconds: 12 }],
+  requests: {
+    lastMinute: { refresh: 1, backfill: 2, probe: 0, reread: 0, repair: 0, verify: 0, poll: 3 },
+    successAtMs: 1_700_000_000_000,
+    failuresSince: 4,
+  },
+  quarantine: [{ dataset: 'candles', rows: 7 }],
+  databaseBytes: 1_000_000,
+  disk: { freeBytes: 10, sizeBytes: 100 },
+};
+
+export const someQueue: QueueState = {
+  depth: { waiting: 5, active: 1, delayed: 2 },
+  load: { refresh: 1, backfill: 4 },
+  workers: 2,
+};
+
+export function anyState(sources: Partial<StateSources> = {}): StateSources {
+  return {
+    store: async () => someStore,
+    queue: async () => someQueue,
+    requestsPerMinute: 500,
+    now: () => 0,
+    ...sources,
+  };
+}

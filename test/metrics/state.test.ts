@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { createMetrics } from '../../metrics/metrics.ts';
+import { readingAtMostEvery } from '../../metrics/reading.ts';
+import { anyState, someStore } from './any-state.ts';
+
+const times = { everyMs: 15_000, patienceMs: 5000, oldestMs: 60_000 };
+
+describe('readingAtMostEvery', () => {
+  it('reads once for all who ask at once, and not again before its time', async () => {
+    let nowMs = 0;
+    let readings = 0;
+    const ask = readingAtMostEvery(async () => ++readings, times, { now: () => nowMs, onError: () => {} });
+    const answers = await Promise.all([ask(), ask(), ask()]);
+    expect(answers.map((answer) => answer?.value)).toEqual([1, 1, 1]);
+    nowMs = 14_999;
+    expect((await ask())?.value).toBe(1);
+    nowMs = 15_000;
+    expect((await ask())?.value).toBe(2);
+  });
+
+  it('gives what it read before while reading fails, and nothing once that is old', async () => {
+    let nowMs = 0;
+    let isAway = false;
+    const errors: unknown[] = [];
+    const read = async () => {
+      if (isAway) throw new Error('away');
+      return 'read';
+    };
+    const ask = readingAtMostEvery(read, times, {
+      now: () => nowMs,
+      onError: (error) => void errors.push(error),
+    });
+    await ask();
+    isAway = true;
+    nowMs = 20_000;
+    expect((await ask())?.value).toBe('read');
+    nowMs = 60_000;
+    expect(await ask()).toBeNull();
+    expect(errors).toHaveLength(2);
+    isAway = false;
+    nowMs = 75_000;
+    expect((await ask())?.value).toBe('read');
+  });
+
+  it('does not wait for a reading that hangs, nor start another one', async () => {
+    let readings = 0;
+    const hanging = () => {
+      readings += 1;
+      return new Promise<string>(() => {});
+    };
+    const ask = readingAtMostEvery(
+      hanging,
+      { ...times, patienceMs: 1 },
+      { now: Date.now, onError: () => {} },
+    );
+    expect([await ask(), await ask()]).toEqual([null, null]);
+    expect(readings).toBe(1);
+  });
+});
+
+describe('the state of the whole', () => {
+  const values = (text: string) =>
+    new Map(text.split('\n').map((line) => line.split(/ (?=\S+$)/) as [string, string]));
+
+  it('is exported with what is missing for no reason at all at 0', async () => {
+    const metrics = createMetrics({ command: 'scheduler', version: '1.2.3' });
+    metrics.watchState(anyState());
+    const of = values((await metrics.read()).text);
+    expect(of.get('tidemark_gap_seconds{dataset="candles",interval="h1",reason="failed"}')).toBe('3600');
+    expect(of.get('tidemark_gap_seconds{dataset="candles",interval="h1",reason="not_asked"}')).toBe('0');
+    expect(of.get('tidemark_newest_age_seconds{dataset="rates",interval=""}')).toBe('12');
+    expect(of.get('tidemark_budget_used_requests_per_minute{lane="poll"}')).toBe('3');
+    expect(of.get('tidemark_queue_requests{lane="backfill"}')).toBe('4');
+    expect(of.get('tidemark_source_last_success_timestamp_seconds')).toBe('1700000000');
+    expect(of.get('tidemark_disk_free_bytes')).toBe('10');
+  });
+
+  it('leaves out what is gone, and, when database or queue is away, all that they would tell', async () => {
+    let nowMs = 0;
+    let store: () => Promise<typeof someStore> = async () => ({ ...someStore, disk: null });
+    const metrics = createMetrics({ command: 'scheduler', version: '1.2.3' });
+    metrics.watchState(anyState({ store: () => store(), now: () => nowMs }));
+    const whole = (await metrics.read()).text;
+    expect(whole).toMatch(/^tidemark_lag_seconds\{/m);
+    expect(whole).not.toMatch(/^tidemark_disk_free_bytes /m);
+    store = async () => ({ ...someStore, intervals: [], gaps: [] });
+    nowMs = 15_000;
+    expect((await metrics.read()).text).not.toMatch(/^tidemark_(lag|gap)_seconds\{/m);
+    store = () => Promise.reject(new Error('away'));
+    nowMs = 90_000;
+    const { text } = await metrics.read();
+    expect(text).not.toMatch(/^tidemark_(database_size_bytes|source_failures_since_success|series)\b/m);
+    expect(values(text).get('tidemark_state_read_failures_total{of="database"}')).toBe('1');
+    expect(values(text).get('tidemark_queue_workers')).toBe('2');
+  });
+});

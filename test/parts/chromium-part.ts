@@ -1,0 +1,36 @@
+/** A Chromium for a test run, and how it was come by. */
+
+import { execFileSync } from 'node:child_process';
+
+export interface ChromiumPart {
+  /** The program. */
+  readonly path: string;
+  /** Such as `Chromium 141.0.7390.54`. */
+  readonly version: string;
+  readonly how: string;
+}
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+/**
+ * The first of: TEST_CHROMIUM, a Chromium or Chrome that is installed; or why there is none.
+ * @throws Error when TEST_CHROMIUM is set and does not run: what was asked for by name is not replaced.
+ */
+export function obtainChromium(): ChromiumPart | string {
+  const given = process.env.TEST_CHROMIUM;
+  if (given) return { path: given, version: versionOf(given), how: 'TEST_CHROMIUM' };
+  for (const name of names) {
+    try {
+      const path = execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
+      return { path, version: versionOf(path), how: path };
+    } catch {
+      // this one is not installed, or does not run
+    }
+  }
+  return 'no Chromium is installed';
+}
+
+function versionOf(path: string): string {
+  const said = execFileSync(path, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  return /^(?:Google )?(?:Chromium|Chrome) [\d.]+/.exec(said.trim())?.[0] ?? 'Chromium of unknown version';
+}

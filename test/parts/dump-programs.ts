@@ -1,0 +1,24 @@
+/** PostgreSQL's own programs for backups, beside those of a server of the same version. */
+
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { timescalePrograms } from './local-timescale.ts';
+import type { ClusterPrograms } from './throw-away-cluster.ts';
+
+export interface DumpPrograms {
+  /** Where they are. */
+  readonly folder: string;
+  readonly timescale: ClusterPrograms;
+  /** The same server without TimescaleDB. */
+  readonly plain: ClusterPrograms;
+}
+
+/** The programs, or why there are none. */
+export function dumpPrograms(): DumpPrograms | string {
+  const timescale = timescalePrograms();
+  if (typeof timescale === 'string') return timescale;
+  const folder = dirname(timescale.postgres);
+  const missing = ['pg_dump', 'pg_restore', 'psql'].find((program) => !existsSync(join(folder, program)));
+  if (missing !== undefined) return `${folder} has no ${missing}`;
+  return { folder, timescale, plain: { ...timescale, settings: {} } };
+}

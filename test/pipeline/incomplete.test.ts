@@ -1,0 +1,161 @@
+import { expect, test } from 'vitest';
+import { writeCoverage } from '../../contract/coverage-header.ts';
+import { hourMs, minuteMs, periodStart } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { type Range, subtract } from '../../planning/ranges.ts';
+import { listGaps } from '../../store/gaps.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { type Clock, failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
+import { type ServedRow, serveRows } from './serve-rows.ts';
+import { coverageOf, storedPoints, verdictsOf } from './stored.ts';
+
+const noonMs = Date.UTC(2024, 2, 1, 12);
+const candles: SeriesKey = {
+  ...{ dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'h1' },
+};
+const hour = (of: number) => noonMs + of * hourMs;
+const hours = (from: number, to: number) => ({ startMs: hour(from), endMs: hour(to) });
+
+/** What of the range it has, as a Tidemark would say it that counts what has ended a minute ago. */
+function stating(clock: Clock, covered: () => readonly Range[]) {
+  return ({ startMs, endMs }: Range): string => {
+    const untilMs = Math.max(startMs, Math.min(endMs, periodStart(clock.nowMs - minuteMs, 'h1')));
+    const missing = subtract([{ startMs, endMs: untilMs }], covered());
+    return writeCoverage({
+      share: missing.length === 0 ? '1' : '0.5',
+      gaps: missing.length,
+      untilMs,
+      missing,
+    });
+  };
+}
+
+async function truth(clock: Clock): Promise<ServedRow[]> {
+  const simulator = await simulate(clock);
+  return simulator.truth
+    .candles(candles as Extract<SeriesKey, { dataset: 'candles' }>, hours(-100, 3))
+    .map((row) => ({ timeMs: row.period, json: JSON.stringify(row) }));
+}
+
+onEachBackend('a source that says what it does not have itself', (kind) => {
+  test('is asked once for each run of what it has, and again for the rest when that has waited', async () => {
+    const clock = { nowMs: noonMs + 90_000 };
+    const rows = await truth(clock);
+    let has: readonly Range[] = [hours(-48, -36), hours(-30, -20), hours(-10, -1)];
+    const source = await serveRows(() => ({
+      // Also rows of what it does not claim to have: they may be of a period that it has in part.
+      rows,
+      timestampMs: clock.nowMs,
+      coverage: stating(clock, () => has),
+    }));
+    const pipeline = await openPipeline(kind, clock, source.baseUrl);
+    const seriesId = await pipeline.track(candles, hour(-60), hour(0));
+    const limits = { rangeLimits: { candles: { h1: 60 * hourMs } } };
+    await pipeline.backfill({}, limits);
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual(has);
+    expect(source.requests).toHaveLength(3);
+    const stored = (await storedPoints(pipeline.database, candles)) as { period: number }[];
+    const within = (timeMs: number | null) =>
+      has.some(({ startMs, endMs }) => timeMs !== null && timeMs >= startMs && timeMs < endMs);
+    expect(stored.map(({ period }) => period)).toEqual(
+      rows.map(({ timeMs }) => timeMs).filter((timeMs) => within(timeMs)),
+    );
+    const gaps = await listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs });
+    expect(gaps.map(({ startMs, endMs }) => ({ startMs, endMs }))).toEqual([
+      ...[hours(-60, -48), hours(-36, -30), hours(-20, -10), hours(-1, 0)],
+    ]);
+    for (const { reason, message } of gaps)
+      expect([reason, message]).toEqual(['failed', 'the source says that it does not have this itself']);
+    // What closed just now is asked for again soon, as the source may only lag.
+    expect(gaps.map(({ retryAtMs }) => (retryAtMs ?? 0) - clock.nowMs)).toEqual([
+      ...[failedRetryMs, failedRetryMs, failedRetryMs, 90_000],
+    ]);
+
+    clock.nowMs += 90_000;
+    has = [...has, hours(-1, 0), hours(-60, -48)];
+    await pipeline.backfill({}, limits);
+    expect(source.requests).toHaveLength(4);
+    expect((await coverageOf(pipeline.database, seriesId)).at(-1)).toEqual(hours(-10, 0));
+    clock.nowMs += failedRetryMs;
+    await pipeline.backfill({}, limits);
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([
+      ...[hours(-60, -36), hours(-30, -20), hours(-10, 0)],
+    ]);
+    expect(source.requests).toHaveLength(7);
+  });
+
+  test('is no outage: one attempt a window, and a pause that grows with the time it is missing', async () => {
+    const clock = { nowMs: noonMs + 90_000 };
+    const source = await serveRows(() => ({
+      ...{ rows: [], timestampMs: clock.nowMs, coverage: stating(clock, () => []) },
+    }));
+    const pipeline = await openPipeline(kind, clock, source.baseUrl);
+    const seriesId = await pipeline.track(candles, hour(-40), hour(-20));
+    const limits = { rangeLimits: { candles: { h1: hourMs } } };
+    const pauses: number[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      await pipeline.backfill({}, limits);
+      const gaps = await listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs });
+      const [retryAtMs] = new Set(gaps.map((gap) => gap.retryAtMs));
+      expect(gaps).toHaveLength(20);
+      expect(new Set(gaps.map((gap) => gap.retryAtMs)).size).toBe(1);
+      pauses.push((retryAtMs ?? 0) - clock.nowMs);
+      clock.nowMs = retryAtMs ?? 0;
+    }
+    expect(pauses).toEqual([1, 1, 2, 4].map((times) => times * failedRetryMs));
+    expect(source.requests).toHaveLength(4 * 20);
+    expect(await verdictsOf(pipeline.database)).toEqual([{ verdict: 'incomplete', requests: 4 * 20 }]);
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
+  });
+
+  test('in a way that cannot be read is not believed to have it', async () => {
+    const clock = { nowMs: noonMs + 90_000 };
+    const rows = await truth(clock);
+    const source = await serveRows(() => ({
+      ...{ rows, timestampMs: clock.nowMs, coverage: () => 'share=1, gaps=0' },
+    }));
+    const pipeline = await openPipeline(kind, clock, source.baseUrl);
+    const seriesId = await pipeline.track(candles, hour(-40), hour(-20));
+    await pipeline.backfill();
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
+    expect(await storedPoints(pipeline.database, candles)).toEqual([]);
+    expect(source.requests).toHaveLength(1);
+    const [gap] = await listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs });
+    expect(gap?.message).toContain('cannot be read: share=1, gaps=0');
+  });
+
+  test('and lags behind us is followed: the open candle comes, and no refresh waits', async () => {
+    const clock = { nowMs: noonMs + 65_000 };
+    const rows = await truth(clock);
+    let has = [hours(-10, -1)];
+    const source = await serveRows(() => ({
+      ...{ rows, timestampMs: clock.nowMs, coverage: stating(clock, () => has) },
+    }));
+    const pipeline = await openPipeline(kind, clock, source.baseUrl);
+    const seriesId = await pipeline.track(candles, hour(-10), null);
+    const scheduler = await pipeline.startScheduler({ refresh: true });
+    await pipeline.startWorker();
+    const stored = async (of: number) =>
+      (await storedPoints(pipeline.database, candles)).some(
+        (row) => (row as { period: number }).period === hour(of),
+      );
+    await waitFor('the open candle', () => stored(0));
+    // The source has the hour before as it was while it ran.
+    expect(await stored(-1)).toBe(false);
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([hours(-10, -1)]);
+    const asked = source.requests.length;
+    // The next refresh reads it again, though its own time has not come.
+    has = [hours(-10, 0)];
+    clock.nowMs += 10_000;
+    await waitFor(
+      'the hour before',
+      async () => (await coverageOf(pipeline.database, seriesId))[0]?.endMs === hour(0),
+    );
+    expect(asked).toBe(1);
+    expect(source.requests).toHaveLength(2);
+    expect(await stored(-1)).toBe(true);
+    expect(await listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs })).toEqual([]);
+    await scheduler.close();
+  });
+});

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import { done } from '../../queue/outcome.ts';
+import { clusterAt } from '../../queue/redis-cluster.ts';
+import { redisCounter } from '../../service/admission/redis-counter.ts';
+import { startSimulator } from '../../simulator/start.ts';
+import { ownRedisCluster } from '../parts/own-redis-cluster.ts';
+import { createTestDatabase } from '../parts/test-database.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { tidemark } from '../scripts/command.ts';
+import { openQueue, windowAt } from './queue-parts.ts';
+
+const sizes = [1, 3];
+
+/** Queues on a cluster; several of them share it as processes on several machines do. */
+async function queuesOn(
+  context: TestContext,
+  size: number,
+  namespace = `t_${randomBytes(4).toString('hex')}`,
+) {
+  const redisUrl = await ownRedisCluster(context, { size });
+  return {
+    redisUrl,
+    open: () => openQueue({ redisUrl, databaseUrl: 'postgres://127.0.0.1:1/none', namespace }),
+  };
+}
+
+describe('the queue on a Redis cluster', () => {
+  test.for(sizes)(
+    'of %d nodes keeps order, spacing and pauses over several workers',
+    async (size, context) => {
+      const { open } = await queuesOn(context, size);
+      const [one, other] = [await open(), await open()];
+      await one.requests.addWindows([windowAt(1), windowAt(2), windowAt(8, 'refresh')]);
+      await other.requests.addWindows([windowAt(2)]);
+      expect((await other.requests.claimedWindows()).load).toMatchObject({ refresh: 1, backfill: 2 });
+      const ran: number[] = [];
+      const starts: number[] = [];
+      const limiter = { max: 1, durationMs: 60 };
+      for (const queues of [one, other]) {
+        const worker = queues.startRequestWorker(
+          async ({ job }) => {
+            starts.push(performance.now());
+            if ('startMs' in job.data) ran.push(job.data.startMs / 3_600_000);
+            return done;
+          },
+          { concurrency: 4, limiter },
+        );
+        onTestFinished(() => worker.close(0));
+        await worker.ready();
+      }
+      await waitFor('all three', () => ran.length === 3);
+      expect(ran).toEqual([8, 1, 2]);
+      // A worker shows itself at the node of the queue, to which it connects when it first waits for a job.
+      await waitFor('both workers', async () => (await one.requests.workersPresent()) === 2);
+
+      starts.length = 0;
+      await one.requests.addWindows(Array.from({ length: 24 }, (_, place) => windowAt(place + 10)));
+      await waitFor('all jobs', () => starts.length === 24);
+      const spanMs = (starts.at(-1) ?? 0) - (starts[0] ?? 0);
+      expect(spanMs).toBeGreaterThanOrEqual(22 * limiter.durationMs);
+
+      await one.requests.pauseForMs(1500);
+      expect(await other.requests.pausedForMs()).toBeGreaterThan(1);
+    },
+  );
+
+  test('of which a node does not say where it is, is refused and not waited for', async (context) => {
+    const redisUrl = await ownRedisCluster(context, { size: 1, announced: false });
+    const opening = openQueue({
+      redisUrl,
+      databaseUrl: 'postgres://127.0.0.1:1/none',
+      namespace: 'tidemark',
+    });
+    await expect(opening).rejects.toMatchObject({
+      code: 'QUEUE_UNREACHABLE',
+      message: expect.stringMatching(
+        /: a node of the cluster does not say where it is: set cluster-announce-ip$/,
+      ),
+    });
+  });
+
+  test('of three nodes serves a whole backfill', async (context) => {
+    const redisUrl = await ownRedisCluster(context, { size: 3 });
+    const { url, drop } = await createTestDatabase();
+    onTestFinished(drop);
+    const simulator = await startSimulator({ perMinute: null });
+    onTestFinished(() => simulator.close());
+    const env = {
+      ...{
+        DATABASE_URL: url,
+        REDIS_URL: redisUrl,
+        SOURCE_URL: simulator.url,
+        SOURCE_REQUESTS_PER_MINUTE: '0',
+      },
+    };
+    expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
+    const words = [
+      'candles',
+      '--exchange',
+      'binance',
+      '--base',
+      'bitcoin',
+      '--quote',
+      'tether',
+      '--interval',
+      'm1',
+    ];
+    const ended = await tidemark(['backfill', ...words, '--from', '2024-03-01', '--to', '2024-03-11'], env);
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(simulator.requests().total).toBe(10);
+  });
+
+  test('counts the requests of each client, wherever its key lies', async (context) => {
+    const url = await ownRedisCluster(context, { size: 3 });
+    const open = () => {
+      const counter = redisCounter({
+        ...{ url, namespace: 'tidemark', onError: () => {} },
+        openCluster: (ofNode) => clusterAt(url, { ofNode }),
+      });
+      onTestFinished(() => counter.close());
+      return counter;
+    };
+    const [one, other] = [open(), open()];
+    // Many at once: the first that hears of another node replaces the connection under the others.
+    const callers = Array.from({ length: 20 }, (_, place) => `203.0.113.${place}`);
+    const first = await Promise.all(callers.map((caller) => one.count(caller, 2)));
+    const second = await Promise.all(callers.map((caller) => other.count(caller, 2)));
+    const third = await Promise.all(callers.map((caller) => one.count(caller, 2)));
+    expect(first.map(({ used }) => used)).toEqual(callers.map(() => 1));
+    expect(second.map(({ used }) => used)).toEqual(callers.map(() => 2));
+    expect(third.map(({ admitted }) => admitted)).toEqual(callers.map(() => false));
+  });
+});

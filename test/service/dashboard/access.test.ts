@@ -1,0 +1,232 @@
+import { resolve } from 'node:path';
+import Fastify from 'fastify';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { readConfig } from '../../../config.ts';
+import { Closing } from '../../../scripts/closing.ts';
+import { openDashboard } from '../../../scripts/dashboard.ts';
+import type { Session } from '../../../scripts/session.ts';
+import { type Access, accessOf } from '../../../service/dashboard/access.ts';
+import { servedQueue } from '../../../service/dashboard/queue.ts';
+import { addDashboard } from '../../../service/dashboard/routes.ts';
+import { gatewaysIn } from '../../../service/dashboard/this-machine.ts';
+import { openDatabase } from '../../../store/database.ts';
+
+const given = { dashboard: undefined, password: undefined, trustedProxies: 0 } as const;
+const password = 'correct horse battery';
+const local: Access = { kind: 'local', alsoFrom: [] };
+
+describe('whether there is a dashboard', () => {
+  it.each([
+    ['by default on this machine alone', {}, '127.0.0.1', 'local'],
+    ['so too by name', {}, 'localhost', 'local'],
+    ['so too by IPv6', {}, '::1', 'local'],
+    ['not on all addresses', {}, '0.0.0.0', undefined],
+    ['not on an address of the network', {}, '192.168.1.5', undefined],
+    ['not on a name that only looks like it', {}, '127.0.0.1.example', undefined],
+    ['not behind a proxy', { trustedProxies: 1 }, '127.0.0.1', undefined],
+    ['on where asked for', { dashboard: 'on' }, '0.0.0.0', 'local'],
+    ['on in a container', { dashboard: 'container' }, '0.0.0.0', 'local'],
+    ['with a password in a container', { dashboard: 'container', password }, '0.0.0.0', 'password'],
+    ['with a password anywhere', { password, trustedProxies: 1 }, '0.0.0.0', 'password'],
+    ['off where asked for', { dashboard: 'off', password }, '127.0.0.1', undefined],
+  ] as const)('%s', (_, settings, host, kind) => {
+    expect(accessOf({ ...given, ...settings }, host)?.kind).toBe(kind);
+  });
+});
+
+it('takes the gateway for this machine in a container only', () => {
+  const from = (dashboard: 'on' | 'container') =>
+    accessOf({ ...given, dashboard }, '0.0.0.0', () => ['172.18.0.1']);
+  expect(from('container')).toEqual({ kind: 'local', alsoFrom: ['172.18.0.1'] });
+  expect(from('on')).toEqual(local);
+});
+
+it('reads default gateways of the table of routes, in either order of bytes', () => {
+  const route = (...fields: string[]) => `eth0\t${fields.join('\t')}\t0\t0\t0                      `;
+  const routes = (gateway: string) =>
+    [
+      'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',
+      route('00000000', gateway, '0003', '0', '0', '0', '00000000'),
+      route('000012AC', '00000000', '0001', '0', '0', '0', '0000FFFF'),
+      // A way to everywhere without a gateway; half of everywhere.
+      route('00000000', '00000000', '0001', '0', '0', '0', '00000000'),
+      route('00000000', '020012AC', '0003', '0', '0', '0', '00000080'),
+      '',
+    ].join('\n');
+  expect(gatewaysIn(routes('010012AC'), 'LE')).toEqual(['172.18.0.1']);
+  expect(gatewaysIn(routes('AC120001'), 'BE')).toEqual(['172.18.0.1']);
+  expect(gatewaysIn('')).toEqual([]);
+});
+
+it.each([
+  ['on', '0.0.0.0', undefined, 1],
+  ['container', '0.0.0.0', undefined, 1],
+  ['on', '127.0.0.1', undefined, 0],
+  ['on', '0.0.0.0', password, 0],
+])('%s at %s with the password %s warns %i times', async (dashboard, host, secret, times) => {
+  const log = { warn: vi.fn() };
+  const watchPool = vi.fn();
+  const config = readConfig({ DASHBOARD: dashboard, DASHBOARD_PASSWORD: secret });
+  const database = { url: 'postgres://nobody@127.0.0.1:1/none' };
+  const closing = new Closing();
+  const session = { config, log, database, metrics: { watchPool } } as unknown as Session;
+  expect(openDashboard(session, host, closing, {})).not.toBeNull();
+  await closing.run(session.log);
+  expect(log.warn).toHaveBeenCalledTimes(times);
+  expect(watchPool).toHaveBeenCalledWith('serve_dashboard', expect.objectContaining({ totalCount: 0 }));
+});
+
+function openWith(access: Access, state: { nowMs: number } = { nowMs: 0 }) {
+  const app = Fastify();
+  // No connection is made before the first query, and the page itself needs none.
+  const database = openDatabase({
+    ...{
+      url: 'postgres://nobody@127.0.0.1:1/none',
+      applicationName: 'none',
+      maxConnections: 1,
+      statementTimeoutMs: 1,
+    },
+  });
+  addDashboard(
+    app,
+    {
+      ...{
+        database,
+        access,
+        assets: resolve('dist/service/dashboard/assets'),
+        queue: servedQueue(() => Promise.reject()),
+      },
+      ...{ graceMs: 0, rangeLimits: {}, perMinute: 0, synthetic: false },
+    },
+    () => state.nowMs,
+  );
+  onTestFinished(async () => {
+    await app.close();
+    await database.close();
+  });
+  return async (
+    url: string,
+    {
+      headers = {},
+      remoteAddress = '127.0.0.1',
+    }: { headers?: Record<string, string>; remoteAddress?: string } = {},
+  ) => app.inject({ url, remoteAddress, headers: { host: 'localhost:4000', ...headers } });
+}
+
+describe('without a password', () => {
+  it.each([
+    ['127.0.0.1', 'localhost:4000', {}, 200],
+    ['::1', '[::1]:4000', {}, 200],
+    ['::ffff:127.0.0.1', '127.0.0.1:4000', {}, 200],
+    // A neighbour may write any name.
+    ['172.18.0.1', '127.0.0.1:4000', {}, 403],
+    ['192.168.1.9', 'localhost:4000', {}, 403],
+    ['fe80::1', 'localhost:4000', {}, 403],
+    ['fd00::1', 'localhost:4000', {}, 403],
+    ['203.0.113.7', 'localhost:4000', {}, 403],
+    ['::ffff:203.0.113.7', 'localhost:4000', {}, 403],
+    ['2001:db8::1', 'localhost:4000', {}, 403],
+    // A page of another site whose name leads here.
+    ['127.0.0.1', 'rebound.example:4000', {}, 403],
+    ['127.0.0.1', 'localhost.example', {}, 403],
+    // A proxy on this machine.
+    ['127.0.0.1', 'localhost', { 'x-forwarded-for': '203.0.113.7' }, 403],
+    ['127.0.0.1', 'localhost', { forwarded: 'for=203.0.113.7' }, 403],
+    ['127.0.0.1', 'localhost', { via: '1.1 proxy' }, 403],
+    ['127.0.0.1', 'localhost', { 'x-forwarded-host': 'example.com' }, 403],
+    ['127.0.0.1', 'localhost', { 'x-forwarded-proto': 'https' }, 403],
+    ['127.0.0.1', 'localhost', { 'x-forwarded-port': '443' }, 403],
+    ['127.0.0.1', 'localhost', { 'x-forwarded-server': 'proxy' }, 403],
+    ['127.0.0.1', 'localhost', { 'x-real-ip': '203.0.113.7' }, 403],
+    ['127.0.0.1', 'localhost', { 'x-client-ip': '203.0.113.7' }, 403],
+    ['127.0.0.1', 'localhost', { 'true-client-ip': '203.0.113.7' }, 403],
+    ['127.0.0.1', 'localhost', { 'cf-connecting-ip': '203.0.113.7' }, 403],
+    // A page of another site, as its browser says.
+    ['127.0.0.1', 'localhost', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['127.0.0.1', 'localhost', { 'sec-fetch-site': 'same-origin' }, 200],
+    ['127.0.0.1', 'localhost', { 'sec-fetch-site': 'none' }, 200],
+  ])('%s, asking %s with %o, is answered %i', async (remoteAddress, host, more, status) => {
+    const ask = openWith(local);
+    const headers = { host, ...more };
+    const answer = await ask('/dashboard/app.js', { remoteAddress, headers });
+    expect(answer.statusCode).toBe(status);
+    const page = await ask('/', { remoteAddress, headers });
+    // To others the first page is what it always was.
+    expect([page.statusCode, page.headers.location]).toEqual(
+      status === 200 ? [200, undefined] : [302, 'docs'],
+    );
+    if (status === 403) {
+      for (const path of ['events', 'bands?ids=1&columns=1', 'series/1', 'series/1/points', 'problems'])
+        expect((await ask(`/dashboard/${path}`, { remoteAddress, headers })).statusCode).toBe(403);
+    }
+  });
+});
+
+it('in a container answers its own machine, and no other neighbour', async () => {
+  const ask = openWith({ kind: 'local', alsoFrom: ['172.18.0.1'] });
+  const status = async (remoteAddress: string, headers = {}) =>
+    (await ask('/', { remoteAddress, headers })).statusCode;
+  expect(await status('172.18.0.1')).toBe(200);
+  expect(await status('::ffff:172.18.0.1')).toBe(200);
+  expect(await status('172.18.0.2')).toBe(302);
+  expect(await status('172.18.0.1', { host: 'rebound.example' })).toBe(302);
+  expect(await status('172.18.0.1', { via: '1.1 proxy' })).toBe(302);
+});
+
+describe('with a password', () => {
+  const basic = (text: string) => ({
+    authorization: `Basic ${Buffer.from(`any:${text}`).toString('base64')}`,
+  });
+  const far = { remoteAddress: '203.0.113.7' };
+
+  it('answers who has it, from anywhere', async () => {
+    const ask = openWith({ kind: 'password', password });
+    const without = await ask('/', far);
+    expect([without.statusCode, without.headers['www-authenticate']]).toEqual([
+      401,
+      'Basic realm="Tidemark", charset="UTF-8"',
+    ]);
+    expect((await ask('/', { ...far, headers: basic(password) })).statusCode).toBe(200);
+    for (const wrong of ['', 'correct horse', `${password} `])
+      expect((await ask('/', { ...far, headers: basic(wrong) })).statusCode).toBe(401);
+    // Being near is not enough then.
+    expect((await ask('/')).statusCode).toBe(401);
+  });
+
+  it('stops who guesses, for a minute, and nobody else', async () => {
+    const state = { nowMs: 1_000_000 };
+    const ask = openWith({ kind: 'password', password }, state);
+    const status = async (text: string, remoteAddress: string) =>
+      (await ask('/', { remoteAddress, headers: basic(text) })).statusCode;
+    for (let guess = 0; guess < 10; guess += 1)
+      expect(await status(`guess ${guess}`, '203.0.113.7')).toBe(401);
+    expect(await status(password, '203.0.113.7')).toBe(429);
+    expect(await status(password, '203.0.113.8')).toBe(200);
+    state.nowMs += 60_000;
+    expect(await status(password, '203.0.113.7')).toBe(200);
+  });
+});
+
+it('lets no page frame, script or embed it, and nothing inline run', async () => {
+  const { headers } = await openWith(local)('/');
+  expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self';/);
+  expect(headers['content-security-policy']).not.toContain('unsafe');
+  expect(headers['cross-origin-resource-policy']).toBe('same-origin');
+});
+
+it('refuses what is no question of its page', async () => {
+  const ask = openWith(local);
+  for (const path of [
+    'bands?ids=1;drop&columns=10',
+    'bands?ids=1&columns=0',
+    'bands?ids=1&columns=100000',
+    `bands?ids=${Array.from({ length: 101 }, () => 1).join()}&columns=1`,
+    'bands?ids=1&columns=10&from=5&to=5',
+    'bands?ids=1&ids=2&columns=10',
+    'series/1/points?interval=m1&from=1',
+    'series/1/points?interval=m7&from=1&to=2',
+    'series/1/points?interval=m1&from=-1&to=2',
+  ])
+    expect((await ask(`/dashboard/${path}`)).statusCode, path).not.toBe(200);
+  expect((await ask('/dashboard/series/nothing')).statusCode).not.toBe(200);
+});

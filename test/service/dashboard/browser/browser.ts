@@ -1,0 +1,51 @@
+/** A real browser, and what it must never do on any page: ask elsewhere, break the policy, throw. */
+
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest';
+
+let browser: Browser;
+
+/** For a group of tests that share one browser. */
+export function withBrowser(): void {
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      executablePath: inject('chromiumPath') ?? '',
+      args: ['--disable-gpu', '--disable-dev-shm-usage'],
+    });
+  });
+  afterAll(() => browser.close());
+}
+
+export interface Opened {
+  readonly page: Page;
+  /** Requests of the page, by path and query. */
+  readonly asked: string[];
+}
+
+/**
+ * Opens the address in a browser of the test's own; the test fails at its end where the page has asked another origin,
+ * violated its policy, or thrown.
+ */
+export async function open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
+  const page = await context.newPage();
+  const { origin } = new URL(url);
+  const wrong: string[] = [];
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const at = new URL(request.url());
+    if (at.origin === origin) asked.push(`${at.pathname}${at.search}`);
+    else wrong.push(`asked ${request.url()}`);
+  });
+  page.on('pageerror', (error) => wrong.push(`threw ${error.stack}`));
+  page.on('console', (message) => {
+    // A connection that a test breaks is told there as well.
+    if (/Content.Security.Policy|Trusted/i.test(message.text())) wrong.push(message.text());
+  });
+  onTestFinished(async () => {
+    await context.close();
+    expect(wrong).toEqual([]);
+  });
+  await page.goto(url);
+  return { page, asked };
+}

@@ -1,0 +1,271 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { dayMs, type EpochMs, hourMs } from '../../../../contract/intervals.ts';
+import { trackSeries } from '../../../../store/series.ts';
+import { describeNeeding } from '../../../parts/describe-needing.ts';
+import { closeAt, commitPoints } from '../../../store/committing.ts';
+import { openTestStore, type TestStore } from '../../../store/open-store.ts';
+import { type DashboardWorld, market, openDashboardWorld } from '../dashboard-world.ts';
+import { open, withBrowser } from './browser.ts';
+
+describeNeeding('chromium', 'the page of a series in a browser', () => {
+  withBrowser();
+  let store: TestStore;
+  let world: DashboardWorld;
+  let seriesId: number;
+  const endMs = Math.floor(Date.now() / dayMs) * dayMs;
+  const startMs = endMs - 3 * 365 * dayMs;
+  const hole = { startMs: endMs - 40 * hourMs, endMs: endMs - 20 * hourMs };
+
+  beforeAll(async () => {
+    store = await openTestStore();
+    world = await openDashboardWorld(store);
+    ({ seriesId } = await trackSeries(store.database, market, startMs, endMs));
+    for (let at = startMs; at < hole.startMs; at += 365 * dayMs) {
+      const window = { startMs: at, endMs: Math.min(at + 365 * dayMs, hole.startMs) };
+      await commitPoints(store.database, { seriesId, series: market, window });
+    }
+    await commitPoints(store.database, { seriesId, series: market, window: { startMs: hole.endMs, endMs } });
+  });
+  afterAll(async () => {
+    await world.close();
+    await store.close();
+  });
+
+  async function opened() {
+    const { page, asked } = await open(`${world.url}?series=${seriesId}`);
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    return { page, asked };
+  }
+
+  /** Points the mouse at the part of the pane's width, without the scale at its right. */
+  async function pointAt(page: Page, part: number): Promise<string> {
+    const exact = page.locator('.exact');
+    await page.mouse.move(0, 0);
+    await expect.poll(() => exact.textContent()).toBe('');
+    const pane = page.locator('.chart td:nth-child(2)').first();
+    const box = await pane.boundingBox();
+    if (box === null) throw new Error('the chart has no pane');
+    await page.mouse.move(box.x + box.width * part, box.y + box.height / 2);
+    await expect.poll(() => exact.textContent()).not.toBe('');
+    return (await exact.textContent()) ?? '';
+  }
+
+  const timeIn = (text: string): EpochMs =>
+    Date.parse(
+      `${text.slice(0, text.indexOf(': ')).replace(' ', 'T').replace('Z', '')}Z`.replace(/^(.{10})Z$/, '$1'),
+    );
+
+  it('tells on hover what is stored, to the digit, where no double holds it', async () => {
+    const { page } = await opened();
+    const text = await pointAt(page, 0.2);
+    const value = closeAt(timeIn(text));
+    expect(String(Number(value))).not.toBe(value);
+    expect(text).toContain(`open ${value} · high ${value} · low ${value} · close ${value} · volume ${value}`);
+  });
+
+  it('shades a gap, and tells of a time in it what it is', async () => {
+    const { page } = await opened();
+    expect(await pointAt(page, 1 - 30 / 150)).toMatch(/: no value, gap$/);
+    await page.mouse.move(0, 0);
+    /** Colours of a line across the pane's upper edge, where nothing else is drawn but the grid. */
+    const colours = (await page.evaluate(`(() => {
+      const canvas = document.querySelector('.chart td:nth-child(2) canvas');
+      const context = canvas.getContext('2d');
+      const count = (from, to) => {
+        const width = Math.floor(canvas.width * (to - from));
+        const { data } = context.getImageData(Math.floor(canvas.width * from), 3, width, 1);
+        const seen = new Map();
+        for (let at = 0; at < data.length; at += 4) {
+          const colour = data.slice(at, at + 3).join(' ');
+          seen.set(colour, (seen.get(colour) ?? 0) + 1);
+        }
+        return { kinds: seen.size, mostShare: Math.max(...seen.values()) / width };
+      };
+      return { covered: count(0.3, 0.4), gap: count(1 - 38 / 150, 1 - 22 / 150) };
+    })()`)) as Record<'covered' | 'gap', { kinds: number; mostShare: number }>;
+    // Of what is covered nearly all is the background; of a gap much is hatching, in blended colours.
+    expect(colours.covered.mostShare).toBeGreaterThan(0.9);
+    expect(colours.gap.mostShare).toBeLessThan(0.9);
+    expect(colours.gap.kinds).toBeGreaterThan(3);
+  });
+
+  const pointsAsked = (asked: readonly string[]) =>
+    asked.flatMap((path) => {
+      const [, interval, from, to] = /points\?interval=(\w+)&from=(\d+)&to=(\d+)/.exec(path) ?? [];
+      return interval === undefined ? [] : [{ interval, from: Number(from), to: Number(to) }];
+    });
+
+  it('asks for what is older only when it is needed, a bounded piece at a time', async () => {
+    const { page, asked } = await opened();
+    const first = Math.min(...pointsAsked(asked).map(({ from }) => from));
+    expect(first).toBeGreaterThan(endMs - 400 * hourMs);
+    await page.getByRole('group', { name: /^Chart from/ }).focus();
+    for (let presses = 0; presses < 30; presses += 1) await page.keyboard.press('ArrowLeft');
+    await expect
+      .poll(() => Math.min(...pointsAsked(asked).map(({ from }) => from)))
+      .toBeLessThan(first - 300 * hourMs);
+    for (const { interval, from, to } of pointsAsked(asked)) {
+      expect(interval).toBe('h1');
+      expect((to - from) / hourMs).toBeLessThanOrEqual(2000);
+    }
+    expect(Math.min(...pointsAsked(asked).map(({ from }) => from))).toBeGreaterThan(startMs + 365 * dayMs);
+    await page
+      .getByRole('group', { name: new RegExp(`${149}|${150}|${151} values of h1, 0 gaps`) })
+      .waitFor();
+  });
+
+  it('is moved with the mouse as well', async () => {
+    const { page, asked } = await opened();
+    const group = page.getByRole('group', { name: /^Chart from/ });
+    const before = await group.getAttribute('aria-label');
+    const box = await page.locator('.chart').boundingBox();
+    if (box === null) throw new Error('there is no chart');
+    const asks = pointsAsked(asked).length;
+    for (let times = 0; times < 4; times += 1) {
+      await page.mouse.move(box.x + 100, box.y + 50);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 900, box.y + 50, { steps: 8 });
+      await page.mouse.up();
+    }
+    await expect.poll(() => group.getAttribute('aria-label')).not.toBe(before);
+    await expect.poll(() => pointsAsked(asked).length).toBeGreaterThan(asks);
+  });
+
+  it('is zoomed with the wheel, out into coarser candles and in again', async () => {
+    const { page, asked } = await opened();
+    const box = await page.locator('.chart').boundingBox();
+    if (box === null) throw new Error('there is no chart');
+    await page.mouse.move(box.x + 333, box.y + 50);
+    const told = page.locator('.told');
+    const zoomed = (by: number, until: RegExp) =>
+      expect
+        .poll(
+          async () => {
+            await page.mouse.wheel(0, by);
+            return told.textContent();
+          },
+          { timeout: 20_000, interval: 100 },
+        )
+        .toMatch(until);
+    await zoomed(170, /^Candles of/);
+    await zoomed(-170, /^Every candle of h1/);
+    expect(asked.filter((path) => /points\?.*\./.test(path))).toEqual([]);
+  });
+
+  it('goes to the first value and back by keys, and reads value after value', async () => {
+    const { page } = await opened();
+    await page.getByRole('group', { name: /^Chart from/ }).focus();
+    await page.keyboard.press('Home');
+    await page
+      .getByRole('group', {
+        name: new RegExp(`^Chart from ${new Date(startMs).toISOString().slice(0, 10)} to`),
+      })
+      .waitFor();
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    const exact = page.locator('.exact');
+    await expect
+      .poll(async () => {
+        await page.keyboard.press('Shift+ArrowRight');
+        return exact.textContent();
+      })
+      .toContain('close');
+    await page.keyboard.press('Shift+ArrowLeft');
+    const one = timeIn((await exact.textContent()) ?? '');
+    await page.keyboard.press('Shift+ArrowRight');
+    const other = timeIn((await exact.textContent()) ?? '');
+    expect(other - one).toBe(hourMs);
+    await page.keyboard.press('End');
+    await expect
+      .poll(() => page.getByRole('group', { name: /^Chart from/ }).getAttribute('aria-label'))
+      .toMatch(/ 1 gaps?$/);
+    await page.keyboard.press('-');
+    await page.keyboard.press('-');
+    await page.getByText('Candles of h2, made of those of h1.').waitFor();
+    await page.keyboard.press('+');
+    await page.keyboard.press('+');
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+  });
+
+  it('shows all years in coarser candles, and what is on screen as a table', async () => {
+    const { page, asked } = await opened();
+    await page.getByRole('button', { name: 'All' }).click();
+    await page.getByText('Candles of w1, made of those of h1.').waitFor();
+    const [last] = pointsAsked(asked).slice(-1);
+    expect(last).toMatchObject({ interval: 'w1' });
+    await page.getByText('The values on screen as a table').click();
+    const rows = page.locator('details table tbody tr');
+    await expect.poll(() => rows.count()).toBeGreaterThan(150);
+    // The first week that begins within what is stored, or before: its first hour's opening price.
+    const monday = startMs + ((8 - new Date(startMs).getUTCDay()) % 7) * dayMs;
+    const row = rows.filter({ hasText: new Date(monday).toISOString().slice(0, 10) }).first();
+    await expect.poll(() => row.textContent()).toContain(closeAt(monday));
+  });
+
+  it('shows what is committed meanwhile', async () => {
+    const { page } = await opened();
+    const later = { startMs: hole.startMs, endMs: hole.startMs + 10 * hourMs };
+    await page.getByText('1 gap of 20 h').waitFor();
+    await commitPoints(store.database, { seriesId, series: market, window: later });
+    await page.getByText('1 gap of 10 h').waitFor();
+    let text = '';
+    await expect
+      .poll(async () => {
+        text = await pointAt(page, 1 - 35 / 150);
+        return text;
+      })
+      .toContain('close');
+    expect(later.endMs - timeIn(text)).toBeGreaterThan(0);
+    expect(text).toContain(`close ${closeAt(timeIn(text))}`);
+  });
+
+  it('asks for everything once when it is opened', async () => {
+    const { page, asked } = await opened();
+    await page.locator('.connection', { hasText: 'Live' }).waitFor();
+    await page.getByText('1 gap of').first().waitFor();
+    const paths = asked.filter((path) => /^\/dashboard\/(series|bands)/.test(path));
+    expect(paths).toEqual([...new Set(paths)]);
+    expect(paths).toContain(`/dashboard/series/${seriesId}`);
+  });
+
+  it('tells trouble with its points in the colour of trouble', async () => {
+    const { page } = await opened();
+    await page.route('**/points?*', (route) => route.fulfill({ status: 500, json: { error: 'none today' } }));
+    const colour = () => page.evaluate("getComputedStyle(document.querySelector('.told')).color");
+    const calm = await colour();
+    await page.getByRole('button', { name: 'All' }).click();
+    await page.getByText('The points could not be read: none today.').waitFor();
+    expect(await colour()).not.toBe(calm);
+  });
+
+  it('shows of a series without any points the times that it says', async () => {
+    const { seriesId: empty } = await trackSeries(
+      store.database,
+      { ...market, baseId: 'nothing-yet' },
+      endMs - 2000 * hourMs,
+      endMs,
+    );
+    const { page } = await open(`${world.url}?series=${empty}`);
+    await page.getByText('Nothing is stored here.').waitFor();
+    for (const key of ['', 'Home']) {
+      const group = page.getByRole('group', { name: /^Chart from/ });
+      if (key !== '') {
+        await group.focus();
+        await page.keyboard.press(key);
+        const day = new Date(endMs - 2000 * hourMs).toISOString().slice(0, 10);
+        await page.getByRole('group', { name: new RegExp(`^Chart from ${day}`) }).waitFor();
+      }
+      const label = (await group.getAttribute('aria-label')) ?? '';
+      const [, from = '', to = ''] = /from (.*) to (.*), 0 values/.exec(label) ?? [];
+      const [fromMs, toMs] = [timeIn(`${from}: `), timeIn(`${to}: `)];
+      expect(toMs - fromMs).toBe(150 * hourMs);
+      const pointedMs = timeIn(await pointAt(page, 0.5));
+      expect(Math.abs(pointedMs - (fromMs + toMs) / 2)).toBeLessThanOrEqual(2 * hourMs);
+    }
+  });
+
+  it('says so when there is no such series', async () => {
+    const { page } = await open(`${world.url}?series=4711`);
+    await page.getByRole('alert').getByText('There is no series with the id 4711.').waitFor();
+  });
+});

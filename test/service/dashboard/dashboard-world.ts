@@ -1,0 +1,70 @@
+/** The dashboard on a test's database, listening, with a queue that says what the test tells it. */
+
+import { resolve } from 'node:path';
+import type { EpochMs } from '../../../contract/intervals.ts';
+import type { CandleSeries } from '../../../contract/series.ts';
+import type { LookedQueue } from '../../../service/dashboard/queue.ts';
+import { servedQueue } from '../../../service/dashboard/queue.ts';
+import type { DashboardOptions } from '../../../service/dashboard/routes.ts';
+import { openDatabase } from '../../../store/database.ts';
+import type { TestStore } from '../../store/open-store.ts';
+import { openFacing } from '../stored/facing.ts';
+
+export const market: CandleSeries = Object.freeze({
+  ...{ dataset: 'candles', exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'h1' },
+} as const);
+
+export interface DashboardWorld {
+  /** Where the page is, with a slash at its end. */
+  readonly url: string;
+  /** What the queue says from now on; null: it is away. */
+  queue: LookedQueue | null;
+  close(): Promise<void>;
+}
+
+type Given = Partial<Omit<DashboardOptions, 'database' | 'queue'>>;
+
+export const quietQueue: LookedQueue = {
+  depth: { waiting: 0, active: 0, delayed: 0, workers: 1, pausedMs: 0 },
+  windows: new Map(),
+};
+
+/** The page's files are those of the build. @param port 0: any free one. */
+export async function openDashboardWorld(
+  store: TestStore,
+  given: Given = {},
+  port = 0,
+  now: () => EpochMs = Date.now,
+): Promise<DashboardWorld> {
+  const database = openDatabase({
+    ...{ url: store.url, applicationName: 'tidemark test dashboard', maxConnections: 3 },
+    ...{ statementTimeoutMs: 10_000, settings: ['default_transaction_read_only=on'] },
+  });
+  const state: { queue: LookedQueue | null } = { queue: quietQueue };
+  const app = await openFacing(store, {
+    now,
+    dashboard: {
+      database,
+      queue: servedQueue(async () => {
+        if (state.queue === null) throw new Error('the queue is away');
+        return state.queue;
+      }),
+      access: { kind: 'local', alsoFrom: [] },
+      assets: resolve('dist/service/dashboard/assets'),
+      ...{ graceMs: 60_000, rangeLimits: {}, perMinute: 200, synthetic: false, tickMs: 50 },
+      ...given,
+    },
+  });
+  app.addHook('onClose', () => database.close());
+  const url = await app.listen({ port, host: '127.0.0.1' });
+  return {
+    url: `${url}/`,
+    get queue() {
+      return state.queue;
+    },
+    set queue(queue) {
+      state.queue = queue;
+    },
+    close: () => app.close(),
+  };
+}

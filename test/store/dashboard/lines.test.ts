@@ -1,0 +1,94 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import type { CandleSeries } from '../../../contract/series.ts';
+import { bandsOf } from '../../../store/dashboard/bands.ts';
+import { seriesLines } from '../../../store/dashboard/lines.ts';
+import { trackSeries } from '../../../store/series.ts';
+import { seriesStatus } from '../../../store/status.ts';
+import { commitPoints } from '../committing.ts';
+import { openTestStore } from '../open-store.ts';
+
+const market: CandleSeries = {
+  ...{ dataset: 'candles', exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'h1' },
+};
+const graceMs = minuteMs;
+
+async function opened() {
+  const store = await openTestStore();
+  onTestFinished(() => store.close());
+  return store.database;
+}
+
+it('says of a series what `status` says, and what the rest of it takes', async () => {
+  const database = await opened();
+  const endMs = Math.floor(Date.now() / hourMs) * hourMs - hourMs;
+  const startMs = endMs - 100 * dayMs;
+  const { seriesId } = await trackSeries(database, market, startMs, null);
+  const window = { startMs: startMs + 10 * dayMs, endMs: startMs + 40 * dayMs };
+  await commitPoints(database, { seriesId, series: market, window });
+  await database.pool.query(
+    `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
+     values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'server', 'HTTP 500', now(), now())`,
+    [seriesId, startMs / 1000, (startMs + dayMs) / 1000],
+  );
+  const nowMs = endMs + hourMs - 1;
+  const [line] = await seriesLines(database, { nowMs, graceMs, limits: {} });
+  const [status] = await seriesStatus(database, { nowMs, graceMs });
+  expect(line).toMatchObject({
+    ...{ id: seriesId, name: 'kraken bitcoin/euro h1', fromMs: startMs, toMs: null, gaps: 2 },
+    ...{ wantedMs: 100 * dayMs, coveredMs: 30 * dayMs, missingMs: 70 * dayMs, failedMs: dayMs },
+    // One request takes 30 days of h1: one for the 10 days before, two for the 60 after.
+    ...{ behindMs: 60 * dayMs, requestsLeft: 3, requests: 4, points: 720, blocked: null },
+  });
+  for (const key of ['wantedMs', 'coveredMs', 'missingMs', 'failedMs', 'gaps', 'points', 'newestMs'] as const)
+    expect(line?.[key], key).toBe(status?.[key]);
+  const [limited] = await seriesLines(database, { nowMs, graceMs, limits: { candles: { h1: 10 * dayMs } } });
+  expect(limited).toMatchObject({ requestsLeft: 7, requests: 10 });
+});
+
+it('has another version after every commit, and none of what is not tracked any more', async () => {
+  const database = await opened();
+  const startMs = Date.UTC(2024, 0, 1);
+  const { seriesId } = await trackSeries(database, market, startMs, startMs + 10 * dayMs);
+  const read = () => seriesLines(database, { nowMs: Date.now(), graceMs, limits: {} });
+  const [before] = await read();
+  await commitPoints(database, { seriesId, series: market, window: { startMs, endMs: startMs + dayMs } });
+  const [after] = await read();
+  expect(after?.version).not.toBe(before?.version);
+  expect((await read())[0]).toEqual(after);
+  expect(after).toMatchObject({ toMs: startMs + 10 * dayMs, behindMs: 0, missingMs: 9 * dayMs });
+  await database.pool.query('update tidemark.series set untracked_at = now()');
+  expect(await read()).toEqual([]);
+});
+
+it('shows a gap of an hour in a year, and sends no more however many ranges there are', async () => {
+  const database = await opened();
+  const startMs = Date.UTC(2023, 0, 1);
+  const endMs = startMs + 365 * dayMs;
+  const { seriesId } = await trackSeries(database, market, startMs, endMs);
+  const asked = {
+    ...{ nowMs: endMs + dayMs, graceMs, seriesIds: [seriesId], range: null, columns: 100 },
+  };
+  const hole = startMs + 100 * dayMs;
+  await database.pool.query(
+    `update tidemark.series set covered = tstzmultirange(tracked) - tstzmultirange(tstzrange(to_timestamp($1), to_timestamp($2)))`,
+    [hole / 1000, (hole + hourMs) / 1000],
+  );
+  const [band] = await bandsOf(database, asked);
+  const column = Math.floor((100 / 365) * 100);
+  expect(band).toEqual({
+    ...{ id: seriesId, startMs, endMs, tracked: [0, 100], covered: [0, 100], empty: [], failed: [] },
+    gap: [column, column + 1],
+  });
+  await database.pool.query(
+    `update tidemark.series set covered = (
+       select range_agg(tstzrange(t, t + interval '30 minutes')) from generate_series(lower(tracked), upper(tracked), '1 hour') t)`,
+  );
+  const [many] = await bandsOf(database, asked);
+  expect(many).toMatchObject({ covered: [0, 100], gap: [0, 100] });
+  const [close] = await bandsOf(database, {
+    ...asked,
+    ...{ range: { startMs, endMs: startMs + 2 * hourMs }, columns: 4 },
+  });
+  expect(close).toMatchObject({ covered: [0, 1, 2, 3], gap: [1, 2, 3, 4] });
+});

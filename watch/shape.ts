@@ -1,0 +1,170 @@
+/** What a watch list may say: the shape of `tidemark.yaml`. docs/tidemark.schema.json is made from it, for editors. */
+
+import { z } from 'zod';
+import { candleIntervals, historyIntervals } from '../contract/intervals.ts';
+import { isAge } from '../planning/age.ts';
+import { cadenceMs } from '../planning/cadence.ts';
+import { isoMoment } from '../planning/iso-moment.ts';
+import { didYouMean } from './suggest.ts';
+
+/** For a value of the wrong kind. YAML takes what looks like a number for one, and an empty value for null. */
+const wrong =
+  (expected: string) =>
+  (issue: { code?: string; input?: unknown }): string | undefined => {
+    if (issue.code !== 'invalid_type') return undefined;
+    const { input } = issue;
+    if (input === undefined) return `is missing: it must be ${expected}`;
+    if (input === null) return `must be ${expected}, but nothing is there`;
+    const isScalar = typeof input === 'number' || typeof input === 'boolean';
+    const quotes = isScalar && expected.includes('text') ? ': put it in quotes' : '';
+    return `must be ${expected}, not ${kindOf(input)}${quotes}`;
+  };
+
+function kindOf(input: unknown): string {
+  if (Array.isArray(input)) return 'a list';
+  if (typeof input === 'object') return 'a map';
+  return typeof input === 'string' ? `the text ${shown(input)}` : `the ${typeof input} ${String(input)}`;
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);
+}
+
+/** A map of exactly these keys. Each unknown one gets a line of its own in the issue's message. */
+function map<Shape extends z.core.$ZodLooseShape>(expected: string, shape: Shape) {
+  const known = Object.keys(shape);
+  const unknown = (key: string) =>
+    `there is no ${shown(key)} here${didYouMean(key, known) || `, only ${known.join(', ')}`}`;
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys' ? issue.keys.map(unknown).join('\n') : wrong(expected)(issue),
+  });
+}
+
+const text = (expected: string) => z.string({ error: wrong(expected) });
+const list = <Item extends z.ZodType>(item: Item, expected: string) =>
+  z.array(item, { error: wrong(expected) });
+const oneOrMany = <Item extends z.ZodType>(item: Item) =>
+  z.union([item, z.array(item).min(1, 'must name at least one, but the list is empty')]);
+
+const name = text('text').check((context) => {
+  const { value } = context;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here
+  if (value.trim() !== value || value === '' || value.length > 200 || /[\u0000-\u001f\u007f]/.test(value)) {
+    context.issues.push({
+      code: 'custom',
+      message: `${shown(value)} is neither an id nor a pattern`,
+      input: value,
+    });
+  }
+});
+const names = oneOrMany(name).describe('An id, or a pattern with * and ?, or a list of them.');
+
+const intervals = <const Known extends readonly [string, ...string[]]>(known: Known, what: string) =>
+  oneOrMany(
+    z.enum(known, {
+      error: (issue) =>
+        typeof issue.input === 'string'
+          ? `must be one of ${known.join(', ')}: ${what} have no ${shown(issue.input)}`
+          : wrong(`one of ${known.join(', ')}`)({ ...issue, code: 'invalid_type' }),
+    }),
+  );
+
+const ageOrTime = 'a date such as 2024-01-31 (UTC) or an age such as 5y';
+const from = text(ageOrTime)
+  .refine((value) => isAge(value) || isoMoment(value) !== null, { error: (issue) => notA(issue, ageOrTime) })
+  .describe(
+    'Where it begins: a date or time in UTC, or an age, which counts back from when it is first applied.',
+  );
+const to = text('a date such as 2024-01-31 (UTC)')
+  .refine((value) => isoMoment(value) !== null, {
+    error: (issue) => notA(issue, 'a date such as 2024-01-31 (UTC)'),
+  })
+  .describe('Where it ends (excluded); without it the series are followed into the future.');
+const cadence = 'a length from 10s to 366d, such as 30s, 5m, 1h or 1d';
+const every = text(cadence).refine((value) => cadenceMs(value) !== null, {
+  error: (issue) => notA(issue, cadence),
+});
+const everyOrOff = text(`${cadence}, or off`).refine(
+  (value) => value === 'off' || cadenceMs(value) !== null,
+  {
+    error: (issue) => notA(issue, `${cadence}, or off`),
+  },
+);
+const kept = 'an age of at least a day, such as 2y or 90d, or off';
+const keptFor = text(kept).refine((value) => value === 'off' || isAge(value), {
+  error: (issue) => notA(issue, kept),
+});
+
+function notA(issue: { input?: unknown }, expected: string): string {
+  return `must be ${expected}, not ${shown(String(issue.input))}`;
+}
+
+const whole = (least: number, most: number) => {
+  const error = `must be a whole number from ${least} to ${most}`;
+  return z
+    .int({ error: (issue) => wrong(`a whole number from ${least} to ${most}`)(issue) ?? error })
+    .min(least, error)
+    .max(most, error);
+};
+const top = whole(1, 100_000).describe('Only the so many assets that rank first by market capitalisation.');
+
+const market = { exchange: names.optional(), base: names.optional(), quote: names.optional() };
+const exceptMarkets = oneOrMany(map('a map of exchange, base or quote', market));
+
+const candles = map('a map such as { exchange: binance, quote: tether, interval: h1, from: 5y }', {
+  ...market,
+  top: top.optional(),
+  interval: intervals(candleIntervals, 'candles'),
+  from,
+  to: to.optional(),
+  except: exceptMarkets.optional(),
+});
+
+const history = map('a map such as { asset: bitcoin, interval: d1, from: 11y }', {
+  asset: names.optional(),
+  top: top.optional(),
+  interval: intervals(historyIntervals, 'histories'),
+  from,
+  to: to.optional(),
+  except: names.optional(),
+});
+
+const assetMarkets = map('a map such as { asset: bitcoin, every: 1h }', {
+  asset: names.optional(),
+  top: top.optional(),
+  every,
+  except: names.optional(),
+});
+
+export const watchListShape = map('a map with candles, history or lists', {
+  candles: list(candles, 'a list of entries').describe('Candles of markets.').optional(),
+  history: list(history, 'a list of entries').describe('Price histories of assets.').optional(),
+  lists: map('a map such as { assets: 5m, markets: 1h }', {
+    assets: everyOrOff.optional(),
+    exchanges: everyOrOff.optional(),
+    markets: everyOrOff.optional(),
+    rates: everyOrOff.optional(),
+    'asset-markets': list(assetMarkets, 'a list of entries').optional(),
+  })
+    .describe('Lists that are polled, and how often.')
+    .optional(),
+  'read-again': map('a map such as { periods: 2, days: 3, every: 24h }', {
+    periods: whole(0, 100).describe('Instead of REREAD_PERIODS.').optional(),
+    days: whole(0, 3650).describe('Instead of REREAD_DAYS.').optional(),
+    every: every.describe('Instead of REREAD_HOURS.').optional(),
+  }).optional(),
+  retention: map('a map such as { candles: 2y }', {
+    candles: keptFor.optional(),
+    history: keptFor.optional(),
+    rates: keptFor.optional(),
+  })
+    .describe('How long points are kept; off: for good.')
+    .optional(),
+  prune: z
+    .boolean({ error: wrong('true or false') })
+    .describe('Whether what is tracked and not in this file is untracked, as --prune does.')
+    .optional(),
+});
+
+export type WatchListText = z.output<typeof watchListShape>;
