@@ -75,7 +75,8 @@ export const errorTable = Object.freeze({
   SOURCE_UNREACHABLE: { exit: exitCodes.source, remedy: 'check SOURCE_URL and the network' },
   SOURCE_NOT_A_MARKET_DATA_SERVICE: {
     exit: exitCodes.source,
-    remedy: 'SOURCE_URL must be the base address of a Market Data Service, ending in /v2',
+    remedy:
+      'SOURCE_URL must be the base address of a Market Data Service, ending in /v2; if it is, the source is in trouble: try again later',
   },
   SOURCE_REFUSED: { exit: exitCodes.source, remedy: 'check the series and the API key' },
   SOURCE_NOTICE: {

@@ -49,6 +49,7 @@ export function keepWatchList(options: {
   let said: string | null = null;
   /** What is known to be applied, of this text. */
   let done: { readonly text: string; readonly atMs: EpochMs } | null = null;
+  let isWrong = false;
   /** As wrong as it was until it reads otherwise; a date in it may have passed within a day. */
   let refused: { readonly text: string; readonly atMs: EpochMs } | null = null;
 
@@ -67,7 +68,8 @@ export function keepWatchList(options: {
     if (found.kind === 'absent') return;
     if (found.kind === 'unreadable') return refuse(`${file} ${found.why}`, 0);
     const stands = (one: typeof done) => one?.text === found.text && nowMs - one.atMs < resolveEveryMs;
-    if (stands(done) || stands(refused)) return;
+    if (stands(refused)) return;
+    if (stands(done)) return holdsAgain();
     const read = readWatchList(found.text, nowMs);
     if (read.kind === 'problems') {
       refused = { text: found.text, atMs: nowMs };
@@ -79,17 +81,25 @@ export function keepWatchList(options: {
     const before = await applied(database.pool);
     if (before?.hash === hash && nowMs - before.atMs < resolveEveryMs) {
       done = { text: found.text, atMs: before.atMs };
-      return;
+      return holdsAgain();
     }
     if (!(await apply(read.list, hash, nowMs))) return;
     done = { text: found.text, atMs: nowMs };
     said = null;
+    isWrong = false;
   }
 
   function refuse(why: string, more: number): void {
+    isWrong = true;
     sayOnce(why, () =>
       log.warn({ more }, `the watch list is wrong, and what was applied last stays: ${why}`),
     );
+  }
+
+  /** Whoever mended it wants to hear that it was read. */
+  function holdsAgain(): void {
+    if (isWrong) log.info({ file }, 'the watch list reads again as it was applied');
+    isWrong = false;
   }
 
   /** @returns false: its patterns await a poll. */

@@ -235,15 +235,14 @@ export function refuseHopelessSource(tally: FetchTally): void {
   // A key that expired while others waited: every request is refused from then on.
   if (last.kind === 'unauthorized' && tally.endsInFailure)
     throw new TidemarkError('SOURCE_REFUSED', last.message);
-  if (tally.succeeded > 0) return;
-  if (tally.failed < hopelessAfter) return;
+  if (tally.succeeded > 0 || tally.failed < hopelessAfter) return;
+  const failedMostlyBy = (...kinds: string[]) =>
+    2 * kinds.reduce((sum, kind) => sum + (tally.failures[kind] ?? 0), 0) > tally.failed;
   // A 404 without the interface's JSON: what answers there knows none of the interface's paths.
-  if (last.kind === 'unexpected' || last.kind === 'not_found') {
+  if (failedMostlyBy('unexpected', 'not_found')) {
     throw new TidemarkError('SOURCE_NOT_A_MARKET_DATA_SERVICE', last.message);
   }
-  if (last.kind === 'unreachable' || last.kind === 'timeout') {
-    throw new TidemarkError('SOURCE_UNREACHABLE', last.message);
-  }
+  if (failedMostlyBy('unreachable', 'timeout')) throw new TidemarkError('SOURCE_UNREACHABLE', last.message);
 }
 
 /** @throws TidemarkError unless what is missing only awaits a second answer. */

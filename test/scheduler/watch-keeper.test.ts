@@ -85,6 +85,12 @@ test('what is wrong is said once, and so is what cannot be done; a file that goe
   for (let times = 0; times < 4; times += 1) await look(startMs);
   expect(lines.filter((line) => line.includes('is wrong'))).toHaveLength(1);
   expect(await tracked()).toEqual(['bitcoin']);
+  write('history: [{ asset: bitcoin, interval: d1, from: 2026-01-01 }]');
+  for (let times = 0; times < 4; times += 1) await look(startMs);
+  expect(lines.at(-1)).toBe('the watch list reads again as it was applied');
+  write('history: [{ asset: bitcoin }]');
+  for (let times = 0; times < 4; times += 1) await look(startMs);
+  lines.splice(0);
   // It is mended, while the database refuses.
   await database.pool.query('alter table tidemark.settings rename to gone');
   write('history: [{ asset: tether, interval: d1, from: 2026-01-01 }]');
