@@ -6,7 +6,7 @@ import type { SeriesKey } from '../contract/series.ts';
 import { closedUpTo } from '../planning/closed.ts';
 import { type Cost, type Estimate, estimate, type PlannedSeries } from '../planning/estimate.ts';
 import type { RereadSettings } from '../planning/reread.ts';
-import { longestRange } from '../planning/windows.ts';
+import { longestRange, requestsFor } from '../planning/windows.ts';
 import { longestRanges } from '../store/longest-ranges.ts';
 import { bytesPerPoint } from '../store/sizes.ts';
 import { ratesEveryMs } from '../store/snapshots/lists.ts';
@@ -15,7 +15,7 @@ import { missingOf } from '../store/wanted.ts';
 import { rereadAsSaid } from '../store/watch-list/settings.ts';
 import type { Session } from './session.ts';
 import { table } from './table.ts';
-import { bytes, count, counted, duration } from './wording.ts';
+import { bytes, count, counted, duration, moment } from './wording.ts';
 
 export interface Wanted {
   readonly series: SeriesKey;
@@ -27,6 +27,10 @@ export interface Wanted {
 export interface PlanCost extends Estimate {
   readonly diskBytes: Readonly<Record<Cost['dataset'], number>>;
   readonly requestsPerMinute: number;
+  /** Of the requests, those that wait for their time: what failed, and second answers. */
+  readonly laterRequests: number;
+  /** When the last of them may be made; null: there are none. */
+  readonly lastAtMs: EpochMs | null;
   /** Whether a key would raise the budget. */
   readonly isWithoutKey: boolean;
 }
@@ -59,9 +63,8 @@ export async function costOf(
   const isEmpty = ({ startMs, endMs }: (typeof ranges)[number]) => startMs >= endMs;
   const begun = ranges.filter((range) => !isEmpty(range));
   const planned: PlannedSeries[] = ranges.filter(isEmpty).map(withoutGaps);
-  for (const [place, { series, missing, points, coveredMs }] of (
-    await missingOf(database, begun)
-  ).entries()) {
+  const found = await missingOf(database, begun, nowMs);
+  for (const [place, { series, missing, points, coveredMs }] of found.entries()) {
     const periods = coveredMs / intervalMs[series.interval];
     // What few periods hold says little of years.
     const density = periods < fewPeriods ? null : Math.min(1, points / periods);
@@ -70,8 +73,9 @@ export async function costOf(
   const others = beside.map(({ series, toMs }) => withoutGaps({ series, isFollowed: toMs === null }));
   const accepted = await longestRanges(database);
   const { source, scheduler } = config;
+  const longestRangeMs = (series: SeriesKey) => longestRange(series, source.rangeLimits, accepted);
   const estimated = estimate([...planned, ...others], {
-    longestRangeMs: (series) => longestRange(series, source.rangeLimits, accepted),
+    longestRangeMs,
     requestsPerMinute: source.requestsPerMinute,
     backfillShare: scheduler.backfillShare,
     refreshMs: scheduler.refreshMs,
@@ -90,6 +94,15 @@ export async function costOf(
     costs: costs.filter((cost) => cost.series > 0),
     diskBytes: { candles: disk('candles'), asset_history: disk('asset_history') },
     requestsPerMinute: source.requestsPerMinute,
+    laterRequests: found.reduce(
+      (sum, { series, later }) =>
+        later.reduce((of, range) => of + requestsFor(range, longestRangeMs(series)), sum),
+      0,
+    ),
+    lastAtMs: found.reduce<EpochMs | null>(
+      (last, { lastAtMs }) => (lastAtMs === null ? last : Math.max(last ?? lastAtMs, lastAtMs)),
+      null,
+    ),
     isWithoutKey: source.apiKey === undefined && source.requestsPerMinute === requestsPerMinute.withoutKey,
   };
 }
@@ -150,6 +163,7 @@ export function costText(cost: PlanCost): string {
     ),
     '',
     backfillLine(cost),
+    ...laterLines(cost),
     ...freshLines(cost),
   ].join('\n');
 }
@@ -161,6 +175,13 @@ function backfillLine({ requests, durationMs, requestsPerMinute }: PlanCost): st
   const budget =
     requestsPerMinute === 0 ? '' : ` at ${count(requestsPerMinute)} a minute, beside what follows`;
   return `what is missing takes ${counted(requests, 'request')}: ${time}${budget}`;
+}
+
+function laterLines({ laterRequests, lastAtMs }: PlanCost): string[] {
+  if (lastAtMs === null) return [];
+  return [
+    `of them ${count(laterRequests)} not at once, as they failed or await a second answer: the last ${moment(lastAtMs)}`,
+  ];
 }
 
 function freshLines(cost: PlanCost): string[] {
@@ -212,6 +233,8 @@ export function costJson(cost: PlanCost) {
     points: cost.points,
     diskBytes: Math.round(cost.diskBytes.candles + cost.diskBytes.asset_history),
     seconds: seconds(cost.durationMs),
+    laterRequests: cost.laterRequests,
+    laterUntil: cost.lastAtMs === null ? null : new Date(cost.lastAtMs).toISOString(),
     requestsPerMinute: cost.requestsPerMinute,
     datasets: cost.costs.map((line) => ({
       dataset: line.dataset,

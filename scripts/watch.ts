@@ -8,7 +8,9 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { minuteMs } from '../contract/intervals.ts';
 import { exitCodes, TidemarkError } from '../errors.ts';
+import { timeLeftMs } from '../planning/rate.ts';
 import { explainDatabaseError } from '../store/failure.ts';
 import { Closing } from './closing.ts';
 import { Pace } from './pace.ts';
@@ -27,6 +29,8 @@ export interface WatchOptions {
 const usualMs = 2000;
 /** Looking takes no more of the database's time than one part in so many. */
 const restShare = 4;
+/** Below this a rate is chance. */
+const fewAnswers = 3;
 const awayCodes = new Set(['DATABASE_UNREACHABLE', 'QUEUE_UNREACHABLE']);
 
 /** @throws TidemarkError when it cannot look for any other cause than an absence, and at the first look for that too. */
@@ -52,6 +56,7 @@ export async function watch(options: WatchOptions): Promise<void> {
   try {
     const everyMs = options.everyMs ?? usualMs;
     const pace = new Pace();
+    const beganMs = performance.now();
     let wasThere = false;
     while (!signal.aborted) {
       const startedMs = performance.now();
@@ -68,7 +73,9 @@ export async function watch(options: WatchOptions): Promise<void> {
       else {
         wasThere = true;
         pace.sawLeft(seen.left);
-        showing.show(seen, pace.timeLeftMs(seen.left, seen));
+        const etaMs = pace.timeLeftMs(seen.left, seen);
+        const isYoung = performance.now() - beganMs < minuteMs;
+        showing.show(seen, etaMs ?? (isYoung ? timeLeftMs(seen.left, ledgerRate(seen), seen) : null));
       }
       const tookMs = performance.now() - startedMs;
       await delay(Math.max(everyMs - tookMs, tookMs * restShare), undefined, { signal }).catch(() => {});
@@ -80,6 +87,12 @@ export async function watch(options: WatchOptions): Promise<void> {
     stop.release();
   }
   if (stop.signal.aborted) process.exitCode = exitCodes.interrupted;
+}
+
+/** Windows answered in a millisecond of the last minute: what is known at the first look. Null: too few to tell. */
+function ledgerRate({ activity }: Sight): number | null {
+  const answered = Object.values(activity.verdicts).reduce((sum, requests) => sum + requests, 0);
+  return answered < fewAnswers ? null : answered / minuteMs;
 }
 
 async function lookOnce(lookout: Lookout, wasThere: boolean): Promise<Sight | TidemarkError> {

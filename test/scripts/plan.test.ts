@@ -70,3 +70,28 @@ it('warns of a watch list that the budget cannot keep fresh, and says what would
   expect(withKey.stdout).not.toContain('warning');
   expect(withKey.stdout).toContain('80.2 % of the budget');
 });
+
+it('says how much of what is missing waits for its time', async () => {
+  const { env, url } = await empty();
+  const database = openDatabase({
+    ...{ url, applicationName: 'test', maxConnections: 1, statementTimeoutMs: 30_000 },
+  });
+  await database.pool.query(
+    `with added as (
+       insert into tidemark.series (dataset, asset_id, interval, period, tracked, blocked_until)
+       select 'asset_history', id, 'd1', '1 day', '[2024-01-01Z, 2024-01-11Z)', blocked
+       from (values ('early', null), ('refused', '2999-01-02Z'::timestamptz), ('free', null)) s (id, blocked)
+       returning id, asset_id)
+     insert into tidemark.pending_windows (series_id, range, verdict, first_at, retry_at)
+     select id, range, 'empty', now(), at
+     from added, (values ('[2024-01-03Z, 2024-01-05Z)'::tstzrange, '2999-01-01Z'::timestamptz),
+                         ('[2024-01-07Z, 2024-01-08Z)', '2024-01-01Z')) w (range, at)
+     where asset_id = 'early'`,
+  );
+  await database.close();
+  const cost = JSON.parse((await tidemark(['plan', '--json'], env)).stdout);
+  expect(cost).toMatchObject({ requests: 3, laterRequests: 2, laterUntil: '2999-01-02T00:00:00.000Z' });
+  expect((await tidemark(['plan'], env)).stdout).toContain(
+    'of them 2 not at once, as they failed or await a second answer: the last 2999-01-02',
+  );
+});

@@ -275,6 +275,18 @@ describe('status --watch in a pipe', () => {
     expect((await watching.ended).exitCode).toBe(0);
   });
 
+  it('knows at the first look how fast the last minute went', async () => {
+    const { env } = await environment();
+    await tracked(env);
+    expect((await tidemark([...backfill, ...days(5), '--json'], env)).exitCode).toBe(0);
+    const watching = start(['status', '--watch', '--json', '--every', '1h'], env);
+    await waitFor('a document', () => watching.stdout().includes('\n'));
+    watching.kill('SIGINT');
+    const { windowsLeft, etaSeconds, budget } = JSON.parse((await watching.ended).stdout);
+    expect(windowsLeft).toBeGreaterThan(0);
+    expect(etaSeconds).toBe(Math.ceil((60 * windowsLeft) / budget.lastMinute));
+  });
+
   it('says at once that there is no database', async () => {
     const nowhere = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
     const ended = await tidemark(['status', '--watch'], nowhere);
