@@ -145,10 +145,14 @@ function boundsOf({ from, to }: ExportOptions): Bounds {
   return { fromMs, toMs };
 }
 
+/** @throws TidemarkError BAD_ARGUMENT when the file's name says that it is another: what reads it would go by that. */
 function formatOf({ format, out }: ExportOptions): FileFormat {
-  if (format !== undefined) return format;
   const ending = out.slice(out.lastIndexOf('.') + 1).toLowerCase();
-  return fileFormats.find((known) => known === ending) ?? 'csv';
+  const named = fileFormats.find((known) => known === ending);
+  if (format !== undefined && named !== undefined && named !== format) {
+    throw new TidemarkError('BAD_ARGUMENT', `--format ${format} does not go with the name ${out}`);
+  }
+  return format ?? named ?? 'csv';
 }
 
 function asText({ points, series, file, sidecar, gaps }: Outcome, durationMs: number): string {

@@ -101,11 +101,10 @@ function notA(issue: { input?: unknown }, expected: string): string {
 }
 
 const whole = (least: number, most: number) => {
-  const error = `must be a whole number from ${least} to ${most}`;
-  return z
-    .int({ error: (issue) => wrong(`a whole number from ${least} to ${most}`)(issue) ?? error })
-    .min(least, error)
-    .max(most, error);
+  const expected = `a whole number from ${least} to ${most}`;
+  const error = (issue: { code?: string; input?: unknown }) =>
+    wrong(expected)(issue) ?? `must be ${expected}, not ${String(issue.input)}`;
+  return z.int({ error, abort: true }).min(least, { error }).max(most, { error });
 };
 const top = whole(1, 100_000).describe('Only the so many assets that rank first by market capitalisation.');
 

@@ -210,6 +210,10 @@ describe('export', () => {
     ],
     [['rates', '--currency', 'florin'], /UNKNOWN_SERIES: no rate of florin is stored/],
     [['rates', '--json'], /BAD_ARGUMENT: --json and the points/],
+    [
+      ['rates', '--format', 'csv', '--out', '/nowhere/rates.parquet'],
+      /BAD_ARGUMENT: --format csv does not go with the name \/nowhere\/rates.parquet/,
+    ],
     [['rates', '--format', 'xls'], /BAD_ARGUMENT: .*Allowed choices are csv, jsonl, parquet/],
     [
       ['rates', '--from', '2024-01-02', '--to', '2024-01-01'],

@@ -159,6 +159,11 @@ describe('a watch list that is wrong', () => {
       `candles: [{ ${entry}, top: 1.5 }]`,
       ['t:1:55: top must be a whole number from 1 to 100000, not the number 1.5'],
     ],
+    [
+      'a rank beyond all numbers',
+      `candles: [{ ${entry}, top: 99999999999999999999 }]`,
+      ['t:1:55: top must be a whole number from 1 to 100000, not 100000000000000000000'],
+    ],
     ['cadences', 'lists: { assets: 5, markets: 3s, rates: false }', ['t:1:18', 't:1:30', 't:1:41']],
     ['retentions', 'retention: { candles: 6h, history: 2, rates: forever }', ['t:1:36', 't:1:46']],
     [
