@@ -145,7 +145,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
             await page.mouse.wheel(0, by);
             return told.textContent();
           },
-          { timeout: 20_000, interval: 100 },
+          { interval: 100 },
         )
         .toMatch(until);
     await zoomed(170, /^Candles of/);
