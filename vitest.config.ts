@@ -12,9 +12,9 @@ export default defineConfig({
     // The parts are shared: more workers would only wait for them.
     maxWorkers: 2,
     // Limits for what hangs; no test measures time.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    teardownTimeout: 60_000,
+    testTimeout: 240_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -18,7 +18,7 @@ export interface Chance {
 }
 
 /** A limit for what hangs. */
-const longestMs = 120_000;
+const longestMs = 240_000;
 
 /** A test that draws from a seed of its own, or from TEST_SEED. */
 export function seededTest(

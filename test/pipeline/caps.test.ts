@@ -111,7 +111,7 @@ describeNeeding('plainPostgres', 'a source that caps its answers in silence', ()
     } finally {
       await store.close();
     }
-  }, 120_000);
+  });
 
   test('is asked for each row about once, however it caps', async () => {
     const store = await openTestStore('plain');

@@ -56,7 +56,7 @@ async function holdUp(watched: Watched) {
 }
 
 function body(on: 'main' | 'plain') {
-  it('killed in the middle it has changed nothing', { timeout: 120_000 }, async () => {
+  it('killed in the middle it has changed nothing', async () => {
     const watched = await openWatched(on);
     await prepared(watched);
     const was = await state(watched);
@@ -78,7 +78,7 @@ function body(on: 'main' | 'plain') {
     expect((await watched.run('apply')).stdout).toMatch(/^nothing to do/);
   });
 
-  it('of two at once the second finds done what the first did', { timeout: 120_000 }, async () => {
+  it('of two at once the second finds done what the first did', async () => {
     const watched = await openWatched(on);
     await prepared(watched);
     const { held, release } = await holdUp(watched);
@@ -93,9 +93,7 @@ function body(on: 'main' | 'plain') {
 describeNeeding('timescale', 'apply, on TimescaleDB', () => body('main'));
 describeNeeding('plainPostgres', 'apply, on plain PostgreSQL', () => body('plain'));
 
-test('a database that is lost in the middle ends it in one line, and nothing is half done', {
-  timeout: 120_000,
-}, async (context) => {
+test('a database that is lost in the middle ends it in one line, and nothing is half done', async (context) => {
   const cluster = await ownCluster(context);
   const watched = await watchedAt(cluster.url);
   await prepared(watched);
@@ -115,7 +113,7 @@ test('a database that is lost in the middle ends it in one line, and nothing is 
 describe('where the lists that a pattern needs cannot be polled', () => {
   const pattern = 'candles: [{ quote: tether, interval: h1, from: 1y }]';
 
-  it('says so in one line, and has changed nothing', { timeout: 120_000 }, async () => {
+  it('says so in one line, and has changed nothing', async () => {
     const watched = await openWatched();
     watched.write(pattern);
     const without = await watched.run('apply', { SOURCE_URL: '' });
@@ -138,7 +136,7 @@ describe('where the lists that a pattern needs cannot be polled', () => {
     expect(watched.simulator.requests().total).toBe(2);
   });
 
-  it('stops at Ctrl-C, and gives up what it asked for', { timeout: 120_000 }, async () => {
+  it('stops at Ctrl-C, and gives up what it asked for', async () => {
     const watched = await openWatched();
     watched.simulator.setFaults({ latencyMs: 600_000 });
     watched.write(pattern);

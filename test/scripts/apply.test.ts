@@ -85,7 +85,7 @@ function changesIn(plan: Changes): Record<string, string[]> {
 }
 
 function body(on: 'main' | 'plain') {
-  it('shows what changes, does it, and then has nothing to do', { timeout: 120_000 }, async () => {
+  it('shows what changes, does it, and then has nothing to do', async () => {
     const { write, run, json, simulator, series } = await openWatched(on);
     write(`
 candles:
@@ -138,7 +138,7 @@ read-again: { days: 2 }
     expect((await run('track lists')).stdout).toContain('tracking: assets, every 5 min\n');
   });
 
-  it('narrows and stops without losing a point or its coverage', { timeout: 120_000 }, async () => {
+  it('narrows and stops without losing a point or its coverage', async () => {
     const { write, run, json, series } = await openWatched(on);
     await run(
       'backfill candles --exchange binance --base bitcoin --quote tether --interval h1,d1 --from 2024-03-01 --to 2024-03-05',
@@ -295,7 +295,7 @@ describe('settings of a watch list', () => {
   });
 });
 
-it("the README's example is applied as it stands", { timeout: 120_000 }, async () => {
+it("the README's example is applied as it stands", async () => {
   const { write, run, json, simulator } = await openWatched();
   write(readFileSync('config/tidemark.example.yaml', 'utf8'));
   const dry = await json<Changes>('apply --dry-run');

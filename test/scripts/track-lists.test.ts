@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createTestDatabase } from '../parts/test-database.ts';
 import { tidemark } from './command.ts';
 
-it('lists are tracked with their cadence, shown by status, and untracked', { timeout: 120_000 }, async () => {
+it('lists are tracked with their cadence, shown by status, and untracked', async () => {
   const { url, drop } = await createTestDatabase();
   onTestFinished(drop);
   const env = { DATABASE_URL: url };

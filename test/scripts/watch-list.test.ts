@@ -16,7 +16,7 @@ function messages(running: Running): string[] {
 }
 
 function body(on: 'main' | 'plain') {
-  it('two schedulers apply a change once, and a wrong file not at all', { timeout: 120_000 }, async () => {
+  it('two schedulers apply a change once, and a wrong file not at all', async () => {
     const { write, begin, series, database } = await openWatched(on);
     const schedulers = [begin('scheduler'), begin('scheduler')];
     const all = () => schedulers.flatMap(messages);
@@ -76,7 +76,7 @@ describeNeeding('plainPostgres', 'the scheduler follows the watch list, on plain
 );
 
 describe('run, with a watch list', () => {
-  it('polls what its patterns choose from, tracks it and fetches it', { timeout: 120_000 }, async () => {
+  it('polls what its patterns choose from, tracks it and fetches it', async () => {
     const { write, begin, run, series, simulator, database } = await openWatched();
     write('candles: [{ exchange: kraken, quote: euro, interval: d1, from: 2024-03-01, to: 2024-03-05 }]');
     const running = begin('run');
