@@ -4,6 +4,7 @@ import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../contr
 import { pageSize, requestsPerMinute } from '../contract/limits.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { closedUpTo } from '../planning/closed.ts';
+import { type Disk, diskFor, hourlyShareOf } from '../planning/disk.ts';
 import { type Cost, type Estimate, estimate, type PlannedSeries } from '../planning/estimate.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import { longestRange, requestsFor } from '../planning/windows.ts';
@@ -25,7 +26,7 @@ export interface Wanted {
 }
 
 export interface PlanCost extends Estimate {
-  readonly diskBytes: Readonly<Record<Cost['dataset'], number>>;
+  readonly disk: Readonly<Record<Cost['dataset'], Disk>>;
   readonly requestsPerMinute: number;
   /** Of the requests, those that wait for their time: what failed, and second answers. */
   readonly laterRequests: number;
@@ -87,12 +88,21 @@ export async function costOf(
     ...cost,
     series: planned.filter(({ series }) => series.dataset === cost.dataset).length,
   }));
+  const { columnstoreAfterDays: afterDays, chunkDays } = config.storage;
   const disk = (dataset: Cost['dataset']) =>
-    (costs.find((cost) => cost.dataset === dataset)?.points ?? 0) * each[dataset];
+    diskFor(
+      planned.filter(({ series }) => series.dataset === dataset),
+      {
+        bytes: each[dataset],
+        rowDays: afterDays === 0 ? Number.POSITIVE_INFINITY : afterDays + chunkDays[dataset],
+        nowMs,
+        hourlyShare: hourlyShareOf(estimated.durationMs),
+      },
+    );
   return {
     ...estimated,
     costs: costs.filter((cost) => cost.series > 0),
-    diskBytes: { candles: disk('candles'), asset_history: disk('asset_history') },
+    disk: { candles: disk('candles'), asset_history: disk('asset_history') },
     requestsPerMinute: source.requestsPerMinute,
     laterRequests: found.reduce(
       (sum, { series, later }) =>
@@ -133,7 +143,7 @@ const names: Readonly<Record<Cost['dataset'], string>> = { candles: 'candles', a
 export function costText(cost: PlanCost): string {
   const lines = cost.costs.map((line) => ({
     ...{ name: names[line.dataset], series: line.series, missingMs: line.missingMs },
-    ...{ requests: line.requests, points: line.points, disk: cost.diskBytes[line.dataset] },
+    ...{ requests: line.requests, points: line.points, disk: cost.disk[line.dataset].bytes },
   }));
   const all = {
     name: 'in all',
@@ -141,7 +151,7 @@ export function costText(cost: PlanCost): string {
     missingMs: lines.reduce((sum, line) => sum + line.missingMs, 0),
     requests: cost.requests,
     points: cost.points,
-    disk: cost.diskBytes.candles + cost.diskBytes.asset_history,
+    disk: inAll(cost, 'bytes'),
   };
   if (all.series === 0) return 'no series is tracked: see `tidemark track --help`';
   const rows = lines.length > 1 ? [...lines, all] : lines;
@@ -164,6 +174,7 @@ export function costText(cost: PlanCost): string {
     '',
     backfillLine(cost),
     ...laterLines(cost),
+    ...peakLines(cost),
     ...freshLines(cost),
   ].join('\n');
 }
@@ -182,6 +193,21 @@ function laterLines({ laterRequests, lastAtMs }: PlanCost): string[] {
   return [
     `of them ${count(laterRequests)} not at once, as they failed or await a second answer: the last ${moment(lastAtMs)}`,
   ];
+}
+
+/** Below this it is no news. */
+const notablePeak = 1.1;
+
+function peakLines(cost: PlanCost): string[] {
+  const peakBytes = inAll(cost, 'peakBytes');
+  if (peakBytes < notablePeak * inAll(cost, 'bytes')) return [];
+  return [
+    `on disk it is up to ${bytes(peakBytes)} before the columnstore's policy, which runs every hour, comes by`,
+  ];
+}
+
+function inAll({ disk }: PlanCost, what: keyof Disk): number {
+  return disk.candles[what] + disk.asset_history[what];
 }
 
 function freshLines(cost: PlanCost): string[] {
@@ -231,7 +257,8 @@ export function costJson(cost: PlanCost) {
   return {
     requests: cost.requests,
     points: cost.points,
-    diskBytes: Math.round(cost.diskBytes.candles + cost.diskBytes.asset_history),
+    diskBytes: Math.round(inAll(cost, 'bytes')),
+    peakDiskBytes: Math.round(inAll(cost, 'peakBytes')),
     seconds: seconds(cost.durationMs),
     laterRequests: cost.laterRequests,
     laterUntil: cost.lastAtMs === null ? null : new Date(cost.lastAtMs).toISOString(),
@@ -242,7 +269,7 @@ export function costJson(cost: PlanCost) {
       missingSeconds: line.missingMs / 1000,
       requests: line.requests,
       points: line.points,
-      diskBytes: Math.round(cost.diskBytes[line.dataset]),
+      diskBytes: Math.round(cost.disk[line.dataset].bytes),
     })),
     fresh: {
       refreshPerMinute: freshness.refreshPerMinute,
