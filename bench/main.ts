@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [--quick]`: measures, prints what people
+ * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [--quick]`: measures, prints what people
  * read on standard output and how far it is on standard error, and writes `bench-result.json`. What each number means:
  * docs/performance.md.
  */
@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { BenchOptions, BenchResult } from './bench.ts';
 import { benchBudget } from './budget/bench.ts';
+import { benchDashboard } from './dashboard/bench.ts';
 import { describeMachine } from './machine.ts';
 import { obtainParts } from './parts.ts';
 import { benchPlanning } from './planning/bench.ts';
@@ -23,6 +24,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   storage: benchStorage,
   queries: benchQueries,
   service: benchService,
+  dashboard: benchDashboard,
 };
 const resultFile = 'bench-result.json';
 

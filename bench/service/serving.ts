@@ -17,10 +17,14 @@ export interface Serving {
 }
 
 /** Without limits of requests: the client would be over them within a second. */
-export async function startServing(databaseUrl: string, rememberMs: number): Promise<Serving> {
+export async function startServing(
+  databaseUrl: string,
+  rememberMs: number,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Serving> {
   const child = spawn(process.execPath, [program, 'serve', '--port', '0'], {
     env: {
-      ...process.env,
+      ...{ ...process.env, ...environment },
       ...{ DATABASE_URL: databaseUrl, REDIS_URL: '', LOG_LEVEL: 'warn', SERVE_PER_MINUTE: '0' },
       SERVE_REMEMBER_MS: String(rememberMs),
     },
