@@ -13,7 +13,7 @@ import { readWatchFile } from '../watch/read-file.ts';
 import { readWatchList } from '../watch/read-watch-list.ts';
 import type { WatchList } from '../watch/watch-list.ts';
 import { planJson, planText } from './apply-report.ts';
-import { askOnTerminal, confirmByName } from './confirm.ts';
+import { type Ask, askOnTerminal, confirmByName } from './confirm.ts';
 import { costJson, costOf, costText, type PlanCost, pageEveryMs } from './cost.ts';
 import { pollLists } from './poll-lists.ts';
 import { datasetNames, datasetOf } from './retention.ts';
@@ -66,7 +66,7 @@ async function run(options: ApplyOptions): Promise<void> {
     const tell = (text: string) => (options.json === true ? undefined : console.log(text));
     tell(`${planText(plan, file)}\n\n${costText(cost)}`);
     if (options.dryRun !== true) {
-      await confirmDrops(plan, confirmed, options.json === true);
+      await confirmDrops(plan, confirmed, options.json === true ? null : askOnTerminal(stop.signal));
       if (stop.signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before anything was changed');
       const mayDrop = new Set(plan.retention.map(({ dataset }) => dataset));
       const done = await applyWatchList(session.database, list, { ...context, mayDrop, hash });
@@ -142,7 +142,7 @@ function pollsAfter(lists: WatchPlan['after']['lists'], config: Config): number[
 async function confirmDrops(
   plan: WatchPlan,
   confirmed: ReadonlySet<StoredDataset>,
-  isForPrograms: boolean,
+  ask: Ask | null,
 ): Promise<void> {
   for (const { dataset, after, dropsBeforeMs } of plan.retention) {
     if (dropsBeforeMs === null || confirmed.has(dataset)) continue;
@@ -151,7 +151,7 @@ async function confirmDrops(
       name,
       consequence: `The retention of ${after} drops every point of ${name} from before ${moment(dropsBeforeMs)}, for good, when the scheduler next applies it.`,
       given: undefined,
-      ask: isForPrograms ? null : askOnTerminal(),
+      ask,
     });
   }
 }
