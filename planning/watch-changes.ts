@@ -155,8 +155,8 @@ function isSame(a: Ages | null, b: Ages | null): boolean {
   return entries.length === Object.keys(b ?? {}).length && entries.every(([age, atMs]) => b?.[age] === atMs);
 }
 
-/** The name of a candle series and of a history may be the same words. */
-function nameOf(series: SeriesKey): string {
+/** Tells every two series apart: the name of a candle series and of a history may be the same words. */
+export function nameOf(series: SeriesKey): string {
   return series.dataset === 'candles'
     ? JSON.stringify([series.exchange, series.baseId, series.quoteId, series.interval])
     : seriesName(series);
