@@ -21,8 +21,12 @@ function explained(error: NodeJS.ErrnoException): TidemarkError {
       remedy: 'nothing is wrong if that was meant, as with `| head`',
     });
   }
+  return unwritten(error, 'make room, or write elsewhere; what was written there before is not whole');
+}
+
+export function unwritten(error: NodeJS.ErrnoException, remedy: string): TidemarkError {
   return new TidemarkError('FILE_NOT_WRITTEN', `standard output: ${reasonOf(error)}`, {
     cause: error,
-    remedy: 'make room, or write elsewhere; what was written there before is not whole',
+    remedy,
   });
 }

@@ -57,6 +57,8 @@ export interface SeriesChanges {
   readonly left: readonly KnownSeries[];
   /** Wanted only before the first moment that their dataset's retention keeps. */
   readonly notKept: readonly SeriesKey[];
+  /** Of the changes, those that begin where retention keeps from, and not where they are wanted from. */
+  readonly cut: readonly SeriesKey[];
 }
 
 export function seriesChanges(input: {
@@ -71,21 +73,28 @@ export function seriesChanges(input: {
   const wanted = new Set(input.wanted.map(({ series }) => nameOf(series)));
   const changes: SeriesChange[] = [];
   const notKept: SeriesKey[] = [];
+  const cut: SeriesKey[] = [];
   for (const one of input.wanted) {
     const before = known.get(nameOf(one.series)) ?? null;
     const asked = askedFor(one, before, input.nowMs);
     const after = withinKept(asked.span, before, one.series, input.keptSinceMs(one.series));
-    if (after === null) notKept.push(one.series);
-    else changes.push(...changeOf(one.series, before, after, asked.ages));
+    if (after === null) {
+      notKept.push(one.series);
+      continue;
+    }
+    const change = changeOf(one.series, before, after, asked.ages);
+    changes.push(...change);
+    const isNews = change.some(({ kind }) => kind !== 'kept');
+    if (isNews && after.startMs > asked.span.startMs) cut.push(one.series);
   }
   const unwanted = input.known.filter((one) => one.isTracked && !wanted.has(nameOf(one.series)));
-  if (!input.prune) return { changes, left: unwanted, notKept };
+  if (!input.prune) return { changes, left: unwanted, notKept, cut };
   const stopped = unwanted.map(
     ({ series, seriesId, tracked }): SeriesChange => ({
       ...{ kind: 'stopped', series, seriesId, before: tracked, after: null, ages: null },
     }),
   );
-  return { changes: [...changes, ...stopped], left: [], notKept };
+  return { changes: [...changes, ...stopped], left: [], notKept, cut };
 }
 
 /** Whole periods, as they are tracked. */
@@ -155,8 +164,8 @@ function isSame(a: Ages | null, b: Ages | null): boolean {
   return entries.length === Object.keys(b ?? {}).length && entries.every(([age, atMs]) => b?.[age] === atMs);
 }
 
-/** The name of a candle series and of a history may be the same words. */
-function nameOf(series: SeriesKey): string {
+/** Tells every two series apart: the name of a candle series and of a history may be the same words. */
+export function nameOf(series: SeriesKey): string {
   return series.dataset === 'candles'
     ? JSON.stringify([series.exchange, series.baseId, series.quoteId, series.interval])
     : seriesName(series);

@@ -136,6 +136,12 @@ export function keepWatchList(options: {
     };
     if (isNothing(plan)) log.info({ file, left: counts.left }, 'the watch list holds: nothing changed');
     else log.info({ file, ...counts }, 'the watch list was applied');
+    for (const { dataset, age, cutMs, series } of plan.cut) {
+      log.info(
+        { dataset, age, before: new Date(cutMs), series: series.length },
+        'wanted from before what is kept, so tracked from there on',
+      );
+    }
     for (const key of plan.notKept) log.info({ series: seriesName(key) }, 'wanted only before what is kept');
   }
 

@@ -24,6 +24,10 @@ export function planText(plan: WatchPlan, file: string): string {
   for (const change of plan.retention) lines.push(retentionLine(change));
   if (plan.reread !== null) lines.push(rereadLine(plan.reread.before, plan.reread.after));
   lines.push(...leftLines(plan), ...plan.notes.map((note) => `note: ${problemText(file, note)}`));
+  for (const { age, cutMs, series } of plan.cut)
+    lines.push(
+      `note: the retention of ${age} keeps nothing before ${moment(cutMs)}: from there on, not from where the file says, ${named(series.map(seriesName))}`,
+    );
   if (plan.notKept.length > 0)
     lines.push(
       `note: wanted only before what retention keeps, so left out: ${named(plan.notKept.map(seriesName))}`,
@@ -132,6 +136,9 @@ export function planJson(plan: WatchPlan) {
     },
     notes: plan.notes,
     notKept: plan.notKept,
+    cut: plan.cut.map(({ dataset, age, cutMs, series }) => ({
+      ...{ dataset: datasetNames[dataset], age, nothingBefore: new Date(cutMs).toISOString(), series },
+    })),
   };
 }
 

@@ -13,7 +13,7 @@ import { readWatchFile } from '../watch/read-file.ts';
 import { readWatchList } from '../watch/read-watch-list.ts';
 import type { WatchList } from '../watch/watch-list.ts';
 import { planJson, planText } from './apply-report.ts';
-import { askOnTerminal, confirmByName } from './confirm.ts';
+import { type Ask, askOnTerminal, confirmByName } from './confirm.ts';
 import { costJson, costOf, costText, type PlanCost, pageEveryMs } from './cost.ts';
 import { pollLists } from './poll-lists.ts';
 import { datasetNames, datasetOf } from './retention.ts';
@@ -64,23 +64,35 @@ async function run(options: ApplyOptions): Promise<void> {
     const cost = await costAfter(session, plan, context.nowMs);
     // People read what is about to happen; a program reads what has.
     const tell = (text: string) => (options.json === true ? undefined : console.log(text));
-    tell(`${planText(plan, file)}\n\n${costText(cost)}`);
-    if (options.dryRun !== true) {
-      await confirmDrops(plan, confirmed, options.json === true);
-      if (stop.signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before anything was changed');
-      const mayDrop = new Set(plan.retention.map(({ dataset }) => dataset));
-      const done = await applyWatchList(session.database, list, { ...context, mayDrop, hash });
-      if (done.kind === 'lists') throw new Error('a list that was polled a moment ago is old');
+    const foreseen = planText(plan, file);
+    tell(`${foreseen}\n\n${costText(cost)}`);
+    if (options.dryRun === true) {
+      if (options.json) console.log(documentOf(plan, cost, false));
+      if (!isNothing(plan)) tell('\ndry run: nothing was changed');
+      return;
     }
+    await confirmDrops(plan, confirmed, options.json === true ? null : askOnTerminal(stop.signal));
+    if (stop.signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before anything was changed');
+    const mayDrop = new Set(plan.retention.map(({ dataset }) => dataset));
+    const done = await applyWatchList(session.database, list, { ...context, mayDrop, hash });
+    if (done.kind === 'lists') throw new Error('a list that was polled a moment ago is old');
+    // Another apply, or a scheduler, may have been faster.
+    const text = planText(done, file);
+    const isAsForeseen = text === foreseen;
+    if (!isAsForeseen) tell(`\nit was changed meanwhile by something else; what was left to do:\n${text}`);
     if (options.json) {
-      const document = { ...planJson(plan), cost: costJson(cost), applied: options.dryRun !== true };
-      console.log(JSON.stringify(document, null, 2));
+      const costNow = isAsForeseen ? cost : await costAfter(session, done, context.nowMs);
+      console.log(documentOf(done, costNow, true));
     }
-    if (!isNothing(plan)) tell(options.dryRun === true ? '\ndry run: nothing was changed' : '\napplied');
+    if (!isNothing(done)) tell('\napplied');
   } finally {
     await session.close();
     stop.release();
   }
+}
+
+function documentOf(plan: WatchPlan, cost: PlanCost, applied: boolean): string {
+  return JSON.stringify({ ...planJson(plan), cost: costJson(cost), applied }, null, 2);
 }
 
 /** @throws TidemarkError BAD_WATCH_LIST, with a line on standard error for each of several problems. */
@@ -142,7 +154,7 @@ function pollsAfter(lists: WatchPlan['after']['lists'], config: Config): number[
 async function confirmDrops(
   plan: WatchPlan,
   confirmed: ReadonlySet<StoredDataset>,
-  isForPrograms: boolean,
+  ask: Ask | null,
 ): Promise<void> {
   for (const { dataset, after, dropsBeforeMs } of plan.retention) {
     if (dropsBeforeMs === null || confirmed.has(dataset)) continue;
@@ -151,7 +163,7 @@ async function confirmDrops(
       name,
       consequence: `The retention of ${after} drops every point of ${name} from before ${moment(dropsBeforeMs)}, for good, when the scheduler next applies it.`,
       given: undefined,
-      ask: isForPrograms ? null : askOnTerminal(),
+      ask,
     });
   }
 }

@@ -30,13 +30,26 @@ export async function confirmByName({ name, consequence, given, ask }: Confirmat
   });
 }
 
-/** Asks on the terminal; null where input or output is none. */
-export function askOnTerminal(): Ask | null {
+/**
+ * Asks on the terminal; null where input or output is none. Whoever leaves instead of answering, by Ctrl-C, Ctrl-D or
+ * `signal`, gets INTERRUPTED.
+ */
+export function askOnTerminal(signal: AbortSignal): Ask | null {
   if (process.stdin.isTTY !== true || process.stdout.isTTY !== true) return null;
   return async (question) => {
     const lines = createInterface({ input: process.stdin, output: process.stdout });
+    // While it reads, Ctrl-C is a key and no signal. It closes the input, as Ctrl-D and a terminal that is gone do.
+    const closed = new AbortController();
+    lines.once('close', () => closed.abort());
     try {
-      return await lines.question(question);
+      return await lines.question(question, { signal: AbortSignal.any([signal, closed.signal]) });
+    } catch (error) {
+      if (!signal.aborted && !closed.signal.aborted) throw error;
+      process.stdout.write('\n');
+      throw new TidemarkError('INTERRUPTED', 'stopped before anything was changed', {
+        cause: error,
+        remedy: 'run the same command again: it asks again',
+      });
     } finally {
       lines.close();
     }

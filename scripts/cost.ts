@@ -279,6 +279,7 @@ export function costJson(cost: PlanCost) {
       wantedEverySeconds: seconds(freshness.wantedEveryMs),
       everySeconds: seconds(freshness.everyMs),
       everySecondsInBackfill: seconds(freshness.everyMsInBackfill),
+      mostThatFit: freshness.mostThatFit,
     },
   };
 }

@@ -24,7 +24,7 @@ import { rangesBehind } from '../store/rollups.ts';
 import { type SeriesStatus, seriesStatus } from '../store/status.ts';
 import { explain } from './gaps.ts';
 import { MissingParts } from './missing-parts.ts';
-import { explainQueueError, lookUntilDone } from './patience.ts';
+import { awayText, explainQueueError, lookUntilDone } from './patience.ts';
 import type { BackfillProgress } from './progress.ts';
 import { bringRollupsUpToDate, type RollupsOutcome } from './rollups-up-to-date.ts';
 import type { Portion } from './series-groups.ts';
@@ -112,7 +112,7 @@ export async function fillGaps(session: Session, request: BackfillRequest): Prom
   }
 
   try {
-    return await lookUntilDone(look, request.signal);
+    return await lookUntilDone(look, request.signal, (error) => request.progress.say(awayText(error)));
   } finally {
     request.progress.stop();
     await parts.close();

@@ -19,13 +19,16 @@ export function groupBars(groups: readonly Group[], { columns, glyphs }: Space):
   const rests = groups.map(restOf);
   const restWidth = width < roomy ? 0 : 1 + widest(rests);
   const room = Math.max(2, width - shareWidth - restWidth - 2);
-  const nameWidth = Math.min(widest(groups.map(({ name }) => name)), Math.max(1, room - leastBar));
+  const mostName = Math.max(1, room - leastBar);
+  const whole = groups.map(({ name }) => name);
+  const names = widest(whole) <= mostName ? whole : groups.map(({ brief }) => brief);
+  const nameWidth = Math.min(widest(names), mostName);
   const barWidth = Math.min(longestBar, room - nameWidth);
   return groups.map((group, index) => {
     const isWhole = group.doneMs >= group.wantedMs;
     const share = percent(group.doneMs, group.wantedMs).padStart(shareWidth);
     return [
-      { text: `${fitted(group.name, nameWidth, glyphs.more)} ` },
+      { text: `${fitted(names[index] ?? '', nameWidth, glyphs.more)} ` },
       ...bar(group.doneMs, group.wantedMs, barWidth, glyphs),
       { text: ` ${share}`, ...(isWhole ? { style: 'green' } : {}) },
       { text: restWidth === 0 ? '' : ` ${rests[index] ?? ''}`, style: 'dim' },

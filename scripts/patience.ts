@@ -3,6 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TidemarkError } from '../errors.ts';
 import { explainDatabaseError } from '../store/failure.ts';
+import { lostText } from './watch-view.ts';
+import { duration } from './wording.ts';
 
 const lookEveryMs = 250;
 /** How long a database may be away before a command gives up: a restart takes seconds. */
@@ -13,11 +15,12 @@ const awayCodes = new Set(['DATABASE_UNREACHABLE', 'QUEUE_UNREACHABLE']);
  * Calls `look` until it gives something else than null.
  *
  * @throws whatever it throws, explained; but a database or queue that was there and is away is waited for, a minute
- * long.
+ * long. `onAway` is called once as each absence begins.
  */
 export async function lookUntilDone<Outcome extends object>(
   look: () => Promise<Outcome | null>,
   signal: AbortSignal,
+  onAway: (error: TidemarkError) => void = () => {},
 ): Promise<Outcome> {
   let unreachableSinceMs: number | null = null;
   // What was never there may be a wrong address, which is to be said at once.
@@ -31,12 +34,19 @@ export async function lookUntilDone<Outcome extends object>(
     } catch (error) {
       const explained = explainDatabaseError(error);
       const isAway = explained instanceof TidemarkError && awayCodes.has(explained.code);
+      const isNew = unreachableSinceMs === null;
       unreachableSinceMs ??= Date.now();
       const isPatient = Date.now() - unreachableSinceMs < databasePatienceMs && !signal.aborted;
       if (!isAway || !isPatient || !wasThere) throw explained;
+      if (isNew) onAway(explained);
     }
     await delay(lookEveryMs, undefined, { signal }).catch(() => {});
   }
+}
+
+/** Said when an absence begins: a minute without a word looks as if it hung. */
+export function awayText(error: TidemarkError): string {
+  return `${lostText(error)}; waiting up to ${duration(databasePatienceMs)} for it`;
 }
 
 /** @throws TidemarkError QUEUE_UNREACHABLE where `error` comes from Redis; what it was otherwise. */

@@ -22,7 +22,7 @@ export interface BackfillState {
 
 export interface BackfillProgress {
   update(state: BackfillState): void;
-  /** What is done after the last window. The bars are over then. */
+  /** Prints a line for good. The bars stay where they are, and what is shown afterwards is drawn below it. */
   say(what: string): void;
   stop(): void;
 }

@@ -15,6 +15,7 @@ import {
 import { askOnTerminal, confirmByName } from './confirm.ts';
 import { parseAge } from './moment.ts';
 import { openSession, type Session } from './session.ts';
+import { onStop, unlessStopped } from './stop.ts';
 import { table } from './table.ts';
 import { counted, moment } from './wording.ts';
 
@@ -76,21 +77,29 @@ async function set(word: string, age: string, options: { confirm?: string }): Pr
   const name = datasetNames[dataset];
   const nowMs = Date.now();
   const limitMs = parseAge(age, 'the age', nowMs);
-  const session = await openSession({ command: 'retention', defaultLogLevel: 'warn' });
+  const stop = onStop();
+  const session = await openSession({ command: 'retention', defaultLogLevel: 'warn', handlesSignals: true });
   try {
     const { chunkDays } = session.config.storage;
     const cutMs = await cutOf(session.database.pool, dataset, limitMs, chunkDays[dataset]);
     const what = `every point of ${name} from before ${moment(cutMs)}`;
     const consequence = `This drops ${what}, now and for good, and once a day what is older than ${age}.`;
-    await confirmByName({ name, consequence, given: options.confirm, ask: askOnTerminal() });
+    await confirmByName({ name, consequence, given: options.confirm, ask: askOnTerminal(stop.signal) });
+    if (stop.signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before anything was changed');
     await setRetention(session.database, dataset, age);
-    const dropped = await applyRetention(session.database, { nowMs, chunkDays });
+    const dropped = await unlessStopped(applyRetention(session.database, { nowMs, chunkDays }), stop.signal);
+    if (dropped === undefined) {
+      throw new TidemarkError('INTERRUPTED', `stopped while points of ${name} were dropped`, {
+        remedy: `it is kept for ${age} from now on: what is left goes when retention is next applied`,
+      });
+    }
     const points = dropped.find((one) => one.dataset === dataset)?.points ?? 0;
     console.log(
       `dropped ${counted(points, 'point')} of ${name} from before ${moment(cutMs)}; it is kept for ${age} from now on`,
     );
   } finally {
     await session.close();
+    stop.release();
   }
 }
 

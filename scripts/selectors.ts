@@ -8,6 +8,7 @@ import {
   isCandleInterval,
   isHistoryInterval,
 } from '../contract/intervals.ts';
+import { mayBeName, visible } from '../contract/names.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { parseMoment } from './moment.ts';
@@ -156,9 +157,9 @@ function intervalsOf(list: string): string[] {
 /** An id as it was given. @throws TidemarkError BAD_ARGUMENT */
 export function nameOf(text: string, option: string): string {
   const name = text.trim();
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here
-  if (name.length === 0 || name.length > 200 || /[\u0000-\u001f\u007f]/.test(name)) {
-    throw new TidemarkError('BAD_ARGUMENT', `${option} ${JSON.stringify(text.slice(0, 80))} is not an id`);
+  if (!mayBeName(name)) {
+    const shown = visible(JSON.stringify(text.slice(0, 80)));
+    throw new TidemarkError('BAD_ARGUMENT', `${option} ${shown} is not an id`);
   }
   return name;
 }

@@ -13,6 +13,8 @@ export interface Portion {
 
 export interface Group extends Omit<Portion, 'series'> {
   readonly name: string;
+  /** The name where there is little room: without the number of its series, so that the interval keeps its place. */
+  readonly brief: string;
   readonly series: number;
 }
 
@@ -41,7 +43,7 @@ export function grouped(portions: readonly Portion[], room: number): readonly Gr
   const shown = ordered.slice(0, Math.max(0, room - 1));
   const rest = ordered.slice(shown.length);
   const name = shown.length === 0 ? `${portions.length} series` : `and ${rest.length} more`;
-  return [...shown.map(groupOf), { ...groupOf(rest.flat()), name }];
+  return [...shown.map(groupOf), { ...groupOf(rest.flat()), name, brief: name }];
 }
 
 function kindOf(series: SeriesKey): string {
@@ -54,13 +56,11 @@ function groupOf(portions: readonly Portion[]): Group {
   const [first] = portions;
   const total = (amount: (portion: Portion) => number) =>
     portions.reduce((sum, portion) => sum + amount(portion), 0);
+  const isOne = portions.length === 1;
+  const brief = first === undefined ? '' : isOne ? seriesName(first.series) : kindOf(first.series);
   return {
-    name:
-      first === undefined
-        ? ''
-        : portions.length === 1
-          ? seriesName(first.series)
-          : `${kindOf(first.series)} (${portions.length})`,
+    name: isOne || first === undefined ? brief : `${brief} (${portions.length})`,
+    brief,
     series: portions.length,
     wantedMs: total(({ wantedMs }) => wantedMs),
     doneMs: total(({ doneMs }) => doneMs),

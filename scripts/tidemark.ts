@@ -3,7 +3,6 @@
 
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { exitCodes } from '../errors.ts';
 import { secretsOf } from '../log.ts';
 import { applyCommand } from './apply.ts';
 import { backfillCommand } from './backfill.ts';
@@ -25,6 +24,7 @@ import { simulateCommand } from './simulate.ts';
 import { statusCommand } from './status.ts';
 import { trackCommand } from './track.ts';
 import { untrackCommand } from './untrack.ts';
+import { reportUnwrittenOutput } from './unwritten-output.ts';
 import { verifyCommand } from './verify.ts';
 import { version } from './version.ts';
 import { viewerCommand } from './viewer.ts';
@@ -77,11 +77,7 @@ boardCommand(program);
 simulateCommand(program);
 demoCommand(program);
 
-// A reader that leaves, such as `head`, is not an error: what there is to do is done, and the exit code tells of it.
-// Nor may an output that cannot be written end the process: it would leave the embedded database running.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') process.exitCode = exitCodes.unexpected;
-});
+reportUnwrittenOutput();
 process.stderr.on('error', () => {});
 
 try {

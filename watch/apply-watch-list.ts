@@ -29,13 +29,13 @@ export function applyWatchList(
     const plan = await planWatchList(client, list, context);
     if (plan.kind === 'lists') return plan;
     const { nowMs, hash } = context;
-    await writeSeriesChanges(client, plan.series, nowMs);
+    const series = await writeSeriesChanges(client, plan.series, nowMs);
     for (const { list, afterMs } of plan.lists)
       await writeListChange(client, { list, everyMs: afterMs, nowMs });
     for (const { dataset, after } of plan.retention) await writeRetention(client, dataset, after);
     if (plan.reread !== null) await writeRereadOverride(client, plan.reread.after);
     await writeApplied(client, { hash, atMs: nowMs });
-    return plan;
+    return { ...plan, series };
   });
 }
 

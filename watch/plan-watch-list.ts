@@ -40,6 +40,14 @@ export interface RetentionChange {
   readonly dropsBeforeMs: EpochMs | null;
 }
 
+export interface CutByRetention {
+  readonly dataset: StoredDataset;
+  /** Of the retention, once it is applied. */
+  readonly age: string;
+  readonly cutMs: EpochMs;
+  readonly series: readonly SeriesKey[];
+}
+
 export interface WatchPlan {
   readonly kind: 'plan';
   readonly series: readonly SeriesChange[];
@@ -57,6 +65,8 @@ export interface WatchPlan {
   readonly notes: readonly Problem[];
   /** What is wanted only before all that is kept. */
   readonly notKept: readonly SeriesKey[];
+  /** What changes and is wanted from earlier than it is kept from. */
+  readonly cut: readonly CutByRetention[];
   /** All that is tracked, and polled, once it is applied. */
   readonly after: {
     readonly series: ReadonlyArray<{ readonly series: SeriesKey; readonly tracked: Span }>;
@@ -91,7 +101,7 @@ export async function planWatchList(
   const retention = await retentionChanges(client, list, context);
   const cuts = await cutsAfter(client, retention.changes, context);
   const known = await knownSeries(client);
-  const keptSinceMs = (key: SeriesKey) => cuts.get(key.dataset) ?? null;
+  const keptSinceMs = (key: SeriesKey) => cuts.get(key.dataset)?.cutMs ?? null;
   const changes = seriesChanges({ wanted: series, known, prune, nowMs, keptSinceMs });
   const polled = listChanges(lists, standings, prune);
   const before = await rereadOverride(client);
@@ -105,6 +115,10 @@ export async function planWatchList(
     left: { series: changes.left, lists: polled.left },
     notes,
     notKept: changes.notKept,
+    cut: [...cuts].flatMap(([dataset, cut]) => {
+      const series = changes.cut.filter((key) => key.dataset === dataset);
+      return series.length === 0 ? [] : [{ dataset, ...cut, series }];
+    }),
     after: {
       series: seriesAfter(known, changes.changes),
       lists: listsAfter(standings, polled.changes),
@@ -146,20 +160,22 @@ async function retentionChanges(
   return { changes, heldBack };
 }
 
-/** The first moment that is kept of each dataset, once the changes are made. */
+/** How long each dataset is kept, and the first moment that is, once the changes are made. */
 async function cutsAfter(
   client: pg.Pool | pg.PoolClient,
   changes: readonly RetentionChange[],
   { nowMs, chunkDays }: WatchContext,
-): Promise<Map<StoredDataset, EpochMs>> {
+): Promise<Map<StoredDataset, { age: string; cutMs: EpochMs }>> {
   const ages = await retentionAges(client);
   for (const { dataset, after } of changes) {
     if (after === null) ages.delete(dataset);
     else ages.set(dataset, after);
   }
-  const cuts = new Map<StoredDataset, EpochMs>();
-  for (const [dataset, age] of ages)
-    cuts.set(dataset, await cutOf(client, dataset, ageBefore(age, nowMs), chunkDays[dataset]));
+  const cuts = new Map<StoredDataset, { age: string; cutMs: EpochMs }>();
+  for (const [dataset, age] of ages) {
+    const cutMs = await cutOf(client, dataset, ageBefore(age, nowMs), chunkDays[dataset]);
+    cuts.set(dataset, { age, cutMs });
+  }
   return cuts;
 }
 

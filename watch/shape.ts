@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../contract/intervals.ts';
+import { mayBeName } from '../contract/names.ts';
 import { isAge } from '../planning/age.ts';
 import { cadenceMs } from '../planning/cadence.ts';
 import { isoMoment } from '../planning/iso-moment.ts';
@@ -49,8 +50,7 @@ const oneOrMany = <Item extends z.ZodType>(item: Item) =>
 
 const name = text('text').check((context) => {
   const { value } = context;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here
-  if (value.trim() !== value || value === '' || value.length > 200 || /[\u0000-\u001f\u007f]/.test(value)) {
+  if (!mayBeName(value)) {
     context.issues.push({
       code: 'custom',
       message: `${shown(value)} is neither an id nor a pattern`,

@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import { type EpochMs, intervalMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import type { Ages, KnownSeries, SeriesChange } from '../../planning/watch-changes.ts';
+import { type Ages, type KnownSeries, nameOf, type SeriesChange } from '../../planning/watch-changes.ts';
 import { timeRange, timestamp } from '../database.ts';
 import { type SeriesRow, seriesColumns, seriesOf } from '../series.ts';
 
@@ -31,12 +31,16 @@ export async function knownSeries(client: pg.Pool | pg.PoolClient): Promise<Know
   }));
 }
 
-/** Makes tracked ranges what the changes say. Points and coverage stay as they are. */
+/**
+ * Makes tracked ranges what the changes say. Points and coverage stay as they are.
+ *
+ * @returns the changes, in which every series has its id now.
+ */
 export async function writeSeriesChanges(
   client: pg.PoolClient,
   changes: readonly SeriesChange[],
   nowMs: EpochMs,
-): Promise<void> {
+): Promise<SeriesChange[]> {
   const ids = changes.flatMap(({ seriesId }) => (seriesId === null ? [] : [seriesId]));
   // In the order in which commits take them.
   await client.query('select from tidemark.series where id = any ($1::int[]) order by id for no key update', [
@@ -60,7 +64,7 @@ export async function writeSeriesChanges(
     change.after === null || change.kind === 'kept' ? [] : [{ ...change, after: change.after }],
   );
   const column = (value: (series: SeriesKey) => string | null) => tracked.map(({ series }) => value(series));
-  await client.query(
+  const written = await client.query<SeriesRow>(
     `insert into tidemark.series as s
        (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked, watch_ages)
      select dataset, exchange_id, base_id, quote_id, asset_id, interval, make_interval(secs => period), range, ages
@@ -70,7 +74,8 @@ export async function writeSeriesChanges(
      order by place
      on conflict (dataset, exchange_id, base_id, quote_id, asset_id, interval) do update
        set tracked = excluded.tracked, watch_ages = excluded.watch_ages,
-           untracked_at = null, blocked_until = null, blocked_kind = null, blocked_message = null`,
+           untracked_at = null, blocked_until = null, blocked_kind = null, blocked_message = null
+     returning ${seriesColumns}`,
     [
       column(({ dataset }) => dataset),
       column((series) => (series.dataset === 'candles' ? series.exchange : null)),
@@ -83,6 +88,11 @@ export async function writeSeriesChanges(
       tracked.map(agesOf),
     ],
   );
+  const idOf = new Map(written.rows.map((row) => [nameOf(seriesOf(row)), row.id]));
+  return changes.map((change) => ({
+    ...change,
+    seriesId: idOf.get(nameOf(change.series)) ?? change.seriesId,
+  }));
 }
 
 function agesOf({ ages }: SeriesChange): string | null {

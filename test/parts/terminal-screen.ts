@@ -87,8 +87,9 @@ export class TerminalScreen {
       buffer.row = 0;
       buffer.column = 0;
     } else if (letter === 'A') buffer.row = Math.max(0, buffer.row - count);
+    else if (letter === 'G') buffer.column = count - 1;
     else if (letter === 'K' && number === '') this.#row((text) => text.slice(0, buffer.column));
-    else if (letter === 'J' && number === '') {
+    else if (letter === 'J' && (number === '' || number === '0')) {
       this.#row((text) => text.slice(0, buffer.column));
       buffer.rows.length = buffer.row + 1;
     } else throw new Error(`an unknown code: ${JSON.stringify(whole)}`);

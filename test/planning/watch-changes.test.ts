@@ -104,6 +104,13 @@ describe('what a watch list changes of a series', () => {
     expect(change([at(day(1))], null, [known(day(7), null)], { keptMs }).changes).toMatchObject([
       { kind: 'widened', after: { startMs: day(5) } },
     ]);
+    // What is cut is said where it is news: not of one that is tracked as it is kept already.
+    expect(change([at(day(1))], null, [], { keptMs }).cut).toEqual([series]);
+    expect(change([at(day(9))], null, [], { keptMs }).cut).toEqual([]);
+    expect(change([at(day(1))], null, [known(keptMs, null)], { keptMs })).toMatchObject({
+      changes: [],
+      cut: [],
+    });
     expect(change([at(day(1))], day(4), [], { keptMs })).toMatchObject({ changes: [], notKept: [series] });
   });
 });

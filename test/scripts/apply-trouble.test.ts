@@ -78,15 +78,37 @@ function body(on: 'main' | 'plain') {
     expect((await watched.run('apply')).stdout).toMatch(/^nothing to do/);
   });
 
-  it('of two at once the second finds done what the first did', async () => {
+  it.each(['apply', 'apply --json'])('%s: of two at once each says what it did', async (words) => {
     const watched = await openWatched(on);
     await prepared(watched);
     const { held, release } = await holdUp(watched);
-    const both = [watched.begin('apply'), watched.begin('apply')];
+    const both = [watched.begin(words), watched.begin(words)];
     await held(2);
     await release();
-    for (const { ended } of both) expect(await ended).toMatchObject({ exitCode: 0, stderr: '' });
+    const said: string[] = [];
+    for (const { ended } of both) {
+      const { exitCode, stdout, stderr } = await ended;
+      expect([exitCode, stderr]).toEqual([0, '']);
+      said.push(stdout);
+    }
     expect((await watched.run('apply')).stdout).toMatch(/^nothing to do/);
+    if (words === 'apply') {
+      said.sort((one, other) => Number(other.includes('applied')) - Number(one.includes('applied')));
+      expect(said[0]).toMatch(/\napplied\n$/);
+      expect(said[0]).not.toContain('meanwhile');
+      expect(said[1]).toMatch(
+        /\nit was changed meanwhile by something else; what was left to do:\nnothing to do: [^\n]+\n$/,
+      );
+      return;
+    }
+    const documents = said.map((text) => JSON.parse(text));
+    documents.sort((one, other) => other.series.length - one.series.length);
+    const nothing = { series: [], lists: [], retention: [], readAgain: null, applied: true };
+    expect(documents[1]).toMatchObject(nothing);
+    const ids = await watched.database.pool.query('select id from tidemark.series order by id');
+    expect(documents[0].series.map(({ seriesId }: { seriesId: number }) => seriesId).sort()).toEqual(
+      ids.rows.map(({ id }) => id),
+    );
   });
 }
 

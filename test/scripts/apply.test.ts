@@ -217,7 +217,7 @@ describe('settings of a watch list', () => {
       `candles: [{ ${market}, interval: [h1, d1], from: 2024-03-01 }]\nretention: { candles: 1y, history: 2y }`,
     );
     expect((await run('apply --dry-run')).stdout).toMatch(
-      /retention: candles kept for 1y, was for good; drops every point from before /,
+      /retention: candles kept for 1y, was for good; drops every point from before [\s\S]+note: the retention of 1y keeps nothing before [-0-9]+: from there on, not from where the file says, binance bitcoin\/tether d1\n/,
     );
     const before = await series();
     const refused = await run('apply');
@@ -229,7 +229,9 @@ describe('settings of a watch list', () => {
     expect(await series()).toEqual(before);
     expect(await retentions()).toEqual([]);
 
-    expect((await json<Changes>('apply --confirm candles')).retention).toMatchObject([
+    const done = await json<Changes>('apply --confirm candles');
+    expect(done.cut).toMatchObject([{ dataset: 'candles', age: '1y', series: [{ interval: 'd1' }] }]);
+    expect(done.retention).toMatchObject([
       {
         dataset: 'candles',
         before: null,

@@ -3,8 +3,10 @@ import { startSimulator } from '../../simulator/start.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
+import { proxyTo } from '../queue/cuttable-proxy.ts';
 import { serveBody } from '../source/local-server.ts';
 import { start, tidemark } from './command.ts';
+import { openWatched } from './watch-parts.ts';
 
 async function environment(queue: 'postgres' | 'redis') {
   const { url, drop } = await createTestDatabase();
@@ -178,3 +180,21 @@ function suite(queue: 'postgres' | 'redis') {
 
 describe('tidemark backfill, queue on PostgreSQL', () => suite('postgres'));
 describeNeeding('redis', 'tidemark backfill, queue on Redis', () => suite('redis'));
+
+it('says that the database is away when it begins to wait, and goes on when it is back', async () => {
+  const watched = await openWatched();
+  const proxy = await proxyTo(watched.url);
+  const words =
+    'backfill candles --exchange binance --base bitcoin --quote tether --interval m1 --from 2024-03-01 --to 2024-03-31';
+  const through = { DATABASE_URL: proxy.url, SOURCE_REQUESTS_PER_MINUTE: '300' };
+  const running = watched.begin(words, through);
+  await waitFor('its first requests', () => watched.simulator.requests().total >= 2);
+  await proxy.cut();
+  const away = /^DATABASE_UNREACHABLE: [^\n]+; waiting up to 1 min for it$/gm;
+  await waitFor('the absence to be said', () => running.stdout().search(away) !== -1);
+  await proxy.mend();
+  const { exitCode, stdout } = await running.ended;
+  expect(exitCode).toBe(0);
+  expect(stdout.match(away)).toHaveLength(1);
+  expect(stdout).toMatch(/^complete: /m);
+});

@@ -67,6 +67,12 @@ describe('a wrong argument or variable is refused in one line, before anything i
       'BAD_ARGUMENT',
       '--from',
     ],
+    [
+      ['track', 'history', '--asset', '\u202ebitcoin', '--interval', 'd1', '--from', '1y'],
+      {},
+      'BAD_ARGUMENT',
+      '"\\u202ebitcoin" is not an id',
+    ],
     [['untrack', 'bitcoin'], {}, 'BAD_ARGUMENT', 'bitcoin'],
     [['worker', '--concurrency', '0'], {}, 'BAD_ARGUMENT', '--concurrency'],
     [['simulate', '--port', '70000'], {}, 'BAD_ARGUMENT', '70000'],

@@ -61,6 +61,8 @@ it('warns of a watch list that the budget cannot keep fresh, and says what would
   expect(stdout).toMatch(
     /warning: the budget cannot keep this fresh.* every 2 min, or every 2 min 30 s while .*400 requests a minute would do \(with a key the source allows 500\).*at most 200 series/,
   );
+  const document = JSON.parse((await tidemark(['plan', '--json'], withoutKey)).stdout);
+  expect(document.fresh).toMatchObject({ neededPerMinute: 400, mostThatFit: 200 });
   // A list is a request for each page, and the rates are one.
   expect(await tidemark(['track', 'assets', '--every', '1m'], withoutKey)).toMatchObject({ exitCode: 0 });
   expect((await tidemark(['plan'], { ...withoutKey, RATES_SECONDS: '30' })).stdout).toContain(

@@ -98,6 +98,23 @@ describe('series in groups', () => {
     expect(names(portions(2, 3), 5)).toEqual(['exchange-0 h1 (3)', 'exchange-1 h1 (3)']);
   });
 
+  it.each([30, 40])('are told apart by their intervals in %i columns', (columns) => {
+    const intervals = ['m1', 'm5', 'h1'] as const;
+    const list = intervals.flatMap((interval) =>
+      portions(1, 5).map((portion): Portion => {
+        const series = { ...portion.series, exchange: 'binance', interval } as SeriesKey;
+        return { ...portion, series };
+      }),
+    );
+    const bars = shown(watchLines({ ...watched, series: list }, space(columns, 40))).filter((line) =>
+      line.includes('25.00 %'),
+    );
+    const named = bars.map((line) => line.split(/ [█░]/)[0]?.trimEnd() ?? '');
+    const ends = named.map((name) => name.replace(' (5)', '').slice(-3));
+    expect(ends).toEqual([' m1', ' m5', ' h1']);
+    for (const name of named) expect(name).toMatch(/^bina/);
+  });
+
   it('are put together where there is no room, those first that are not done', () => {
     const list = portions(40, 2, (index) => (index < 60 ? { doneMs: 1000, windowsLeft: 0 } : {}));
     const groups = grouped(list, 4);

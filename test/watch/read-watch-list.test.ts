@@ -54,6 +54,16 @@ describe('a watch list that is wrong', () => {
       'candles: []\nlists: {}\ncandles: []',
       ['t:3:1: candles is there twice, first in line 1'],
     ],
+    ...['\\u202e', '\\u200b', '\\u0085', '\\u2028', '\\u001b'].map((unseen): [string, string, string[]] => [
+      `what cannot be seen in a name: ${unseen}`,
+      `candles: [{ base: "${unseen}bitcoin", interval: h1, from: 1y }]`,
+      [`t:1:19: base "${unseen}bitcoin" is neither an id nor a pattern`],
+    ]),
+    [
+      'what cannot be seen in a key',
+      '"\\u202efoo": 1\ncandles: []',
+      ['t:1:1: there is no "\\u202efoo" here, only candles, history, lists, read-again, retention, prune'],
+    ],
     ['a list as a key', '? [a]\n: b', ['t:1:3: a key must be a word']],
     [
       'a number where a text is meant',
