@@ -5,9 +5,10 @@ import { assertDescribed, readSidecar } from '../files/check-file.ts';
 import { type FileFormat, fileFormats } from '../files/layout.ts';
 import { openRows, type RowFile } from '../files/row-reader.ts';
 import { sidecarPath } from '../files/sidecar.ts';
+import { type CountedSeries, countRows } from './import-count.ts';
 import type { ImportContext } from './import-series.ts';
 import { rateSink, seriesSink } from './import-sinks.ts';
-import { type StatedSeries, statedSeries } from './import-stated.ts';
+import { statedSeries } from './import-stated.ts';
 import type { ImportTally } from './import-tally.ts';
 import { showPointProgress } from './point-progress.ts';
 
@@ -28,7 +29,8 @@ export interface FileImport extends ImportContext {
 /** A file that was looked at, with nothing stored of it yet. */
 export interface CheckedFile {
   readonly file: RowFile;
-  readonly stated: readonly StatedSeries[] | null;
+  /** Null: there is no sidecar. */
+  readonly counted: readonly CountedSeries[] | null;
   /** Null: nobody knows. */
   readonly rows: number | null;
 }
@@ -49,25 +51,33 @@ export async function checkFile(options: FileImport): Promise<CheckedFile> {
   }
   if (sidecar !== null) await assertDescribed(path, sidecar.file);
   const format = options.format ?? sidecar?.file.format ?? formatOf(path);
-  const file = await openRows(path, format, sidecar?.file.rows === 0 ? sidecar.dataset : null);
+  const file = await openRows(path, format, sidecar?.dataset ?? null);
   if (sidecar !== null && file.layout.dataset !== sidecar.dataset) {
     throw new TidemarkError(
       'FILE_NOT_USABLE',
       `${path} has ${file.layout.dataset}, and its sidecar ${sidecar.dataset}`,
     );
   }
-  return {
-    file,
-    stated: sidecar === null ? null : statedSeries(sidecar, besides, follow),
-    rows: sidecar?.file.rows ?? null,
-  };
+  if (sidecar === null) return { file, counted: null, rows: null };
+  const stated = statedSeries(sidecar, besides, follow);
+  const progress = showPointProgress('check', { of: sidecar.file.rows, quiet: options.quiet });
+  try {
+    const counted = await countRows(path, { file, sidecar, stated }, (rows) => {
+      options.beforePiece();
+      progress.update(rows);
+    });
+    return { file, counted, rows: sidecar.file.rows };
+  } finally {
+    progress.stop();
+  }
 }
 
 /** Stores it, piece by piece. @throws TidemarkError INTERRUPTED between two. */
-export async function importFile(options: FileImport, { file, stated, rows }: CheckedFile): Promise<void> {
+export async function importFile(options: FileImport, { file, counted, rows }: CheckedFile): Promise<void> {
   const progress = showPointProgress('import', { of: rows, quiet: options.quiet });
   let done = 0;
-  const sink = file.layout.dataset === 'rates' ? rateSink(options) : seriesSink(options, file.layout, stated);
+  const sink =
+    file.layout.dataset === 'rates' ? rateSink(options) : seriesSink(options, file.layout, counted);
   try {
     for await (const page of file.pages()) {
       options.beforePiece();
