@@ -1,7 +1,7 @@
 /** One file on its way into the store. */
 
 import { TidemarkError } from '../errors.ts';
-import { assertDescribed, readSidecar } from '../files/check-file.ts';
+import { assertDescribed, assertIsFile, readSidecar } from '../files/check-file.ts';
 import { type FileFormat, fileFormats } from '../files/layout.ts';
 import { openRows, type RowFile } from '../files/row-reader.ts';
 import { sidecarPath } from '../files/sidecar.ts';
@@ -38,6 +38,7 @@ export interface CheckedFile {
 /** @throws TidemarkError FILE_NOT_USABLE, BAD_ARGUMENT */
 export async function checkFile(options: FileImport): Promise<CheckedFile> {
   const { path, pointsOnly, follow } = options;
+  await assertIsFile(path);
   const besides = options.sidecar ?? sidecarPath(path);
   const sidecar = pointsOnly ? null : await readSidecar(besides);
   if (sidecar === null && !pointsOnly) {

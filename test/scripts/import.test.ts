@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -241,14 +242,34 @@ for (const kind of ['main', 'plain'] as const) {
 
     it('says which file is none, before anything of any is stored', async () => {
       const { to, path, content } = await exported(kind);
-      const missing = join(emptyDirectory(), 'absent.csv');
-      const ended = await tidemark(['import', path, missing], to.env);
-      expect(ended.stderr).toMatch(/FILE_NOT_USABLE: .+absent.csv has no sidecar .+--points-only/);
+      const other = join(emptyDirectory(), 'other.csv');
+      const importing = (...words: string[]) => tidemark(['import', path, ...words], to.env);
+      const absent = await importing(other);
+      expect(absent.stderr).toMatch(/^tidemark: FILE_NOT_USABLE: .+other.csv: ENOENT: .+\n$/);
+      expect(absent.exitCode).toBe(8);
+      writeFileSync(other, 'a,b\n1,2\n');
+      const ended = await importing(other);
+      expect(ended.stderr).toMatch(/FILE_NOT_USABLE: .+other.csv has no sidecar .+--points-only/);
       expect(ended.exitCode).toBe(8);
+      writeFileSync(`${other}.meta.json`, '[]');
+      expect((await importing(other)).stderr).toMatch(
+        /^tidemark: FILE_NOT_USABLE: .+other.csv.meta.json: it is no sidecar of an export: it holds no JSON object; .+\n$/,
+      );
       expect(await content()).toBeUndefined();
-      writeFileSync(missing, 'a,b\n1,2\n');
-      const foreign = await tidemark(['import', '--points-only', missing], to.env);
-      expect(foreign.stderr).toMatch(/FILE_NOT_USABLE: .+absent.csv: its columns are not those of an export/);
+      const foreign = await tidemark(['import', '--points-only', other], to.env);
+      expect(foreign.stderr).toMatch(/FILE_NOT_USABLE: .+other.csv: its columns are not those of an export/);
+    });
+
+    it('waits for no pipe, neither as a file nor as a sidecar', async () => {
+      const { to, path, content } = await exported(kind);
+      const pipe = join(emptyDirectory(), 'pipe.csv');
+      execFileSync('mkfifo', [pipe]);
+      for (const words of [[pipe], [pipe, '--points-only'], [path, '--sidecar', pipe]]) {
+        const ended = await tidemark(['import', ...words], to.env);
+        expect(ended.stderr).toMatch(/^tidemark: FILE_NOT_USABLE: .+pipe.csv: it is no file; .+\n$/);
+        expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
+      }
+      expect(await content()).toBeUndefined();
     });
 
     it('--follow tracks into the future what was', async () => {
