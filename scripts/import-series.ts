@@ -22,7 +22,7 @@ import type { Database } from '../store/database.ts';
 import type { FileCoverage } from '../store/import/coverage.ts';
 import { type FilePiece, type PieceResult, storePiece } from '../store/import/points.ts';
 import { quarantineStrays } from '../store/import/strays.ts';
-import { findSeries, trackSeries } from '../store/series.ts';
+import { knowSeries, trackSeries } from '../store/series.ts';
 import type { CountedSeries } from './import-count.ts';
 import { candleOf, historyPointOf, type Refusal } from './import-rows.ts';
 import { objectionTo, type Stated } from './import-stated.ts';
@@ -76,8 +76,8 @@ export class SeriesImport {
   }
 
   /**
-   * Stores what is left, up to the end of what is stated. Only then is the series tracked over all of it: before, a
-   * scheduler would ask the source for what is about to be imported.
+   * Stores what is left, up to the end of what is stated. Only then is the series tracked, over all of it: before, a
+   * scheduler would ask the source for what is about to be imported, and the first piece would pass for all.
    */
   async end(): Promise<StoredPiece> {
     const stored = await this.#store(this.#stated?.range.endMs ?? null);
@@ -114,9 +114,7 @@ export class SeriesImport {
   }
 
   async #idOf(window: Range): Promise<number> {
-    const { database } = this.#context;
-    this.#seriesId ??= await findSeries(database, this.#series);
-    this.#seriesId ??= (await trackSeries(database, this.#series, window.startMs, window.endMs)).seriesId;
+    this.#seriesId ??= await knowSeries(this.#context.database, this.#series, this.#stated?.range ?? window);
     return this.#seriesId;
   }
 

@@ -208,6 +208,9 @@ for (const kind of ['main', 'plain'] as const) {
       const long = { startMs: startMs + 24 * hourMs, endMs: startMs + 24 * hourMs + 40_000 * minuteMs };
       await fill(from.database, { series: minutes, window: { startMs, endMs: long.endMs } });
       await tidemark([...m1, '--out', path], from.env);
+      const tracking = () =>
+        query('select tracked::text, untracked_at is null as "isTracked" from tidemark.series');
+      const tracked = '["2024-01-01 00:00:00+00","2024-01-29 18:40:00+00")';
       for (const pieces of [1, 3]) {
         const running = start(['import', path], to.env);
         await waitFor(`${pieces} pieces`, async () => ((await content())?.pointCount ?? 0) >= pieces * 5000);
@@ -218,11 +221,11 @@ for (const kind of ['main', 'plain'] as const) {
         expect(known?.covered).toEqual([{ startMs, endMs: end }]);
         expect(known?.pointCount).toBe((end - startMs) / minuteMs);
         expect(known?.points).toHaveLength(known?.pointCount ?? -1);
+        // What came of it must not pass for all of it, nor may a scheduler ask for the rest.
+        expect(await tracking()).toEqual([{ tracked, isTracked: false }]);
       }
       expect(await run()).toMatchObject({ exitCode: 0 });
-      expect(await query('select tracked::text from tidemark.series')).toEqual([
-        { tracked: '["2024-01-01 00:00:00+00","2024-01-29 18:40:00+00")' },
-      ]);
+      expect(await tracking()).toEqual([{ tracked, isTracked: true }]);
       expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
     });
 
