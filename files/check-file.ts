@@ -18,6 +18,14 @@ export async function assertIsFile(path: string): Promise<void> {
   });
 }
 
+/** What tells a file from one that was laid in its place, or changed. @throws TidemarkError FILE_NOT_USABLE */
+export async function stampOf(path: string): Promise<string> {
+  return usable(path, async () => {
+    const { dev, ino, size, mtimeNs } = await stat(path, { bigint: true });
+    return [dev, ino, size, mtimeNs].join(' ');
+  });
+}
+
 /** @returns null when there is no such file. @throws TidemarkError FILE_NOT_USABLE */
 export async function readSidecar(path: string): Promise<Sidecar | null> {
   try {

@@ -1,7 +1,7 @@
 /** One file on its way into the store. */
 
 import { TidemarkError } from '../errors.ts';
-import { assertDescribed, assertIsFile, readSidecar } from '../files/check-file.ts';
+import { assertDescribed, assertIsFile, readSidecar, stampOf } from '../files/check-file.ts';
 import { type FileFormat, fileFormats } from '../files/layout.ts';
 import { openRows, type RowFile } from '../files/row-reader.ts';
 import { sidecarPath } from '../files/sidecar.ts';
@@ -33,12 +33,15 @@ export interface CheckedFile {
   readonly counted: readonly CountedSeries[] | null;
   /** Null: nobody knows. */
   readonly rows: number | null;
+  /** Of the file that was checked. */
+  readonly stamp: string;
 }
 
 /** @throws TidemarkError FILE_NOT_USABLE, BAD_ARGUMENT */
 export async function checkFile(options: FileImport): Promise<CheckedFile> {
   const { path, pointsOnly, follow } = options;
   await assertIsFile(path);
+  const stamp = await stampOf(path);
   const besides = options.sidecar ?? sidecarPath(path);
   const sidecar = pointsOnly ? null : await readSidecar(besides);
   if (sidecar === null && !pointsOnly) {
@@ -59,7 +62,7 @@ export async function checkFile(options: FileImport): Promise<CheckedFile> {
       `${path} has ${file.layout.dataset}, and its sidecar ${sidecar.dataset}`,
     );
   }
-  if (sidecar === null) return { file, counted: null, rows: null };
+  if (sidecar === null) return { file, counted: null, rows: null, stamp };
   const stated = statedSeries(sidecar, besides, follow);
   const progress = showPointProgress('check', { of: sidecar.file.rows, quiet: options.quiet });
   try {
@@ -67,14 +70,21 @@ export async function checkFile(options: FileImport): Promise<CheckedFile> {
       options.beforePiece();
       progress.update(rows);
     });
-    return { file, counted, rows: sidecar.file.rows };
+    return { file, counted, rows: sidecar.file.rows, stamp };
   } finally {
     progress.stop();
   }
 }
 
-/** Stores it, piece by piece. @throws TidemarkError INTERRUPTED between two. */
-export async function importFile(options: FileImport, { file, counted, rows }: CheckedFile): Promise<void> {
+/**
+ * Stores it, piece by piece. What was found out about a file does not hold for another one: with many files, hours may
+ * lie between, in which the next export was laid in its place.
+ *
+ * @throws TidemarkError INTERRUPTED between two, FILE_NOT_USABLE when it is not the file that was checked.
+ */
+export async function importFile(options: FileImport, checked: CheckedFile): Promise<void> {
+  const { file, counted, rows } = checked;
+  await assertUnchanged(options.path, checked.stamp);
   const progress = showPointProgress('import', { of: rows, quiet: options.quiet });
   let done = 0;
   const sink =
@@ -82,15 +92,25 @@ export async function importFile(options: FileImport, { file, counted, rows }: C
   try {
     for await (const page of file.pages()) {
       options.beforePiece();
+      await assertUnchanged(options.path, checked.stamp);
       await sink.take(page);
       done += page.length;
       progress.update(done);
     }
     options.beforePiece();
+    await assertUnchanged(options.path, checked.stamp);
     await sink.end();
   } finally {
     progress.stop();
   }
+}
+
+/** @throws TidemarkError FILE_NOT_USABLE */
+async function assertUnchanged(path: string, stamp: string): Promise<void> {
+  if ((await stampOf(path)) === stamp) return;
+  throw new TidemarkError('FILE_NOT_USABLE', `${path} was changed or replaced after it was checked`, {
+    remedy: 'run the same command again; what was imported before is stored',
+  });
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */

@@ -6,7 +6,7 @@ import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { type FileFormat, type FileRow, fileFormats, layouts } from '../../files/layout.ts';
 import { openRows } from '../../files/row-reader.ts';
 import { openRowWriter } from '../../files/row-writer.ts';
-import { checkFile } from '../../scripts/import-file.ts';
+import { checkFile, type FileImport, importFile } from '../../scripts/import-file.ts';
 import { ImportTally } from '../../scripts/import-tally.ts';
 import type { Database } from '../../store/database.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
@@ -50,12 +50,16 @@ async function forge(path: string, format: FileFormat, { rows = (all) => all, si
 
 /** What `import` does with a file before it stores anything: it needs no database for that. */
 function check(path: string) {
-  return checkFile({
+  return checkFile(importing(path, undefined as unknown as Database));
+}
+
+function importing(path: string, database: Database): FileImport {
+  return {
     ...{ path, format: undefined, sidecar: undefined, pointsOnly: false, overwrite: false, follow: false },
     ...{ quiet: true, graceMs: 0, signal: AbortSignal.any([]), tally: new ImportTally() },
-    database: undefined as unknown as Database,
+    database,
     beforePiece: () => {},
-  });
+  };
 }
 
 function without<Item>(list: readonly Item[], ...places: number[]): Item[] {
@@ -196,6 +200,31 @@ describeNeeding('timescale', 'rows that the sidecar does not count', () => {
       message: expect.stringMatching(/ has 1 row of euro, and its sidecar states 2$/),
     });
   });
+
+  it.each(fileFormats)(
+    '%s: a file that is replaced after the check is none that was checked',
+    async (format) => {
+      const to = await openStore('main');
+      const path = await exported(format, 'replaced');
+      const options = importing(path, to.database);
+      const checked = await checkFile(options);
+      await forge(path, format, { rows: (rows) => without(rows, 7) });
+      await expect(importFile(options, checked)).rejects.toMatchObject({
+        ...{ code: 'FILE_NOT_USABLE', message: `${path} was changed or replaced after it was checked` },
+      });
+      expect((await contentOf(to.database)).series).toEqual({});
+      await forge(path, format, {
+        sidecar: ({ file, series: [one] }) => {
+          file.rows -= 1;
+          if (one !== undefined) one.points -= 1;
+        },
+      });
+      await importFile(options, await checkFile(options));
+      expect((await contentOf(to.database)).series).toMatchObject({
+        'binance bitcoin tether m1': { pointCount: 179 },
+      });
+    },
+  );
 
   it('a series that is stated twice is refused', async () => {
     const path = await exported('csv', 'twice');
