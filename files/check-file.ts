@@ -2,25 +2,45 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { TidemarkError } from '../errors.ts';
 import { usable } from './row-reader.ts';
 import { type Sidecar, sidecar } from './sidecar.ts';
 
+/**
+ * A pipe or a device can be read once or without end, and one that nobody writes to could not even be left.
+ *
+ * @throws TidemarkError FILE_NOT_USABLE when it is not there, or is no file.
+ */
+export async function assertIsFile(path: string): Promise<void> {
+  await usable(path, async () => {
+    if (!(await stat(path)).isFile()) throw new Error('it is no file');
+  });
+}
+
+/** What tells a file from one that was laid in its place, or changed. @throws TidemarkError FILE_NOT_USABLE */
+export async function stampOf(path: string): Promise<string> {
+  return usable(path, async () => {
+    const { dev, ino, size, mtimeNs } = await stat(path, { bigint: true });
+    return [dev, ino, size, mtimeNs].join(' ');
+  });
+}
+
 /** @returns null when there is no such file. @throws TidemarkError FILE_NOT_USABLE */
 export async function readSidecar(path: string): Promise<Sidecar | null> {
-  let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    await assertIsFile(path);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${String(error)}`, { cause: error });
+    if (error instanceof TidemarkError && isAbsence(error.cause)) return null;
+    throw error;
   }
   return usable(path, async () => {
-    const result = sidecar.safeParse(JSON.parse(text));
+    const result = sidecar.safeParse(JSON.parse(await readFile(path, 'utf8')));
     if (result.success) return result.data;
     const [issue] = result.error.issues;
-    throw new Error(`it is no sidecar of an export: ${issue?.path.join('.')}: ${issue?.message}`);
+    const place = issue?.path.join('.') ?? '';
+    const what = place === '' ? 'it holds no JSON object' : `${place}: ${issue?.message}`;
+    throw new Error(`it is no sidecar of an export: ${what}`);
   });
 }
 
@@ -40,4 +60,8 @@ export async function assertDescribed(path: string, described: Sidecar['file']):
   throw new TidemarkError('FILE_NOT_USABLE', `${path} is not the file that its sidecar describes: ${what}`, {
     remedy: 'export it anew, or import it with --points-only: no coverage is claimed then',
   });
+}
+
+function isAbsence(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

@@ -1,5 +1,6 @@
 /** Reads rows from a file in one of the formats, a page at a time. */
 
+import { stat } from 'node:fs/promises';
 import type { StoredDataset } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
 import { readCsv } from './csv-reader.ts';
@@ -24,17 +25,21 @@ export interface RowFile {
 export const pageRows = 5000;
 
 /**
- * @param empty the dataset of a file that is known to have no rows, and of which nothing else could tell it.
+ * @param dataset what a file is said to hold: JSON Lines without a line could not tell it themselves.
  * @throws TidemarkError FILE_NOT_USABLE, from the reading of the pages too.
  */
 export async function openRows(
   path: string,
   format: FileFormat,
-  empty: StoredDataset | null = null,
+  dataset: StoredDataset | null = null,
 ): Promise<RowFile> {
-  if (empty !== null) return { layout: layouts[empty], async *pages() {} };
   const open = { csv: readCsv, jsonl: readJsonl, parquet: readParquet }[format];
-  const file = await usable(path, () => open(path));
+  const file = await usable(path, async () => {
+    if (format === 'jsonl' && dataset !== null && (await stat(path)).size === 0) {
+      return { layout: layouts[dataset], async *pages(): AsyncGenerator<ReadRow[]> {} };
+    }
+    return open(path);
+  });
   return {
     layout: file.layout,
     async *pages() {

@@ -7,8 +7,8 @@
  *               file again finds them unchanged and goes on.
  *   ended       the last piece reaches to the end of what the sidecar states.
  *
- * A row that is refused takes its period out of the coverage. Where it does not even say which period that is, it may
- * be any beside the rows around it, and only rows that are there are covered. Without a sidecar nothing is.
+ * A row that is refused takes its period out of the coverage. Where one does not even say which period that is, it may
+ * be any, and of the whole series only rows that are there are covered. Without a sidecar nothing is.
  */
 
 import type { EpochMs } from '../contract/intervals.ts';
@@ -16,21 +16,16 @@ import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
 import type { FileRow } from '../files/layout.ts';
 import { closedUpTo } from '../planning/closed.ts';
-import { borneOut, holds, periodOf } from '../planning/file-coverage.ts';
+import { borneOut, periodOf } from '../planning/file-coverage.ts';
 import { normalize, type Range } from '../planning/ranges.ts';
 import type { Database } from '../store/database.ts';
 import type { FileCoverage } from '../store/import/coverage.ts';
 import { type FilePiece, type PieceResult, storePiece } from '../store/import/points.ts';
 import { quarantineStrays } from '../store/import/strays.ts';
-import { findSeries, trackSeries } from '../store/series.ts';
+import { knowSeries, trackSeries } from '../store/series.ts';
+import type { CountedSeries } from './import-count.ts';
 import { candleOf, historyPointOf, type Refusal } from './import-rows.ts';
-
-/** What a sidecar states of a series. */
-export interface Stated extends FileCoverage {
-  readonly range: Range;
-  /** Null: into the future. */
-  readonly trackToMs: EpochMs | null;
-}
+import { objectionTo, type Stated } from './import-stated.ts';
 
 export interface ImportContext {
   readonly database: Database;
@@ -44,22 +39,24 @@ export class SeriesImport {
   readonly #context: ImportContext;
   readonly #series: SeriesKey;
   readonly #stated: Stated | null;
+  /** Whether a refused row may belong to any period. */
+  readonly #isDoubtful: boolean;
   #rows: Array<Candle | HistoryPoint> = [];
   #refused: Refusal[] = [];
   /** Periods of refused rows. */
   #holes: Range[] = [];
-  /** Pieces, this one and the next, in which a refused row may belong to any period. */
-  #doubtful = 0;
   #lastMs = Number.NEGATIVE_INFINITY;
   #storedUpToMs: EpochMs | null;
   #storedFromMs: EpochMs | null = null;
   #seriesId: number | null = null;
 
-  constructor(context: ImportContext, series: SeriesKey, stated: Stated | null) {
+  /** @param counted what of the series the file was found to hold; null: without a sidecar. */
+  constructor(context: ImportContext, series: SeriesKey, counted: CountedSeries | null) {
     this.#context = context;
     this.#series = series;
-    this.#stated = stated;
-    this.#storedUpToMs = stated?.range.startMs ?? null;
+    this.#stated = counted?.stated ?? null;
+    this.#isDoubtful = counted?.isDoubtful === true;
+    this.#storedUpToMs = counted?.stated.range.startMs ?? null;
   }
 
   /** @returns what became of a piece, when the row filled one. */
@@ -67,29 +64,20 @@ export class SeriesImport {
     const series = this.#series;
     const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
     const timeMs = read.row === null ? row.time : timeOfPoint(read.row);
-    const objection = read.refusal === null ? this.#objection(timeMs) : null;
-    const reason = read.refusal?.reason ?? objection;
+    const reason = read.refusal?.reason ?? objectionTo(timeMs, this.#lastMs, this.#stated);
     if (reason === null && read.row !== null) {
       this.#rows.push(read.row);
       this.#lastMs = timeOfPoint(read.row);
     } else {
       this.#refused.push({ raw: read.raw, reason: reason ?? 'not a point' });
       if (isTime(timeMs)) this.#holes.push(periodOf(timeMs, series.interval));
-      else this.doubt();
-      // It stands where a row should be that is not there.
-      if (objection !== null) this.doubt();
     }
     return this.#rows.length + this.#refused.length < rowsOfPiece ? null : this.#store(null);
   }
 
-  /** Something was in the file here that could not be read at all. */
-  doubt(): void {
-    this.#doubtful = 2;
-  }
-
   /**
-   * Stores what is left, up to the end of what is stated. Only then is the series tracked over all of it: before, a
-   * scheduler would ask the source for what is about to be imported.
+   * Stores what is left, up to the end of what is stated. Only then is the series tracked, over all of it: before, a
+   * scheduler would ask the source for what is about to be imported, and the first piece would pass for all.
    */
   async end(): Promise<StoredPiece> {
     const stored = await this.#store(this.#stated?.range.endMs ?? null);
@@ -99,17 +87,6 @@ export class SeriesImport {
       await trackSeries(this.#context.database, this.#series, fromMs, toMs);
     }
     return stored;
-  }
-
-  /** Why a point that is one is refused all the same. */
-  #objection(timeMs: FileRow['time']): string | null {
-    if (typeof timeMs !== 'number') return 'time: not a time';
-    if (timeMs <= this.#lastMs) return 'time: not after the row before it';
-    if (timeMs > Date.now()) return 'time: lies in the future';
-    if (this.#stated === null) return null;
-    if (!holds(this.#stated.covered, timeMs)) return 'the sidecar states no coverage there';
-    if (holds(this.#stated.confirmedEmpty, timeMs)) return 'the sidecar states that there is nothing';
-    return null;
   }
 
   async #store(endMs: EpochMs | null): Promise<StoredPiece> {
@@ -133,14 +110,11 @@ export class SeriesImport {
     this.#rows = [];
     this.#refused = [];
     this.#holes = normalize(this.#holes).filter((hole) => window === null || hole.endMs > window.endMs);
-    this.#doubtful = Math.max(0, this.#doubtful - 1);
     return { ...result, name: seriesName(series), rows: rows.length, refused };
   }
 
   async #idOf(window: Range): Promise<number> {
-    const { database } = this.#context;
-    this.#seriesId ??= await findSeries(database, this.#series);
-    this.#seriesId ??= (await trackSeries(database, this.#series, window.startMs, window.endMs)).seriesId;
+    this.#seriesId ??= await knowSeries(this.#context.database, this.#series, this.#stated?.range ?? window);
     return this.#seriesId;
   }
 
@@ -160,8 +134,9 @@ export class SeriesImport {
 
   #coverageOf(window: Range, closedUpToMs: EpochMs): FileCoverage {
     const { interval } = this.#series;
-    const only =
-      this.#doubtful > 0 ? normalize(this.#rows.map((row) => periodOf(timeOfPoint(row), interval))) : null;
+    const only = this.#isDoubtful
+      ? normalize(this.#rows.map((row) => periodOf(timeOfPoint(row), interval)))
+      : null;
     const read = { window, closedUpToMs, holes: this.#holes, only };
     const { covered, confirmedEmpty, beforeBeginning } = this.#stated ?? nothing;
     return {

@@ -1,13 +1,12 @@
 /** Where the rows of a file go: to their series, one after the other, or to their currencies. */
 
-import { seriesName } from '../contract/series.ts';
 import type { FileRow, Layout, Names } from '../files/layout.ts';
 import type { ReadRow } from '../files/row-reader.ts';
 import { storeRates } from '../store/import/rates.ts';
 import { quarantineStrays } from '../store/import/strays.ts';
+import type { CountedSeries } from './import-count.ts';
 import { type Refusal, rateOf, seriesNamed, type TimedRate } from './import-rows.ts';
 import { type ImportContext, SeriesImport } from './import-series.ts';
-import type { StatedSeries } from './import-stated.ts';
 import type { ImportTally } from './import-tally.ts';
 
 type Destination = ImportContext & { readonly tally: ImportTally };
@@ -21,10 +20,10 @@ export interface Sink {
 export function seriesSink(
   options: Destination,
   layout: Layout,
-  stated: readonly StatedSeries[] | null,
+  counted: readonly CountedSeries[] | null,
 ): Sink {
   const { database, tally } = options;
-  const waiting = new Map(stated?.map((one) => [seriesName(one.series), one]));
+  const waiting = new Map(counted?.map((one) => [JSON.stringify(one.names), one]));
   let current: { names: Names; series: SeriesImport } | null = null;
   let strays: Refusal[] = [];
 
@@ -36,12 +35,12 @@ export function seriesSink(
     if (current !== null && isSame(current.names, row.names)) return current.series;
     const series = seriesNamed(layout, row.names);
     if (typeof series === 'string') return series;
-    const key = seriesName(series);
+    const key = JSON.stringify(row.names);
     const known = waiting.get(key);
-    if (stated !== null && known === undefined) return 'the sidecar does not name this series here';
+    if (counted !== null && known === undefined) return 'the sidecar does not name this series here';
     await endCurrent();
     waiting.delete(key);
-    current = { names: row.names, series: new SeriesImport(options, series, known?.stated ?? null) };
+    current = { names: row.names, series: new SeriesImport(options, series, known ?? null) };
     return current.series;
   }
   async function storeStrays(): Promise<void> {
@@ -55,8 +54,6 @@ export function seriesSink(
         const series = 'raw' in row ? row.reason : await seriesOf(row);
         if (typeof series === 'string' || 'raw' in row) {
           strays.push(strayOf(row, String(series)));
-          // Whose it was nobody can say: perhaps that of the series under way.
-          current?.series.doubt();
           continue;
         }
         const stored = await series.add(row);
@@ -67,8 +64,8 @@ export function seriesSink(
     async end() {
       await endCurrent();
       // Those of which there is no point: all that is known of them is coverage.
-      for (const { series, stated: about } of waiting.values()) {
-        tally.add(await new SeriesImport(options, series, about).end());
+      for (const one of waiting.values()) {
+        tally.add(await new SeriesImport(options, one.series, one).end());
       }
     },
   };

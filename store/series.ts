@@ -3,6 +3,7 @@
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
+import type { Range } from '../planning/ranges.ts';
 import { type Database, timeRange, timestamp } from './database.ts';
 
 export interface TrackedSeries {
@@ -115,6 +116,29 @@ export async function findSeries(database: Database, series: SeriesKey): Promise
     keyValues(series),
   );
   return result.rows[0]?.id ?? null;
+}
+
+/**
+ * The id of a series that is about to be filled otherwise than by asking. One that was never tracked is made known as
+ * if it had been over `range`, and stopped: nothing of it is asked for until {@link trackSeries}.
+ */
+export async function knowSeries(database: Database, series: SeriesKey, range: Range): Promise<number> {
+  const known = await findSeries(database, series);
+  if (known !== null) return known;
+  await database.pool.query(
+    `insert into tidemark.series
+       (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked, untracked_at)
+     values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8, now())
+     on conflict do nothing`,
+    [
+      ...keyValues(series),
+      intervalMs[series.interval] / 1000,
+      timeRange(periodStart(range.startMs, series.interval), periodEnd(range.endMs, series.interval)),
+    ],
+  );
+  const made = await findSeries(database, series);
+  if (made === null) throw new Error('the series was not stored');
+  return made;
 }
 
 /**

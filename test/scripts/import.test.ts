@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,6 +36,8 @@ function forge(path: string, change: (lines: string[]) => string[]): void {
   const sidecar = JSON.parse(readFileSync(`${path}.meta.json`, 'utf8'));
   sidecar.file.sha256 = createHash('sha256').update(text).digest('hex');
   sidecar.file.bytes = Buffer.byteLength(text);
+  sidecar.file.rows = text.trimEnd().split('\n').length - 1;
+  sidecar.series[0].points = sidecar.file.rows;
   writeFileSync(`${path}.meta.json`, JSON.stringify(sidecar));
 }
 
@@ -81,16 +84,14 @@ for (const kind of ['main', 'plain'] as const) {
         lines[1 + 20] = row(20, '1,1,1,NaN,1');
         lines[1 + 30] = row(29, '7,7,7,7,7');
         lines.splice(1 + 40, 0, outside);
-        lines.splice(1 + 100, 0, 'kraken,bitcoin,tether,m1,2024-01-01T00:00:00Z,1,1,1,1,1');
         return lines;
       });
       const ended = await run('--json');
       const { fresh, refused, refusals } = JSON.parse(ended.stdout);
-      expect({ fresh, refused }).toEqual({ fresh: 177, refused: 5 });
+      expect({ fresh, refused }).toEqual({ fresh: 177, refused: 4 });
       expect(refusals.map(({ reason }: { reason: string }) => reason).sort()).toEqual([
         'close: not a decimal',
         'high is below low',
-        'the sidecar does not name this series here',
         'the sidecar states no coverage there',
         'time: not after the row before it',
       ]);
@@ -101,7 +102,7 @@ for (const kind of ['main', 'plain'] as const) {
       // In the place of minute 30 stands a row that is refused: nobody can say that there was nothing.
       expect([10, 20, 30].map(covered)).toEqual([false, false, false]);
       expect([0, 9, 11, 21, 100, 179].map(covered)).toEqual([true, true, true, true, true, true]);
-      expect(await query('select count(*)::int as count from tidemark.quarantine')).toEqual([{ count: 5 }]);
+      expect(await query('select count(*)::int as count from tidemark.quarantine')).toEqual([{ count: 4 }]);
     });
 
     it('keeps what is stored otherwise and tells it; --overwrite keeps the old value as a revision', async () => {
@@ -207,6 +208,9 @@ for (const kind of ['main', 'plain'] as const) {
       const long = { startMs: startMs + 24 * hourMs, endMs: startMs + 24 * hourMs + 40_000 * minuteMs };
       await fill(from.database, { series: minutes, window: { startMs, endMs: long.endMs } });
       await tidemark([...m1, '--out', path], from.env);
+      const tracking = () =>
+        query('select tracked::text, untracked_at is null as "isTracked" from tidemark.series');
+      const tracked = '["2024-01-01 00:00:00+00","2024-01-29 18:40:00+00")';
       for (const pieces of [1, 3]) {
         const running = start(['import', path], to.env);
         await waitFor(`${pieces} pieces`, async () => ((await content())?.pointCount ?? 0) >= pieces * 5000);
@@ -217,11 +221,11 @@ for (const kind of ['main', 'plain'] as const) {
         expect(known?.covered).toEqual([{ startMs, endMs: end }]);
         expect(known?.pointCount).toBe((end - startMs) / minuteMs);
         expect(known?.points).toHaveLength(known?.pointCount ?? -1);
+        // What came of it must not pass for all of it, nor may a scheduler ask for the rest.
+        expect(await tracking()).toEqual([{ tracked, isTracked: false }]);
       }
       expect(await run()).toMatchObject({ exitCode: 0 });
-      expect(await query('select tracked::text from tidemark.series')).toEqual([
-        { tracked: '["2024-01-01 00:00:00+00","2024-01-29 18:40:00+00")' },
-      ]);
+      expect(await tracking()).toEqual([{ tracked, isTracked: true }]);
       expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
     });
 
@@ -241,14 +245,34 @@ for (const kind of ['main', 'plain'] as const) {
 
     it('says which file is none, before anything of any is stored', async () => {
       const { to, path, content } = await exported(kind);
-      const missing = join(emptyDirectory(), 'absent.csv');
-      const ended = await tidemark(['import', path, missing], to.env);
-      expect(ended.stderr).toMatch(/FILE_NOT_USABLE: .+absent.csv has no sidecar .+--points-only/);
+      const other = join(emptyDirectory(), 'other.csv');
+      const importing = (...words: string[]) => tidemark(['import', path, ...words], to.env);
+      const absent = await importing(other);
+      expect(absent.stderr).toMatch(/^tidemark: FILE_NOT_USABLE: .+other.csv: ENOENT: .+\n$/);
+      expect(absent.exitCode).toBe(8);
+      writeFileSync(other, 'a,b\n1,2\n');
+      const ended = await importing(other);
+      expect(ended.stderr).toMatch(/FILE_NOT_USABLE: .+other.csv has no sidecar .+--points-only/);
       expect(ended.exitCode).toBe(8);
+      writeFileSync(`${other}.meta.json`, '[]');
+      expect((await importing(other)).stderr).toMatch(
+        /^tidemark: FILE_NOT_USABLE: .+other.csv.meta.json: it is no sidecar of an export: it holds no JSON object; .+\n$/,
+      );
       expect(await content()).toBeUndefined();
-      writeFileSync(missing, 'a,b\n1,2\n');
-      const foreign = await tidemark(['import', '--points-only', missing], to.env);
-      expect(foreign.stderr).toMatch(/FILE_NOT_USABLE: .+absent.csv: its columns are not those of an export/);
+      const foreign = await tidemark(['import', '--points-only', other], to.env);
+      expect(foreign.stderr).toMatch(/FILE_NOT_USABLE: .+other.csv: its columns are not those of an export/);
+    });
+
+    it('waits for no pipe, neither as a file nor as a sidecar', async () => {
+      const { to, path, content } = await exported(kind);
+      const pipe = join(emptyDirectory(), 'pipe.csv');
+      execFileSync('mkfifo', [pipe]);
+      for (const words of [[pipe], [pipe, '--points-only'], [path, '--sidecar', pipe]]) {
+        const ended = await tidemark(['import', ...words], to.env);
+        expect(ended.stderr).toMatch(/^tidemark: FILE_NOT_USABLE: .+pipe.csv: it is no file; .+\n$/);
+        expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
+      }
+      expect(await content()).toBeUndefined();
     });
 
     it('--follow tracks into the future what was', async () => {
