@@ -82,19 +82,24 @@ export function seriesPage(main: HTMLElement, model: Model, id: number): Shown {
   const update = () => {
     showFacts();
     // Before the stream has said anything there is no version to compare: all would be asked for twice.
-    if (model.connection === 'connecting') return;
+    if (model.summary === null && !model.isAway) return;
     const line = model.series.get(id);
-    const now = `${line?.version} ${line?.failedMs} ${model.connection === 'live'}`;
+    const now = `${line?.version} ${line?.failedMs}`;
     if (now === version) return;
     version = now;
     void load();
   };
   update();
+  // What could not be read meanwhile is read by the update that follows.
+  const endBack = model.onBack(() => {
+    version = '';
+  });
   const endListening = model.onChange(update);
   return {
     title: name,
     end() {
       ended = true;
+      endBack();
       endListening();
       shownChart?.end();
     },

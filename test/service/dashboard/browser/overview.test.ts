@@ -10,7 +10,7 @@ import { commitPoints } from '../../../store/committing.ts';
 import { openTestStore, type TestStore } from '../../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld, quietQueue } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
-import { open, withBrowser } from './browser.ts';
+import { open, setVisibility, withBrowser } from './browser.ts';
 
 describeNeeding('chromium', 'the overview in a browser', () => {
   withBrowser();
@@ -160,6 +160,31 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     world = await openDashboardWorld(store, {}, Number(new URL(world.url).port));
     await rowOf(page, seriesId).getByText('100 %').waitFor();
     await connection(page).getByText('Live').waitFor();
+  });
+
+  it('is live in the tab that is looked at, however many others are open in the browser', async () => {
+    const seriesId = await halfCovered();
+    const first = await open(world.url);
+    const pages = [first.page];
+    await connection(first.page).getByText('Live').waitFor();
+    // A browser has six connections to a host.
+    for (const address of ['', `?series=${seriesId}`, '?view=problems', '', '', '', '']) {
+      for (const before of pages.slice(-1)) await setVisibility(before, 'hidden');
+      const page = await first.page.context().newPage();
+      await page.goto(`${world.url}${address}`);
+      await connection(page).getByText('Live').waitFor();
+      pages.push(page);
+    }
+    await connection(first.page).getByText('Not connected while the page is hidden.').waitFor();
+    await rowOf(first.page, seriesId).getByText('50.00 %').waitFor();
+    await commitPoints(store.database, {
+      ...{ seriesId, series: market, window: { startMs: half.endMs, endMs } },
+    });
+    await setVisibility(first.page, 'visible');
+    await connection(first.page).getByText('Live').waitFor();
+    await rowOf(first.page, seriesId).getByText('100 %').waitFor();
+    await setVisibility(first.page, 'hidden');
+    await connection(first.page).getByText('Not connected while').waitFor();
   });
 
   it('waits its turn where too many pages are open', async () => {

@@ -228,6 +228,24 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(paths).toContain(`/dashboard/series/${seriesId}`);
   });
 
+  it('asks again when a lost connection is back, not when it is lost', async () => {
+    const lost = await openDashboardWorld(store);
+    const { page, asked } = await open(`${lost.url}?series=${seriesId}`);
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    const details = () => asked.filter((path) => path === `/dashboard/series/${seriesId}`).length;
+    await page.locator('.connection', { hasText: 'Live' }).waitFor();
+    const before = details();
+    await lost.close();
+    await page.locator('.connection', { hasText: 'Not connected, trying again.' }).waitFor();
+    expect(details()).toBe(before);
+    const back = await openDashboardWorld(store, {}, Number(new URL(lost.url).port));
+    try {
+      await expect.poll(details).toBe(before + 1);
+    } finally {
+      await back.close();
+    }
+  });
+
   it('tells trouble with its points in the colour of trouble', async () => {
     const { page } = await opened();
     await page.route('**/points?*', (route) => route.fulfill({ status: 500, json: { error: 'none today' } }));
