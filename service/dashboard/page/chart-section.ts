@@ -107,7 +107,8 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
     section,
     /** Once it is in the document, and has a width. */
     begin: () => chart.begin(),
-    refresh: (newer: SeriesDetail) => void chart.refresh(newer),
+    refresh: (newer: SeriesDetail) => chart.refresh(newer),
+    follow: () => chart.follow(),
     end: () => chart.end(),
   };
 }

@@ -69,6 +69,10 @@ export class PriceChart {
   readonly #shading: Shading;
   /** The screen, by time: it stays when the piece is another one. */
   #wanted: { startMs: number; endMs: number };
+  /** Whether the screen is at the end of the series: then it goes on with it. */
+  #follows = true;
+  /** Whether what is held was asked for before the last commit. */
+  #isStale = false;
   #isAsking = false;
   /** Whether the screen was moved on the chart itself: only then it says where it is, else it is told. */
   #isByHand = false;
@@ -120,15 +124,25 @@ export class PriceChart {
     this.#chart = null;
   }
 
-  /** Reads the newest part again, after a commit. */
-  async refresh(detail: SeriesDetail): Promise<void> {
-    const before = this.#latestMs();
-    const follows = this.#wanted.endMs >= before - intervalMs[this.#own];
+  /** Reads what is on the screen again, after a commit. */
+  refresh(detail: SeriesDetail): void {
     this.#detail = detail;
-    if (follows) this.#move(this.#latestMs() - before);
-    if (this.#loaded !== null)
-      this.#loaded = { ...this.#loaded, interval: `${this.#loaded.interval} of before` };
-    await this.#ask();
+    this.#isStale = true;
+    this.#goOn();
+    void this.#ask();
+  }
+
+  /** Time has passed, or the clock was set: a series without an end may have another last period. */
+  follow(): void {
+    if (this.#goOn()) this.#show();
+  }
+
+  /** @returns whether the screen is another one. */
+  #goOn(): boolean {
+    const byMs = this.#latestMs() - this.#wanted.endMs;
+    if (!this.#follows || byMs <= 0) return false;
+    this.#move(byMs);
+    return true;
   }
 
   /** @param by of the screen's width: negative to the past. */
@@ -193,10 +207,12 @@ export class PriceChart {
     };
   }
 
+  /** The end of its last period; of what only begins in the future, of its first one. */
   #latestMs(): number {
     const { toMs, newestMs } = this.#detail;
     const ownMs = intervalMs[this.#own];
-    const endMs = toMs === null ? this.#watcher.nowMs() : Math.max(toMs, (newestMs ?? 0) + ownMs);
+    const wantedMs = Math.min(toMs ?? Number.POSITIVE_INFINITY, this.#watcher.nowMs());
+    const endMs = Math.max(wantedMs, (newestMs ?? 0) + ownMs, this.#earliestMs() + ownMs);
     return Math.ceil(endMs / ownMs) * ownMs;
   }
 
@@ -219,6 +235,16 @@ export class PriceChart {
   }
 
   #moved(): void {
+    this.#settle();
+    this.#show();
+  }
+
+  #settle(): void {
+    const periodMs = this.#loaded?.periodMs ?? intervalMs[this.#own];
+    this.#follows = this.#wanted.endMs >= this.#latestMs() - periodMs;
+  }
+
+  #show(): void {
     // Of another interval the chart may have no room for so many bars: it is shown when its points are here.
     const interval = intervalFor(this.#wanted, this.#loaded, this.#bounds());
     if (this.#loaded?.interval === interval) this.#showWanted();
@@ -232,6 +258,7 @@ export class PriceChart {
     if (range === null) return;
     const { startMs, periodMs } = this.#loaded;
     this.#wanted = { startMs: startMs + range.from * periodMs, endMs: startMs + range.to * periodMs };
+    this.#settle();
     this.#watcher.onView();
     void this.#ask();
   }
@@ -246,16 +273,20 @@ export class PriceChart {
     try {
       do {
         this.#again = false;
-        const missing = nextPiece(this.#wanted, this.#loaded, this.#bounds());
+        const held = this.#isStale ? null : this.#loaded;
+        const missing = nextPiece(this.#wanted, held, this.#bounds());
         if (missing === null) continue;
+        // A commit that comes before the answer makes this one stale as well.
+        this.#isStale = false;
         const { interval, startMs, endMs } = missing;
         const points = await askPoints(this.#detail.id, interval, startMs, endMs);
         if (this.#chart === null) return;
         const piece = loadedFrom(points, intervalMs[interval]);
-        this.#apply(this.#loaded === null ? piece : joined(this.#loaded, piece));
+        this.#apply(held === null ? piece : joined(held, piece));
         this.#again = true;
       } while (this.#again);
     } catch (error) {
+      this.#isStale = true;
       this.#watcher.onLoad(
         `The points could not be read: ${error instanceof Error ? error.message : String(error)}.`,
         true,

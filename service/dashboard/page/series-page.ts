@@ -85,7 +85,10 @@ export function seriesPage(main: HTMLElement, model: Model, id: number): Shown {
     if (model.summary === null && !model.isAway) return;
     const line = model.series.get(id);
     const now = `${line?.version} ${line?.failedMs}`;
-    if (now === version) return;
+    if (now === version) {
+      shownChart?.follow();
+      return;
+    }
     version = now;
     void load();
   };

@@ -219,6 +219,56 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(text).toContain(`close ${closeAt(timeIn(text))}`);
   });
 
+  it('goes on at the end with what is committed and with the clock, and stays where it was moved to', async () => {
+    const series = { ...market, baseId: 'followed' };
+    const { seriesId: followed } = await trackSeries(store.database, series, endMs - 300 * hourMs, null);
+    const commitTo = (fromMs: EpochMs, toMs: EpochMs) =>
+      commitPoints(store.database, {
+        ...{ seriesId: followed, series, window: { startMs: fromMs, endMs: toMs } },
+      });
+    await commitTo(endMs - 300 * hourMs, endMs - 100 * hourMs);
+    let nowMs = endMs - 99.5 * hourMs;
+    const moving = await openDashboardWorld(store, {}, 0, () => nowMs);
+    try {
+      const { page, asked } = await open(`${moving.url}?series=${followed}`);
+      const group = page.getByRole('group', { name: /^Chart from/ });
+      /** Before the present day, in hours. */
+      const chartEnd = async () => {
+        const [, to = ''] = / to (.*), \d+ values/.exec((await group.getAttribute('aria-label')) ?? '') ?? [];
+        return (endMs - timeIn(`${to}: `)) / hourMs;
+      };
+      const newest = async () => {
+        const text = await page.locator('details tbody tr').first().locator('td').first().textContent();
+        return (endMs - timeIn(`${text}: `)) / hourMs;
+      };
+      await expect.poll(chartEnd).toBe(99);
+      await page.getByText('The values on screen as a table').click();
+      await expect.poll(newest).toBe(101);
+      nowMs += 5 * hourMs;
+      await commitTo(endMs - 100 * hourMs, endMs - 95 * hourMs);
+      await expect.poll(chartEnd).toBe(94);
+      await expect.poll(newest).toBe(96);
+      // A page that is opened after a while without any may begin with what was known before it.
+      nowMs += 4 * hourMs;
+      await expect.poll(chartEnd).toBe(90);
+      await group.focus();
+      await page.keyboard.press('ArrowLeft');
+      await expect.poll(chartEnd).toBe(120);
+      const before = pointsAsked(asked).length;
+      nowMs += 3 * hourMs;
+      await commitTo(endMs - 95 * hourMs, endMs - 88 * hourMs);
+      await page.getByText('212 points').waitFor();
+      await expect.poll(() => pointsAsked(asked).length).toBeGreaterThan(before);
+      expect(await chartEnd()).toBe(120);
+      await page.keyboard.press('End');
+      await expect.poll(chartEnd).toBe(87);
+      nowMs += hourMs;
+      await expect.poll(chartEnd).toBe(86);
+    } finally {
+      await moving.close();
+    }
+  });
+
   it('asks for everything once when it is opened', async () => {
     const { page, asked } = await opened();
     await page.locator('.connection', { hasText: 'Live' }).waitFor();
