@@ -54,6 +54,7 @@ interface Watcher {
 /** Of the screen's width one bar takes so many pixels at least before a coarser interval is shown. */
 const leastBarPx = 2.5;
 const firstBars = 150;
+const leastBars = 10;
 
 type AnySeries = ISeriesApi<'Candlestick'> | ISeriesApi<'Line'>;
 
@@ -151,10 +152,10 @@ export class PriceChart {
     this.#moved();
   }
 
-  /** @param by factor of the span, around its middle. */
+  /** @param by factor of the span, around its middle; no further than to everything. */
   zoom(by: number): void {
     const { startMs, endMs } = this.#wanted;
-    const half = Math.max(5 * intervalMs[this.#own], ((endMs - startMs) / 2) * by);
+    const half = Math.max((leastBars / 2) * intervalMs[this.#own], ((endMs - startMs) / 2) * by);
     const middle = (startMs + endMs) / 2;
     this.#wanted = { startMs: middle - half, endMs: middle + half };
     this.#keepInside();
@@ -165,7 +166,8 @@ export class PriceChart {
   showLast(spanMs: number): void {
     const endMs = this.#latestMs();
     const allMs = endMs - this.#earliestMs();
-    this.#wanted = { startMs: endMs - Math.max(10 * intervalMs[this.#own], Math.min(spanMs, allMs)), endMs };
+    const shownMs = Math.max(leastBars * intervalMs[this.#own], Math.min(spanMs, allMs));
+    this.#wanted = { startMs: endMs - shownMs, endMs };
     this.#moved();
   }
 
@@ -225,8 +227,21 @@ export class PriceChart {
     this.#keepInside();
   }
 
-  /** At least a part of what there is stays on the screen. */
+  /** Everything there is, and for what is shorter than that: the first screen. */
+  #mostMs(): number {
+    return Math.max(this.#latestMs() - this.#earliestMs(), firstBars * intervalMs[this.#own]);
+  }
+
+  /** No more than everything is on the screen, and at least a part of it. */
   #keepInside(): void {
+    const endMs = this.#latestMs();
+    const mostMs = this.#mostMs();
+    if (this.#wanted.endMs - this.#wanted.startMs >= mostMs)
+      this.#wanted = { startMs: endMs - mostMs, endMs };
+    else this.#keepSeen();
+  }
+
+  #keepSeen(): void {
     const { startMs, endMs } = this.#wanted;
     const edgeMs = (endMs - startMs) / 4;
     const shiftMs =
@@ -258,8 +273,12 @@ export class PriceChart {
     if (range === null) return;
     const { startMs, periodMs } = this.#loaded;
     this.#wanted = { startMs: startMs + range.from * periodMs, endMs: startMs + range.to * periodMs };
+    // With room for rounding: everything can still be dragged.
+    const isTooWide = (range.to - range.from) * periodMs > this.#mostMs() * 1.01;
+    if (isTooWide) this.#keepInside();
     this.#settle();
-    this.#watcher.onView();
+    if (isTooWide) this.#showWanted();
+    else this.#watcher.onView();
     void this.#ask();
   }
 

@@ -153,6 +153,35 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(asked.filter((path) => /points\?.*\./.test(path))).toEqual([]);
   });
 
+  it('is zoomed out to everything and no further, by keys and with the wheel', async () => {
+    const { page } = await opened();
+    const group = page.getByRole('group', { name: /^Chart from/ });
+    const label = async () => (await group.getAttribute('aria-label')) ?? '';
+    const day = (timeMs: EpochMs) => new Date(timeMs).toISOString().slice(0, 10);
+    const everything = new RegExp(`^Chart from ${day(startMs)} to ${day(endMs)}, \\d+ values of w1`);
+    await group.focus();
+    for (let presses = 0; presses < 25; presses += 1) await page.keyboard.press('-');
+    await expect.poll(label).toMatch(everything);
+    for (const key of ['Home', 'ArrowLeft', 'ArrowRight', 'End', '-']) await page.keyboard.press(key);
+    expect(await label()).toMatch(everything);
+    for (let presses = 0; presses < 8; presses += 1) await page.keyboard.press('+');
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    const box = await page.locator('.chart').boundingBox();
+    if (box === null) throw new Error('there is no chart');
+    await page.mouse.move(box.x + 333, box.y + 50);
+    const turn = async () => {
+      await page.mouse.wheel(0, 300);
+      return label();
+    };
+    await expect.poll(turn, { interval: 50 }).toMatch(everything);
+    const edges: string[] = [];
+    for (let turns = 0; turns < 10; turns += 1) edges.push(await turn());
+    for (const edge of edges) {
+      const [, from = '', to = ''] = /from (.*) to (.*), \d+ values/.exec(edge) ?? [];
+      expect(timeIn(`${to}: `) - timeIn(`${from}: `)).toBeLessThan((endMs - startMs) * 1.05);
+    }
+  });
+
   it('goes to the first value and back by keys, and reads value after value', async () => {
     const { page } = await opened();
     await page.getByRole('group', { name: /^Chart from/ }).focus();
