@@ -295,6 +295,7 @@ export class PriceChart {
         const held = this.#isStale ? null : this.#loaded;
         const missing = nextPiece(this.#wanted, held, this.#bounds());
         if (missing === null) continue;
+        this.#tell(this.#isLacking());
         // A commit that comes before the answer makes this one stale as well.
         this.#isStale = false;
         const { interval, startMs, endMs } = missing;
@@ -304,6 +305,7 @@ export class PriceChart {
         this.#apply(held === null ? piece : joined(held, piece));
         this.#again = true;
       } while (this.#again);
+      this.#tell(false);
     } catch (error) {
       this.#isStale = true;
       this.#watcher.onLoad(
@@ -313,6 +315,23 @@ export class PriceChart {
     } finally {
       this.#isAsking = false;
     }
+  }
+
+  #tell(isReading: boolean): void {
+    if (isReading) this.#watcher.onLoad('Reading what is stored.', false);
+    else if (this.#loaded !== null) this.#watcher.onLoad(toldOf(this.#loaded, this.#own), false);
+  }
+
+  /** Whether a part of the screen shows nothing, or another interval than it should, until the answer is here. */
+  #isLacking(): boolean {
+    const held = this.#loaded;
+    const bounds = this.#bounds();
+    if (held === null || held.interval !== intervalFor(this.#wanted, held, bounds)) return true;
+    const { startMs, endMs } = this.#wanted;
+    const { earliestMs, latestMs } = bounds;
+    return (
+      (startMs < held.startMs && held.startMs > earliestMs) || (endMs > held.endMs && held.endMs < latestMs)
+    );
   }
 
   #bounds(): Bounds {
@@ -350,7 +369,6 @@ export class PriceChart {
       before?.interval === loaded.interval && before.endMs === loaded.endMs && before.rows.size > 0;
     if (this.#isByHand && isLonger) this.#watcher.onView();
     else this.#showWanted();
-    this.#watcher.onLoad(toldOf(loaded, this.#own), false);
   }
 
   #showWanted(): void {

@@ -325,6 +325,24 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     }
   });
 
+  it('says that it reads while a part of the screen is blank', async () => {
+    const { page } = await opened();
+    let allow = () => {};
+    const isAllowed = new Promise<void>((resolve) => {
+      allow = resolve;
+    });
+    await page.route('**/points?*', async (route) => {
+      await isAllowed;
+      await route.continue();
+    });
+    const told = page.getByRole('status').filter({ hasText: 'Reading what is stored.' });
+    await page.getByRole('button', { name: 'All' }).click();
+    await told.waitFor();
+    allow();
+    await page.getByText('Candles of w1, made of those of h1.').waitFor();
+    expect(await told.count()).toBe(0);
+  });
+
   it('tells trouble with its points in the colour of trouble', async () => {
     const { page } = await opened();
     await page.route('**/points?*', (route) => route.fulfill({ status: 500, json: { error: 'none today' } }));
