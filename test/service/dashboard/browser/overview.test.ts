@@ -99,6 +99,28 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await page.getByText('1 in all').waitFor();
   });
 
+  it('says of a series that only begins in the future that nothing is wanted yet', async () => {
+    const beginsMs = Math.floor(Date.now() / dayMs + 1000) * dayMs;
+    const { seriesId } = await trackSeries(store.database, market, beginsMs, null);
+    const { page, asked } = await open(world.url);
+    const words = `wanted from ${new Date(beginsMs).toISOString().slice(0, 10)} on`;
+    await rowOf(page, seriesId).getByRole('cell', { name: words }).first().waitFor();
+    await rowOf(page, seriesId).getByRole('img', { name: words, exact: true }).waitFor();
+    await page.getByText('1, 0 complete').waitFor();
+    await page.getByRole('link', { name: 'kraken bitcoin/euro h1' }).click();
+    await page.getByText(`${words} · 0 points`).waitFor();
+    await page.getByText('Nothing is stored here.').waitFor();
+    expect(asked.filter((path) => path.includes('/points?'))).toHaveLength(1);
+  });
+
+  it('takes of its address only what it knows', async () => {
+    await halfCovered();
+    const { page } = await open(`${world.url}?axis=toString&sort=valueOf&page=-1`);
+    await page.getByText('1 to 1 of 1 series').waitFor();
+    await page.getByText('Coverage: each from its beginning to now').waitFor();
+    expect(await page.getByLabel('Sort').inputValue()).toBe('missing');
+  });
+
   it('says that it is empty', async () => {
     const { page } = await open(world.url);
     await page.getByText('No series is tracked: tidemark track').waitFor();
