@@ -20,7 +20,7 @@ import { mostPeriods } from '../chart-level.ts';
 import type { PointRow, SeriesDetail } from '../shapes.ts';
 import { askPoints } from './ask.ts';
 import { layerNames } from './band.ts';
-import { barsOf, formatFor, secondsOf, toldOf } from './bars.ts';
+import { barsOf, drawnPower, drawnValue, formatFor, secondsOf, toldOf } from './bars.ts';
 import { chartLooks, seriesLooks } from './chart-looks.ts';
 import { joined, type Loaded, loadedFrom } from './loaded.ts';
 import { type Bounds, intervalFor, nextPiece } from './next-piece.ts';
@@ -186,9 +186,9 @@ export class PriceChart {
     const next =
       at === -1 ? (by === 1 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by));
     const row = rows[next];
-    if (row === undefined || this.#series === null) return;
+    if (row === undefined || this.#series === null || this.#loaded === null) return;
     this.#chart?.setCrosshairPosition(
-      Number(row.at(row.length > 2 ? 4 : 1)),
+      drawnValue(row[row.length > 2 ? 4 : 1] as string, drawnPower(this.#loaded)),
       secondsOf(row[0]),
       this.#series,
     );
@@ -358,8 +358,9 @@ export class PriceChart {
           : chart.addSeries(LineSeries, seriesLooks());
     }
     this.#loaded = loaded;
-    this.#series.applyOptions({ priceFormat: formatFor(loaded) });
-    this.#series.setData(barsOf(loaded) as CandlestickData[] & LineData[]);
+    const power = drawnPower(loaded);
+    this.#series.applyOptions({ priceFormat: formatFor(loaded, power) });
+    this.#series.setData(barsOf(loaded, power) as CandlestickData[] & LineData[]);
     const lastPlace = secondsOf(loaded.endMs - loaded.periodMs);
     this.#holder?.setData(loaded.rows.size === 0 ? [{ time: lastPlace, value: 0 }] : []);
     this.#shading.shades = loaded.shades;

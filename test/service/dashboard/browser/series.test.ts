@@ -325,6 +325,36 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     }
   });
 
+  it.each([
+    ['very large', `12${'0'.repeat(198)}`],
+    ['very small', `0.${'0'.repeat(17)}1234`],
+  ])('draws %s prices', async (name, price) => {
+    const series = { ...market, baseId: name };
+    const window = { startMs: endMs - 100 * hourMs, endMs };
+    const { seriesId: odd } = await trackSeries(store.database, series, window.startMs, endMs);
+    const times = Array.from({ length: 100 }, (_, place) => window.startMs + place * hourMs);
+    const changed = new Map(times.map((timeMs) => [timeMs, price]));
+    await commitPoints(store.database, { ...{ seriesId: odd, series, window }, changed });
+    const { page } = await open(`${world.url}?series=${odd}`);
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    const drawn = () =>
+      page.evaluate(`(() => {
+        const probe = document.createElement('canvas').getContext('2d');
+        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--up').trim();
+        probe.fillRect(0, 0, 1, 1);
+        const wanted = probe.getImageData(0, 0, 1, 1).data.join();
+        const canvas = document.querySelector('.chart td:nth-child(2) canvas');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        let found = 0;
+        for (let at = 0; at < data.length; at += 4) if (data.slice(at, at + 4).join() === wanted) found += 1;
+        return found;
+      })()`);
+    await expect.poll(drawn).toBeGreaterThan(100);
+    await page.getByRole('group', { name: /^Chart from/ }).focus();
+    await page.keyboard.press('Shift+ArrowLeft');
+    await page.locator('.exact', { hasText: `close ${price} ` }).waitFor();
+  });
+
   it('says that it reads while a part of the screen is blank', async () => {
     const { page } = await opened();
     let allow = () => {};
