@@ -2,7 +2,7 @@
 
 import { type Band, type Layer, layers, type SeriesLine } from '../shapes.ts';
 import { drawn, element } from './element.ts';
-import { counted, duration, percent } from './wording.ts';
+import { counted, coverage, duration } from './wording.ts';
 
 export const bandColumns = 240;
 const height = 12;
@@ -55,12 +55,11 @@ export function emptyBand(): SVGSVGElement {
 }
 
 /** What the drawing shows, in words. */
-export function bandText(line: SeriesLine): string {
-  const parts = [`${percent(line.coveredMs, line.wantedMs)} covered`];
+export function bandText(line: SeriesLine, nowMs: number): string {
+  const parts = [coverage(line, nowMs)];
   if (line.emptyMs > 0) parts.push(`${duration(line.emptyMs)} confirmed empty`);
-  parts.push(
-    line.gaps === 0 ? 'no gap' : `${counted(line.gaps, 'gap')}, ${duration(line.missingMs)} missing`,
-  );
+  if (line.gaps > 0) parts.push(`${counted(line.gaps, 'gap')}, ${duration(line.missingMs)} missing`);
+  else if (line.wantedMs > 0) parts.push('no gap');
   if (line.failedMs > 0) parts.push(`${duration(line.failedMs)} failed`);
   if (line.inFlight > 0) parts.push(`${counted(line.inFlight, 'window')} in flight`);
   if (line.blocked !== null) parts.push('refused by the source');

@@ -19,7 +19,7 @@ const mostRows = 200;
 
 export function chartSection(detail: SeriesDetail, nowMs: () => number) {
   const exact = element('output', { class: 'exact', 'aria-live': 'polite' });
-  const told = element('p', { class: 'told' });
+  const told = element('p', { class: 'told', role: 'status' });
   const canvas = element('div', { class: 'chart', 'aria-hidden': 'true' });
   const group = element(
     'div',
@@ -107,7 +107,8 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
     section,
     /** Once it is in the document, and has a width. */
     begin: () => chart.begin(),
-    refresh: (newer: SeriesDetail) => void chart.refresh(newer),
+    refresh: (newer: SeriesDetail) => chart.refresh(newer),
+    follow: () => chart.follow(),
     end: () => chart.end(),
   };
 }

@@ -56,17 +56,18 @@ document.body.append(
 );
 
 const words: Readonly<Record<Connection, string>> = {
-  connecting: 'Connecting',
+  connecting: 'Connecting.',
   live: 'Live',
-  trouble: 'The store cannot be read. What is shown is from before.',
-  lost: 'Not connected, trying again. What is shown is from before.',
+  trouble: 'The store cannot be read.',
+  lost: 'Not connected, trying again.',
+  paused: 'Not connected while the page is hidden.',
 };
 
 function showConnection(): void {
   const { summary } = model;
   const since =
     summary !== null && model.connection !== 'live'
-      ? ` As of ${moment(Math.floor(summary.nowMs / 1000) * 1000)}.`
+      ? ` What is shown is from before. As of ${moment(Math.floor(summary.nowMs / 1000) * 1000)}.`
       : '';
   connection.dataset.state = model.connection;
   write(connection, words[model.connection] + since);

@@ -3,10 +3,11 @@
 import type { Change, SeriesLine, Snapshot, Summary } from '../shapes.ts';
 
 /**
- * Connecting: nothing has come yet. Live: events come. Trouble: they do, and say that the store cannot be read. Lost:
- * none come; what is shown is from before, and the connection is tried again.
+ * Connecting: nothing has come yet, or not since the page is shown again. Live: events come. Trouble: they do, and say
+ * that the store cannot be read. Lost: none come; what is shown is from before, and the connection is tried again.
+ * Paused: the page is hidden, and has given up its stream.
  */
-export type Connection = 'connecting' | 'live' | 'trouble' | 'lost';
+export type Connection = 'connecting' | 'live' | 'trouble' | 'lost' | 'paused';
 
 export class Model {
   summary: Summary | null = null;
@@ -24,6 +25,22 @@ export class Model {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** What is asked for now would not be answered. */
+  get isAway(): boolean {
+    return this.connection === 'trouble' || this.connection === 'lost';
+  }
+
+  /** Whenever a lost store, or a lost connection, is back, however long the page was hidden in between. @returns ends it. */
+  onBack(listener: () => void): () => void {
+    let wasAway = this.isAway;
+    return this.onChange(() => {
+      wasAway ||= this.isAway;
+      if (!wasAway || this.connection !== 'live') return;
+      wasAway = false;
+      listener();
+    });
   }
 
   takeSnapshot(snapshot: Snapshot): void {

@@ -59,7 +59,10 @@ export function overview(main: HTMLElement, model: Model): Shown {
       into.classList.toggle('bad', isBad);
     };
     const tally = (of: (line: (typeof lines)[number]) => boolean) => lines.filter(of).length;
-    tell('Series', `${count(lines.length)}, ${count(tally((line) => line.missingMs === 0))} complete`);
+    tell(
+      'Series',
+      `${count(lines.length)}, ${count(tally((line) => line.wantedMs > 0 && line.missingMs === 0))} complete`,
+    );
     const furthestMs = Math.max(0, ...lines.map(({ behindMs }) => behindMs));
     tell(
       'Behind',

@@ -20,7 +20,7 @@ import { mostPeriods } from '../chart-level.ts';
 import type { PointRow, SeriesDetail } from '../shapes.ts';
 import { askPoints } from './ask.ts';
 import { layerNames } from './band.ts';
-import { barsOf, formatFor, secondsOf, toldOf } from './bars.ts';
+import { barsOf, drawnPower, drawnValue, formatFor, secondsOf, toldOf } from './bars.ts';
 import { chartLooks, seriesLooks } from './chart-looks.ts';
 import { joined, type Loaded, loadedFrom } from './loaded.ts';
 import { type Bounds, intervalFor, nextPiece } from './next-piece.ts';
@@ -54,6 +54,7 @@ interface Watcher {
 /** Of the screen's width one bar takes so many pixels at least before a coarser interval is shown. */
 const leastBarPx = 2.5;
 const firstBars = 150;
+const leastBars = 10;
 
 type AnySeries = ISeriesApi<'Candlestick'> | ISeriesApi<'Line'>;
 
@@ -69,6 +70,10 @@ export class PriceChart {
   readonly #shading: Shading;
   /** The screen, by time: it stays when the piece is another one. */
   #wanted: { startMs: number; endMs: number };
+  /** Whether the screen is at the end of the series: then it goes on with it. */
+  #follows = true;
+  /** Whether what is held was asked for before the last commit. */
+  #isStale = false;
   #isAsking = false;
   /** Whether the screen was moved on the chart itself: only then it says where it is, else it is told. */
   #isByHand = false;
@@ -120,15 +125,25 @@ export class PriceChart {
     this.#chart = null;
   }
 
-  /** Reads the newest part again, after a commit. */
-  async refresh(detail: SeriesDetail): Promise<void> {
-    const before = this.#latestMs();
-    const follows = this.#wanted.endMs >= before - intervalMs[this.#own];
+  /** Reads what is on the screen again, after a commit. */
+  refresh(detail: SeriesDetail): void {
     this.#detail = detail;
-    if (follows) this.#move(this.#latestMs() - before);
-    if (this.#loaded !== null)
-      this.#loaded = { ...this.#loaded, interval: `${this.#loaded.interval} of before` };
-    await this.#ask();
+    this.#isStale = true;
+    this.#goOn();
+    void this.#ask();
+  }
+
+  /** Time has passed, or the clock was set: a series without an end may have another last period. */
+  follow(): void {
+    if (this.#goOn()) this.#show();
+  }
+
+  /** @returns whether the screen is another one. */
+  #goOn(): boolean {
+    const byMs = this.#latestMs() - this.#wanted.endMs;
+    if (!this.#follows || byMs <= 0) return false;
+    this.#move(byMs);
+    return true;
   }
 
   /** @param by of the screen's width: negative to the past. */
@@ -137,10 +152,10 @@ export class PriceChart {
     this.#moved();
   }
 
-  /** @param by factor of the span, around its middle. */
+  /** @param by factor of the span, around its middle; no further than to everything. */
   zoom(by: number): void {
     const { startMs, endMs } = this.#wanted;
-    const half = Math.max(5 * intervalMs[this.#own], ((endMs - startMs) / 2) * by);
+    const half = Math.max((leastBars / 2) * intervalMs[this.#own], ((endMs - startMs) / 2) * by);
     const middle = (startMs + endMs) / 2;
     this.#wanted = { startMs: middle - half, endMs: middle + half };
     this.#keepInside();
@@ -151,7 +166,8 @@ export class PriceChart {
   showLast(spanMs: number): void {
     const endMs = this.#latestMs();
     const allMs = endMs - this.#earliestMs();
-    this.#wanted = { startMs: endMs - Math.max(10 * intervalMs[this.#own], Math.min(spanMs, allMs)), endMs };
+    const shownMs = Math.max(leastBars * intervalMs[this.#own], Math.min(spanMs, allMs));
+    this.#wanted = { startMs: endMs - shownMs, endMs };
     this.#moved();
   }
 
@@ -170,9 +186,9 @@ export class PriceChart {
     const next =
       at === -1 ? (by === 1 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by));
     const row = rows[next];
-    if (row === undefined || this.#series === null) return;
+    if (row === undefined || this.#series === null || this.#loaded === null) return;
     this.#chart?.setCrosshairPosition(
-      Number(row.at(row.length > 2 ? 4 : 1)),
+      drawnValue(row[row.length > 2 ? 4 : 1] as string, drawnPower(this.#loaded)),
       secondsOf(row[0]),
       this.#series,
     );
@@ -193,10 +209,12 @@ export class PriceChart {
     };
   }
 
+  /** The end of its last period; of what only begins in the future, of its first one. */
   #latestMs(): number {
     const { toMs, newestMs } = this.#detail;
     const ownMs = intervalMs[this.#own];
-    const endMs = toMs === null ? this.#watcher.nowMs() : Math.max(toMs, (newestMs ?? 0) + ownMs);
+    const wantedMs = Math.min(toMs ?? Number.POSITIVE_INFINITY, this.#watcher.nowMs());
+    const endMs = Math.max(wantedMs, (newestMs ?? 0) + ownMs, this.#earliestMs() + ownMs);
     return Math.ceil(endMs / ownMs) * ownMs;
   }
 
@@ -209,8 +227,21 @@ export class PriceChart {
     this.#keepInside();
   }
 
-  /** At least a part of what there is stays on the screen. */
+  /** Everything there is, and for what is shorter than that: the first screen. */
+  #mostMs(): number {
+    return Math.max(this.#latestMs() - this.#earliestMs(), firstBars * intervalMs[this.#own]);
+  }
+
+  /** No more than everything is on the screen, and at least a part of it. */
   #keepInside(): void {
+    const endMs = this.#latestMs();
+    const mostMs = this.#mostMs();
+    if (this.#wanted.endMs - this.#wanted.startMs >= mostMs)
+      this.#wanted = { startMs: endMs - mostMs, endMs };
+    else this.#keepSeen();
+  }
+
+  #keepSeen(): void {
     const { startMs, endMs } = this.#wanted;
     const edgeMs = (endMs - startMs) / 4;
     const shiftMs =
@@ -219,6 +250,16 @@ export class PriceChart {
   }
 
   #moved(): void {
+    this.#settle();
+    this.#show();
+  }
+
+  #settle(): void {
+    const periodMs = this.#loaded?.periodMs ?? intervalMs[this.#own];
+    this.#follows = this.#wanted.endMs >= this.#latestMs() - periodMs;
+  }
+
+  #show(): void {
     // Of another interval the chart may have no room for so many bars: it is shown when its points are here.
     const interval = intervalFor(this.#wanted, this.#loaded, this.#bounds());
     if (this.#loaded?.interval === interval) this.#showWanted();
@@ -232,7 +273,12 @@ export class PriceChart {
     if (range === null) return;
     const { startMs, periodMs } = this.#loaded;
     this.#wanted = { startMs: startMs + range.from * periodMs, endMs: startMs + range.to * periodMs };
-    this.#watcher.onView();
+    // With room for rounding: everything can still be dragged.
+    const isTooWide = (range.to - range.from) * periodMs > this.#mostMs() * 1.01;
+    if (isTooWide) this.#keepInside();
+    this.#settle();
+    if (isTooWide) this.#showWanted();
+    else this.#watcher.onView();
     void this.#ask();
   }
 
@@ -246,16 +292,22 @@ export class PriceChart {
     try {
       do {
         this.#again = false;
-        const missing = nextPiece(this.#wanted, this.#loaded, this.#bounds());
+        const held = this.#isStale ? null : this.#loaded;
+        const missing = nextPiece(this.#wanted, held, this.#bounds());
         if (missing === null) continue;
+        this.#tell(this.#isLacking());
+        // A commit that comes before the answer makes this one stale as well.
+        this.#isStale = false;
         const { interval, startMs, endMs } = missing;
         const points = await askPoints(this.#detail.id, interval, startMs, endMs);
         if (this.#chart === null) return;
         const piece = loadedFrom(points, intervalMs[interval]);
-        this.#apply(this.#loaded === null ? piece : joined(this.#loaded, piece));
+        this.#apply(held === null ? piece : joined(held, piece));
         this.#again = true;
       } while (this.#again);
+      this.#tell(false);
     } catch (error) {
+      this.#isStale = true;
       this.#watcher.onLoad(
         `The points could not be read: ${error instanceof Error ? error.message : String(error)}.`,
         true,
@@ -263,6 +315,23 @@ export class PriceChart {
     } finally {
       this.#isAsking = false;
     }
+  }
+
+  #tell(isReading: boolean): void {
+    if (isReading) this.#watcher.onLoad('Reading what is stored.', false);
+    else if (this.#loaded !== null) this.#watcher.onLoad(toldOf(this.#loaded, this.#own), false);
+  }
+
+  /** Whether a part of the screen shows nothing, or another interval than it should, until the answer is here. */
+  #isLacking(): boolean {
+    const held = this.#loaded;
+    const bounds = this.#bounds();
+    if (held === null || held.interval !== intervalFor(this.#wanted, held, bounds)) return true;
+    const { startMs, endMs } = this.#wanted;
+    const { earliestMs, latestMs } = bounds;
+    return (
+      (startMs < held.startMs && held.startMs > earliestMs) || (endMs > held.endMs && held.endMs < latestMs)
+    );
   }
 
   #bounds(): Bounds {
@@ -289,8 +358,9 @@ export class PriceChart {
           : chart.addSeries(LineSeries, seriesLooks());
     }
     this.#loaded = loaded;
-    this.#series.applyOptions({ priceFormat: formatFor(loaded) });
-    this.#series.setData(barsOf(loaded) as CandlestickData[] & LineData[]);
+    const power = drawnPower(loaded);
+    this.#series.applyOptions({ priceFormat: formatFor(loaded, power) });
+    this.#series.setData(barsOf(loaded, power) as CandlestickData[] & LineData[]);
     const lastPlace = secondsOf(loaded.endMs - loaded.periodMs);
     this.#holder?.setData(loaded.rows.size === 0 ? [{ time: lastPlace, value: 0 }] : []);
     this.#shading.shades = loaded.shades;
@@ -300,7 +370,6 @@ export class PriceChart {
       before?.interval === loaded.interval && before.endMs === loaded.endMs && before.rows.size > 0;
     if (this.#isByHand && isLonger) this.#watcher.onView();
     else this.#showWanted();
-    this.#watcher.onLoad(toldOf(loaded, this.#own), false);
   }
 
   #showWanted(): void {

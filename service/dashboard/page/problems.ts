@@ -29,13 +29,7 @@ export function problems(main: HTMLElement, model: Model): Shown {
     }
   }
   again.addEventListener('click', () => void load());
-  const isAway = () => model.connection === 'trouble' || model.connection === 'lost';
-  let wasAway = isAway();
-  const endListening = model.onChange(() => {
-    const isBack = wasAway && model.connection === 'live';
-    wasAway = isAway();
-    if (isBack) void load();
-  });
+  const endListening = model.onBack(() => void load());
   void load();
   return {
     title: 'Problems',

@@ -16,8 +16,8 @@ export function seriesList(model: Model) {
   const from = readAddress(location.search);
   const state = {
     find: from.find,
-    sort: from.sort in sorts ? from.sort : 'missing',
-    axis: from.axis in axes ? from.axis : 'own',
+    sort: Object.hasOwn(sorts, from.sort) ? from.sort : 'missing',
+    axis: Object.hasOwn(axes, from.axis) ? from.axis : 'own',
     page: from.page,
   };
   const rows = new Map<number, Row>();

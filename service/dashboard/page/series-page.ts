@@ -8,7 +8,7 @@ import { element, fill, table, write } from './element.ts';
 import type { Shown } from './main.ts';
 import type { Model } from './model.ts';
 import { part, second } from './problems.ts';
-import { count, counted, duration, moment, percent } from './wording.ts';
+import { count, counted, coverage, duration, moment } from './wording.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   not_asked: 'not asked for yet',
@@ -35,14 +35,18 @@ export function seriesPage(main: HTMLElement, model: Model, id: number): Shown {
     const line = model.series.get(id);
     if (line === undefined) return;
     const words = [
-      `${percent(line.coveredMs, line.wantedMs)} covered`,
-      line.gaps === 0 ? 'no gap' : `${counted(line.gaps, 'gap')} of ${duration(line.missingMs)}`,
+      coverage(line, model.nowMs()),
+      line.gaps === 0
+        ? line.wantedMs > 0
+          ? 'no gap'
+          : ''
+        : `${counted(line.gaps, 'gap')} of ${duration(line.missingMs)}`,
       counted(line.points, 'point'),
       line.revised > 0 ? `${count(line.revised)} revised` : '',
       line.blocked === null ? '' : `refused by the source: ${line.blocked}`,
     ];
     write(facts, words.filter((word) => word !== '').join(' · '));
-    band.setAttribute('aria-label', bandText(line));
+    band.setAttribute('aria-label', bandText(line, model.nowMs()));
   }
 
   let isLoading = false;
@@ -82,19 +86,27 @@ export function seriesPage(main: HTMLElement, model: Model, id: number): Shown {
   const update = () => {
     showFacts();
     // Before the stream has said anything there is no version to compare: all would be asked for twice.
-    if (model.connection === 'connecting') return;
+    if (model.summary === null && !model.isAway) return;
     const line = model.series.get(id);
-    const now = `${line?.version} ${line?.failedMs} ${model.connection === 'live'}`;
-    if (now === version) return;
+    const now = `${line?.version} ${line?.failedMs}`;
+    if (now === version) {
+      shownChart?.follow();
+      return;
+    }
     version = now;
     void load();
   };
   update();
+  // What could not be read meanwhile is read by the update that follows.
+  const endBack = model.onBack(() => {
+    version = '';
+  });
   const endListening = model.onChange(update);
   return {
     title: name,
     end() {
       ended = true;
+      endBack();
       endListening();
       shownChart?.end();
     },

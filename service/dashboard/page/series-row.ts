@@ -4,7 +4,7 @@ import type { SeriesLine } from '../shapes.ts';
 import { seriesLink } from './address.ts';
 import { bandText, emptyBand } from './band.ts';
 import { element, write } from './element.ts';
-import { age, count, counted, duration, percent } from './wording.ts';
+import { age, count, counted, coverage, duration, percent } from './wording.ts';
 
 export interface Row {
   readonly tr: HTMLTableRowElement;
@@ -36,8 +36,11 @@ export function makeRow(line: SeriesLine): Row {
 }
 
 export function fillRow(row: Row, line: SeriesLine, nowMs: number): void {
-  row.band.setAttribute('aria-label', bandText(line));
-  write(row.cells.covered, percent(line.coveredMs, line.wantedMs));
+  row.band.setAttribute('aria-label', bandText(line, nowMs));
+  write(
+    row.cells.covered,
+    line.wantedMs > 0 ? percent(line.coveredMs, line.wantedMs) : coverage(line, nowMs),
+  );
   write(
     row.cells.missing,
     line.missingMs === 0 ? 'nothing' : `${duration(line.missingMs)} in ${counted(line.gaps, 'gap')}`,

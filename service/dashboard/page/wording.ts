@@ -45,6 +45,15 @@ export function counted(value: number, thing: string): string {
   return `${count(value)} ${thing}${value === 1 ? '' : 's'}`;
 }
 
+/** How much of what is wanted is covered; of a series of which no period is wanted yet: since when one is. */
+export function coverage(
+  { coveredMs, wantedMs, fromMs }: { coveredMs: number; wantedMs: number; fromMs: number },
+  nowMs: number,
+): string {
+  if (wantedMs > 0) return `${percent(coveredMs, wantedMs)} covered`;
+  return fromMs > nowMs ? `wanted from ${moment(fromMs)} on` : 'no period has closed yet';
+}
+
 /** In percent; 100 only when it is whole. */
 export function percent(part: number, whole: number): string {
   if (whole <= 0 || part >= whole) return '100 %';

@@ -18,8 +18,16 @@ export function withBrowser(): void {
 
 export interface Opened {
   readonly page: Page;
-  /** Requests of the page, by path and query. */
+  /** Requests of the page, and of others that are opened beside it, by path and query. */
   readonly asked: string[];
+}
+
+/** Hides a page, or shows it, as it would find it: in a headless browser every tab is shown. */
+export async function setVisibility(page: Page, state: 'hidden' | 'visible'): Promise<void> {
+  await page.evaluate(
+    `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })`,
+  );
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
 }
 
 /**
@@ -32,13 +40,13 @@ export async function open(url: string, options: BrowserContextOptions = {}): Pr
   const { origin } = new URL(url);
   const wrong: string[] = [];
   const asked: string[] = [];
-  page.on('request', (request) => {
+  context.on('request', (request) => {
     const at = new URL(request.url());
     if (at.origin === origin) asked.push(`${at.pathname}${at.search}`);
     else wrong.push(`asked ${request.url()}`);
   });
-  page.on('pageerror', (error) => wrong.push(`threw ${error.stack}`));
-  page.on('console', (message) => {
+  context.on('weberror', (event) => wrong.push(`threw ${event.error().stack}`));
+  context.on('console', (message) => {
     // A connection that a test breaks is told there as well.
     if (/Content.Security.Policy|Trusted/i.test(message.text())) wrong.push(message.text());
   });

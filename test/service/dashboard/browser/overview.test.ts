@@ -10,7 +10,7 @@ import { commitPoints } from '../../../store/committing.ts';
 import { openTestStore, type TestStore } from '../../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld, quietQueue } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
-import { open, withBrowser } from './browser.ts';
+import { open, setVisibility, withBrowser } from './browser.ts';
 
 describeNeeding('chromium', 'the overview in a browser', () => {
   withBrowser();
@@ -99,6 +99,28 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await page.getByText('1 in all').waitFor();
   });
 
+  it('says of a series that only begins in the future that nothing is wanted yet', async () => {
+    const beginsMs = Math.floor(Date.now() / dayMs + 1000) * dayMs;
+    const { seriesId } = await trackSeries(store.database, market, beginsMs, null);
+    const { page, asked } = await open(world.url);
+    const words = `wanted from ${new Date(beginsMs).toISOString().slice(0, 10)} on`;
+    await rowOf(page, seriesId).getByRole('cell', { name: words }).first().waitFor();
+    await rowOf(page, seriesId).getByRole('img', { name: words, exact: true }).waitFor();
+    await page.getByText('1, 0 complete').waitFor();
+    await page.getByRole('link', { name: 'kraken bitcoin/euro h1' }).click();
+    await page.getByText(`${words} · 0 points`).waitFor();
+    await page.getByText('Nothing is stored here.').waitFor();
+    expect(asked.filter((path) => path.includes('/points?'))).toHaveLength(1);
+  });
+
+  it('takes of its address only what it knows', async () => {
+    await halfCovered();
+    const { page } = await open(`${world.url}?axis=toString&sort=valueOf&page=-1`);
+    await page.getByText('1 to 1 of 1 series').waitFor();
+    await page.getByText('Coverage: each from its beginning to now').waitFor();
+    expect(await page.getByLabel('Sort').inputValue()).toBe('missing');
+  });
+
   it('says that it is empty', async () => {
     const { page } = await open(world.url);
     await page.getByText('No series is tracked: tidemark track').waitFor();
@@ -160,6 +182,31 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     world = await openDashboardWorld(store, {}, Number(new URL(world.url).port));
     await rowOf(page, seriesId).getByText('100 %').waitFor();
     await connection(page).getByText('Live').waitFor();
+  });
+
+  it('is live in the tab that is looked at, however many others are open in the browser', async () => {
+    const seriesId = await halfCovered();
+    const first = await open(world.url);
+    const pages = [first.page];
+    await connection(first.page).getByText('Live').waitFor();
+    // A browser has six connections to a host.
+    for (const address of ['', `?series=${seriesId}`, '?view=problems', '', '', '', '']) {
+      for (const before of pages.slice(-1)) await setVisibility(before, 'hidden');
+      const page = await first.page.context().newPage();
+      await page.goto(`${world.url}${address}`);
+      await connection(page).getByText('Live').waitFor();
+      pages.push(page);
+    }
+    await connection(first.page).getByText('Not connected while the page is hidden.').waitFor();
+    await rowOf(first.page, seriesId).getByText('50.00 %').waitFor();
+    await commitPoints(store.database, {
+      ...{ seriesId, series: market, window: { startMs: half.endMs, endMs } },
+    });
+    await setVisibility(first.page, 'visible');
+    await connection(first.page).getByText('Live').waitFor();
+    await rowOf(first.page, seriesId).getByText('100 %').waitFor();
+    await setVisibility(first.page, 'hidden');
+    await connection(first.page).getByText('Not connected while').waitFor();
   });
 
   it('waits its turn where too many pages are open', async () => {

@@ -153,6 +153,35 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(asked.filter((path) => /points\?.*\./.test(path))).toEqual([]);
   });
 
+  it('is zoomed out to everything and no further, by keys and with the wheel', async () => {
+    const { page } = await opened();
+    const group = page.getByRole('group', { name: /^Chart from/ });
+    const label = async () => (await group.getAttribute('aria-label')) ?? '';
+    const day = (timeMs: EpochMs) => new Date(timeMs).toISOString().slice(0, 10);
+    const everything = new RegExp(`^Chart from ${day(startMs)} to ${day(endMs)}, \\d+ values of w1`);
+    await group.focus();
+    for (let presses = 0; presses < 25; presses += 1) await page.keyboard.press('-');
+    await expect.poll(label).toMatch(everything);
+    for (const key of ['Home', 'ArrowLeft', 'ArrowRight', 'End', '-']) await page.keyboard.press(key);
+    expect(await label()).toMatch(everything);
+    for (let presses = 0; presses < 8; presses += 1) await page.keyboard.press('+');
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    const box = await page.locator('.chart').boundingBox();
+    if (box === null) throw new Error('there is no chart');
+    await page.mouse.move(box.x + 333, box.y + 50);
+    const turn = async () => {
+      await page.mouse.wheel(0, 300);
+      return label();
+    };
+    await expect.poll(turn, { interval: 50 }).toMatch(everything);
+    const edges: string[] = [];
+    for (let turns = 0; turns < 10; turns += 1) edges.push(await turn());
+    for (const edge of edges) {
+      const [, from = '', to = ''] = /from (.*) to (.*), \d+ values/.exec(edge) ?? [];
+      expect(timeIn(`${to}: `) - timeIn(`${from}: `)).toBeLessThan((endMs - startMs) * 1.05);
+    }
+  });
+
   it('goes to the first value and back by keys, and reads value after value', async () => {
     const { page } = await opened();
     await page.getByRole('group', { name: /^Chart from/ }).focus();
@@ -219,6 +248,56 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(text).toContain(`close ${closeAt(timeIn(text))}`);
   });
 
+  it('goes on at the end with what is committed and with the clock, and stays where it was moved to', async () => {
+    const series = { ...market, baseId: 'followed' };
+    const { seriesId: followed } = await trackSeries(store.database, series, endMs - 300 * hourMs, null);
+    const commitTo = (fromMs: EpochMs, toMs: EpochMs) =>
+      commitPoints(store.database, {
+        ...{ seriesId: followed, series, window: { startMs: fromMs, endMs: toMs } },
+      });
+    await commitTo(endMs - 300 * hourMs, endMs - 100 * hourMs);
+    let nowMs = endMs - 99.5 * hourMs;
+    const moving = await openDashboardWorld(store, {}, 0, () => nowMs);
+    try {
+      const { page, asked } = await open(`${moving.url}?series=${followed}`);
+      const group = page.getByRole('group', { name: /^Chart from/ });
+      /** Before the present day, in hours. */
+      const chartEnd = async () => {
+        const [, to = ''] = / to (.*), \d+ values/.exec((await group.getAttribute('aria-label')) ?? '') ?? [];
+        return (endMs - timeIn(`${to}: `)) / hourMs;
+      };
+      const newest = async () => {
+        const text = await page.locator('details tbody tr').first().locator('td').first().textContent();
+        return (endMs - timeIn(`${text}: `)) / hourMs;
+      };
+      await expect.poll(chartEnd).toBe(99);
+      await page.getByText('The values on screen as a table').click();
+      await expect.poll(newest).toBe(101);
+      nowMs += 5 * hourMs;
+      await commitTo(endMs - 100 * hourMs, endMs - 95 * hourMs);
+      await expect.poll(chartEnd).toBe(94);
+      await expect.poll(newest).toBe(96);
+      // A page that is opened after a while without any may begin with what was known before it.
+      nowMs += 4 * hourMs;
+      await expect.poll(chartEnd).toBe(90);
+      await group.focus();
+      await page.keyboard.press('ArrowLeft');
+      await expect.poll(chartEnd).toBe(120);
+      const before = pointsAsked(asked).length;
+      nowMs += 3 * hourMs;
+      await commitTo(endMs - 95 * hourMs, endMs - 88 * hourMs);
+      await page.getByText('212 points').waitFor();
+      await expect.poll(() => pointsAsked(asked).length).toBeGreaterThan(before);
+      expect(await chartEnd()).toBe(120);
+      await page.keyboard.press('End');
+      await expect.poll(chartEnd).toBe(87);
+      nowMs += hourMs;
+      await expect.poll(chartEnd).toBe(86);
+    } finally {
+      await moving.close();
+    }
+  });
+
   it('asks for everything once when it is opened', async () => {
     const { page, asked } = await opened();
     await page.locator('.connection', { hasText: 'Live' }).waitFor();
@@ -226,6 +305,72 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     const paths = asked.filter((path) => /^\/dashboard\/(series|bands)/.test(path));
     expect(paths).toEqual([...new Set(paths)]);
     expect(paths).toContain(`/dashboard/series/${seriesId}`);
+  });
+
+  it('asks again when a lost connection is back, not when it is lost', async () => {
+    const lost = await openDashboardWorld(store);
+    const { page, asked } = await open(`${lost.url}?series=${seriesId}`);
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    const details = () => asked.filter((path) => path === `/dashboard/series/${seriesId}`).length;
+    await page.locator('.connection', { hasText: 'Live' }).waitFor();
+    const before = details();
+    await lost.close();
+    await page.locator('.connection', { hasText: 'Not connected, trying again.' }).waitFor();
+    expect(details()).toBe(before);
+    const back = await openDashboardWorld(store, {}, Number(new URL(lost.url).port));
+    try {
+      await expect.poll(details).toBe(before + 1);
+    } finally {
+      await back.close();
+    }
+  });
+
+  it.each([
+    ['very large', `12${'0'.repeat(198)}`],
+    ['very small', `0.${'0'.repeat(17)}1234`],
+  ])('draws %s prices', async (name, price) => {
+    const series = { ...market, baseId: name };
+    const window = { startMs: endMs - 100 * hourMs, endMs };
+    const { seriesId: odd } = await trackSeries(store.database, series, window.startMs, endMs);
+    const times = Array.from({ length: 100 }, (_, place) => window.startMs + place * hourMs);
+    const changed = new Map(times.map((timeMs) => [timeMs, price]));
+    await commitPoints(store.database, { ...{ seriesId: odd, series, window }, changed });
+    const { page } = await open(`${world.url}?series=${odd}`);
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    const drawn = () =>
+      page.evaluate(`(() => {
+        const probe = document.createElement('canvas').getContext('2d');
+        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--up').trim();
+        probe.fillRect(0, 0, 1, 1);
+        const wanted = probe.getImageData(0, 0, 1, 1).data.join();
+        const canvas = document.querySelector('.chart td:nth-child(2) canvas');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        let found = 0;
+        for (let at = 0; at < data.length; at += 4) if (data.slice(at, at + 4).join() === wanted) found += 1;
+        return found;
+      })()`);
+    await expect.poll(drawn).toBeGreaterThan(100);
+    await page.getByRole('group', { name: /^Chart from/ }).focus();
+    await page.keyboard.press('Shift+ArrowLeft');
+    await page.locator('.exact', { hasText: `close ${price} ` }).waitFor();
+  });
+
+  it('says that it reads while a part of the screen is blank', async () => {
+    const { page } = await opened();
+    let allow = () => {};
+    const isAllowed = new Promise<void>((resolve) => {
+      allow = resolve;
+    });
+    await page.route('**/points?*', async (route) => {
+      await isAllowed;
+      await route.continue();
+    });
+    const told = page.getByRole('status').filter({ hasText: 'Reading what is stored.' });
+    await page.getByRole('button', { name: 'All' }).click();
+    await told.waitFor();
+    allow();
+    await page.getByText('Candles of w1, made of those of h1.').waitFor();
+    expect(await told.count()).toBe(0);
   });
 
   it('tells trouble with its points in the colour of trouble', async () => {

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { barsOf, drawnPower, formatFor } from '../../../service/dashboard/page/bars.ts';
+import type { Loaded } from '../../../service/dashboard/page/loaded.ts';
+
+const loaded = (...prices: string[]): Loaded => ({
+  ...{ kind: 'line', sampled: false, interval: 'm1', periodMs: 60_000, startMs: 0, shades: [] },
+  endMs: prices.length * 60_000,
+  rows: new Map(prices.map((price, place) => [place * 60_000, [place * 60_000, price]])),
+});
+
+describe('what is drawn', () => {
+  it.each([
+    ['usual', '64321.5', '64321.50'],
+    ['small', '0.00012345', '0.00012345'],
+    ['smaller than the chart can step', '0.000000000000000001234', '1.2340e-18'],
+    ['smaller than any double', `0.${'0'.repeat(399)}15`, '1.5000e-400'],
+    ['as long as a column takes', `12${'0'.repeat(198)}.5`, '1.2000e199'],
+    ['larger than any double', `-98765${'0'.repeat(400)}`, '-9.8765e404'],
+    ['nothing', '0.000', '0.00'],
+  ])('has a place and a label of its own: %s', (_, price, label) => {
+    const piece = loaded(price, '0');
+    const power = drawnPower(piece);
+    const [bar] = barsOf(piece, power) as { value: number }[];
+    const { formatter, minMove } = formatFor(piece, power);
+    expect(formatter(bar?.value ?? Number.NaN)).toBe(label);
+    // What Lightweight Charts takes: no value beyond this, no step below.
+    expect(Math.abs(bar?.value ?? Number.NaN)).toBeLessThan(Number.MAX_SAFE_INTEGER / 100);
+    expect(minMove).toBeGreaterThan(1e-14);
+  });
+});
