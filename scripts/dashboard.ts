@@ -58,6 +58,7 @@ export function openDashboard(
     perMinute: config.source.requestsPerMinute,
     ratesMs: config.scheduler.ratesMs,
     synthetic: look.synthetic === true,
+    patienceMs: statementTimeoutMs,
     queue: servedQueue(async () => {
       const { requests } = await queues();
       const [depth, workers, pausedMs, windows] = await Promise.all([
