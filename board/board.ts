@@ -46,7 +46,11 @@ export async function createBoard(
     });
     if (guesses.areSpent(request.ip)) return reply.code(429).header('retry-after', 60).send('');
     const { authorization } = request.headers;
-    if (isRight(authorization ?? '')) return;
+    if (isRight(authorization ?? '')) {
+      // Bull Board itself takes some requests to change all queues at once, and answers 200 to what it leaves undone.
+      if (request.method === 'GET' || request.method === 'HEAD') return;
+      return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'QUEUE_READ_ONLY' });
+    }
     // A browser asks without one first, to learn that it is wanted.
     if (authorization !== undefined) guesses.add(request.ip);
     return reply.code(401).header('www-authenticate', 'Basic realm="Tidemark", charset="UTF-8"').send('');

@@ -5,6 +5,7 @@ import {
   type BackendFactory,
   createPostgresBackend,
   type IQueueBackend,
+  PostgresQueueBackend,
   runMigrations,
   SchemaMigrationRequiredError,
   SchemaVersionMismatchError,
@@ -14,6 +15,9 @@ import { TidemarkError } from '../errors.ts';
 import type { QueueStore } from './queue-store.ts';
 
 const connectTimeoutMs = 5000;
+/** Its statements take milliseconds. A connection on which an answer takes longer is given up. */
+const answerTimeoutMs = 15_000;
+const keepAliveMs = 10_000;
 
 /** @param namespace the schema is named `<namespace>_queue`. */
 export function postgresStore(options: { url: string; namespace: string }): QueueStore {
@@ -24,11 +28,40 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
       // A worker also holds one connection that listens. Its queries are short, so a few serve any concurrency.
       max: opts.connection === 'worker' ? 4 : 2,
       connectionTimeoutMillis: connectTimeoutMs,
+      query_timeout: answerTimeoutMs,
       keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
     };
-    return createPostgresBackend(name, { ...opts, connection }, extra);
+    const backend = createPostgresBackend(name, { ...opts, connection }, extra);
+    if (backend instanceof PostgresQueueBackend) replaceSilentListener(backend.connection);
+    return backend;
   };
   return { kind: 'postgres', connect, check: () => check(options).then(() => null) };
+}
+
+/**
+ * BullMQ makes a new connection to listen by when the one that it has breaks, and takes one that only gives no answer for
+ * whole: it would ask it again for ever. So that one is broken.
+ */
+function replaceSilentListener(connection: PostgresQueueBackend['connection']): void {
+  const given = connection.getListenClient.bind(connection);
+  const watched = new WeakSet<object>();
+  connection.getListenClient = async () => {
+    const client = await given();
+    if (watched.has(client)) return client;
+    watched.add(client);
+    const ask = client.query.bind(client) as (...query: unknown[]) => Promise<never>;
+    client.query = async (...query: unknown[]) => {
+      try {
+        return await ask(...query);
+      } catch (error) {
+        const { stream } = (client as unknown as pg.Client).connection;
+        if (error instanceof Error && error.message === 'Query read timeout') stream.destroy(error);
+        throw error;
+      }
+    };
+    return client;
+  };
 }
 
 /** Creates the queue's schema, or brings it up to date. Safe to run twice at once: BullMQ takes an advisory lock. */

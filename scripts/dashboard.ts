@@ -16,6 +16,8 @@ export interface DashboardLook {
   readonly synthetic?: boolean;
 }
 
+/** Somebody waits: what is silent for so long after the end of its time is gone. */
+export const servedSilenceMs = 1000;
 /** Few: one reading serves every page, and the rest is asked for by people. */
 const connections = 3;
 /** How long a queue that could not be opened is left alone. */
@@ -42,6 +44,7 @@ export function openDashboard(
     applicationName: 'tidemark dashboard',
     maxConnections: connections,
     statementTimeoutMs,
+    silenceMs: servedSilenceMs,
     settings: ['default_transaction_read_only=on'],
     onIdleError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   });
@@ -55,6 +58,7 @@ export function openDashboard(
     perMinute: config.source.requestsPerMinute,
     ratesMs: config.scheduler.ratesMs,
     synthetic: look.synthetic === true,
+    patienceMs: statementTimeoutMs,
     queue: servedQueue(async () => {
       const { requests } = await queues();
       const [depth, workers, pausedMs, windows] = await Promise.all([

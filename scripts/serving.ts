@@ -11,7 +11,7 @@ import { createStoredService } from '../service/stored-service.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { mayBecomeReader, readerRole } from '../store/reader-role.ts';
 import { Closing } from './closing.ts';
-import { type DashboardLook, openDashboard } from './dashboard.ts';
+import { type DashboardLook, openDashboard, servedSilenceMs } from './dashboard.ts';
 import type { Session } from './session.ts';
 import { version } from './version.ts';
 
@@ -28,9 +28,6 @@ export interface RunningService {
 
 /** Few: they look keys up, which are remembered for a moment, and count requests, where Redis does not. */
 const accountConnections = 4;
-
-/** A server ends a statement that takes too long by itself. One that is silent for so long after that is gone. */
-const silenceMs = 1000;
 
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on. */
 export async function runService(
@@ -96,7 +93,7 @@ function open(session: Session, maxConnections: number, settings: readonly strin
     applicationName: 'tidemark serve',
     maxConnections,
     statementTimeoutMs,
-    answerTimeoutMs: statementTimeoutMs + silenceMs,
+    silenceMs: servedSilenceMs,
     settings,
     onIdleError: (error) => session.log.warn({ err: error }, 'a database connection was lost'),
   });

@@ -19,6 +19,8 @@ export async function copyLines(
 ): Promise<boolean> {
   const stream = client.query(copyFrom(statement));
   const finished = once(stream, 'finish');
+  // A connection that is given up tells twice: that no answer came, and that it is closed. Nobody listens by then.
+  stream.on('error', () => {});
   for (const piece of pieces) stream.write(piece);
   stream.end();
   try {

@@ -8,7 +8,7 @@
 import type pg from 'pg';
 import { type EpochMs, gridOriginMs } from '../contract/intervals.ts';
 import type { StoredDataset } from '../contract/series.ts';
-import { type Database, inTransaction, timestamp } from './database.ts';
+import { type Database, inTransaction, takeAnyTime, timestamp } from './database.ts';
 import { type ChunkDays, listRetentions, retainedTables } from './retention.ts';
 import { refreshRollups } from './rollups.ts';
 import { dropChunks, isHypertable } from './timescale/extension.ts';
@@ -46,7 +46,7 @@ function dropBefore(
 ): Promise<Dropped> {
   return inTransaction(database, async (client) => {
     // A first time may take long, and is no query of a service that someone waits for.
-    await client.query('set local statement_timeout = 0');
+    await takeAnyTime(client, 'transaction');
     const counts =
       dataset === 'rates' ? await dropRates(client, cutMs) : await dropPoints(client, dataset, cutMs, nowMs);
     return { dataset, cutMs, points: counts };

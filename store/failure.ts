@@ -30,7 +30,7 @@ export function explainDatabaseError(error: unknown): unknown {
   }
   if (
     (code !== undefined && (networkCodes.has(code) || connectionStates.has(code))) ||
-    /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|^SASL:|does not support SSL/i.test(
+    /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|^SASL:|does not support SSL/i.test(
       message,
     )
   ) {

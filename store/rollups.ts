@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { EpochMs } from '../contract/intervals.ts';
-import { type Database, timestamp } from './database.ts';
+import { type Database, takeAnyTime, timestamp } from './database.ts';
 import { type RollupLevel, rollupLevels } from './derived/levels.ts';
 import { batchOptions, lagMs } from './derived/refresh-rules.ts';
 
@@ -55,10 +55,9 @@ export async function refreshRollups(database: Database, options: RefreshOptions
   let broken: Error | undefined;
   let cancel = () => {};
   try {
+    const pid = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     // The first refresh of a long history takes minutes.
-    const pid = await client.query<{ pid: number }>(
-      `select pg_backend_pid() as pid, set_config('statement_timeout', '0', false)`,
-    );
+    await takeAnyTime(client, 'session');
     cancel = () =>
       void database.pool.query('select pg_cancel_backend($1)', [pid.rows[0]?.pid]).catch(() => {});
     signal?.addEventListener('abort', cancel);

@@ -1,9 +1,13 @@
 /**
  * What every open page sees, read once for all of them.
  *
- * Asleep: no page is open, nothing is read. Awake: the state is read, compared with what was sent last, and the lines
- * that differ are sent to all; then it rests, four times as long as the reading took, and a tick at least. A page that
- * comes back within a few events gets those, any other one a snapshot. While the store cannot be read, pages are told.
+ *   asleep    No page is open, nothing is read.
+ *   awake     The state is read, compared with what was sent last, and the lines that differ are sent to all; then it
+ *             rests, four times as long as the reading took, and a tick at least. A page that comes back within a few
+ *             events gets those, any other one a snapshot. What was read before a sleep is no state of now: who comes
+ *             first after one waits for the next reading.
+ *   troubled  A reading failed, or takes too long: pages are told, and again every few seconds, until one succeeds. One
+ *             that takes long is waited for; whatever it asks gives up in the end. After one that failed the rest is short.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -17,6 +21,8 @@ export interface LiveOptions {
   readonly now: () => EpochMs;
   /** Least time between two readings. */
   readonly tickMs: number;
+  /** How long a reading may take before pages are told that the store cannot be read. */
+  readonly patienceMs: number;
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -26,6 +32,12 @@ const restFactor = 4;
 /** An event at least so often, lest a proxy or the page take silence for an end. */
 const silenceMs = 10_000;
 const keptEvents = 64;
+/** What was read so long ago is not shown as the present, unless rests are longer. */
+const oldMs = 5000;
+/** The longest rest after a reading that failed. */
+const troubledRestMs = 5000;
+/** How often to look whether a reading takes too long, or pages have heard nothing for long. */
+const watchMs = 500;
 
 export class Live {
   readonly #options: LiveOptions;
@@ -33,12 +45,18 @@ export class Live {
   readonly #streams = new Set<Stream>();
   #events: { readonly sequence: number; readonly text: string }[] = [];
   #sequence = 0;
+  /** New pages, until the reading that began with or before them is there. */
+  readonly #waiting = new Set<Stream>();
   #latest: Snapshot | null = null;
+  #latestMs: EpochMs = 0;
+  #restMs = 0;
   #snapshotText: string | null = null;
   #trouble: string | null = null;
   #sentMs: EpochMs = 0;
   #timer: NodeJS.Timeout | null = null;
-  #isReading = false;
+  #watch: NodeJS.Timeout | null = null;
+  /** By the monotonic clock; null: none is under way. */
+  #readingSinceMs: number | null = null;
   #isClosed = false;
 
   constructor(options: LiveOptions) {
@@ -51,17 +69,24 @@ export class Live {
 
   /** Streams events to a response whose head has been written. @param lastId what the page saw last. */
   add(response: ServerResponse, lastId: string | undefined): void {
-    const stream = new Stream(response, () => this.#snapshotEvent());
+    const stream = new Stream(response, () => (this.#waiting.has(stream) ? this.#trouble : this.#all()));
     this.#streams.add(stream);
     response.on('close', () => {
       this.#streams.delete(stream);
+      this.#waiting.delete(stream);
       if (this.#streams.size === 0) this.#sleep();
     });
-    // What nobody looked at meanwhile may be old: the reading that begins now brings the rest.
-    const missed = this.#missedSince(lastId) ?? this.#snapshotEvent();
-    if (missed !== null && missed !== '') stream.send(missed, this.#options.now());
-    if (this.#trouble !== null) stream.send(this.#trouble, this.#options.now());
-    if (this.#timer === null && !this.#isReading) void this.#tick();
+    const nowMs = this.#options.now();
+    if (this.#isOld(nowMs)) {
+      this.#waiting.add(stream);
+      if (this.#trouble !== null) stream.send(this.#trouble, nowMs);
+    } else {
+      const missed = this.#missedSince(lastId);
+      const told = missed === null ? this.#all() : missed + (this.#trouble ?? '');
+      if (told !== '') stream.send(told, nowMs);
+    }
+    this.#watch ??= setInterval(() => this.#look(), watchMs);
+    if (this.#timer === null && this.#readingSinceMs === null) void this.#tick();
   }
 
   /** Ends every stream, and takes no more. */
@@ -73,25 +98,47 @@ export class Live {
 
   #sleep(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#watch !== null) clearInterval(this.#watch);
     this.#timer = null;
+    this.#watch = null;
+  }
+
+  /** Whether the next reading is overdue: nobody was awake, or there is trouble. */
+  #isOld(nowMs: EpochMs): boolean {
+    return this.#latest === null || Math.abs(nowMs - this.#latestMs) > Math.max(oldMs, 2 * this.#restMs);
   }
 
   async #tick(): Promise<void> {
-    this.#isReading = true;
     this.#timer = null;
     const begunMs = performance.now();
+    this.#readingSinceMs = begunMs;
     try {
       this.#take(await this.#options.read());
     } catch (error) {
       this.#options.onTrouble(error);
-      const trouble: Trouble = { message: 'the store cannot be read' };
-      this.#trouble = eventText('trouble', trouble, null);
-      this.#sendAll(this.#trouble);
+      this.#tellTrouble();
     }
-    this.#isReading = false;
+    this.#readingSinceMs = null;
     if (this.#isClosed || this.#streams.size === 0) return;
-    const restMs = Math.max(this.#options.tickMs, restFactor * (performance.now() - begunMs));
-    this.#timer = setTimeout(() => void this.#tick(), restMs);
+    const longMs = restFactor * (performance.now() - begunMs);
+    const restMs = this.#trouble === null ? longMs : Math.min(longMs, troubledRestMs);
+    this.#restMs = Math.max(this.#options.tickMs, restMs);
+    this.#timer = setTimeout(() => void this.#tick(), this.#restMs);
+  }
+
+  #look(): void {
+    const sinceMs = this.#readingSinceMs;
+    if (this.#trouble === null) {
+      if (sinceMs === null || performance.now() - sinceMs < this.#options.patienceMs) return;
+      this.#options.onTrouble(new Error('no answer yet'));
+      this.#tellTrouble();
+    } else if (this.#options.now() - this.#sentMs >= silenceMs) this.#tellTrouble();
+  }
+
+  #tellTrouble(): void {
+    const trouble: Trouble = { message: 'the store cannot be read' };
+    this.#trouble = eventText('trouble', trouble, null);
+    this.#sendAll(this.#trouble);
   }
 
   #take(next: Snapshot): void {
@@ -99,23 +146,29 @@ export class Live {
     const wasTrouble = this.#trouble !== null;
     this.#trouble = null;
     this.#latest = next;
+    this.#latestMs = this.#options.now();
     const change = previous === null ? null : changeBetween(previous, next);
     const isSilent = this.#options.now() - this.#sentMs >= silenceMs;
-    if (change !== null && isNothing(change, previous, next) && !isSilent && !wasTrouble) return;
-    this.#sequence += 1;
     this.#snapshotText = null;
-    const text =
-      change === null
-        ? eventText('snapshot', next, this.#id(this.#sequence))
-        : eventText('change', change, this.#id(this.#sequence));
-    if (change === null) this.#snapshotText = text;
-    this.#events = [...this.#events, { sequence: this.#sequence, text }].slice(-keptEvents);
-    this.#sendAll(text);
+    if (change === null || !isNothing(change, previous, next) || isSilent || wasTrouble) {
+      this.#sequence += 1;
+      const id = this.#id(this.#sequence);
+      const text = change === null ? eventText('snapshot', next, id) : eventText('change', change, id);
+      if (change === null) this.#snapshotText = text;
+      this.#events = [...this.#events, { sequence: this.#sequence, text }].slice(-keptEvents);
+      this.#sendAll(
+        text,
+        [...this.#streams].filter((stream) => !this.#waiting.has(stream)),
+      );
+    }
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const stream of waiting) stream.send(this.#all(), this.#latestMs);
   }
 
-  #sendAll(text: string): void {
+  #sendAll(text: string, streams: Iterable<Stream> = this.#streams): void {
     this.#sentMs = this.#options.now();
-    for (const stream of this.#streams) stream.send(text, this.#sentMs);
+    for (const stream of streams) stream.send(text, this.#sentMs);
   }
 
   /** The events after that one; null: they are not kept, or it is of another process. */
@@ -128,10 +181,10 @@ export class Live {
     return this.#events.flatMap((event) => (event.sequence > seen ? [event.text] : [])).join('');
   }
 
-  #snapshotEvent(): string | null {
-    if (this.#latest === null) return null;
+  /** What a page needs that knows nothing; not before there is a latest snapshot. */
+  #all(): string {
     this.#snapshotText ??= eventText('snapshot', this.#latest, this.#id(this.#sequence));
-    return this.#snapshotText;
+    return this.#snapshotText + (this.#trouble ?? '');
   }
 
   #id(sequence: number): string {

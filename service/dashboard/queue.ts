@@ -1,5 +1,6 @@
 /** What the dashboard is told of the queue, which the service itself does not know: whoever starts it hands this over. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { QueueLook } from './shapes.ts';
 
@@ -16,12 +17,24 @@ export interface ServedQueue {
   seen(): LookedQueue | null;
 }
 
-/** @param ask rejects while the queue is away. */
+/** A queue that takes longer is away for now: the rest of what pages show does not wait for it. */
+const patienceMs = 3000;
+
+/** @param ask rejects while the queue is away; one that never answers is not asked a second time meanwhile. */
 export function servedQueue(ask: () => Promise<LookedQueue>): ServedQueue {
   let seen: LookedQueue | null = null;
+  let asking: Promise<LookedQueue | null> | null = null;
   return {
     async look() {
-      seen = await ask().catch(() => null);
+      asking ??= ask()
+        .catch(() => null)
+        .finally(() => {
+          asking = null;
+        });
+      const patience = new AbortController();
+      const tooLong = delay(patienceMs, null, patience).catch(() => null);
+      seen = await Promise.race([asking, tooLong]);
+      patience.abort();
       return seen;
     },
     seen: () => seen,

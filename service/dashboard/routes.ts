@@ -36,9 +36,12 @@ export interface DashboardOptions extends Omit<StateOptions, 'now'> {
   readonly assets: string;
   /** Least time between two readings of the state; 2 s unless given. */
   readonly tickMs?: number;
+  /** How long a reading of it may take before pages are told that the store cannot be read; 10 s unless given. */
+  readonly patienceMs?: number;
 }
 
 const usualTickMs = 2000;
+const usualPatienceMs = 10_000;
 const anHourMs = 3_600_000;
 /** Of each kind of problem. */
 const fewest = 50;
@@ -76,6 +79,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
     read: stateReader({ ...options, now }),
     now,
     tickMs: options.tickMs ?? usualTickMs,
+    patienceMs: options.patienceMs ?? usualPatienceMs,
     onTrouble: (error) =>
       app.log.warn(
         { cause: error instanceof Error ? error.message : String(error) },

@@ -1,7 +1,7 @@
 /** Reading for an export: coverage and points as of one moment, however long it takes. */
 
 import type pg from 'pg';
-import { type Database, inTransaction } from '../database.ts';
+import { type Database, inTransaction, takeAnyTime } from '../database.ts';
 import { pointTables } from '../point-sql.ts';
 
 /** What is exported from tables in chunks. */
@@ -19,7 +19,7 @@ export function inSnapshot<Result>(
 ): Promise<Result> {
   return inTransaction(database, async (client) => {
     await client.query('set transaction isolation level repeatable read, read only');
-    await client.query('set local statement_timeout = 0');
+    await takeAnyTime(client, 'transaction');
     await client.query('set local idle_in_transaction_session_timeout = 0');
     // Before the first query, which the snapshot is taken for: rows that a policy of the columnstore moves to another chunk
     // later on, it would not see there.

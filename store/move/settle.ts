@@ -1,6 +1,6 @@
 /** After a move: what the target's server would come to by itself, within the hour. */
 
-import { type Database, inTransaction } from '../database.ts';
+import { type Database, inTransaction, takeAnyTime } from '../database.ts';
 import { refreshRollups } from '../rollups.ts';
 
 /** Lets the planner know the tables, and brings the rollups up to date. What fails is left to autovacuum and policies. */
@@ -9,7 +9,7 @@ export async function settle(
   options: { tables: readonly string[]; nowMs: number; signal: AbortSignal },
 ): Promise<void> {
   await inTransaction(target, async (client) => {
-    await client.query('set local statement_timeout = 0');
+    await takeAnyTime(client, 'transaction');
     for (const table of options.tables) {
       if (!options.signal.aborted) await client.query(`analyze tidemark.${table}`);
     }

@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import { type ErrorCode, TidemarkError } from '../../errors.ts';
-import type { Database } from '../database.ts';
+import { type Database, takeAnyTime } from '../database.ts';
 import { explainDatabaseError } from '../failure.ts';
 
 export type SideName = 'source' | 'target';
@@ -20,7 +20,6 @@ export interface Side {
 
 /** Both sides write the same value as the same text: that is what is copied, and what is compared. */
 const settings = [
-  'set local statement_timeout = 0',
   'set local idle_in_transaction_session_timeout = 0',
   "set local timezone = 'UTC'",
   "set local datestyle = 'ISO'",
@@ -40,6 +39,7 @@ export async function openSide(database: Database, name: SideName): Promise<Side
     await client.query(
       `begin isolation level ${name === 'source' ? 'repeatable read, read only' : 'read committed'}`,
     );
+    await takeAnyTime(client, 'transaction');
     await client.query(settings);
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const pid = rows[0]?.pid;

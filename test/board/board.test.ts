@@ -68,8 +68,9 @@ onEachBackend('the board', (kind) => {
         ['requests', true],
         ['planning', true],
       ]);
-      for (const what of ['pause', 'empty', 'obliterate']) {
-        const changing = await at(`api/queues/requests/${what}`, { method: 'PUT', headers });
+      const ofOne = ['pause', 'empty', 'obliterate'].map((what) => `requests/${what}`);
+      for (const what of [...ofOne, 'pause', 'resume']) {
+        const changing = await at(`api/queues/${what}`, { method: 'PUT', headers });
         expect([what, changing.status]).toEqual([what, 405]);
       }
 

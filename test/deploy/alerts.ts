@@ -277,7 +277,11 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'TidemarkDiskFull',
-    fires: { [disk('avail')]: always(5e9), [disk('size')]: always(1e11) },
+    fires: {
+      [disk('avail')]: always(5e9),
+      [disk('size')]: always(1e11),
+      [disk('readonly').replace('_bytes', '')]: always(0),
+    },
     at: '15m',
     labels: { fstype: 'ext4', instance: 'host-metrics:9100', mountpoint: '/' },
     severity: 'critical',
@@ -289,6 +293,12 @@ export const alertCases: readonly AlertCase[] = [
       {
         'node_filesystem_avail_bytes{fstype="tmpfs"}': always(1),
         'node_filesystem_size_bytes{fstype="tmpfs"}': always(1000),
+      },
+      // A medium that nobody writes to is full by nature too.
+      {
+        'node_filesystem_avail_bytes{fstype="iso9660"}': always(0),
+        'node_filesystem_size_bytes{fstype="iso9660"}': always(1000),
+        'node_filesystem_readonly{fstype="iso9660"}': always(1),
       },
     ],
   },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../metrics/metrics.ts';
 import { readingAtMostEvery } from '../../metrics/reading.ts';
+import { waitFor } from '../parts/wait-for.ts';
 import { anyState, someStore } from './any-state.ts';
 
 const times = { everyMs: 15_000, patienceMs: 5000, oldestMs: 60_000 };
@@ -42,19 +43,46 @@ describe('readingAtMostEvery', () => {
     expect((await ask())?.value).toBe('read');
   });
 
-  it('does not wait for a reading that hangs, nor start another one', async () => {
-    let readings = 0;
-    const hanging = () => {
-      readings += 1;
-      return new Promise<string>(() => {});
-    };
+  it('waits once for a reading that hangs, gives it up in the end, and begins another', async () => {
+    let nowMs = 0;
+    const answers: ((value: string) => void)[] = [];
+    const errors: unknown[] = [];
+    const hanging = () => new Promise<string>((resolve) => answers.push(resolve));
     const ask = readingAtMostEvery(
       hanging,
       { ...times, patienceMs: 1 },
-      { now: Date.now, onError: () => {} },
+      { now: () => nowMs, onError: (error) => void errors.push(error) },
     );
     expect([await ask(), await ask()]).toEqual([null, null]);
-    expect(readings).toBe(1);
+    nowMs = 59_999;
+    expect(await ask()).toBeNull();
+    expect([answers.length, errors.length]).toEqual([1, 0]);
+    nowMs = 60_000;
+    expect(await ask()).toBeNull();
+    expect([answers.length, errors.length]).toEqual([2, 1]);
+    // What was given up tells of a time long past.
+    answers[0]?.('old');
+    expect(await ask()).toBeNull();
+    answers[1]?.('new');
+    await waitFor('what was read', async () => (await ask())?.value === 'new');
+    expect(errors).toHaveLength(1);
+  });
+
+  it('lets nobody wait for what somebody has waited for in vain', async () => {
+    let waits = 0;
+    const ask = readingAtMostEvery(
+      () => new Promise<string>(() => {}),
+      {
+        ...times,
+        get patienceMs() {
+          waits += 1;
+          return 1;
+        },
+      },
+      { now: () => 0, onError: () => {} },
+    );
+    for (let times = 0; times < 3; times += 1) expect(await ask()).toBeNull();
+    expect(waits).toBe(1);
   });
 });
 

@@ -12,6 +12,12 @@ export interface CuttableProxy {
   mend(): Promise<void>;
   /** From now on nothing passes on the connections that there are, and neither end learns why. New ones work. */
   freeze(): void;
+  /** The same for connections made from now on as well, until `speak`: for new ones alone. */
+  silence(): void;
+  speak(): void;
+  /** From now on nothing passes on any connection until `resume`; nothing is lost. */
+  hold(): void;
+  resume(): void;
 }
 
 /** @param retell changes what the server says. */
@@ -22,8 +28,11 @@ export async function proxyTo(
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   const frozen = new Set<Socket>();
+  let isSilent = false;
+  let isHeld = false;
   const server = createServer((near) => {
     const far = connect(Number(port), hostname);
+    if (isSilent) for (const socket of [near, far]) frozen.add(socket);
     near.on('data', (asked) => frozen.has(near) || far.write(asked));
     near.on('end', () => frozen.has(near) || far.end());
     far.on('data', (said) => frozen.has(far) || near.write(retell(said)));
@@ -33,10 +42,11 @@ export async function proxyTo(
       [far, near],
     ] as const) {
       sockets.add(socket);
-      socket.on('error', () => other.destroy());
+      if (isHeld) socket.pause();
+      socket.on('error', () => frozen.has(socket) || other.destroy());
       socket.on('close', () => {
         sockets.delete(socket);
-        other.destroy();
+        if (!frozen.has(socket)) other.destroy();
       });
     }
   });
@@ -55,14 +65,30 @@ export async function proxyTo(
     await closed;
   };
   onTestFinished(cut);
+  const freeze = () => {
+    for (const socket of sockets) frozen.add(socket);
+  };
   const url = new URL(target);
   url.host = `127.0.0.1:${address.port}`;
   return {
     url: url.href,
     cut,
     mend: () => listen(address.port),
-    freeze: () => {
-      for (const socket of sockets) frozen.add(socket);
+    freeze,
+    silence: () => {
+      isSilent = true;
+      freeze();
+    },
+    speak: () => {
+      isSilent = false;
+    },
+    hold: () => {
+      isHeld = true;
+      for (const socket of sockets) socket.pause();
+    },
+    resume: () => {
+      isHeld = false;
+      for (const socket of sockets) socket.resume();
     },
   };
 }

@@ -50,3 +50,32 @@ onEachBackend('a queue whose store goes away', (kind) => {
     expect(lines.length).toBeLessThan(12);
   });
 });
+
+test('a queue on PostgreSQL gives up connections that fall silent, and goes on by new ones', async () => {
+  const options = await prepareQueue('postgres');
+  const proxy = await proxyTo(options.databaseUrl);
+  const lines: string[] = [];
+  const queues = await openQueueBackend({
+    ...{ ...options, databaseUrl: proxy.url },
+    ...{ attempts: 3, log: collectingLog(lines) },
+  });
+  onTestFinished(() => queues.close());
+  const beside = await openQueue(options);
+  const ran = new Set<string>();
+  const worker = queues.startRequestWorker(
+    async (attempt) => {
+      ran.add(attempt.id);
+      return done;
+    },
+    { concurrency: 1, limiter: null, lockMs: 1000 },
+  );
+  onTestFinished(() => worker.close(0));
+  await queues.requests.addWindows([windowAt(1)]);
+  await waitFor('a job that ran', () => ran.size === 1);
+
+  proxy.freeze();
+  await expect(queues.requests.depth()).rejects.toThrow(/read timeout/i);
+  await beside.requests.addWindows([windowAt(2)]);
+  await waitFor('what was added meanwhile', () => ran.size === 2);
+  expect(await queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
+});

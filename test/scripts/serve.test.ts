@@ -99,6 +99,40 @@ it('answers 503 while its database says nothing, and 200 by new connections afte
   expect((await service.ended).exitCode).toBe(0);
 });
 
+it('tells open dashboards of a database that says nothing, and goes on by itself when it speaks again', async () => {
+  const env = await migrated('main');
+  const proxy = await proxyTo(env.DATABASE_URL ?? '');
+  const { address } = await serving({
+    ...{ ...env, DATABASE_URL: proxy.url, REDIS_URL: '', SERVE_STATEMENT_TIMEOUT_SECONDS: '1' },
+  });
+  const url = `${address.replace(/v2$/, '')}dashboard/`;
+  const opened = async () => {
+    const told: string[] = [];
+    const { body } = await fetch(`${url}events`);
+    void (async () => {
+      for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? [])
+        told.push(...[...text.matchAll(/^event: (.*)$/gm)].map(([, name = '']) => name));
+    })().catch(() => {});
+    return () => told.at(-1);
+  };
+  const problems = async () => (await fetch(`${url}problems`)).status;
+  const all = () => Promise.all(Array.from({ length: 4 }, problems));
+  const last = await opened();
+  await waitFor('the state', () => last() === 'snapshot');
+  expect(await all()).toEqual([200, 200, 200, 200]);
+
+  proxy.silence();
+  expect(new Set(await all())).toEqual(new Set([503]));
+  await waitFor('trouble', () => last() === 'trouble');
+  const late = await opened();
+  await waitFor('trouble on a new page', () => late() === 'trouble');
+
+  proxy.speak();
+  await waitFor('the state again', () => last() === 'change');
+  await waitFor('the state on the new page', () => late() === 'change' || late() === 'snapshot');
+  expect(await all()).toEqual([200, 200, 200, 200]);
+});
+
 it('answers 503 while its database takes no connections, and is not ready; then as before', async () => {
   const env = await migrated('main');
   const { address } = await serving({ ...env, SERVE_REMEMBER_MS: '0', SERVE_PER_MINUTE: '0' });

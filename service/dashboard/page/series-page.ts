@@ -127,7 +127,7 @@ function parts(detail: SeriesDetail): HTMLElement[] {
       table(
         gapsInAll > gaps.length
           ? `The newest ${count(gaps.length)} of ${count(gapsInAll)}`
-          : counted(gapsInAll, 'gap'),
+          : `${counted(gapsInAll, 'gap')}, cut where the reason changes`,
         ['From', 'To', 'Length', 'Why'],
         gaps.map((gap) => [
           moment(gap.startMs),

@@ -118,6 +118,9 @@ describe('without a password', () => {
     ['127.0.0.1', 'localhost:4000', {}, 200],
     ['::1', '[::1]:4000', {}, 200],
     ['::ffff:127.0.0.1', '127.0.0.1:4000', {}, 200],
+    // Names of this machine too, whoever asks for their address.
+    ['127.0.0.1', '127.1:4000', {}, 200],
+    ['127.0.0.1', 'foo.localhost:4000', {}, 200],
     // A neighbour may write any name.
     ['172.18.0.1', '127.0.0.1:4000', {}, 403],
     ['192.168.1.9', 'localhost:4000', {}, 403],

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { Live } from '../../../service/dashboard/live.ts';
 import type { SeriesLine, Snapshot, Summary } from '../../../service/dashboard/shapes.ts';
@@ -31,21 +32,23 @@ function line(id: number, version: string): SeriesLine {
   };
 }
 
-async function opened() {
+async function opened(patienceMs = 60_000) {
   const state = {
     snapshot: { summary, series: [line(1, 'a'), line(2, 'a')] } as Snapshot,
     away: false,
     reads: 0,
     nowMs: 0,
+    hang: null as Promise<void> | null,
   };
   const live = new Live({
     read: async () => {
       state.reads += 1;
+      await state.hang;
       if (state.away) throw new Error('away');
       return state.snapshot;
     },
     now: () => state.nowMs,
-    tickMs: 5,
+    ...{ tickMs: 5, patienceMs },
     onTrouble: () => {},
   });
   const server = createServer((request, response) => {
@@ -172,6 +175,49 @@ it('tells of a store that is away, and when it is back', async () => {
   state.away = false;
   // Though nothing differs: the page has to know.
   await waitFor('the end of it', () => names(page.events()).at(-1) === 'change');
+});
+
+it('tells of a store that gives no answer, again and again, and of its end by itself', async () => {
+  const { state, connect } = await opened(100);
+  const page = await connect();
+  await waitFor('the snapshot', () => page.events().length === 1);
+  let answer = () => {};
+  state.hang = new Promise((resolve) => {
+    answer = resolve;
+  });
+  await waitFor('trouble', () => names(page.events()).includes('trouble'));
+  // A page that is opened now must not take what was read before for the present.
+  const late = await connect();
+  await waitFor('trouble there', () => names(late.events()).at(-1) === 'trouble');
+  state.nowMs += 10_000;
+  const later = await connect();
+  await waitFor('trouble again', () => names(page.events()).filter((name) => name === 'trouble').length > 1);
+  expect(new Set(names(later.events()))).toEqual(new Set(['trouble']));
+  state.hang = null;
+  answer();
+  await waitFor('the end of it', () => names(page.events()).at(-1) === 'change');
+  await waitFor('the end of it there', () => names(late.events()).at(-1) === 'change');
+  await waitFor('the snapshot there', () => names(later.events()).at(-1) === 'snapshot');
+});
+
+it('never begins a page with what was read before nobody looked', async () => {
+  const { state, connect } = await opened();
+  let page = await connect();
+  await waitFor('the snapshot', () => page.events().length === 1);
+  for (const knows of [false, true]) {
+    const lastId = page.events()[0]?.id;
+    page.leave();
+    await waitFor('the end of reading', async () => {
+      const { reads } = state;
+      await delay(50);
+      return state.reads === reads;
+    });
+    state.nowMs += 240_000;
+    state.snapshot = { summary: { ...summary, nowMs: state.nowMs }, series: [line(1, `${state.nowMs}`)] };
+    page = await connect(knows ? lastId : undefined);
+    await waitFor('an event', () => page.events().length > 0);
+    expect(page.events()[0]).toMatchObject({ name: 'snapshot', data: state.snapshot });
+  }
 });
 
 /** A socket that takes one write at a time, when the test lets it. */

@@ -1,0 +1,75 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { copyLines } from '../../store/copy.ts';
+import { type Database, inTransaction, openDatabase, takeAnyTime } from '../../store/database.ts';
+import { createTestDatabase } from '../parts/test-database.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { proxyTo } from '../queue/cuttable-proxy.ts';
+
+const statementTimeoutMs = 200;
+
+async function behindProxy() {
+  const { url, drop } = await createTestDatabase();
+  onTestFinished(() => drop());
+  const proxy = await proxyTo(url);
+  const database = openDatabase({
+    ...{ url: proxy.url, applicationName: 'tidemark test', maxConnections: 3 },
+    ...{ statementTimeoutMs, silenceMs: 200 },
+  });
+  onTestFinished(() => database.close());
+  await database.pool.query('create table numbers (number int)');
+  return { proxy, database };
+}
+
+const noAnswer = /query read timeout/i;
+const ask = async ({ pool }: Database) => (await pool.query('select 1 as one')).rows;
+
+async function allConnected(database: Database): Promise<void> {
+  await Promise.all(Array.from({ length: 3 }, () => database.pool.query('select pg_sleep(0.05)')));
+  expect(database.pool.totalCount).toBe(3);
+}
+
+it('gives up a connection without an answer, and those that rest, so that the next query has one', async () => {
+  const { proxy, database } = await behindProxy();
+  await allConnected(database);
+  proxy.freeze();
+  await expect(ask(database)).rejects.toThrow(noAnswer);
+  expect(await ask(database)).toEqual([{ one: 1 }]);
+});
+
+it('gives up all that are in use, and what waits for them is answered', async () => {
+  const { proxy, database } = await behindProxy();
+  await allConnected(database);
+  proxy.freeze();
+  const asked = await Promise.allSettled(Array.from({ length: 6 }, () => ask(database)));
+  expect(asked.map(({ status }) => status).sort()).toEqual([
+    ...Array(3).fill('fulfilled'),
+    ...Array(3).fill('rejected'),
+  ]);
+});
+
+it('gives up a transaction, and a COPY within it', async () => {
+  const { proxy, database } = await behindProxy();
+  for (const last of ['select 1', 'copy']) {
+    const lost = inTransaction(database, async (client) => {
+      await client.query('insert into numbers values (1)');
+      proxy.freeze();
+      if (last === 'copy') await copyLines(client, 'copy numbers from stdin', [Buffer.from('2\n')]);
+      else await client.query(last);
+    });
+    await expect(lost).rejects.toThrow(noAnswer);
+    await waitFor('its connection to be gone', () => database.pool.totalCount === 0);
+  }
+  expect((await database.pool.query('select from numbers')).rowCount).toBe(0);
+});
+
+it('waits for what may take any time, and for that alone', async () => {
+  const { database } = await behindProxy();
+  const tooLong = 'select pg_sleep(1)';
+  await inTransaction(database, async (client) => {
+    await takeAnyTime(client, 'transaction');
+    await client.query(tooLong);
+  });
+  // Of the same connection.
+  expect(database.pool.totalCount).toBe(1);
+  await expect(database.pool.query(tooLong)).rejects.toThrow(/statement timeout/);
+});
