@@ -2,7 +2,8 @@
 
 import type { Command } from 'commander';
 import { seriesStatus } from '../store/status.ts';
-import { costJson, costOf, costText, type Wanted } from './cost.ts';
+import { costOf, type Wanted } from './cost.ts';
+import { costJson, costText } from './cost-report.ts';
 import { openSession, type Session } from './session.ts';
 
 export function planCommand(program: Command): void {
