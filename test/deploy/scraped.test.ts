@@ -13,7 +13,7 @@ const rules = readFileSync('deploy/prometheus/rules.yml', 'utf8');
 const expressions = queries('expr').map(({ title, query }) => ({ title, query: writtenOut(query) }));
 
 /** Made by Prometheus itself, and by the Node exporter. */
-const ofOthers = /^(up|node_filesystem_(avail|size)_bytes)$/;
+const ofOthers = /^(up|node_filesystem_((avail|size)_bytes|readonly))$/;
 
 /** Every name in a text that looks like a metric's. */
 function namesIn(text: string): string[] {
