@@ -16,6 +16,8 @@ MIT License: the permission notice and the disclaimer that follow below, of uPlo
 `;
 
 const compiler = 'node_modules/typescript/bin/tsc';
+// A package without the program would install, and do nothing.
+if (process.argv.includes('--required') && !existsSync(compiler)) throw new Error('run `npm ci` first');
 if (existsSync(compiler)) {
   rmSync('dist', { recursive: true, force: true });
   execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { stdio: 'inherit' });

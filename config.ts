@@ -1,145 +1,13 @@
-/** Environment to configuration: typed, validated whole at start, frozen. `.env.example` lists every variable. */
+/** The configuration, read from the environment: typed, validated at start, frozen. environment.ts has each variable. */
 
-import { z } from 'zod';
-import {
-  candleIntervals,
-  dayMs,
-  historyIntervals,
-  hourMs,
-  type Interval,
-  intervalMs,
-} from './contract/intervals.ts';
+import type { z } from 'zod';
+import { dayMs, hourMs } from './contract/intervals.ts';
 import { requestsPerMinute } from './contract/limits.ts';
 import type { StoredDataset } from './contract/series.ts';
+import { environment } from './environment.ts';
 import { TidemarkError } from './errors.ts';
 import type { RereadSettings } from './planning/reread.ts';
 import type { RangeLimits } from './planning/windows.ts';
-
-const url = (protocols: string[]) =>
-  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
-    error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
-  });
-const whole = (least: number, most: number) =>
-  z
-    .string()
-    .refine((value) => /^\d{1,12}$/.test(value) && Number(value) >= least && Number(value) <= most, {
-      error: `must be a whole number from ${least} to ${most}`,
-    })
-    .transform(Number);
-const share = z
-  .string()
-  .refine((value) => /^0?\.\d+$|^0$/.test(value) && Number(value) < 1, {
-    error: 'must be a share such as 0.2',
-  })
-  .transform(Number);
-
-/** Of one window: changing all of its points in the columnstore stays within what TimescaleDB decompresses at once. */
-const mostPeriods = 20_000;
-
-/** `m1=0.5,h8=100`: longest range of one request in days, by interval. */
-const daysByInterval = <Name extends Interval>(known: readonly Name[]) =>
-  z
-    .string()
-    .prefault('')
-    .transform((list, context): Partial<Record<Name, number>> => {
-      const ranges: Partial<Record<Name, number>> = {};
-      for (const entry of list.split(',').filter((part) => part.trim() !== '')) {
-        const [name = '', days = ''] = entry.split('=').map((part) => part.trim());
-        const interval = known.find((one) => one === name);
-        const rangeMs = /^\d{1,5}(\.\d{1,6})?$/.test(days) ? Number(days) * dayMs : 0;
-        const periods = interval === undefined ? 0 : rangeMs / intervalMs[interval];
-        if (interval === undefined || periods < 1 || periods > mostPeriods) {
-          const message = `must be a list such as ${known[0]}=1, with days of 1 to ${mostPeriods} periods`;
-          context.addIssue({ code: 'custom', message });
-          return z.NEVER;
-        }
-        ranges[interval] = Math.floor(rangeMs / intervalMs[interval]) * intervalMs[interval];
-      }
-      return ranges;
-    });
-
-const environment = z.object({
-  SOURCE_URL: url(['http:', 'https:'])
-    .refine(
-      (value) => !URL.canParse(value) || (new URL(value).username === '' && new URL(value).search === ''),
-      {
-        error: 'must not hold a name, a password or a query: a key belongs in SOURCE_API_KEY',
-      },
-    )
-    .refine((value) => !URL.canParse(value) || /\/v2\/?$/.test(new URL(value).pathname), {
-      error: 'must end in /v2',
-    })
-    .optional(),
-  SOURCE_API_KEY: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
-    .optional(),
-  SOURCE_REQUESTS_PER_MINUTE: whole(0, 60_000).optional(),
-  SOURCE_TIMEOUT_SECONDS: whole(1, 600).prefault('30'),
-  SOURCE_CANDLE_DAYS: daysByInterval(candleIntervals),
-  SOURCE_HISTORY_DAYS: daysByInterval(historyIntervals),
-  SOURCE_MAX_BODY_MB: whole(1, 1024).prefault('32'),
-  DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
-  DATABASE_CONNECTIONS: whole(2, 100).prefault('10'),
-  DATABASE_STATEMENT_TIMEOUT_SECONDS: whole(1, 3600).prefault('60'),
-  REDIS_URL: url(['redis:', 'rediss:'])
-    .refine((value) => !URL.canParse(value) || /^\/?\d{0,5}$/.test(new URL(value).pathname), {
-      error: 'must end in the number of a database, or without one',
-    })
-    .optional(),
-  QUEUE_NAMESPACE: z
-    .string()
-    .regex(/^[a-z][a-z0-9_]{0,40}$/, 'must be a short lower-case name')
-    .prefault('tidemark'),
-  TIDEMARK_DIR: z.string().min(1).prefault('.tidemark'),
-  WORKER_CONCURRENCY: whole(1, 256).prefault('32'),
-  WORKER_ATTEMPTS: whole(1, 20).prefault('5'),
-  FAILED_RETRY_SECONDS: whole(1, 86_400).prefault('600'),
-  EMPTY_CONFIRM_SECONDS: whole(0, 604_800).prefault('3600'),
-  GRACE_SECONDS: whole(0, 3600).prefault('60'),
-  REFRESH_SECONDS: whole(1, 86_400).prefault('900'),
-  RATES_SECONDS: whole(0, 86_400).prefault('300'),
-  BACKFILL_SHARE: share.prefault('0.2'),
-  REREAD_PERIODS: whole(0, 100).prefault('2'),
-  REREAD_DAYS: whole(0, 3650).prefault('3'),
-  REREAD_HOURS: whole(1, 8760).prefault('24'),
-  WATCH_LIST: z.string().min(1).prefault('tidemark.yaml'),
-  PLANNING_TICK_MS: whole(50, 60_000).prefault('1000'),
-  LEDGER_DAYS: whole(1, 3650).prefault('30'),
-  CANDLE_CHUNK_DAYS: whole(1, 3650).prefault('30'),
-  HISTORY_CHUNK_DAYS: whole(1, 3650).prefault('90'),
-  RATE_CHUNK_DAYS: whole(1, 3650).prefault('30'),
-  COLUMNSTORE_AFTER_DAYS: whole(0, 3650).prefault('14'),
-  COLUMNSTORE_CHUNK_DAYS: whole(0, 3650).prefault('360'),
-  SERVE_HOST: z.string().min(1).prefault('127.0.0.1'),
-  SERVE_PORT: whole(0, 65_535).prefault('4000'),
-  TRUSTED_PROXIES: whole(0, 10).prefault('0'),
-  SERVE_PER_MINUTE: whole(0, 1_000_000).prefault(String(requestsPerMinute.withoutKey)),
-  SERVE_PER_MINUTE_WITH_KEY: whole(0, 1_000_000).prefault(String(requestsPerMinute.withKey)),
-  SERVE_CONNECTIONS: whole(1, 100).prefault('10'),
-  SERVE_STATEMENT_TIMEOUT_SECONDS: whole(1, 600).prefault('10'),
-  SERVE_REMEMBER_MS: whole(0, 60_000).prefault('1000'),
-  SERVE_DRAIN_SECONDS: whole(0, 60).prefault('0'),
-  BOARD_HOST: z.string().min(1).prefault('127.0.0.1'),
-  BOARD_PORT: whole(0, 65_535).prefault('4100'),
-  BOARD_PASSWORD: z
-    .string()
-    .regex(/^[\x21-\x7e]{12,200}$/, 'must be 12 or more characters of printable ASCII, without spaces')
-    .optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:']).optional(),
-  METRICS_HOST: z.string().min(1).prefault('127.0.0.1'),
-  METRICS_PORT: whole(0, 65_535).optional(),
-  DASHBOARD: z.enum(['on', 'off', 'container'], { error: 'must be on, off or container' }).optional(),
-  DASHBOARD_PASSWORD: z
-    .string()
-    .regex(/^[\x20-\x7e]{12,200}$/, 'must be 12 to 200 characters of printable ASCII')
-    .optional(),
-  LOG_LEVEL: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-      error: 'must be one of trace, debug, info, warn, error, fatal, silent',
-    })
-    .optional(),
-});
 
 export type LogLevel = NonNullable<z.output<typeof environment>['LOG_LEVEL']>;
 
@@ -159,6 +27,8 @@ export interface Config {
     readonly apiKey: string | undefined;
     /** 0: the source has no limit. */
     readonly requestsPerMinute: number;
+    /** Whether it follows from SOURCE_REQUESTS_PER_MINUTE or SOURCE_API_KEY; if not, workers may know better. */
+    readonly isBudgetStated: boolean;
     readonly timeoutMs: number;
     /** Largest decoded answer. */
     readonly maxBodyBytes: number;
@@ -208,6 +78,10 @@ export interface Config {
     readonly port: number;
     /** Proxies in front, each of which adds an address to `X-Forwarded-For`. */
     readonly trustedProxies: number;
+    /** Connections, or behind proxies requests under way, that one address may hold; 0: any number. */
+    readonly connectionsPerAddress: number;
+    /** Pages of the dashboard that one address may hold open; 0: any number. */
+    readonly streamsPerAddress: number;
     /** Requests of a caller in a rolling minute; 0: without limit. */
     readonly perMinute: { readonly withoutKey: number; readonly withKey: number };
     /** To the database, of each process. */
@@ -273,6 +147,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       requestsPerMinute:
         value.SOURCE_REQUESTS_PER_MINUTE ??
         (value.SOURCE_API_KEY === undefined ? requestsPerMinute.withoutKey : requestsPerMinute.withKey),
+      isBudgetStated: value.SOURCE_REQUESTS_PER_MINUTE !== undefined || value.SOURCE_API_KEY !== undefined,
       timeoutMs: value.SOURCE_TIMEOUT_SECONDS * 1000,
       maxBodyBytes: value.SOURCE_MAX_BODY_MB * 1024 * 1024,
       rangeLimits: { candles: value.SOURCE_CANDLE_DAYS, asset_history: value.SOURCE_HISTORY_DAYS },
@@ -315,6 +190,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       host: value.SERVE_HOST,
       port: value.SERVE_PORT,
       trustedProxies: value.TRUSTED_PROXIES,
+      connectionsPerAddress: value.SERVE_CONNECTIONS_PER_ADDRESS,
+      streamsPerAddress: value.DASHBOARD_STREAMS_PER_ADDRESS,
       perMinute: { withoutKey: value.SERVE_PER_MINUTE, withKey: value.SERVE_PER_MINUTE_WITH_KEY },
       connections: value.SERVE_CONNECTIONS,
       statementTimeoutMs: value.SERVE_STATEMENT_TIMEOUT_SECONDS * 1000,

@@ -1,17 +1,10 @@
-/** Logs: pino, JSON lines on standard error, with keys and passwords redacted. */
+/** Logs: pino, JSON lines on standard error, with credentials redacted. */
 
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
-import type { Config, LogLevel } from './config.ts';
+import type { LogLevel } from './config.ts';
 
-/** Words that never belong in a log, wherever they come up. */
-const secretFields = ['apiKey', 'password', 'authorization', 'connectionString'];
-
-/**
- * @param secrets texts to hide wherever they occur, such as the API key inside an error's message.
- * @param stream where the lines go; absent: standard error, so that standard output holds only results.
- */
-export function createLog(level: LogLevel, secrets: readonly string[], stream?: DestinationStream): Logger {
-  const hidden = secrets.filter((secret) => secret.length >= 4);
+/** @param stream where the lines go; absent: standard error, so that standard output holds only results. */
+export function createLog(level: LogLevel, stream?: DestinationStream): Logger {
   const target = stream ?? destination({ dest: 2, sync: true });
   return pino(
     {
@@ -19,55 +12,50 @@ export function createLog(level: LogLevel, secrets: readonly string[], stream?: 
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: {
-        paths: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
-        censor: '[redacted]',
-      },
     },
-    { write: (line: string) => target.write(withoutSecrets(line, hidden)) },
+    { write: (line: string) => target.write(redactedLine(line)) },
   );
 }
 
-/** A line without the given secrets, and without the password of any URL in it. */
-export function withoutSecrets(line: string, secrets: readonly string[]): string {
-  let clean = line.replace(/(\b[a-z][a-z+.-]*:\/\/[^\s:@/"]*:)[^\s@/"]+@/gi, '$1[redacted]@');
-  for (const form of writtenForms(secrets)) clean = clean.replaceAll(form, '[redacted]');
-  return clean;
+const hidden = '[redacted]';
+
+/** Fields that hold a credential, whatever they say; `args` are those of a Redis command that failed, such as AUTH. */
+const secretNames =
+  'api[-_]?key|x-api-key|pass(?:word|wd)|secret|token|authorization|proxy-authorization|cookie|connectionString';
+const secretField = new RegExp(`^(?:${secretNames}|args)$`, 'i');
+
+function redactedLine(line: string): string {
+  const clean: unknown = JSON.parse(line, (name, value: unknown) =>
+    secretField.test(name) ? hidden : typeof value === 'string' ? withoutCredentials(value) : value,
+  );
+  return `${JSON.stringify(clean)}\n`;
 }
+
+/** The user information of a URL, up to the last @ before its path, as a URL's parser reads it. */
+const userInfo = /\b([a-z][a-z\d+.-]*:\/\/)([^\s/?#]*)@/gi;
+/** `password=...` of a URL's query or of a connection string in words. */
+const parameter = new RegExp(`((?:[?&]|\\b)(?:ssl)?(?:${secretNames})=)(?:'[^']*'|[^\\s&'"#,;]+)`, 'gi');
+/** `"password": "..."` of JSON that a text quotes. */
+const jsonField = new RegExp(`("(?:${secretNames})"\\s*:\\s*")(?:\\\\.|[^"\\\\])*"`, 'gi');
+/** A header in words. */
+const header = /\b((?:proxy-)?authorization|x-api-key|(?:set-)?cookie)(\s*:\s*)[^'",;\r\n]+/gi;
+/** What follows is the credential, unless the sentence is about the scheme. */
+const bearer = /\b(Bearer )(?!(?:token|auth\w*|scheme|realm)\b)[^\s'",;]+/g;
 
 /**
- * The secrets as they are written: plainly, inside the JSON of a line, and inside JSON that such a line quotes. Longest
- * first, lest a secret that is part of another one leave the rest of it standing.
+ * The text without the credentials that stand where credentials stand: in URLs, headers and named fields. Letters that
+ * happen to equal a password stay: replacing them would spoil the sentence, and tell the password.
  */
-function writtenForms(secrets: readonly string[]): string[] {
-  const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
-  const forms = secrets.flatMap((secret) => [secret, inJson(secret), inJson(inJson(secret))]);
-  return [...new Set(forms)].sort((one, other) => other.length - one.length);
-}
-
-/** The secrets that a configuration holds. */
-export function secretsOf(config: Config): string[] {
-  const passwords = [config.database.url, config.queue.redisUrl]
-    .filter((url) => url !== undefined)
-    .flatMap((url) => passwordsIn(url));
-  const { source, board, service } = config;
-  const others = [source.apiKey, board.password, service.dashboardPassword].map((secret) => secret ?? '');
-  return [...passwords, ...others].filter((secret) => secret !== '');
-}
-
-/** The password of a URL, as the URL has it, decoded, and as a program that puts a URL together would encode it. */
-function passwordsIn(url: string): string[] {
-  const { password } = new URL(url);
-  // What is written into a URL unencoded, the parser encodes.
-  const written = /:\/\/[^/?#]*?:([^/?#]*)@/.exec(url)?.[1] ?? password;
-  return [written, password, decoded(password), encodeURIComponent(decoded(password))];
-}
-
-/** A password may hold a per cent sign that begins no escape. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+export function withoutCredentials(text: string): string {
+  return text
+    .replace(userInfo, (_, scheme: string, info: string) => {
+      const colon = info.indexOf(':');
+      if (colon !== -1) return `${scheme}${info.slice(0, colon)}:${hidden}@`;
+      // A lone name is a key in an address of the web, and a role in a database's.
+      return /^https?:/i.test(scheme) ? `${scheme}${hidden}@` : `${scheme}${info}@`;
+    })
+    .replace(parameter, `$1${hidden}`)
+    .replace(jsonField, `$1${hidden}"`)
+    .replace(header, `$1$2${hidden}`)
+    .replace(bearer, `$1${hidden}`);
 }

@@ -1,17 +1,17 @@
-/** What a benchmark gets, and what it gives. */
+/** The interface of a benchmark. */
 
 import type { BenchParts } from './parts.ts';
 
 export interface BenchOptions {
   readonly parts: BenchParts;
-  /** A short run to try the benchmark itself: its numbers mean little. */
+  /** A short run to test the benchmark itself. Its numbers mean little. */
   readonly isQuick: boolean;
-  /** Tells how far it is. */
+  /** Reports progress. */
   readonly say: (line: string) => void;
 }
 
 export interface BenchResult {
-  /** For people. */
+  /** For readers. */
   readonly text: string;
   /** For programs. */
   readonly result: object;

@@ -1,4 +1,4 @@
-/** What a measurement ran on. */
+/** The machine of a measurement. */
 
 import { readFileSync } from 'node:fs';
 import { cpus, totalmem, type } from 'node:os';

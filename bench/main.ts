@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [--quick]`: measures, prints what people
- * read on standard output and how far it is on standard error, and writes `bench-result.json`. What each number means:
- * docs/performance.md.
+ * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [--quick]`: prints the
+ * results on standard output and the progress on standard error, and writes `bench-result.json`. docs/performance.md
+ * explains each number.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ const { values, positionals } = parseArgs({
 const unknown = positionals.find((name) => benches[name] === undefined);
 if (unknown === undefined) await run();
 else {
-  console.error(`no benchmark is called ${unknown}; there are: ${Object.keys(benches).join(', ')}`);
+  console.error(`unknown benchmark ${unknown}; choose from: ${Object.keys(benches).join(', ')}`);
   process.exitCode = 2;
 }
 
@@ -47,7 +47,7 @@ async function run(): Promise<void> {
   try {
     console.log(
       [
-        `Measured ${startedAt}${values.quick ? ', QUICK: to try the benchmark, not to be quoted' : ''}`,
+        `Measured ${startedAt}${values.quick ? ', QUICK: to test the benchmark, not to be quoted' : ''}`,
         `Machine: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.system}, Node.js ${machine.node}`,
         ...parts.report,
       ].join('\n'),

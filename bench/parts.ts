@@ -1,10 +1,10 @@
-/** The real servers that a benchmark runs against, and databases of its own on them. */
+/** The real servers of a benchmark, and its own databases on them. */
 
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { migrateQueueBackend, type QueueBackend } from '../queue/backend.ts';
-import { migrate } from '../store/migrate.ts';
+import { migrate } from '../store/db/migrate.ts';
 import { obtainPlain, obtainTimescale } from '../test/parts/obtain-database.ts';
 import { obtainRedis } from '../test/parts/redis-part.ts';
 
@@ -13,17 +13,17 @@ export type QueueKind = QueueBackend['kind'];
 export interface BenchParts {
   readonly databaseUrl: string;
   readonly redisUrl: string | null;
-  /** What they are, a line each. */
+  /** Their versions, one on each line. */
   readonly report: readonly string[];
   stop(): Promise<void>;
 }
 
-/** Settings that a commit's cost depends on. */
+/** Settings that affect the cost of a commit. */
 const toldSettings = ['fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'max_wal_size'];
 
 /**
- * The same servers as the tests use, save that one started here is as durable as a real one: without `fsync` a
- * commit would cost nothing.
+ * The same servers as in the tests, except that one started here is durable: without `fsync` a commit would cost
+ * nothing.
  */
 export async function obtainParts(): Promise<BenchParts> {
   const timescale = await obtainTimescale({ fsync: 'on', full_page_writes: 'on' });
@@ -53,7 +53,7 @@ export function queueKinds(parts: BenchParts): readonly QueueKind[] {
   return parts.redisUrl === null ? ['postgres'] : ['redis', 'postgres'];
 }
 
-/** The environment of a process that works on `databaseUrl` with the queue of this kind. */
+/** The environment of a process that works on `databaseUrl` with this kind of queue. */
 export function environmentOf(parts: BenchParts, kind: QueueKind, databaseUrl: string) {
   return {
     DATABASE_URL: databaseUrl,
@@ -62,7 +62,7 @@ export function environmentOf(parts: BenchParts, kind: QueueKind, databaseUrl: s
   };
 }
 
-/** Runs `work` with a migrated database of its own, dropped afterwards. */
+/** Runs `work` with a migrated database of its own, and drops it afterwards. */
 export async function withDatabase<Result>(
   parts: BenchParts,
   work: (url: string) => Promise<Result>,
@@ -70,7 +70,7 @@ export async function withDatabase<Result>(
   const name = `bench_${randomBytes(4).toString('hex')}`;
   const url = new URL(parts.databaseUrl);
   url.pathname = `/${name}`;
-  // The template that nobody can have changed: TimescaleDB's image puts the extension into the other one.
+  // The template that is never modified: TimescaleDB's image puts the extension into the other one.
   await execute(parts.databaseUrl, `create database ${name} template template0`);
   try {
     await migrate({ url: url.href, direction: 'up', ifBusy: 'wait' });

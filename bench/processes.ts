@@ -1,4 +1,4 @@
-/** Tidemark's commands as processes of their own, as on several hosts. */
+/** Runs Tidemark's commands as separate processes, as on several hosts. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,15 +8,15 @@ import { fileURLToPath } from 'node:url';
 const program = fileURLToPath(new URL('../scripts/tidemark.js', import.meta.url));
 
 export interface Processes {
-  /** @throws Error when one of them has ended by itself. */
+  /** @throws Error when a process has ended unexpectedly. */
   assertRunning(): void;
-  /** SIGTERM to all, and waits for them. */
+  /** Sends SIGTERM to all and waits for their ends. */
   stop(): Promise<void>;
 }
 
 /**
- * What a worker is started with: a young generation of 64 MB instead of 16. The answers under way then die there,
- * and are not copied again and again.
+ * Node.js flags of a worker: a young generation of 64 MB instead of 16. Answers in flight then die there, and are not
+ * copied repeatedly.
  */
 const workerFlags = ['--max-semi-space-size=64'];
 
@@ -48,7 +48,7 @@ export function startProcesses(
   };
 }
 
-/** What it logs, warnings and worse, goes to standard error. */
+/** Its log lines of level warn and above go to standard error. */
 function start(command: string, environment: Readonly<Record<string, string | undefined>>): ChildProcess {
   const flags = command === 'worker' ? workerFlags : [];
   return spawn(process.execPath, [...flags, program, command], {

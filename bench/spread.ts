@@ -1,4 +1,4 @@
-/** Several measurements of one thing, and how they are told. */
+/** The median and the range of several measurements, and their text. */
 
 export interface Spread {
   readonly median: number;
@@ -6,7 +6,7 @@ export interface Spread {
   readonly most: number;
 }
 
-/** @throws RangeError when there is nothing to tell. */
+/** @throws RangeError when there are no values. */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
   const least = sorted[0];
@@ -17,7 +17,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median, least, most };
 }
 
-/** `12,345 (11,900 to 12,800)`: the median, and the range that all of them lie in. */
+/** `12,345 (11,900 to 12,800)`: the median, and the range of all values. */
 export function told({ median, least, most }: Spread, fractionDigits = 0): string {
   const [middle, low, high] = [median, least, most].map((value) => figure(value, fractionDigits));
   return `${middle} (${low} to ${high})`;

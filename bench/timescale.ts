@@ -1,4 +1,4 @@
-/** What a benchmark has TimescaleDB do at once that it does by itself within the hour. */
+/** Runs at once the TimescaleDB jobs that otherwise run within the hour. */
 
 import type pg from 'pg';
 

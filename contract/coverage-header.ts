@@ -1,6 +1,6 @@
 /**
- * The header in which a Tidemark says what of an answer's range it knows; docs/service.md. The service writes it, and the
- * client of a second Tidemark reads it, so that the gaps of the first are not taken for an empty market there.
+ * The response header that states the known part of a range; see docs/service.md. The service writes it. A second Tidemark
+ * that uses this service as its source reads it, so that it does not take gaps here for an empty market.
  *
  *   share=0.9983, gaps=2, until=1714521600000, missing=1709251200000-1709254800000 1710000000000-1710003600000
  */
@@ -15,18 +15,18 @@ interface Span {
   readonly endMs: EpochMs;
 }
 
-/** What the holder of an answer's series knows of the answer's range. */
+/** The known part of a response's range. */
 export interface StatedCoverage {
-  /** Nothing is said of what lies at this moment or later: it had not ended, or there is more to say than there is room. */
+  /** End of the statement: later periods had not closed, or the header has no room for their gaps. */
   readonly untilMs: EpochMs;
-  /** What of the range, up to that moment, the holder does not have. Ascending, disjoint. */
+  /** Missing ranges before `untilMs`, ascending and disjoint. */
   readonly missing: readonly Span[];
 }
 
-/** As many ranges take 900 bytes; proxies allow all headers of an answer together 4 kB, some of them. */
-export const mostMissingRanges = 32;
+/** They take 900 bytes. Some proxies allow 4 kB for all headers of a response. */
+export const maxMissingRanges = 32;
 
-/** @param share of the range that is known, from `0` to `1`. @param gaps how many ranges of it are missing in all. */
+/** @param share known part of the range, from `0` to `1`. @param gaps number of all missing ranges. */
 export function writeCoverage({
   share,
   gaps,
@@ -41,13 +41,12 @@ export function writeCoverage({
 }
 
 const time = '\\d{1,16}';
-/** What a header is made of, as text for a pattern: for descriptions of the service too. */
+/** The header's syntax as a regular expression, also for the description of the service. */
 export const coveragePattern = `^share=(?:0|1|0\\.\\d{1,4}), gaps=(\\d{1,9}), until=(${time})(?:, missing=(${time}-${time}(?: ${time}-${time})*))?$`;
 const pattern = new RegExp(coveragePattern);
 
 /**
- * @returns null for a header that is none of this form, or contradicts itself: it says nothing, and least of all that
- * nothing is missing.
+ * @returns null for a malformed or contradictory header, which must not be read as a complete range.
  */
 export function readCoverage(text: string): StatedCoverage | null {
   const match = pattern.exec(text.trim());
@@ -61,6 +60,6 @@ export function readCoverage(text: string): StatedCoverage | null {
     if (!(previousMs < startMs && startMs < endMs && endMs <= untilMs)) return null;
     missing.push({ startMs, endMs });
   }
-  const isWhole = missing.length === Math.min(Number(gaps), mostMissingRanges);
+  const isWhole = missing.length === Math.min(Number(gaps), maxMissingRanges);
   return isWhole && untilMs <= latestMs ? { untilMs, missing } : null;
 }

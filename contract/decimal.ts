@@ -3,17 +3,17 @@
 /** A finite decimal as the source wrote it: `-12.500`, `7`, `1.2e-7`. Digits and trailing zeros are kept. */
 export type DecimalText = string & { readonly __brand: 'DecimalText' };
 
-// Bounds keep a hostile answer from costing the database more than a row: PostgreSQL would expand `1e131071`
-// to 128 KiB. The longest text seen from a source has 58 characters (40 fraction digits).
+// The bounds protect the database from hostile responses: PostgreSQL would expand `1e131071` to 128 KiB. The longest text
+// seen from a source has 58 characters (40 fraction digits).
 const longestText = 200;
 const largestExponent = 150;
 
 const decimalPattern = /^-?\d+(?:\.\d+)?(?:[eE]([+-]?\d{1,4}))?$/;
 
-/** Decimals without sign, exponent or leading zeros: what sources send, and comparable as text. */
+/** Decimals without sign, exponent or leading zeros. Sources send this form, and it compares as text. */
 const plainPattern = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
-/** Whether `text` is a decimal that PostgreSQL's NUMERIC holds exactly. NaN and infinities are not. */
+/** Whether `text` is a decimal that NUMERIC holds exactly. NaN and infinities are not. */
 export function isDecimalText(text: string): text is DecimalText {
   if (text.length > longestText) return false;
   if (plainPattern.test(text)) return true;
@@ -27,24 +27,24 @@ export function decimalText(text: string): DecimalText {
   return text;
 }
 
-/** Whether all are plain with as many digits before a point: then text order is numeric order, save for zeros at the end. */
-export function areAlike(decimals: readonly DecimalText[]): boolean {
+/** Whether all are plain with equally many digits before the point. Then text order is numeric order, except for trailing zeros. */
+export function areTextComparable(decimals: readonly DecimalText[]): boolean {
   const point = decimals[0]?.indexOf('.') ?? -1;
   return point > 0 && decimals.every((text) => text.indexOf('.') === point && plainPattern.test(text));
 }
 
-/** Exact comparison, of plain and exponent forms alike: negative, zero or positive as `a - b`. */
+/** Compares exactly, with or without exponents: negative, zero or positive like `a - b`. */
 export function compareDecimals(a: DecimalText, b: DecimalText): number {
   if (a === b) return 0;
-  // Several comparisons a candle: as text they cost a tenth of what arbitrary precision does.
+  // There are several comparisons per candle. Comparing text takes a tenth of the time of arbitrary precision.
   return plainPattern.test(a) && plainPattern.test(b) ? comparePlain(a, b) : compareScaled(a, b);
 }
 
-/** More digits before the point is larger; with as many, the first different digit decides. */
+/** More digits before the point is larger; with equally many, the first different digit decides. */
 function comparePlain(a: string, b: string): number {
   const wholeDigits = wholeLength(a) - wholeLength(b);
   if (wholeDigits !== 0) return wholeDigits;
-  // Where one continues the other (`1.5`, `1.500`), only a digit other than zero makes it larger.
+  // When one is a prefix of the other (`1.5`, `1.500`), only a nonzero digit makes the longer one larger.
   if (a.startsWith(b)) return /[1-9]/.test(a.slice(b.length)) ? 1 : 0;
   if (b.startsWith(a)) return /[1-9]/.test(b.slice(a.length)) ? -1 : 0;
   return a < b ? -1 : 1;

@@ -1,6 +1,5 @@
 /**
- * What each endpoint takes and gives: paths, parameters and resources in one place, for whoever describes or checks
- * them.
+ * The parameters and the resource of each endpoint, for validation and for the description.
  */
 
 import { z } from 'zod';
@@ -19,7 +18,7 @@ export interface EndpointContract {
   readonly query: z.ZodObject;
   readonly resource: z.ZodType;
   readonly many: boolean;
-  /** Whether the answer is of a range of time, and says how much of it is known. */
+  /** Whether the response covers a time range and states its known part. */
   readonly ranged: boolean;
   readonly notFound: boolean;
 }

@@ -1,4 +1,4 @@
-/** Field types of the resources, as schemas that accept what sources send in the field. */
+/** Schemas for field types of the resources, which accept the variants that sources send. */
 
 import { z } from 'zod';
 import { type DecimalText, isDecimalText } from './decimal.ts';
@@ -7,8 +7,8 @@ import { latestMs } from './intervals.ts';
 const notADecimal = 'not a decimal';
 
 /**
- * A decimal, as text or as a JSON number. The reader of an answer (`source/json.ts`) hands over a number that a
- * double would change as its text, so only whole numbers that are exact arrive here as numbers.
+ * A decimal as text or as a JSON number. The JSON reader (`source/json.ts`) passes numbers that a double would change as
+ * text, so only exact integers arrive here as numbers.
  */
 export const decimal = z
   .union([z.string(), z.int()], notADecimal)
@@ -28,17 +28,17 @@ export const integer = z
 export const epochMs = z.int().min(0).max(latestMs);
 
 /**
- * Text that a database can keep as it is: PostgreSQL takes no NUL, and half a surrogate pair has no UTF-8. One such
- * row must be refused on its own, or it would fail the commit of all that came with it.
+ * Text that PostgreSQL can store: no NUL and no lone surrogate, which has no UTF-8. Such a row is rejected alone; otherwise
+ * the commit of the whole response would fail.
  */
 const storable = z.string().regex(/^[^\0\p{Surrogate}]*$/u, 'holds a character that cannot be stored');
 
 export const id = storable.min(1).max(200);
 export const text = storable.max(2000);
-/** A name that rows are told apart by: four of them fit into one entry of an index. */
+/** A name that identifies rows. Four of them fit into one index entry. */
 export const name = storable.max(200);
 
-/** A field that sources leave out or send as null: both read as null. */
+/** A field that may be absent or null; both become null. */
 export function absentAsNull<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value): z.output<Schema> | null => value ?? null);
 }

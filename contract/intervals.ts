@@ -4,10 +4,10 @@
  * Source: interface specification, section 4 (`/candles`, `/assets/{id}/history`).
  */
 
-/** A moment as integer milliseconds since the UNIX epoch, UTC. */
+/** A time in integer milliseconds since the UNIX epoch, UTC. */
 export type EpochMs = number;
 
-/** The last moment that a JavaScript `Date` holds: 13 September 275760. */
+/** The largest time of a JavaScript `Date`: 13 September 275760. */
 export const latestMs: EpochMs = 8_640_000_000_000_000;
 
 export const candleIntervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'] as const;
@@ -39,13 +39,13 @@ export const intervalMs: Readonly<Record<Interval, number>> = Object.freeze({
 });
 
 /**
- * Every period starts a whole number of interval lengths from here: Monday 2000-01-03 00:00 UTC.
- * Any UTC midnight would do for the intervals up to a day. That weeks begin on Monday is an assumption (the
- * interface does not say): it is ISO 8601's week, and the one exchanges use for weekly candles.
+ * Every period starts a whole number of interval lengths from here: Monday 2000-01-03 00:00 UTC. For intervals up to a day
+ * any UTC midnight would do. The interface does not specify the week; Monday is ISO 8601's start of the week, which
+ * exchanges use for weekly candles.
  */
 export const gridOriginMs: EpochMs = Date.UTC(2000, 0, 3);
 
-/** Start of the period that holds `timeMs`. */
+/** Start of the period that contains `timeMs`. */
 export function periodStart(timeMs: EpochMs, interval: Interval): EpochMs {
   const length = intervalMs[interval];
   return gridOriginMs + Math.floor((timeMs - gridOriginMs) / length) * length;

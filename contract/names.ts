@@ -1,15 +1,15 @@
-/** What may be the name of an exchange or an asset, and how foreign text is shown in a line of ours. */
+/** Validates names of exchanges and assets, and makes foreign text safe to display. */
 
-/** Ids are far shorter; what is longer is no id but a slip, or an attack. */
+/** Ids are far shorter; a longer one is a mistake or an attack. */
 const longestName = 200;
-/** Control and format characters, lone surrogates, separators of lines: unseen, or they turn round what follows. */
+/** Control and format characters, lone surrogates and line separators: invisible, or they reverse the following text. */
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 export function mayBeName(text: string): boolean {
   return text !== '' && text.trim() === text && text.length <= longestName && text.search(unseen) === -1;
 }
 
-/** The text with what cannot be seen written out: `\u202e`. */
+/** Escapes invisible characters: `\u202e`. */
 export function visible(text: string): string {
   return text.replace(unseen, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);

@@ -1,10 +1,10 @@
-/** Query parameters of each endpoint, by the names known from the field: as a client gives them, and as a service reads them. */
+/** Query parameters of the endpoints, as a client sends them and as the service validates them. */
 
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from './intervals.ts';
 import { pageSize } from './limits.ts';
 
-/** The names of section 4's parameters. The interface gives most of them by meaning only; these are the field's. */
+/** Parameters of section 4. The interface describes most of them without names; these names are from the field. */
 export interface AssetsQuery {
   search?: string;
   /** Comma-separated asset ids. */
@@ -47,12 +47,12 @@ export interface CandlesQuery {
   end?: number;
 }
 
-// What a served request's query may hold. A query string gives text, or a list where a name is repeated.
+// Schemas for the service. A query string gives text, or a list when a name is repeated.
 
-/** What no database could look for: NUL, and half a surrogate pair, which has no UTF-8. */
+/** Excludes NUL and lone surrogates, which PostgreSQL cannot hold. */
 const searchable = /^[^\0\p{Surrogate}]*$/u;
 
-/** One value of a query string; a repeated name is refused. */
+/** A single text value; a repeated name is refused. */
 function single(maximum: number) {
   return z
     .string('give each parameter once')
@@ -61,9 +61,9 @@ function single(maximum: number) {
 }
 
 /**
- * A whole number from 0 up, in decimal digits only: no sign, no exponent, no hexadecimal.
+ * A nonnegative integer in decimal digits, without sign, exponent or hexadecimal.
  *
- * @param described what a description says of it, as JSON Schema has it.
+ * @param described JSON Schema keywords for the description.
  */
 function count(
   parameter: string,
@@ -96,7 +96,8 @@ const name = single(200).optional();
 
 export const pageParameters = z.object({
   limit: count('limit', {
-    ...{ maximum: pageSize.maximum, default: pageSize.default },
+    maximum: pageSize.maximum,
+    default: pageSize.default,
     description: 'Most rows of the answer.',
   })
     .refine((limit) => limit <= pageSize.maximum, `limit exceeds ${pageSize.maximum}`)
@@ -122,7 +123,7 @@ export const marketsParameters = pageParameters.extend({
 });
 export type MarketsRequest = z.output<typeof marketsParameters>;
 
-// Error texts follow the field notes, so that clients of other services of this interface understand them.
+// Error texts follow the field notes, so that clients of other services with this interface recognize them.
 
 export const historyParameters = z.object({
   interval: interval(historyIntervals),

@@ -1,8 +1,8 @@
 /**
- * The resources of the interface (specification, section 2) as schemas for reading.
+ * Schemas for reading the resources of the interface (specification, section 2).
  *
- * They accept the variants seen in the field: figures as text or number, nulls, an exchange's `exchangeId` for
- * `id`, and unknown extra fields, which are dropped. What they return is one shape each, with decimals exact.
+ * They accept the variants seen in the field: figures as text or number, nulls, an exchange's `exchangeId` instead of `id`,
+ * and unknown extra fields, which are dropped. The output has one shape for each resource, with exact decimals.
  */
 
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** What identifies a series, in the interface's own terms. */
+/** The identity of a series in the interface's terms. */
 
 import type { CandleInterval, HistoryInterval } from './intervals.ts';
 
@@ -16,13 +16,13 @@ export interface HistorySeries {
   readonly interval: HistoryInterval;
 }
 
-/** A line of points that has history at the source. */
+/** A series of points with history at the source. */
 export type SeriesKey = CandleSeries | HistorySeries;
 
-/** What is kept as points, a table each. */
+/** Datasets that are stored as points, each in its own table. */
 export type StoredDataset = SeriesKey['dataset'] | 'rates';
 
-/** `binance bitcoin/tether m1` or `bitcoin d1`: the name people read in a table or a log line. */
+/** The display name: `binance bitcoin/tether m1` or `bitcoin d1`. */
 export function seriesName(series: SeriesKey): string {
   return series.dataset === 'candles'
     ? `${series.exchange} ${series.baseId}/${series.quoteId} ${series.interval}`

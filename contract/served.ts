@@ -1,11 +1,11 @@
 /**
- * The resources as a service of this project gives them: strictly the fields and types of the specification's
- * section 2, with the nulls that occur in the field. What `resources.ts` reads is wider.
+ * The resources as this service sends them: exactly the fields and types of the specification's section 2, with the nulls
+ * that occur in the field. The schemas in `resources.ts` accept more.
  */
 
 import { z } from 'zod';
 
-// PostgreSQL writes NUMERIC so, and it is a JSON number as well.
+// PostgreSQL's text form of NUMERIC, which is also a valid JSON number.
 const decimal = z
   .string()
   .regex(/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/)

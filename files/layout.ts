@@ -1,6 +1,4 @@
-/**
- * What a row of a file is: the names that say whose point it is, its time, and its values. The same in every format.
- */
+/** The rows of files, in every format: names of the series, time, values. */
 
 import type { EpochMs } from '../contract/intervals.ts';
 import type { StoredDataset } from '../contract/series.ts';
@@ -16,7 +14,7 @@ export interface Layout {
   readonly values: readonly string[];
 }
 
-/** As the views of the same names have them, and in their order: names, then `time`, then values. */
+/** Columns in the order of the views of the same name: names, `time`, values. */
 export const layouts: Readonly<Record<StoredDataset, Layout>> = Object.freeze({
   candles: {
     dataset: 'candles',
@@ -32,30 +30,30 @@ export function columnsOf(layout: Layout): string[] {
   return [...layout.names, 'time', ...layout.values];
 }
 
-/** Null where there is none, as a currency may have no symbol of its own. */
+/** Null: absent, as the symbol of a currency. */
 export type Names = readonly (string | null)[];
 
 export interface Point {
   readonly timeMs: EpochMs;
-  /** Decimals as text, with all their digits, in the order of the layout. */
+  /** Decimals as text with all digits, in the order of the layout. */
   readonly values: readonly string[];
 }
 
-/** Some points of one series, ascending. */
+/** Points of one series, ascending. */
 export interface Rows {
   readonly names: Names;
   readonly points: readonly Point[];
 }
 
-/** A row as a file has it: nothing about it is certain yet. */
+/** A row of a file, not validated yet. */
 export interface FileRow {
   readonly names: Names;
-  /** A number where it is a time in the file's form, otherwise what stands there. */
+  /** A number, or the original text if it is not a time. */
   readonly time: EpochMs | string | null;
   readonly values: readonly (string | null)[];
 }
 
-/** A row from its cells, which are in the order of {@link columnsOf}. */
+/** Builds a row from cells in the order of {@link columnsOf}. */
 export function rowOf(layout: Layout, cells: readonly (string | null)[]): FileRow {
   const nameCount = layout.names.length;
   return {
@@ -72,19 +70,51 @@ export function timeText(timeMs: EpochMs): string {
 
 const timePattern = /^\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{3})?Z$/;
 
-/** The moment of a text as {@link timeText} writes it, or the text itself when it is none. */
+/** Parses a text of {@link timeText}. @returns the text itself if it is not a time. */
 export function timeOf(text: string | null): EpochMs | string | null {
   if (text === null || !timePattern.test(text)) return text;
   const timeMs = Date.parse(text);
-  // Date.parse takes a 30th of February.
+  // Date.parse accepts 30 February.
   return Number.isNaN(timeMs) || timeText(timeMs) !== text.replace('.000Z', 'Z') ? text : timeMs;
 }
 
-/** The layout that has exactly these columns, in any order; null when none has. */
+/** @returns the layout with exactly these columns, in any order; null: none. */
 export function layoutOf(columns: readonly string[]): Layout | null {
   const sorted = (list: readonly string[]) => [...list].sort().join('\n');
   return (
     Object.values(layouts).find((layout) => sorted(columnsOf(layout)) === sorted([...new Set(columns)])) ??
     null
   );
+}
+
+/** An unreadable row. */
+export interface BrokenRow {
+  readonly raw: string;
+  readonly reason: string;
+}
+
+export type ReadRow = FileRow | BrokenRow;
+
+export interface RowFile {
+  readonly layout: Layout;
+  pages(): AsyncGenerator<ReadRow[]>;
+}
+
+/** Rows of a page. */
+export const pageRows = 5000;
+
+/** Resolves when it can take more, so a slow reader slows the writer. */
+export interface Output {
+  write(bytes: Uint8Array): Promise<void>;
+}
+
+export interface RowWriter {
+  write(rows: Rows): Promise<void>;
+  /** Writes buffered rows. The output stays open. */
+  end(): Promise<void>;
+}
+
+export function unknownColumns(columns: readonly string[]): Error {
+  const shown = columns.slice(0, 12).join(', ').slice(0, 200);
+  return new Error(`its columns are not those of an export of candles, history or rates: ${shown}`);
 }

@@ -1,18 +1,25 @@
 /**
- * Parquet, a row group at a time. hyparquet would make a double of a DECIMAL, so it is told nothing of what the columns
- * mean and gives what the file holds: whole numbers and bytes.
+ * Reads Parquet by row groups. hyparquet converts a DECIMAL to a double, so it gets a schema without logical types and
+ * returns the stored integers and bytes.
  */
 
 import { asyncBufferFromFile, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet';
-import { columnsOf, type FileRow, layoutOf } from './layout.ts';
+import {
+  columnsOf,
+  type FileRow,
+  layoutOf,
+  pageRows,
+  type ReadRow,
+  type RowFile,
+  unknownColumns,
+} from './layout.ts';
 import { decimalOf, fractionDigits } from './parquet-schema.ts';
-import { pageRows, type ReadRow, type RowFile, unknownColumns } from './row-reader.ts';
 
 type Cells = ArrayLike<unknown>;
-/** Gives the cell of a row: a decimal with so many fraction digits, or as few as it takes where that is null. */
+/** Converts a cell. @param digits of the fraction; null: without trailing zeros. */
 type Reading = (cell: unknown, digits: number | null) => string | null;
 
-/** @throws Error when it is no Parquet of an export. */
+/** @throws Error when it is not a Parquet file of an export. */
 export async function readParquet(path: string): Promise<RowFile> {
   const file = await asyncBufferFromFile(path);
   const metadata = await parquetMetadataAsync(file);
@@ -60,7 +67,10 @@ export async function readParquet(path: string): Promise<RowFile> {
       fractionDigits,
     ]);
     await parquetRead({
-      ...{ file, metadata: bare, ...rows, columns: names.filter((name) => known.has(name)) },
+      file,
+      metadata: bare,
+      ...rows,
+      columns: names.filter((name) => known.has(name)),
       onChunk: ({ columnName, columnData }) => {
         const cells = found.get(columnName) ?? [];
         for (const cell of Array.from(columnData as ArrayLike<unknown>)) cells.push(cell);
@@ -71,7 +81,7 @@ export async function readParquet(path: string): Promise<RowFile> {
   }
 }
 
-/** @throws Error when the column is none that holds texts or exact decimals. */
+/** @throws Error when the column holds neither text nor exact decimals. */
 function readingOf({ name, type, converted_type, logical_type, scale }: SchemaElement): Reading {
   if (converted_type === 'DECIMAL' || logical_type?.type === 'DECIMAL') {
     return (cell, digits) => {
@@ -84,13 +94,13 @@ function readingOf({ name, type, converted_type, logical_type, scale }: SchemaEl
   throw new Error(`its column ${name} is of the type ${type ?? 'group'}, which holds no exact decimals`);
 }
 
-/** @throws Error when the column is no time. */
+/** @throws Error when the column is not a timestamp. */
 function timeReading(column: SchemaElement | undefined): (cell: unknown) => FileRow['time'] {
   const { type, converted_type, logical_type } = column ?? { name: 'time' };
   const unit =
     logical_type?.type === 'TIMESTAMP' ? logical_type.unit : converted_type?.replace('TIMESTAMP_', '');
   const perMs = { MILLIS: 1n, MICROS: 1000n, NANOS: 1_000_000n }[unit ?? ''];
-  if (type !== 'INT64' || perMs === undefined) throw new Error('its column time is no timestamp');
+  if (type !== 'INT64' || perMs === undefined) throw new Error('its column time is not a timestamp');
   return (cell) => {
     const value = wholeOf(cell);
     if (value === null) return null;
@@ -106,7 +116,7 @@ function wholeOf(cell: unknown): bigint | null {
   return BigInt.asIntN(cell.length * 8, BigInt(`0x${Buffer.from(cell).toString('hex')}`));
 }
 
-/** A column without its meaning, unless it is text. */
+/** Removes the logical type of a column, unless it is text. */
 function withoutMeaning(element: SchemaElement): SchemaElement {
   if (element.converted_type === 'UTF8' || element.logical_type?.type === 'STRING') return element;
   const { converted_type, logical_type, ...bare } = element;

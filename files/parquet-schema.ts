@@ -1,32 +1,32 @@
 /**
- * The columns of a Parquet file. A column of values is a DECIMAL whose scale and precision hold each of its values
- * exactly, as long as 38 digits do: readers such as DuckDB take a longer one for a double. Otherwise it is text.
+ * The columns of a Parquet file. A value column is a DECIMAL that holds each value exactly, with up to 38 digits. Beyond that
+ * it is text, because readers such as DuckDB convert a longer DECIMAL to a double.
  *
- * A DECIMAL has as many fraction digits as its column, so `1.10` and `1.1` would be the same. `fraction_digits` keeps
- * how many each value of the row was received with (`16 16 16 16 18`): few distinct texts, which cost next to nothing.
+ * All values of a DECIMAL column have the same scale, so `1.10` and `1.1` are equal. The column `fraction_digits` keeps the
+ * received number of digits per value (`16 16 16 16 18`). It has few distinct texts and compresses well.
  */
 
 import type { SchemaElement } from 'hyparquet';
 import type { Layout } from './layout.ts';
 
-/** The most digits that any value of a column has. */
+/** Maximum digits of the values of a column. */
 export interface Digits {
   readonly beforePoint: number;
-  /** Without zeros at the end. */
+  /** Without trailing zeros. */
   readonly afterPoint: number;
 }
 
-/** Column of a Parquet file that says how many fraction digits each value of its row has. */
+/** The column with the fraction digits per value of a row. */
 export const fractionDigits = 'fraction_digits';
 
-const mostDigits = 38;
-/** Up to here an INT64 holds a decimal. */
-const mostOfInteger = 18;
+const maxDigits = 38;
+/** Digits that fit an INT64. */
+const maxOfInteger = 18;
 
 const required = { repetition_type: 'REQUIRED' } as const;
 const string = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
 
-/** Root first, then the columns in the order of the file. @param digits of each column of values. */
+/** @returns the root, then the columns in the order of the file. @param digits per value column. */
 export function parquetSchema(layout: Layout, digits: readonly Digits[]): SchemaElement[] {
   const columns: SchemaElement[] = [
     ...layout.names.map(
@@ -37,7 +37,10 @@ export function parquetSchema(layout: Layout, digits: readonly Digits[]): Schema
       }),
     ),
     {
-      ...{ name: 'time', type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', ...required },
+      name: 'time',
+      type: 'INT64',
+      converted_type: 'TIMESTAMP_MILLIS',
+      ...required,
       logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
     },
     ...layout.values.map((name, place) =>
@@ -54,7 +57,7 @@ function isOptional(name: string): boolean {
 
 function valueColumn(name: string, { beforePoint, afterPoint }: Digits): SchemaElement {
   const precision = Math.max(1, beforePoint + afterPoint);
-  if (precision > mostDigits) return { name, ...string, ...required };
+  if (precision > maxDigits) return { name, ...string, ...required };
   const decimal = {
     name,
     converted_type: 'DECIMAL',
@@ -63,17 +66,17 @@ function valueColumn(name: string, { beforePoint, afterPoint }: Digits): SchemaE
     logical_type: { type: 'DECIMAL', precision, scale: afterPoint },
     ...required,
   } as const;
-  return precision <= mostOfInteger
+  return precision <= maxOfInteger
     ? { ...decimal, type: 'INT64' }
     : { ...decimal, type: 'FIXED_LEN_BYTE_ARRAY', type_length: bytesFor(precision) };
 }
 
-/** Bytes of the shortest two's complement that holds any number of so many digits. */
-export function bytesFor(precision: number): number {
+/** @returns the bytes of the shortest two's complement for this many digits. */
+function bytesFor(precision: number): number {
   return Math.ceil(((10n ** BigInt(precision) - 1n).toString(2).length + 1) / 8);
 }
 
-/** A plain decimal as a whole number of 10^-scale. @throws RangeError when it has more fraction digits than that. */
+/** Converts a decimal to an integer of 10^-scale. @throws RangeError when it has more fraction digits. */
 export function unscaled(text: string, scale: number): bigint {
   const point = text.indexOf('.');
   const fraction = point === -1 ? '' : text.slice(point + 1);
@@ -82,7 +85,7 @@ export function unscaled(text: string, scale: number): bigint {
   return BigInt((point === -1 ? text : text.slice(0, point)) + kept.padEnd(scale, '0'));
 }
 
-/** The other way: with `digits` fraction digits, and without any that are no more than padding where it is null. */
+/** Converts back. @param digits of the fraction; null: without trailing zeros. */
 export function decimalOf(unscaledValue: bigint, scale: number, digits: number | null): string {
   const sign = unscaledValue < 0n ? '-' : '';
   const figures = String(unscaledValue < 0n ? -unscaledValue : unscaledValue).padStart(scale + 1, '0');
@@ -93,7 +96,7 @@ export function decimalOf(unscaledValue: bigint, scale: number, digits: number |
   return `${sign}${whole}${shown === '' ? '' : `.${shown}`}`;
 }
 
-/** Fraction digits of a plain decimal. */
+/** Counts the fraction digits of a decimal. */
 export function fractionDigitsOf(text: string): number {
   const point = text.indexOf('.');
   return point === -1 ? 0 : text.length - point - 1;

@@ -1,12 +1,11 @@
 /**
- * Parquet, a row group at a time: what is held is one row group, and a few hundred bytes for each that is written.
- * hyparquet-writer takes a decimal as the whole number that the file holds, so none passes through a double.
+ * Writes Parquet by row groups. Memory holds one row group and a few hundred bytes per written one. hyparquet-writer takes
+ * decimals as the stored integers, so none passes through a double.
  */
 
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { columnsOf, type Layout, type Rows } from './layout.ts';
+import { columnsOf, type Layout, type Output, type Rows, type RowWriter } from './layout.ts';
 import { type Digits, fractionDigits, fractionDigitsOf, parquetSchema, unscaled } from './parquet-schema.ts';
-import type { Output, RowWriter } from './row-writer.ts';
 
 const rowsOfGroup = 50_000;
 
@@ -65,7 +64,7 @@ export async function parquetWriter(
 
 type Cell = string | bigint | null;
 
-/** Hands over what was written after each row group, and waits for it to be taken. */
+/** Passes the bytes of each row group to the output, and waits for it. */
 class OutputWriter extends ByteWriter {
   readonly #output: Output;
 

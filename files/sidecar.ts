@@ -1,14 +1,18 @@
 /**
- * What a file of points cannot say itself, in a JSON file beside it: which range was asked for, what of it is covered,
- * what is confirmed to be empty and what is missing, as of when. It names the file by its SHA-256: a file that was
- * changed is none that it vouches for.
+ * The sidecar of an exported file: a JSON file with its ranges, coverage, confirmed empty ranges and gaps. It names the file
+ * by its SHA-256, so it does not apply to a file that was changed.
  */
 
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../contract/intervals.ts';
+import { TidemarkError } from '../errors.ts';
+import { usable } from './formats.ts';
 import { fileFormats } from './layout.ts';
 
-/** Beside `candles.csv` lies `candles.csv.meta.json`. */
+/** `candles.csv.meta.json` for `candles.csv`. */
 export function sidecarPath(path: string): string {
   return `${path}.meta.json`;
 }
@@ -17,37 +21,37 @@ const time = z.iso.datetime().transform((text) => Date.parse(text));
 /** `[from, to)`. */
 const range = z
   .object({ from: time, to: time })
-  .refine(({ from, to }) => from < to, 'a range that does not begin before its end')
+  .refine(({ from, to }) => from < to, 'a range must begin before its end')
   .transform(({ from, to }) => ({ startMs: from, endMs: to }));
 const ranges = z.array(range);
 const gap = z.object({ from: z.string(), to: z.string(), reason: z.string() });
 
 const knowledge = {
   range,
-  /** What was tracked where it was exported; an open end is null. */
+  /** The tracked range at export; null: open-ended. */
   tracked: z.object({ from: time, to: time.nullable() }),
   points: z.int().min(0),
   coverage: ranges,
-  /** Of the coverage: two answers agreed that there is nothing. */
+  /** The part of the coverage that two empty answers confirmed. */
   confirmedEmpty: ranges,
-  /** Of the confirmed empty: asked for by days only, before the beginning of the series. */
+  /** The part of the confirmed empty ranges before the beginning of the series, requested by days only. */
   beforeBeginning: ranges,
   gaps: z.array(gap),
 };
 
-export const candleKnowledge = z.object({
+const candleKnowledge = z.object({
   exchange: z.string(),
   base: z.string(),
   quote: z.string(),
   interval: z.enum(candleIntervals),
   ...knowledge,
 });
-export const historyKnowledge = z.object({
+const historyKnowledge = z.object({
   asset: z.string(),
   interval: z.enum(historyIntervals),
   ...knowledge,
 });
-export const rateKnowledge = z.object({
+const rateKnowledge = z.object({
   currency: z.string(),
   points: z.int().min(0),
   first: time,
@@ -75,7 +79,66 @@ export const sidecar = z.discriminatedUnion('dataset', [
   z.object({ ...facts, dataset: z.literal('rates'), series: z.array(rateKnowledge) }),
 ]);
 
-/** As read: times are milliseconds, and ranges those of `planning/ranges.ts`. */
+/** Parsed: times are milliseconds, ranges those of `planning/ranges.ts`. */
 export type Sidecar = z.output<typeof sidecar>;
 /** As written. */
 export type SidecarText = z.input<typeof sidecar>;
+
+/**
+ * A pipe can be read only once, and opening it may block.
+ *
+ * @throws TidemarkError FILE_NOT_USABLE when it does not exist or is not a regular file.
+ */
+export async function assertIsFile(path: string): Promise<void> {
+  await usable(path, async () => {
+    if (!(await stat(path)).isFile()) throw new Error('not a regular file');
+  });
+}
+
+/** Identifies a version of a file. @throws TidemarkError FILE_NOT_USABLE */
+export async function stampOf(path: string): Promise<string> {
+  return usable(path, async () => {
+    const { dev, ino, size, mtimeNs } = await stat(path, { bigint: true });
+    return [dev, ino, size, mtimeNs].join(' ');
+  });
+}
+
+/** @returns null when there is no such file. @throws TidemarkError FILE_NOT_USABLE */
+export async function readSidecar(path: string): Promise<Sidecar | null> {
+  try {
+    await assertIsFile(path);
+  } catch (error) {
+    if (error instanceof TidemarkError && isAbsence(error.cause)) return null;
+    throw error;
+  }
+  return usable(path, async () => {
+    const result = sidecar.safeParse(JSON.parse(await readFile(path, 'utf8')));
+    if (result.success) return result.data;
+    const [issue] = result.error.issues;
+    const place = issue?.path.join('.') ?? '';
+    const what = place === '' ? 'not a JSON object' : `${place}: ${issue?.message}`;
+    throw new Error(`not a sidecar of an export: ${what}`);
+  });
+}
+
+/** @throws TidemarkError FILE_NOT_USABLE when the file was changed, truncated or replaced. */
+export async function assertDescribed(path: string, described: Sidecar['file']): Promise<void> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  await usable(path, async () => {
+    for await (const piece of createReadStream(path)) {
+      hash.update(piece as Buffer);
+      bytes += (piece as Buffer).length;
+    }
+  });
+  if (hash.digest('hex') === described.sha256) return;
+  const what =
+    bytes === described.bytes ? 'its SHA-256 differs' : `it has ${bytes} bytes, not ${described.bytes}`;
+  throw new TidemarkError('FILE_NOT_USABLE', `${path} is not the file that its sidecar describes: ${what}`, {
+    remedy: 'export it again, or import it with --points-only: no coverage is claimed then',
+  });
+}
+
+function isAbsence(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

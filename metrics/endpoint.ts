@@ -1,4 +1,4 @@
-/** Where Prometheus reads the metrics: a listener of its own, so that what the service shows the world holds none. */
+/** The HTTP endpoint for Prometheus. It has its own listener, so that the public service exposes no metrics. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,8 +10,8 @@ export interface MetricsEndpoint {
   close(): Promise<void>;
 }
 
-/** A few scrapers are usual. */
-const mostConnections = 32;
+/** Enough for several scrapers. */
+const maxConnections = 32;
 const requestMs = 10_000;
 
 /**
@@ -37,7 +37,7 @@ export async function openMetricsEndpoint(
       );
     },
   );
-  server.maxConnections = mostConnections;
+  server.maxConnections = maxConnections;
   await listen(server, at);
   const { port } = server.address() as AddressInfo;
   const name = at.host.includes(':') ? `[${at.host}]` : at.host;

@@ -1,13 +1,13 @@
-/** The labels' values, where a metric has them before anything happened: a counter that begins at one shows no increase. */
+/** The label values with which counters start at 0: a counter that starts at 1 shows no increase. */
 
 import { snapshotDatasets } from '../contract/lists.ts';
 import type { Endpoint } from '../contract/paths.ts';
-import type { RequestTold } from '../source/telling-source.ts';
-import type { GapReason } from '../store/gaps.ts';
-import type { LedgerEntry } from '../store/ledger.ts';
+import type { RequestEvent } from '../source/instrumented-source.ts';
+import type { LedgerEntry } from '../store/ledger/ledger.ts';
+import type { GapReason } from '../store/series/gaps.ts';
 
-/** What workers ask the source for; the interface has more. */
-export const askedEndpoints = [
+/** The endpoints that workers request. */
+export const requestedEndpoints = [
   'candles',
   'assetHistory',
   'rates',
@@ -31,7 +31,7 @@ export const outcomes = Object.keys({
   notice: true,
   unexpected: true,
   defect: true,
-} satisfies Record<RequestTold['outcome'], true>);
+} satisfies Record<RequestEvent['outcome'], true>);
 
 export const lanes = Object.keys({
   refresh: true,
@@ -59,3 +59,11 @@ export const datasets: readonly LedgerEntry['dataset'][] = [
 ];
 
 export const effects = ['new', 'changed', 'unchanged'] as const;
+
+/** Kinds of TimescaleDB background jobs. */
+export const jobKinds = ['columnstore', 'rollup', 'other'] as const;
+
+export function jobKindOf(name: string): (typeof jobKinds)[number] {
+  if (name === 'policy_compression') return 'columnstore';
+  return name === 'policy_refresh_continuous_aggregate' ? 'rollup' : 'other';
+}

@@ -1,11 +1,11 @@
 /**
- * Reads something that costs others work, for any number of askers, at most every so often.
+ * Reads an expensive value for any number of callers, at most once in `everyMs`.
  *
- *   fresh     what was read is younger than `everyMs`: it is given again
- *   reading   one reading is under way; who asks waits for it, but no longer than `patienceMs`
- *   late      it takes longer, and nobody waits for it any more, or it failed: what was read before is given until it is
- *             `oldestMs` old, and then nothing. What is not known must not look like what was true once.
- *   given up  it takes `oldestMs`: it has failed, whatever it may still bring, and the next one who asks begins another.
+ *   fresh      The last value is younger than `everyMs` and is returned.
+ *   reading    A reading is pending; callers wait for it up to `waitMs`.
+ *   late       The reading failed or takes longer, and callers no longer wait. They get the last value until it is
+ *              `oldestMs` old, and then null: an unknown state must not look like an earlier one.
+ *   abandoned  The reading took `oldestMs`. Its result is ignored, and the next call starts another.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,19 +13,19 @@ import type { EpochMs } from '../contract/intervals.ts';
 
 export interface ReadingTimes {
   readonly everyMs: number;
-  readonly patienceMs: number;
+  readonly waitMs: number;
   readonly oldestMs: number;
 }
 
 interface Reading {
   readonly atMs: EpochMs;
-  /** Somebody has waited for it in vain. */
+  /** A caller's wait has timed out. */
   isLate: boolean;
   ended: Promise<void>;
 }
 
-/** @param onError is told of each reading that failed, or was given up. */
-export function readingAtMostEvery<Value>(
+/** @param onError receives the error of each failed or abandoned reading. */
+export function readAtMostEvery<Value>(
   read: () => Promise<Value>,
   times: ReadingTimes,
   { now, onError }: { readonly now: () => EpochMs; readonly onError: (error: unknown) => void },
@@ -54,12 +54,12 @@ export function readingAtMostEvery<Value>(
       reading = { atMs: triedMs, isLate: false, ended: Promise.resolve() };
       reading.ended = readInto(reading);
     }
-    const waited = reading;
-    if (waited !== null && !waited.isLate) {
-      const patience = new AbortController();
-      const tooLong = delay(times.patienceMs, true, patience).catch(() => false);
-      waited.isLate = await Promise.race([waited.ended.then(() => false), tooLong]);
-      patience.abort();
+    const pending = reading;
+    if (pending !== null && !pending.isLate) {
+      const timeout = new AbortController();
+      const tooLong = delay(times.waitMs, true, timeout).catch(() => false);
+      pending.isLate = await Promise.race([pending.ended.then(() => false), tooLong]);
+      timeout.abort();
     }
     return latest !== null && now() - latest.atMs < times.oldestMs ? latest : null;
   };

@@ -1,54 +1,61 @@
 /**
- * The state of the whole, whoever made it so: what is missing, how old the newest is, what is queued. It is the same for
- * every process, so one kind of process exports it: the scheduler, or `run`.
+ * Metrics of the installation's state: gaps, lag, queue, database. The state is the same for every process, so only the
+ * scheduler or `run` exports it.
  */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { Depth } from '../queue/requests.ts';
-import type { PollMeasures } from '../store/measures/polls.ts';
-import type { RequestMeasures } from '../store/measures/requests.ts';
-import type { GapMeasures, IntervalMeasures } from '../store/measures/series.ts';
-import { datasets, gapReasons, lanes } from './names.ts';
-import { readingAtMostEvery } from './reading.ts';
+import type {
+  GapMeasures,
+  IntervalMeasures,
+  PollMeasures,
+  RequestMeasures,
+} from '../store/measures/measures.ts';
+import type { Upkeep } from '../store/timescale/upkeep.ts';
+import { datasets, gapReasons, jobKindOf, jobKinds, lanes } from './names.ts';
+import { readAtMostEvery } from './reading.ts';
 
-/** What the store says. */
+/** State read from the store. */
 export interface StoreState {
   readonly intervals: readonly IntervalMeasures[];
   readonly gaps: readonly GapMeasures[];
   readonly polls: readonly PollMeasures[];
   readonly requests: RequestMeasures;
   readonly quarantine: ReadonlyArray<{ readonly dataset: string; readonly rows: number }>;
+  readonly upkeep: Upkeep;
   readonly databaseBytes: number;
-  /** Of the file system that holds the embedded database; null: the database is elsewhere. */
+  /** File system of the embedded database; null for an external database. */
   readonly disk: { readonly freeBytes: number; readonly sizeBytes: number } | null;
 }
 
-/** What the queue says. */
+/** State read from the queue. */
 export interface QueueState {
   readonly depth: Depth;
-  /** Windows and pages, queued or under way. */
+  /** Queued and active windows and pages. */
   readonly load: Readonly<Record<string, number>>;
   readonly workers: number;
+  /** The effective budget; 0: unlimited. */
+  readonly requestsPerMinute: number;
 }
 
 export interface StateSources {
   readonly store: () => Promise<StoreState>;
   readonly queue: () => Promise<QueueState>;
-  /** 0: the source has no limit. */
+  /** The configured budget; 0: unlimited. */
   readonly requestsPerMinute: number;
   readonly now: () => EpochMs;
 }
 
-/** However many ask: the store is read four times a minute at most. */
-const times = Object.freeze({ everyMs: 15_000, patienceMs: 5000, oldestMs: 60_000 });
+/** The store is read at most four times a minute, however often the metrics are scraped. */
+const times = Object.freeze({ everyMs: 15_000, waitMs: 5000, oldestMs: 60_000 });
 
-/** @returns what brings the gauges up to date; to be called before they are read. */
+/** @returns updates the gauges; call it before reading them. */
 export function stateMetrics(registry: Registry, sources: StateSources): () => Promise<void> {
   const gauges = gaugesOf(registry);
   const failures = new Counter({
     name: 'tidemark_state_read_failures_total',
-    help: 'Readings of the state of database and queue that failed; what they would have told is left out meanwhile',
+    help: 'Failed readings of the state of database or queue; metrics of a failed reading are absent',
     labelNames: ['of'],
     registers: [registry],
   });
@@ -56,22 +63,31 @@ export function stateMetrics(registry: Registry, sources: StateSources): () => P
     failures.inc({ of }, 0);
     return { now: sources.now, onError: () => failures.inc({ of }) };
   };
-  const store = readingAtMostEvery(sources.store, times, reading('database'));
-  const queue = readingAtMostEvery(sources.queue, times, reading('queue'));
+  const store = readAtMostEvery(sources.store, times, reading('database'));
+  const queue = readAtMostEvery(sources.queue, times, reading('queue'));
 
   return async () => {
     const [fromStore, fromQueue] = await Promise.all([store(), queue()]);
     for (const gauge of Object.values(gauges)) gauge.reset();
-    gauges.budgetLimit.set(sources.requestsPerMinute);
+    gauges.budgetLimit.set(fromQueue?.value.requestsPerMinute ?? sources.requestsPerMinute);
     if (fromStore !== null) setStore(gauges, fromStore.value);
     if (fromQueue !== null) setQueue(gauges, fromQueue.value);
-    // A gauge without labels is born, and reset, with the value 0.
+    // A gauge without labels is created and reset with the value 0.
     if (fromStore === null) for (const name of ofStoreAlone) gauges[name].remove();
     if (fromQueue === null) gauges.queueWorkers.remove();
   };
 }
 
-const ofStoreAlone = ['sourceSuccess', 'sourceFailures', 'databaseBytes', 'diskFree', 'diskSize'] as const;
+const ofStoreAlone = [
+  'rollupsBehind',
+  'chunksDue',
+  'lockWaits',
+  'sourceSuccess',
+  'sourceFailures',
+  'databaseBytes',
+  'diskFree',
+  'diskSize',
+] as const;
 
 function gaugesOf(registry: Registry) {
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
@@ -80,59 +96,55 @@ function gaugesOf(registry: Registry) {
   return {
     budgetLimit: gauge(
       'budget_limit_requests_per_minute',
-      'Requests a minute that the source allows; 0: any number',
+      'Requests a minute that the source allows; 0: unlimited',
     ),
     budgetUsed: gauge(
       'budget_used_requests_per_minute',
-      'Requests of the last 60 seconds, of all workers together, by what they were for',
+      'Requests of all workers in the last 60 seconds, by lane',
       ['lane'],
     ),
     series: gauge('series', 'Tracked series', each),
-    blocked: gauge('blocked_series', 'Tracked series that the source refuses as a whole for now', each),
-    tracked: gauge(
-      'tracked_seconds',
-      'Length of what is tracked, up to the last closed period, of all series',
-      each,
-    ),
-    gapSeconds: gauge('gap_seconds', 'Length of what is missing, of all series', [...each, 'reason']),
-    gaps: gauge('gaps', 'Ranges that are missing', [...each, 'reason']),
+    blocked: gauge('blocked_series', 'Tracked series that the source currently refuses', each),
+    tracked: gauge('tracked_seconds', 'Tracked length of all series up to the last closed period', each),
+    gapSeconds: gauge('gap_seconds', 'Length of the missing ranges of all series', [...each, 'reason']),
+    gaps: gauge('gaps', 'Missing ranges', [...each, 'reason']),
     lag: gauge(
       'lag_seconds',
-      'Of the series that is furthest behind: from the end of what is covered to its last closed period',
+      'Largest distance of a series from the end of its coverage to its last closed period',
       each,
     ),
     newestAge: gauge(
       'newest_age_seconds',
-      'Age of what is newest, of the series or list where it is oldest; lists have no interval',
+      'Age of the newest point or row of the stalest series or list; lists have no interval',
       each,
     ),
-    pollInterval: gauge('poll_interval_seconds', 'How often a list is polled', ['dataset']),
-    points: gauge('stored_points', 'Points that are stored', each),
-    revised: gauge(
-      'stored_revisions',
-      'Values of closed periods that the source changed, as far as seen',
-      each,
-    ),
-    quarantine: gauge('quarantined_rows', 'Rows of answers that could not be used, and are kept', [
-      'dataset',
-    ]),
-    queueRequests: gauge('queue_requests', 'Requests that are queued or under way, by what they are for', [
-      'lane',
-    ]),
+    pollInterval: gauge('poll_interval_seconds', 'Interval between polls of a list', ['dataset']),
+    points: gauge('stored_points', 'Stored points', each),
+    revised: gauge('stored_revisions', 'Revised values of closed periods', each),
+    quarantine: gauge('quarantined_rows', 'Rejected rows in quarantine', ['dataset']),
+    queueRequests: gauge('queue_requests', 'Queued and active requests by lane', ['lane']),
     queueJobs: gauge('queue_jobs', 'Jobs in the queue, by state', ['state']),
-    queueWorkers: gauge('queue_workers', 'Workers that are connected to the queue'),
+    queueWorkers: gauge('queue_workers', 'Workers connected to the queue'),
     sourceSuccess: gauge(
       'source_last_success_timestamp_seconds',
-      'When a request was last answered with what it asked for, of all workers; 0: none was',
+      'Time of the last successful request of all workers; 0: none',
     ),
     sourceFailures: gauge(
       'source_failures_since_success',
-      'Requests since then that failed for reasons that are not about what was asked for',
+      'Requests since the last success that failed for reasons unrelated to their parameters',
     ),
+    failingJobs: gauge(
+      'database_jobs_failing',
+      'TimescaleDB background jobs whose last run failed or that are overdue',
+      ['kind'],
+    ),
+    rollupsBehind: gauge('rollups_behind', 'Rollups with a pending refresh'),
+    chunksDue: gauge('columnstore_chunks_due', 'Chunks that are due for the columnstore'),
+    lockWaits: gauge('lock_waits', "Tidemark's statements that wait for a lock"),
     databaseBytes: gauge('database_size_bytes', 'Size of the database on disk'),
     diskFree: gauge(
       'disk_free_bytes',
-      'Free on the file system of the embedded database; absent without one',
+      'Free space on the file system of the embedded database; absent without one',
     ),
     diskSize: gauge(
       'disk_size_bytes',
@@ -170,6 +182,11 @@ function setStore(gauges: ReturnType<typeof gaugesOf>, state: StoreState): void 
   }
   for (const dataset of datasets) gauges.quarantine.set({ dataset }, 0);
   for (const { dataset, rows } of state.quarantine) gauges.quarantine.set({ dataset }, rows);
+  for (const kind of jobKinds) gauges.failingJobs.set({ kind }, 0);
+  for (const { kind } of state.upkeep.failingJobs) gauges.failingJobs.inc({ kind: jobKindOf(kind) });
+  gauges.rollupsBehind.set(state.upkeep.rollupsBehind);
+  gauges.chunksDue.set(state.upkeep.chunksDue);
+  gauges.lockWaits.set(state.upkeep.locks.statements);
   gauges.databaseBytes.set(state.databaseBytes);
   if (state.disk === null) {
     gauges.diskFree.remove();

@@ -1,9 +1,9 @@
 /**
  * The store: series with their coverage, points, rates, the ledger of requests, revisions and quarantine.
  *
- * Tables live in the schema `tidemark`; the views people query, with names instead of ids, in `public`.
- * With TimescaleDB the points, their revisions and the ledger are hypertables, without it plain tables of the same shape.
- * Points have no foreign key: it would be checked row by row, and a series is never deleted.
+ * Tables are in the schema `tidemark`; the views that people query, with names instead of ids, in `public`.
+ * With TimescaleDB the points, their revisions and the ledger are hypertables, without it plain tables of the
+ * same shape. Points have no foreign key: it would be checked row by row, and a series is never deleted.
  */
 
 import type { MigrationBuilder } from 'node-pg-migrate';
@@ -157,8 +157,8 @@ export async function up(pgm: MigrationBuilder): Promise<void> {
 
   const timescale = await pgm.db.select(`select 1 from pg_extension where extname = 'timescaledb'`);
   if (timescale.length > 0) {
-    // A month of points and a year of history a chunk: a few hundred thousand rows for tens of markets at one
-    // minute, and about a hundred chunks for eleven years.
+    // A chunk holds a month of points or a year of history: a few hundred thousand rows for tens of markets
+    // at one minute, and about a hundred chunks for eleven years.
     pgm.sql(`
       select create_hypertable('tidemark.candle_points', by_range('time', interval '30 days'));
       select create_hypertable('tidemark.asset_history_points', by_range('time', interval '360 days'));

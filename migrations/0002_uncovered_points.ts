@@ -1,6 +1,7 @@
 /**
- * Where points may be stored outside of coverage: the open candle, what came with a stale answer. A window that
- * touches neither this nor coverage holds nothing yet, which a commit then knows without asking a hundred chunks.
+ * Ranges in which points may be stored outside coverage: the open candle, or points of a stale answer. A
+ * window that touches neither this nor coverage holds no points, so a commit need not search a hundred
+ * chunks.
  */
 
 import type { MigrationBuilder } from 'node-pg-migrate';

@@ -1,6 +1,6 @@
 /**
- * Another name for the table of revisions: the view for people is called `revisions`, and a role called `tidemark` finds
- * what is in the schema of its name first.
+ * Renames the table of revisions: the public view is called `revisions`, and a role called `tidemark` finds
+ * the schema of its own name first.
  */
 
 import type { MigrationBuilder } from 'node-pg-migrate';

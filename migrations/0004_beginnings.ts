@@ -1,6 +1,6 @@
 /**
- * Where a series begins: what a probe by days has shown, so that the years before cost a few requests and not one a
- * day. And to which period a row in quarantine belongs.
+ * The beginning of a series, as found by probes by days, so that the years before it cost a few requests and
+ * not one a day. And the period that a row in quarantine belongs to.
  */
 
 import type { MigrationBuilder } from 'node-pg-migrate';

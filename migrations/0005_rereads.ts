@@ -1,4 +1,4 @@
-/** Reading the trailing range again on a schedule, and counting what the source changed. */
+/** Reads the trailing range again on a schedule, and counts values that the source changed. */
 
 import type { MigrationBuilder } from 'node-pg-migrate';
 

@@ -1,4 +1,7 @@
-/** Verifying covered windows against the source, and repairing what differs or was confirmed to be empty long ago. */
+/**
+ * Verifies covered windows against the source, and repairs differences and ranges that were confirmed empty
+ * long ago.
+ */
 
 import type { MigrationBuilder } from 'node-pg-migrate';
 

@@ -1,6 +1,6 @@
 /**
- * Snapshots: lists that the source gives only as of now (assets, exchanges, markets, the markets of an asset), polled
- * page by page. Of each poll only the rows that changed are kept.
+ * Snapshots: lists that the source gives only for the present (assets, exchanges, markets, the markets of an
+ * asset), polled page by page. Only the changed rows of a poll are stored.
  */
 
 import type { MigrationBuilder } from 'node-pg-migrate';

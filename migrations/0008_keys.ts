@@ -1,8 +1,8 @@
 /**
- * Keys of the service, of which only a hash is kept, and the times of requests by which its limits are held.
+ * API keys of the service, stored as hashes, and the times of requests, by which its limits are enforced.
  *
- * The service works as a role that only reads. What it has to write it writes through functions of the owner's, each of
- * which does one thing: so neither can a name or an address be read through it, nor anything else be written.
+ * The service works as a read-only role. It writes only through functions of the owner, each of which does
+ * one thing, so it can neither read names or addresses nor write anything else.
  */
 
 import type { MigrationBuilder } from 'node-pg-migrate';

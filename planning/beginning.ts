@@ -1,18 +1,18 @@
 /**
- * Where a series begins, found without a request for every window of the years before it.
+ * Finds where a series begins without a request for every window of the years before it.
  *
- *   unknown   Nothing stored lies before a long gap. Its oldest window alone is asked for. Points in it: *begun*.
- *   asked     Nothing came of that window. A probe asks for the whole gap by days, in as few requests as their longest
- *             range allows. Points: the day of the first one is where the series *begins*. None: it awaits its second
+ *   unknown   No point is stored before a long gap. Only its oldest window is requested. If it has points: *begun*.
+ *   probing   That window brought no point. A probe requests the whole gap by days, in as few requests as their longest
+ *             range allows. Points: the series *begins* on the day of the first one. None: the range awaits a second
  *             answer like any empty one.
- *   begins    What lies after is asked for as ever, and so is one day before: a window in which the source itself
- *             could contradict the probe. What lies before that day awaits a second probe, `emptyConfirmMs` later.
- *   before    A second probe, of what lies before alone, agreed: it is confirmed to be empty, and marked as known by
- *             days only. A point that turns up in there later overturns it all.
+ *   begins    The rest of the gap is requested as usual, and also the day before it: a window in which the source could
+ *             contradict the probe. The range before that day awaits a second probe, `emptyConfirmMs` later.
+ *   before    The second probe, of the range before alone, agreed: the range is confirmed as empty, and marked as known
+ *             by days only. A later point in it overturns that.
  *   begun     Nothing is held back.
  *
- * A probe that fails, or whose answer contradicts what is stored, helps nothing for a while, in which nothing is held
- * back either. All of this is read from the database at each pass; a crash loses no more than an answer.
+ * After a failed or contradicted probe the series is backfilled normally until `probe_after`. All state is read from
+ * the database at each pass; a crash loses at most one answer.
  */
 
 import { dayMs, type EpochMs, periodStart } from '../contract/intervals.ts';
@@ -20,31 +20,31 @@ import type { SeriesKey } from '../contract/series.ts';
 import { clip, cut, lengthMs, overlaps, type Range, subtract } from './ranges.ts';
 import type { Lane } from './windows.ts';
 
-/** What is known of the beginning of a series. */
+/** Stored knowledge about the beginning of a series. */
 export interface Beginning {
-  /** The earliest moment from which there is a point, stored or shown by a probe; null: none is known. */
+  /** Earliest time with a point, stored or shown by a probe; null: unknown. */
   readonly knownMs: EpochMs | null;
-  /** Whether something before that was asked for, and brought no point. */
+  /** Whether a range before it was requested without a point. */
   readonly isAsked: boolean;
   readonly mayProbe: boolean;
 }
 
 export interface HeldBack {
-  /** The gaps that may be asked for window by window. */
+  /** Gaps to request window by window. */
   readonly open: readonly Range[];
-  /** What is asked for first, before the rest of what is held back. */
+  /** Requested before the rest of a held-back range. */
   readonly ahead: (Range & { readonly lane: 'backfill' | 'probe' }) | null;
 }
 
 /**
- * Windows before the earliest point that are asked for as they are: with their second answers 20 requests. For fewer,
- * finding out where the series begins is not worth it.
+ * Windows before the earliest point that are requested without a probe: 20 requests with their second answers. For
+ * fewer, a probe does not pay.
  */
-const mostPlainWindows = 10;
+const maxPlainWindows = 10;
 
 /**
- * @param gaps all that is missing and may be asked for now. @param free what of it no job asks for.
- * @param spanMs longest range of a request of the series; `probeSpanMs` the same of its days.
+ * @param gaps all gaps that may be requested now. @param free gaps without a queued job.
+ * @param spanMs longest range of a request of the series; `probeSpanMs` the same for days.
  */
 export function holdBack(input: {
   readonly gaps: readonly Range[];
@@ -55,7 +55,7 @@ export function holdBack(input: {
   readonly probeSpanMs: number;
 }): HeldBack {
   const { gaps, free, beginning, spanMs, probeSpanMs } = input;
-  const worthMs = mostPlainWindows * Math.max(spanMs, dayMs);
+  const worthMs = maxPlainWindows * Math.max(spanMs, dayMs);
   if (beginning === undefined || !beginning.mayProbe || probeSpanMs <= worthMs)
     return { open: free, ahead: null };
   const { knownMs } = beginning;
@@ -73,21 +73,21 @@ export function holdBack(input: {
     const [first = oldest] = cut(oldest, spanMs);
     return { open, ahead: { ...first, lane: 'backfill' } };
   }
-  // Up to the end of the day that is known to have a point: an answer that lacks that day is not to be trusted.
+  // Up to the end of the day with a known point: an answer that lacks this day is not trusted.
   const endMs = last.endMs === knownMs ? periodStart(knownMs, 'd1') + dayMs : last.endMs;
   const { startMs } = oldest;
-  // It is asked for from the start of its day.
+  // The request starts at the start of the day.
   return { open, ahead: { startMs, endMs: Math.min(endMs, startMs + probeSpanMs - dayMs), lane: 'probe' } };
 }
 
 /**
- * The probes that ask again for what lies before the beginning of a series: for the last of it together with the day
- * that is known to have a point. Each reaches a day into the next, as of its own last day a probe says nothing.
+ * Probes that request the time before a series begins again, the last one together with the day that has a point. Each
+ * reaches one day into the next, since a probe proves nothing about its last day.
  */
 export function* probesAgain(before: Range, knownMs: EpochMs | null, probeSpanMs: number): Generator<Range> {
   const knownDayMs = knownMs === null ? null : periodStart(knownMs, 'd1');
   const endMs = before.endMs + dayMs === knownDayMs ? knownDayMs + dayMs : before.endMs + dayMs;
-  // It is asked for from the start of its day.
+  // The request starts at the start of the day.
   const spanMs = Math.max(probeSpanMs - dayMs, 2 * dayMs);
   for (let startMs = before.startMs; startMs < before.endMs; startMs += spanMs - dayMs) {
     yield { startMs, endMs: Math.min(startMs + spanMs, endMs) };
@@ -99,22 +99,24 @@ function beforeMoment(ranges: readonly Range[], knownMs: EpochMs | null): Range[
   return clip(ranges, { startMs: Number.NEGATIVE_INFINITY, endMs: knownMs ?? Number.POSITIVE_INFINITY });
 }
 
-/** The series that a probe asks for: the same market or asset by days. The interface leaves open when a week begins. */
+/**
+ * The series that a probe requests: the same market or asset, by days. The interface does not say when a week begins.
+ */
 export function probedSeries(series: SeriesKey): SeriesKey {
   return Object.freeze({ ...series, interval: 'd1' as const });
 }
 
-/** What a probe's answer shows: where the series begins, and what lies before; or why it is not to be trusted. */
+/** Result of a probe: where the series begins and which range before is empty, or why the answer is not trusted. */
 export type Shown =
   | { readonly beginsMs: EpochMs | null; readonly empty: Range | null; readonly doubt: null }
   | { readonly doubt: string };
 
 /**
- * @param timesMs times of the days in the answer, in any order. @param rejected rows of it that cannot be read.
- * @param knownMs the earliest moment from which there is a point.
+ * @param timesMs times of the days in the answer, in any order. @param rejected invalid rows.
+ * @param knownMs earliest time with a point.
  * @param closedDaysMs end of the last day that had closed when the source answered, by both clocks.
  */
-export function judgeProbe(input: {
+export function evaluateProbe(input: {
   readonly window: Range;
   readonly timesMs: readonly EpochMs[];
   readonly rejected: number;

@@ -1,22 +1,52 @@
-/** The request budget: how requests are spaced, and how many of each lane the queue may hold. */
+/** The request budget: spacing of requests, and slots of each lane in the queue. */
 
 /**
- * Jobs start up to a spacing late, and requests arrive with the jitter of the network, which may push one more than
- * the budget into some rolling minute. Spacing half a percent wider than the budget's own leaves room for that: at 500
- * a minute, 501 requests then take 60.5 s.
+ * Jobs start up to one spacing late, and network jitter may push one request more than the budget into a rolling
+ * minute. A spacing half a percent wider prevents that: at 500 a minute, 501 requests take 60.5 s.
  */
 const spacingMargin = 1.005;
 
 /**
- * The queue's limiter: one request every `durationMs`. Even spacing is safe against a source that counts a fixed
- * minute and against one that counts a rolling minute. Null for a source without a limit.
+ * The queue's limiter: one request every `durationMs`. Even spacing suits sources that count a fixed minute and those
+ * that count a rolling minute. Null: no limit.
  */
 export function limiterFor(requestsPerMinute: number): { max: 1; durationMs: number } | null {
   if (requestsPerMinute <= 0) return null;
   return { max: 1, durationMs: Math.ceil((60_000 * spacingMargin) / requestsPerMinute) };
 }
 
-/** How many jobs the queue holds when the source has no limit: enough for any worker, small enough to list. */
+/** Budget of a process, from its configuration. */
+export interface OwnBudget {
+  /** 0: no limit. */
+  readonly requestsPerMinute: number;
+  /** Whether a number or a key was configured. If not, the budget of the workers applies. */
+  readonly isBudgetStated: boolean;
+}
+
+/** The budget that applies. @param present budgets of connected workers and schedulers. */
+export function budgetInForce(own: OwnBudget, present: readonly number[]): number {
+  if (present.length === 0) return own.requestsPerMinute;
+  return lowestBudget(own.isBudgetStated ? [own.requestsPerMinute, ...present] : present);
+}
+
+/** The lowest of several budgets. 0: no limit. */
+export function lowestBudget(budgets: readonly number[]): number {
+  const limited = budgets.filter((budget) => budget > 0);
+  return limited.length === 0 ? 0 : Math.min(...limited);
+}
+
+/** Warning about different budgets; null: they are equal. */
+export function differingBudgets(
+  { requestsPerMinute: own, isBudgetStated }: OwnBudget,
+  present: readonly number[],
+): string | null {
+  const others = present.filter((budget) => budget !== own);
+  if (others.length === 0 || !isBudgetStated) return null;
+  const text = (budget: number) => (budget === 0 ? 'no limit' : `${budget} requests a minute`);
+  return `processes on this queue have different budgets: ${text(own)} here, ${others.map(text).join(' and ')} elsewhere; ${text(lowestBudget([own, ...others]))} holds for all (SOURCE_REQUESTS_PER_MINUTE)`;
+}
+
+/** Jobs in the queue without a limit: enough for any worker, and quick to list. */
 const unlimitedHorizon = 1000;
 
 export interface QueueLoad {
@@ -26,19 +56,19 @@ export interface QueueLoad {
 }
 
 export interface FreeSlots {
-  /** Windows that may be added in all. The queue then holds at most a minute's budget. */
+  /** Windows that may be added. The queue then holds at most one minute of budget. */
   readonly total: number;
-  /** Of those, at most this many refreshes while there is something to backfill. */
+  /** At most so many refreshes while a backfill runs. */
   readonly refresh: number;
-  /** Kept for backfill while there is something to backfill. */
+  /** Reserved for backfill while one runs. */
   readonly backfill: number;
 }
 
 /**
- * Room in the queue. Refresh jobs run first whenever there are any, so backfill's share is kept by how many
- * refreshes are let in: with those that started in the last minute they never exceed `1 - backfillShare` of it.
+ * Free slots of the queue. Refreshes run before backfill, so the number of admitted refreshes preserves backfill's
+ * share: together with those started in the last minute they never exceed `1 - backfillShare` of the budget.
  *
- * @param queued jobs now in the queue, by lane. @param refreshesStarted refresh requests in the last 60 s.
+ * @param queued jobs in the queue, by lane. @param refreshesStarted refresh requests in the last 60 s.
  */
 export function freeSlots(input: {
   readonly requestsPerMinute: number;
@@ -60,22 +90,22 @@ export function freeSlots(input: {
 }
 
 /**
- * Part of the budget that reading the trailing range again may take from backfill. Three days of a thousand series at
- * one minute are three thousand requests a day, 0.4 % of what 500 a minute allow.
+ * Share of the budget that rereads may take from backfill. Three days of a thousand `m1` series are three thousand
+ * requests a day, 0.4 % of 500 a minute.
  */
 const rereadShare = 0.05;
 
-/** Places in the queue for what reads the trailing range again, while there is something to backfill; at least one in all. */
+/** Slots for rereads while a backfill runs; at least one. */
 export function rereadSlots(input: { readonly requestsPerMinute: number; readonly queued: number }): number {
   return Math.max(0, Math.ceil(horizonOf(input.requestsPerMinute) * rereadShare) - input.queued);
 }
 
-/** Part of a minute's budget that a command keeps in the queue: enough not to run dry between two looks. */
+/** Share of a minute's budget that a command keeps in the queue, so that it does not run empty between two polls. */
 const askedShare = 0.1;
 
 /**
- * Places in the queue for what commands ask for (verify, repair), all of them together. These are on top of what the
- * planner keeps there: what comes last must not take places from what comes first.
+ * Slots for commands (verify, repair), in addition to the planner's: they come last, and must not take slots from
+ * others.
  */
 export function askedSlots(input: { readonly requestsPerMinute: number; readonly queued: number }): number {
   return Math.max(0, Math.ceil(horizonOf(input.requestsPerMinute) * askedShare) - input.queued);

@@ -1,25 +1,22 @@
-/** What points that are about to come will take on disk. */
+/** Estimates the disk space of points to be fetched. */
 
 import { dayMs, type EpochMs, hourMs, intervalMs } from '../contract/intervals.ts';
 import type { PlannedSeries } from './estimate.ts';
 import { clip, lengthMs } from './ranges.ts';
 
 export interface DiskRules {
-  /** Bytes a point with all that belongs to it: as a row, and as it is kept in the end. */
+  /** Bytes of a point including indexes: as a row, and in its final form. */
   readonly bytes: { readonly row: number; readonly kept: number };
-  /** Of the newest, how many days stay rows. */
+  /** The newest days that stay rows. */
   readonly rowDays: number;
   readonly nowMs: EpochMs;
-  /** Part of what is missing that comes within an hour. */
+  /** Share of the missing points that arrive within an hour. */
   readonly hourlyShare: number;
 }
 
 export interface Disk {
   readonly bytes: number;
-  /**
-   * What comes within an hour are rows before the columnstore's policy, which runs every hour, comes by: the most that
-   * there is at a time.
-   */
+  /** Peak of rows: those that arrive within an hour, until the columnstore's hourly policy runs. */
   readonly peakBytes: number;
 }
 
@@ -40,7 +37,7 @@ export function diskFor(planned: readonly PlannedSeries[], rules: DiskRules): Di
   return { bytes, peakBytes: bytes + older * rules.hourlyShare * (row - kept) };
 }
 
-/** @param durationMs how long what is missing takes; null: the source has no limit. */
+/** @param durationMs duration of the backfill; null: the source has no limit. */
 export function hourlyShareOf(durationMs: number | null): number {
   return durationMs === null ? 1 : Math.min(1, hourMs / Math.max(1, durationMs));
 }

@@ -1,32 +1,29 @@
-/**
- * What a plan will cost, before anything is asked for: requests, time, points; and how fresh the budget keeps what is
- * followed.
- */
+/** Estimates a plan before any request is made: requests, time, points, and how fresh the budget keeps followed series. */
 
 import { dayMs, intervalMs, minuteMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
-import { hasOpenPoint } from './closed.ts';
+import { hasOpenPoint } from './periods.ts';
 import { lengthMs, type Range } from './ranges.ts';
 import type { RereadSettings } from './reread.ts';
 import { requestsFor } from './windows.ts';
 
 export interface PlannedSeries {
   readonly series: SeriesKey;
-  /** What is missing of it, up to the last closed period. */
+  /** Missing ranges up to the last closed period. */
   readonly missing: readonly Range[];
   /** Whether it is followed into the future. */
   readonly isFollowed: boolean;
-  /** Points a period of what is stored; null: nothing is, and every period may have one. */
+  /** Stored points per period; null: nothing is stored, and every period may have a point. */
   readonly density: number | null;
 }
 
-export interface CostRules {
+export interface EstimateRules {
   readonly longestRangeMs: (series: SeriesKey) => number;
   /** 0: the source has no limit. */
   readonly requestsPerMinute: number;
-  /** Part of the budget that refreshes leave to backfill. */
+  /** Share of the budget that is reserved for backfill. */
   readonly backfillShare: number;
-  /** Least time between two readings of an open candle. */
+  /** Minimum time between two fetches of an open candle. */
   readonly refreshMs: number;
   readonly reread: RereadSettings;
   /** Time between two polls of each list that is polled. */
@@ -37,40 +34,40 @@ export interface Cost {
   readonly dataset: SeriesKey['dataset'];
   readonly series: number;
   readonly missingMs: number;
-  /** One for each window; second answers of what turns out to be empty come on top. */
+  /** One per window. Second requests for empty windows are not included. */
   readonly requests: number;
-  /** At most: a period without trades has none. */
+  /** Upper bound: a period without trades has no point. */
   readonly points: number;
 }
 
 export interface Freshness {
-  /** Requests a minute that it takes to read every new period in time, and open candles as often as wanted. */
+  /** Requests per minute for new periods and open candles at the wanted cadence. */
   readonly refreshPerMinute: number;
-  /** The same for reading the trailing range again, and for polls. */
+  /** Requests per minute for re-reading the trailing range, and for polls. */
   readonly rereadPerMinute: number;
   readonly pollPerMinute: number;
-  /** The most often that any series is to be read, milliseconds; null: none is followed. */
+  /** The shortest wanted refresh interval; null: no series is followed. */
   readonly wantedEveryMs: number | null;
-  /** How often it will be read: later than wanted where the budget is too small; null: never. */
+  /** The refresh interval that the budget allows for it; null: never refreshed. */
   readonly everyMs: number | null;
-  /** The same as long as there is something to backfill, which keeps its share. */
+  /** The same while a backfill keeps its reserved share. */
   readonly everyMsInBackfill: number | null;
-  /** Requests a minute that would do for all of it. */
+  /** The budget that would be enough. */
   readonly neededPerMinute: number;
-  /** How many of those that are wanted most often the budget has room for, beside all others. */
-  readonly mostThatFit: number;
+  /** Number of series at `wantedEveryMs` that the budget can refresh in time, next to all others. */
+  readonly maxThatFit: number;
 }
 
 export interface Estimate {
   readonly costs: readonly Cost[];
   readonly requests: number;
   readonly points: number;
-  /** At the budget, beside the refreshes; null without a limit. */
+  /** At the budget, next to refreshes; null: no limit. */
   readonly durationMs: number | null;
   readonly freshness: Freshness;
 }
 
-export function estimate(planned: readonly PlannedSeries[], rules: CostRules): Estimate {
+export function estimate(planned: readonly PlannedSeries[], rules: EstimateRules): Estimate {
   const costs = (['candles', 'asset_history'] as const).flatMap((dataset) => {
     const of = planned.filter(({ series }) => series.dataset === dataset);
     return of.length === 0 ? [] : [costOf(dataset, of, rules)];
@@ -79,7 +76,7 @@ export function estimate(planned: readonly PlannedSeries[], rules: CostRules): E
   const requests = sum(costs.map((cost) => cost.requests));
   const { requestsPerMinute, backfillShare } = rules;
   const constant = freshness.rereadPerMinute + freshness.pollPerMinute;
-  // Refreshes take what they need, and leave backfill its share.
+  // Refreshes take their share first, up to the reserve of backfill.
   const perMinute =
     requestsPerMinute -
     Math.min(freshness.refreshPerMinute + constant, requestsPerMinute * (1 - backfillShare));
@@ -92,7 +89,7 @@ export function estimate(planned: readonly PlannedSeries[], rules: CostRules): E
   };
 }
 
-function costOf(dataset: Cost['dataset'], planned: readonly PlannedSeries[], rules: CostRules): Cost {
+function costOf(dataset: Cost['dataset'], planned: readonly PlannedSeries[], rules: EstimateRules): Cost {
   return {
     dataset,
     series: planned.length,
@@ -111,7 +108,7 @@ function costOf(dataset: Cost['dataset'], planned: readonly PlannedSeries[], rul
   };
 }
 
-function freshnessOf(planned: readonly PlannedSeries[], rules: CostRules): Freshness {
+function freshnessOf(planned: readonly PlannedSeries[], rules: EstimateRules): Freshness {
   const followed = planned.filter(({ isFollowed }) => isFollowed).map(({ series }) => series);
   const wanted = followed.map((series) => refreshEveryMs(series, rules.refreshMs));
   const { rangeMs, everyMs } = rules.reread;
@@ -122,53 +119,34 @@ function freshnessOf(planned: readonly PlannedSeries[], rules: CostRules): Fresh
         everyMs;
   const pollPerMinute = perMinuteOf(rules.pollsEveryMs);
   const { requestsPerMinute, backfillShare } = rules;
-  const wantedEveryMs = wanted.length === 0 ? null : wanted.reduce((a, b) => Math.min(a, b));
-  const every = (share: number) =>
-    requestsPerMinute === 0
-      ? wantedEveryMs
-      : sharedEveryMs(wanted, requestsPerMinute * share - rereadPerMinute - pollPerMinute);
   const refreshPerMinute = perMinuteOf(wanted);
   const neededPerMinute = refreshPerMinute + rereadPerMinute + pollPerMinute;
+  const wantedEveryMs = wanted.length === 0 ? null : wanted.reduce((a, b) => Math.min(a, b));
+  /** Refreshes slow down in proportion when `share` of the budget is too small for them. */
+  const every = (share: number) => {
+    if (wantedEveryMs === null || requestsPerMinute === 0) return wantedEveryMs;
+    const left = requestsPerMinute * share - rereadPerMinute - pollPerMinute;
+    return left <= 0 ? null : wantedEveryMs * Math.max(1, refreshPerMinute / left);
+  };
   const most = wanted.filter((ms) => ms === wantedEveryMs);
   const room = requestsPerMinute - (neededPerMinute - perMinuteOf(most));
   const fit = Math.max(0, Math.floor((room * (wantedEveryMs ?? 0)) / minuteMs));
   return {
-    ...{ refreshPerMinute, rereadPerMinute, pollPerMinute, wantedEveryMs },
+    refreshPerMinute,
+    rereadPerMinute,
+    pollPerMinute,
+    wantedEveryMs,
     everyMs: every(1),
     everyMsInBackfill: every(1 - backfillShare),
     neededPerMinute: Math.ceil(neededPerMinute),
-    mostThatFit: requestsPerMinute === 0 ? most.length : Math.min(most.length, fit),
+    maxThatFit: requestsPerMinute === 0 ? most.length : Math.min(most.length, fit),
   };
 }
 
-/** How often a series that is followed is read: for every period that closes, and for the one that is open. */
+/** Refresh interval of a followed series: once per period, and more often for an open candle. */
 export function refreshEveryMs(series: SeriesKey, refreshMs: number): number {
   const periodMs = intervalMs[series.interval];
   return hasOpenPoint(series) ? Math.min(periodMs, Math.max(refreshMs, 1)) : Math.max(periodMs, dayMs);
-}
-
-/**
- * How often those that are wanted most often can be read when all share `perMinute`, and who is furthest behind comes
- * first: then nobody is further behind than T, who is wanted less often than every T is on time, and the sum of
- * 1 / max(T, wanted) is what there is.
- *
- * @returns milliseconds, not below what is wanted; null when nothing is left for them.
- */
-export function sharedEveryMs(wantedEveryMs: readonly number[], perMinute: number): number | null {
-  const wanted = [...wantedEveryMs].sort((a, b) => a - b);
-  const [most] = wanted;
-  if (most === undefined) return null;
-  let onTime = perMinuteOf(wanted);
-  if (onTime <= perMinute) return most;
-  if (perMinute <= 0) return null;
-  for (const [index, everyMs] of wanted.entries()) {
-    onTime -= minuteMs / everyMs;
-    const left = perMinute - onTime;
-    const sharedMs = left > 0 ? ((index + 1) * minuteMs) / left : Number.POSITIVE_INFINITY;
-    const nextMs = wanted[index + 1] ?? Number.POSITIVE_INFINITY;
-    if (sharedMs <= nextMs) return sharedMs;
-  }
-  return null;
 }
 
 function perMinuteOf(everyMs: readonly number[]): number {

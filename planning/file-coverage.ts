@@ -1,31 +1,23 @@
-/** What of a file's statement about its coverage the rows that were read bear out. */
+/** The coverage that a file states, and the rows that confirm it. */
 
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../contract/intervals.ts';
 import { clip, type Range, subtract } from './ranges.ts';
 
-/** The period that holds a moment. */
+/** The period that contains a time. */
 export function periodOf(timeMs: EpochMs, interval: Interval): Range {
   const startMs = periodStart(timeMs, interval);
   return { startMs, endMs: startMs + intervalMs[interval] };
 }
 
-/**
- * The part of the stated ranges that lies in the window and has closed, without the periods of rows that were refused.
- *
- * @param holes periods of refused rows.
- * @param only where a refused row may belong to any period: the periods of the rows that are there. Else null.
- */
-export function borneOut(
+/** The part of the stated ranges that lies in `window` and outside of `holes`, the periods of rejected rows. */
+export function confirmedRanges(
   stated: readonly Range[],
-  read: { window: Range; closedUpToMs: EpochMs; holes: readonly Range[]; only: readonly Range[] | null },
+  { window, holes }: { window: Range; holes: readonly Range[] },
 ): Range[] {
-  const endMs = Math.min(read.window.endMs, read.closedUpToMs);
-  if (read.window.startMs >= endMs) return [];
-  const found = subtract(clip(stated, { startMs: read.window.startMs, endMs }), read.holes);
-  return read.only === null ? found : subtract(found, subtract(found, read.only));
+  return window.startMs < window.endMs ? subtract(clip(stated, window), holes) : [];
 }
 
-/** Whether one of the ranges, which are sorted and disjoint, holds a moment. */
+/** Whether one of these ranges, sorted and disjoint, contains a time. */
 export function holds(ranges: readonly Range[], timeMs: EpochMs): boolean {
   let low = 0;
   let high = ranges.length;

@@ -1,26 +1,25 @@
 /**
- * From gaps to windows, in the order they are to be asked for.
+ * Turns gaps into windows, in the order of their requests.
  *
- * The newest data of every series comes first, as one request each however long the tail is. What lies before is
- * cut into windows from the oldest end (old data is what a source may stop serving) and taken in turn from every
- * series, so that none starves. Of a long gap with nothing stored before it only the oldest window is asked for until
- * it is known where the series begins (beginning.ts). A plan is never held: each pass takes as many windows as the
- * queue has room for.
+ * The newest gap of every series comes first, as one request however long it is. Earlier gaps are cut into windows from
+ * the oldest end, since a source may stop serving old data, and taken round-robin over series. Of a long gap with no
+ * stored point before it only the oldest window is requested until the beginning is known (beginning.ts). Plans are not
+ * kept: each pass produces as many windows as the queue has slots.
  */
 
 import { type EpochMs, intervalMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { type Beginning, type HeldBack, holdBack, probedSeries } from './beginning.ts';
 import type { FreeSlots } from './budget.ts';
-import { newestEnd } from './closed.ts';
+import { newestEnd } from './periods.ts';
 import { cut, overlaps, type Range, subtract } from './ranges.ts';
-import type { Lane, Window } from './windows.ts';
+import { type Lane, type Window, withWitnesses } from './windows.ts';
 
-/** A series and what of its tracked range, up to the last closed period, is not covered. */
+/** A series and its gaps, up to the last closed period. */
 export interface SeriesGaps {
   readonly seriesId: number;
   readonly series: SeriesKey;
-  /** Sorted and disjoint; may be only the oldest few and the newest of many. */
+  /** Sorted and disjoint. May be only the oldest ones and the newest one. */
   readonly gaps: readonly Range[];
   /** End of the last closed period. */
   readonly closedUpToMs: EpochMs;
@@ -28,28 +27,30 @@ export interface SeriesGaps {
   readonly trackedFromMs: EpochMs;
   /** Time of the newest stored point. */
   readonly newestMs: EpochMs | null;
-  /** Whether the tracked range reaches to the present, so that the newest data is wanted. */
+  /** Whether the tracked range has no end, so that the newest data is requested. */
   readonly reachesNow: boolean;
-  /** Whether the open candle is due to be read again although no closed period is missing. */
+  /** Whether the open candle is due for a refresh although no closed period is missing. */
   readonly refreshDue: boolean;
-  /** Absent: nothing is held back for finding out where it begins. */
+  /** Ranges whose last answer had no point of their own; absent: none. */
+  readonly silent?: readonly Range[];
+  /** Absent: the beginning is not searched for. */
   readonly beginning?: Beginning;
 }
 
 export interface PlanInput {
   readonly series: readonly SeriesGaps[];
-  /** Windows already in the queue, by series. Read them before the gaps, or a finished one looks forgotten. */
+  /** Windows in the queue, by series. Read them before the gaps, or a finished window looks missing. */
   readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: Lane }>>;
   readonly nowMs: EpochMs;
   readonly graceMs: number;
   /** Longest range of one request of a series, milliseconds. */
   readonly longestRangeMs: (series: SeriesKey) => number;
   readonly slots: FreeSlots;
-  /** Closed periods before the newest that each refresh reads again; two unless given. */
+  /** Closed periods that each refresh reads again; default 2. */
   readonly rereadPeriods?: number | undefined;
-  /** Places that backfill leaves free, for what reads the trailing range again; none unless given. */
+  /** Slots that backfill leaves to rereads and pages; default 0. */
   readonly spared?: number | undefined;
-  /** Series id that the pass before ended with: taking turns goes on behind it. */
+  /** Last series id of the previous pass, where the round-robin continues. */
   readonly cursor: number;
 }
 
@@ -66,24 +67,29 @@ export function planWindows(input: PlanInput): Plan {
 
   for (const series of inTurn) {
     const spanMs = input.longestRangeMs(series.series);
-    // Who reads again what is covered fills no gap, and keeps no refresh waiting.
+    // A reread of covered ranges fills no gap, and does not delay a refresh.
     const filling = (input.claimed.get(series.seriesId) ?? []).filter(({ lane }) => !isReadAgain(lane));
-    // A probe asks for days, and leaves the windows of its range to be asked for.
+    // A probe requests days. The windows of its range remain to be requested.
     const claimed = filling.filter(({ lane }) => lane !== 'probe');
     const tail = tailOf(series, spanMs, input);
     const free = subtract(series.gaps, tail === null ? claimed : [...claimed, tail]);
-    // A tail that is partly on its way waits: what is left of it then is asked for when that has arrived.
+    // If a part of the newest gap is queued, the rest is requested after that.
     if (tail !== null && !claimed.some((window) => overlaps(window, tail))) {
       refreshes.push(windowOf(series, tail, 'refresh'));
     }
     const held = holdBack({
-      ...{ gaps: series.gaps, free, beginning: series.beginning, claimed: filling, spanMs },
+      gaps: series.gaps,
+      free,
+      beginning: series.beginning,
+      claimed: filling,
+      spanMs,
       probeSpanMs: input.longestRangeMs(probedSeries(series.series)),
     });
-    if (held.ahead !== null || held.open.length > 0) pending.push({ series, windows: planned(held, spanMs) });
+    if (held.ahead !== null || held.open.length > 0)
+      pending.push({ series, windows: planned(held, spanMs, series) });
   }
 
-  // Who is furthest behind comes first, so that a budget too small for all is shared by all.
+  // The series that is furthest behind comes first, so that a small budget is shared.
   refreshes.sort((a, b) => a.startMs - b.startMs);
   const refreshLimit = pending.length > 0 ? input.slots.refresh : input.slots.total;
   const windows = refreshes.slice(0, refreshLimit);
@@ -96,18 +102,18 @@ function isReadAgain(lane: Lane | undefined): boolean {
   return lane === 'reread' || lane === 'repair' || lane === 'verify';
 }
 
-/** Position of a series in the round that starts behind the cursor; series ids are 32-bit. */
+/** Position in the round that starts after the cursor. Series ids are 32-bit. */
 function turn(series: SeriesGaps, cursor: number): number {
   return series.seriesId > cursor ? series.seriesId - cursor : series.seriesId - cursor + 2 ** 32;
 }
 
-/** How many closed periods before the newest a refresh reads again: the first minutes see most of the late changes. */
-export const defaultRereadPeriods = 2;
+/** Most late changes come in the first minutes after a period. */
+const defaultRereadPeriods = 2;
 
 /**
- * The newest range of a series that one request may span, if any of it is wanted now. It reaches back to the newest
- * stored point and over the last closed periods: a quiet minute of a thin market then comes as a hole among points
- * instead of an empty answer, and a late change of the last candles is seen.
+ * The newest range of a series for one request, if it is due. It reaches back to the newest stored point and over the
+ * last closed periods: a quiet minute of a thin market then is a hole between points instead of an empty answer, and
+ * late changes are seen.
  */
 function tailOf(series: SeriesGaps, spanMs: number, input: PlanInput): Range | null {
   if (!series.reachesNow) return null;
@@ -117,17 +123,29 @@ function tailOf(series: SeriesGaps, spanMs: number, input: PlanInput): Range | n
   const wantedFromMs = closedTail ?? (series.refreshDue ? series.closedUpToMs : null);
   if (wantedFromMs === null || wantedFromMs >= endMs) return null;
   const reachMs = (input.rereadPeriods ?? defaultRereadPeriods) * intervalMs[series.series.interval];
+  // A range without a point of its own is requested alone, as below: points before it prove nothing.
+  const isSilent = (series.silent ?? []).some((range) => startsIn(wantedFromMs, range));
   const backToMs =
-    series.newestMs === null ? wantedFromMs : Math.min(series.newestMs, wantedFromMs - reachMs);
+    series.newestMs === null || isSilent ? wantedFromMs : Math.min(series.newestMs, wantedFromMs - reachMs);
   const startMs = Math.max(backToMs, series.trackedFromMs, endMs - spanMs);
   return startMs < endMs ? { startMs, endMs } : null;
 }
 
-type Planned = Range & { readonly lane: Lane };
+function startsIn(timeMs: EpochMs, { startMs, endMs }: Range): boolean {
+  return timeMs >= startMs && timeMs < endMs;
+}
 
-function* planned({ ahead, open }: HeldBack, spanMs: number): Generator<Planned> {
+type Planned = Range & Pick<Window, 'lane' | 'requested'>;
+
+/** A range whose answer had no point of its own is requested without witnesses: a cap cannot make an answer empty. */
+function* planned({ ahead, open }: HeldBack, spanMs: number, entry: SeriesGaps): Generator<Planned> {
   if (ahead !== null) yield ahead;
-  for (const range of open) for (const piece of cut(range, spanMs)) yield { ...piece, lane: 'backfill' };
+  for (const range of open) {
+    for (const piece of cut(range, spanMs)) {
+      const window = { ...piece, lane: 'backfill' as const, series: entry.series };
+      yield subtract([piece], entry.silent ?? []).length === 0 ? window : withWitnesses(window, spanMs);
+    }
+  }
 }
 
 function takeInTurn(
@@ -142,7 +160,8 @@ function takeInTurn(
       if (taken.length >= count) break;
       const window = entry.windows.next();
       if (window.done) continue;
-      taken.push(windowOf(entry.series, window.value, window.value.lane));
+      const { lane, requested } = window.value;
+      taken.push(windowOf(entry.series, window.value, lane, requested));
       next.push(entry);
     }
     round = next;
@@ -150,6 +169,18 @@ function takeInTurn(
   return taken;
 }
 
-function windowOf(series: SeriesGaps, { startMs, endMs }: Range, lane: Lane): Window {
-  return Object.freeze({ seriesId: series.seriesId, series: series.series, startMs, endMs, lane });
+function windowOf(
+  { seriesId, series }: SeriesGaps,
+  { startMs, endMs }: Range,
+  lane: Lane,
+  requested?: Range,
+): Window {
+  return Object.freeze({
+    seriesId,
+    series,
+    startMs,
+    endMs,
+    lane,
+    ...(requested === undefined ? {} : { requested }),
+  });
 }

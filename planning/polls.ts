@@ -1,13 +1,12 @@
 /**
  * Polls of lists, page by page.
  *
- *   open        Its next page is to be asked for: the row behind the last that came. One page at a time.
- *   complete    The last page came. What it did not list is missing.
- *   given up    It was cut off for so long that its pages would be of different times, or failed on every attempt, or
- *               its first page was a copy of an older answer. What its pages brought is kept; who is missing is not
- *               asked.
+ *   open       Its next page is to be requested: the rows after the last ones. One page at a time.
+ *   complete   The last page came. Entries that no page listed are missing.
+ *   given up   It was interrupted for so long that its pages would be of different times, or all attempts failed, or
+ *              its first page was a stale copy. Its rows are kept; missing entries are not determined.
  *
- * All of it is in the database: a crash or a flushed queue leaves an open poll, whose next page is asked for again.
+ * The state is in the database: after a crash or a flushed queue the next page of an open poll is requested again.
  */
 
 import { minuteMs } from '../contract/intervals.ts';
@@ -18,38 +17,38 @@ import type { SnapshotList } from '../contract/lists.ts';
 export interface PollPage {
   readonly pollId: number;
   readonly list: SnapshotList;
-  /** How many rows of the list lie before it. */
+  /** Rows of the list before this page. */
   readonly firstRow: number;
 }
 
-/** Rows to ask for in a page; null: the list comes whole (specification, section 4: no parameters). */
+/** Rows to request; null: the list has no pages (specification, section 4: no parameters). */
 export function rowsAskedFor({ dataset }: SnapshotList): number | null {
   return dataset === 'exchanges' ? null : pageSize.maximum;
 }
 
-/** Longest time between two pages of a poll. Ranks and rows shift while they are read, and all of it has one time. */
+/** Longest time between two pages of a poll. Rows shift while they are read, and a poll has one time. */
 export const longestPauseMs = 10 * minuteMs;
 
 /**
- * Whether the list ends with this page.
+ * Whether this is the last page of the list.
  *
- * A page that is shorter than was asked for may be the last, or one that the source capped in silence: taken for the
- * last, a capped one would make all that follow look gone. So a short page counts only if the source is known to give
- * larger ones, and if the poll has found no less than the one before. Otherwise the next page is asked for, and the
- * list ends where a page brings nothing new: it is empty, or the source does not heed `offset` and begins again.
+ * A page that is shorter than requested may be the last one, or one that the source truncated. Taking a truncated page
+ * for the last would mark all following entries as gone. So a short page counts only if the source is known to return
+ * larger ones, and the poll has found at least as many rows as the previous one. Otherwise the next page is requested.
+ * The list ends at a page without new rows: it is empty, or the source ignores `offset` and starts again.
  */
 export function isLastPage(page: {
-  /** Rows asked for; null: the list comes whole. */
+  /** Requested rows; null: the list has no pages. */
   readonly asked: number | null;
-  /** Rows that came. */
+  /** Received rows. */
   readonly received: number;
-  /** Of those, rows that the poll has not had before. */
+  /** Rows that the poll did not have before. */
   readonly fresh: number;
-  /** Different rows of the poll so far, with this page. */
+  /** Distinct rows of the poll, including this page. */
   readonly total: number;
-  /** Those of the complete poll before; null: there is none. */
+  /** Distinct rows of the previous complete poll; null: none. */
   readonly totalBefore: number | null;
-  /** Rows of the largest page of such lists, in this poll or the newest complete ones. */
+  /** Rows of the largest page of similar lists, in this poll or the newest complete ones. */
   readonly largestPage: number;
 }): boolean {
   if (page.asked === null || page.fresh === 0) return true;
@@ -58,8 +57,8 @@ export function isLastPage(page: {
 }
 
 /**
- * Whether so many of a list are missing at once that two polls shortly after one another are no proof: an outage
- * answers 200 with an empty list, or lets a page in the middle be empty.
+ * Whether so many entries are missing at once that two polls in a row are no proof: during an outage a source answers
+ * 200 with an empty list or an empty page.
  */
 export function isOutageLike(missing: number, listed: number): boolean {
   return missing > 10 && missing * 10 > listed;

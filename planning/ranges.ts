@@ -1,4 +1,6 @@
-/** Arithmetic of half-open ranges `[startMs, endMs)`. A list of ranges is sorted, disjoint and free of empty ones. */
+/**
+ * Arithmetic of half-open ranges `[startMs, endMs)`. Lists of ranges are sorted, disjoint and without empty ranges.
+ */
 
 import type { EpochMs } from '../contract/intervals.ts';
 
@@ -7,7 +9,7 @@ export interface Range {
   readonly endMs: EpochMs;
 }
 
-/** The same points as a sorted list of disjoint ranges; ranges that touch become one. */
+/** Sorts and merges ranges. Adjacent ranges become one. */
 export function normalize(ranges: readonly Range[]): Range[] {
   const sorted = ranges.filter((range) => range.startMs < range.endMs).sort((a, b) => a.startMs - b.startMs);
   const merged: Range[] = [];
@@ -22,7 +24,7 @@ export function normalize(ranges: readonly Range[]): Range[] {
   return merged;
 }
 
-/** What of `ranges` no range of `minus` holds. Both may be in any order. */
+/** Subtracts `minus` from `ranges`, both in any order. */
 export function subtract(ranges: readonly Range[], minus: readonly Range[]): Range[] {
   const holes = normalize(minus);
   const left: Range[] = [];
@@ -39,7 +41,7 @@ export function subtract(ranges: readonly Range[], minus: readonly Range[]): Ran
   return left;
 }
 
-/** What of `ranges` lies within `bounds`. */
+/** Clips `ranges` to `bounds`. */
 export function clip(ranges: readonly Range[], bounds: Range): Range[] {
   return normalize(
     ranges.map((range) => ({
@@ -58,7 +60,7 @@ export function lengthMs(ranges: readonly Range[]): number {
   return ranges.reduce((sum, range) => sum + (range.endMs - range.startMs), 0);
 }
 
-/** Cuts a range from its start into pieces of at most `pieceMs`; the last one may be shorter. */
+/** Cuts a range from its start into pieces of at most `pieceMs`. */
 export function* cut(range: Range, pieceMs: number): Generator<Range> {
   for (let startMs = range.startMs; startMs < range.endMs; startMs += pieceMs) {
     yield { startMs, endMs: Math.min(startMs + pieceMs, range.endMs) };

@@ -1,56 +1,57 @@
-/** How fast something was done lately, and how long what is left will take at that rate. */
+/** The recent rate of some work, and the time that the rest takes at this rate. */
 
 import { dayMs, minuteMs } from '../contract/intervals.ts';
 
-export interface Seen {
-  /** By a clock that never goes back. */
+export interface Sample {
+  /** By a monotonic clock. */
   readonly atMs: number;
-  /** How much was done by then; never less than before. */
+  /** Cumulative amount. */
   readonly done: number;
 }
 
-/** Lately: a minute, or for what is done more rarely as far back as it takes to see a few, but not for ever. */
-const latelyMs = minuteMs;
-const few = 10;
-const farthestMs = 10 * minuteMs;
-/** Below these a rate is chance. */
-const leastMs = 3000;
-const leastDone = 3;
-/** Nothing for so long, and for the time in which so many were due: it has stopped. */
+/** Window of the rate: one minute, or longer for rare events. */
+const rateWindowMs = minuteMs;
+const minEvents = 10;
+const maxWindowMs = 10 * minuteMs;
+/** Fewer samples give no reliable rate. */
+const minMs = 3000;
+const minDone = 3;
+/** Without progress for so long, and for the time of so many steps, the work has stopped. */
 const stoppedMs = 30_000;
-const stoppedDue = 5;
-/** Closer together than this they tell nothing more. */
-const apartMs = 1000;
-/** Beyond this an estimate says nothing but that it will not be. */
+const missedSteps = 5;
+/** Closer samples add nothing. */
+const minSpacingMs = 1000;
+/** Longer estimates are not shown. */
 const longestMs = 10 * 365 * dayMs;
 
-/** What was seen, with one more sight, and without what is too long ago. */
-export function seenAlso(seen: readonly Seen[], next: Seen): readonly Seen[] {
-  const kept = seen.filter(({ atMs }) => atMs >= next.atMs - farthestMs && atMs <= next.atMs);
+/** Adds a sample and drops old ones. */
+export function addSample(seen: readonly Sample[], next: Sample): readonly Sample[] {
+  const kept = seen.filter(({ atMs }) => atMs >= next.atMs - maxWindowMs && atMs <= next.atMs);
   const last = kept.at(-2);
-  if (last !== undefined && next.atMs - last.atMs < apartMs) kept.pop();
+  if (last !== undefined && next.atMs - last.atMs < minSpacingMs) kept.pop();
   return [...kept, next];
 }
 
-/** Done in a millisecond, lately; null until that is known, and when it has stopped. */
-export function perMs(seen: readonly Seen[]): number | null {
+/** Amount per millisecond; null: unknown, or the work has stopped. */
+export function perMs(seen: readonly Sample[]): number | null {
   const last = seen.at(-1);
   if (last === undefined) return null;
-  const isEnough = ({ atMs, done }: Seen) => last.atMs - atMs >= latelyMs && last.done - done >= few;
+  const isEnough = ({ atMs, done }: Sample) =>
+    last.atMs - atMs >= rateWindowMs && last.done - done >= minEvents;
   const from = seen.findLast(isEnough) ?? seen[0] ?? last;
   const elapsedMs = last.atMs - from.atMs;
   const done = last.done - from.done;
-  if (elapsedMs < leastMs || done < leastDone) return null;
+  if (elapsedMs < minMs || done < minDone) return null;
   const rate = done / elapsedMs;
   const before = seen.findLast((one) => one.done < last.done) ?? from;
   const idleMs = last.atMs - before.atMs;
-  return idleMs > stoppedMs && idleMs * rate > stoppedDue ? null : rate;
+  return idleMs > stoppedMs && idleMs * rate > missedSteps ? null : rate;
 }
 
 /**
- * @param rate as {@link perMs} gives it. @param limits.perMinute the most that can be done in a minute; 0: any number.
- * @param limits.arriving how much comes on top in a minute.
- * @returns milliseconds; null where that is not known, or never comes.
+ * @param rate from {@link perMs}. @param limits.perMinute the limit per minute; 0: none.
+ * @param limits.arriving amount per minute that is added meanwhile.
+ * @returns milliseconds; null: unknown, or it never ends.
  */
 export function timeLeftMs(
   left: number,

@@ -1,26 +1,25 @@
 /**
- * The trailing range, read again on a schedule: a source changes what it gave before, and most of all what is new.
+ * Rereads of the recent range on a schedule, since sources change recent values.
  *
- * Rounds follow one another on a grid of `everyMs`. In each, the days before its start are read once: the range stands
- * still within a round, so it is cut into the same windows however often it is planned, and what is left of a round is
- * its range minus what it has read.
+ * Rounds lie on a grid of `everyMs`. Each reads the days before its start once. The range is constant within a round,
+ * so it is cut into the same windows at every pass; the rest of a round is its range minus the ranges read.
  */
 
 import { type EpochMs, gridOriginMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { cut, type Range, subtract } from './ranges.ts';
-import type { Lane, Window } from './windows.ts';
+import { type Lane, type Window, withWitnesses } from './windows.ts';
 
 export interface RereadSettings {
-  /** Closed periods before the newest that each refresh reads again. */
+  /** Closed periods that each refresh reads again. */
   readonly periods: number;
-  /** Length of the trailing range, milliseconds; 0: it is not read again. */
+  /** Length of the recent range, milliseconds; 0: no rereads. */
   readonly rangeMs: number;
   /** Length of a round. */
   readonly everyMs: number;
 }
 
-/** A series and what of its trailing range this round has not read yet. */
+/** A series and the part of its recent range that this round has not read. */
 export interface RereadDue {
   readonly seriesId: number;
   readonly series: SeriesKey;
@@ -28,15 +27,15 @@ export interface RereadDue {
   readonly ranges: readonly Range[];
 }
 
-/** Start of the round that `nowMs` lies in. With the default length they are the days of UTC. */
+/** Start of the round that contains `nowMs`. With the default length rounds are UTC days. */
 export function roundStart(nowMs: EpochMs, everyMs: number): EpochMs {
   return gridOriginMs + Math.floor((nowMs - gridOriginMs) / everyMs) * everyMs;
 }
 
 /**
- * The windows that read the trailing ranges again, the first of each series before the second of any, at most `most`.
+ * The windows of the rereads, the first of each series before the second of any, at most `most`.
  *
- * @param claimed windows in the queue, by series: what one of them reads again already is left out.
+ * @param claimed windows in the queue, by series. Their ranges are left out.
  */
 export function planRereads(input: {
   readonly due: readonly RereadDue[];
@@ -47,7 +46,8 @@ export function planRereads(input: {
 }): Window[] {
   let round = input.due.map(({ seriesId, series, ranges }) => {
     const claimed = (input.claimed.get(seriesId) ?? []).filter(({ lane }) => lane === 'reread');
-    return { seriesId, series, windows: cutAll(subtract(ranges, claimed), input.longestRangeMs(series)) };
+    const spanMs = input.longestRangeMs(series);
+    return { seriesId, series, spanMs, windows: cutAll(subtract(ranges, claimed), spanMs) };
   });
   const taken: Window[] = [];
   while (round.length > 0 && taken.length < input.most) {
@@ -56,10 +56,9 @@ export function planRereads(input: {
       if (taken.length >= input.most) break;
       const window = entry.windows.next();
       if (window.done) continue;
-      const { seriesId, series } = entry;
-      taken.push(
-        Object.freeze({ seriesId, series, ...window.value, lane: 'reread', roundMs: input.roundMs }),
-      );
+      const { seriesId, series, spanMs } = entry;
+      const asked = withWitnesses({ seriesId, series, ...window.value }, spanMs);
+      taken.push(Object.freeze({ ...asked, lane: 'reread', roundMs: input.roundMs }));
       next.push(entry);
     }
     round = next;

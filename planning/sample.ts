@@ -1,19 +1,21 @@
-/** Windows of what is covered: how many there are, and some of them at random. */
+/** Windows of covered ranges: their number, and random samples. */
 
 import type { SeriesKey } from '../contract/series.ts';
 import { cut, type Range } from './ranges.ts';
-import { requestsFor, type Window } from './windows.ts';
+import { requestsFor, type Window, withWitnesses } from './windows.ts';
 
-/** A series and what of it is covered, sorted and disjoint. */
+/** A series and its covered ranges, sorted and disjoint. */
 export interface CoveredSeries {
   readonly seriesId: number;
   readonly series: SeriesKey;
   readonly ranges: readonly Range[];
 }
 
-export type CoveredWindow = Range & Pick<CoveredSeries, 'seriesId' | 'series'> & Pick<Window, 'byDays'>;
+export type CoveredWindow = Range &
+  Pick<CoveredSeries, 'seriesId' | 'series'> &
+  Pick<Window, 'byDays' | 'requested'>;
 
-/** How many requests it takes to ask for all that is covered. */
+/** Number of requests for all covered ranges. */
 export function countWindows(
   covered: readonly CoveredSeries[],
   longestRangeMs: (series: SeriesKey) => number,
@@ -25,23 +27,24 @@ export function countWindows(
   return count;
 }
 
-/** Every window of what is covered, oldest first of each series. */
+/** All windows of the covered ranges, oldest first in each series. */
 export function* allWindows(
   covered: readonly CoveredSeries[],
   longestRangeMs: (series: SeriesKey) => number,
 ): Generator<CoveredWindow> {
   for (const { seriesId, series, ranges } of covered) {
+    const spanMs = longestRangeMs(series);
     for (const range of ranges) {
-      for (const window of cut(range, longestRangeMs(series))) yield { seriesId, series, ...window };
+      for (const window of cut(range, spanMs)) yield withWitnesses({ seriesId, series, ...window }, spanMs);
     }
   }
 }
 
 /**
- * `count` of these windows, drawn at random and none twice, each one as likely as any other; all when there are no
- * more. In the order of {@link allWindows}.
+ * Draws `count` of these windows at random without replacement, each with equal probability; all if there are no more.
+ * In the order of {@link allWindows}.
  *
- * @param random as Math.random.
+ * @param random like Math.random.
  */
 export function* sampleWindows(
   covered: readonly CoveredSeries[],
@@ -58,14 +61,18 @@ export function* sampleWindows(
       const here = requestsFor(range, spanMs);
       for (let place = places[next]; place !== undefined && place < passed + here; place = places[++next]) {
         const startMs = range.startMs + (place - passed) * spanMs;
-        yield { seriesId, series, startMs, endMs: Math.min(startMs + spanMs, range.endMs) };
+        const endMs = Math.min(startMs + spanMs, range.endMs);
+        yield withWitnesses({ seriesId, series, startMs, endMs }, spanMs);
       }
       passed += here;
     }
   }
 }
 
-/** So many of the numbers below `of`, ascending: Floyd's algorithm, which holds no more than it draws. */
+/**
+ * Draws numbers below `of` without replacement, ascending: Floyd's algorithm, whose memory is proportional to the
+ * sample.
+ */
 function drawn(count: number, of: number, random: () => number): number[] {
   const chosen = new Set<number>();
   for (let bound = Math.max(0, of - count); bound < of; bound += 1) {
@@ -76,7 +83,7 @@ function drawn(count: number, of: number, random: () => number): number[] {
 }
 
 /**
- * The fewest windows that hold all of these periods, none longer than one request may span.
+ * The fewest windows that contain all of these periods, none longer than one request.
  *
  * @param timesMs starts of the periods, ascending.
  */

@@ -1,20 +1,25 @@
 /**
  * What an answer proves about its window.
  *
- * filled      points came: covered up to the last closed period.
- * cut_short   points that leave a silence at the window's start or end, in an answer that a cap on its rows may have
- *             cut there. Any may have been cut that has no fewer rows than each other answer of late; one that has
- *             fewer was not, and then the market paused. However few its rows, an answer that ends hours early, and
- *             pauses nowhere else as long, is not believed at once either. Covered is what the answer holds, the rest
- *             stays a gap. It is asked for again together with the point beside it: of a market that paused just that
- *             point comes back, one row where more could have come, and the silence is proved.
- * empty       an answer without points. Not covered: a source having a bad day answers so too.
- * stale       the window has closed periods, but by the source's own clock none had closed when it answered: a copy
- *             of an older answer, or a clock that is behind. Nothing is covered.
- * unreadable  rows came, and none of them can be read or belongs to the window: covers nothing.
+ *   filled       It has points. Covered up to the last closed period.
+ *   cut_short    A silence at the start or end of the window is not proved: the answer may be truncated there. Covered
+ *                from its first to its last row; the rest stays a gap.
+ *   empty        It has no rows. Not covered: a source in trouble answers so too.
+ *   stale        The window has closed periods, but none had closed by the source's clock: a stale copy, or a slow
+ *                clock. Nothing is covered.
+ *   unreadable   It has rows, and none is valid or belongs to the window. Nothing is covered.
  *
- * Periods between the points that came are covered without a row: sources leave out what was not traded. So is the
- * period of a row that cannot be read. It was answered, its row is in quarantine, and asking again gives it again.
+ * A cap removes rows from one end of an answer, so no row is missing between two rows of it: periods between them are
+ * covered without a point, since sources omit periods without a trade. A silence at an edge is proved by a row on
+ * either side, which may be a witness from beside the window or an invalid row. The rest of a window is requested again
+ * with the periods beside it (windows.ts), so a dense market proves its pauses with one more request.
+ *
+ * A thin market pauses at the edge of every second answer, and would cost twice the requests. There a silence counts
+ * without proof if the answer has pauses as long often enough, and fewer rows than another recent answer, which the
+ * same cap would have truncated. So does a silence of up to two hours at the end of the newest data: the next refresh
+ * reaches back over it.
+ *
+ * The period of an invalid row is covered. Its row is in quarantine, and a further request would return the same row.
  */
 
 import { type EpochMs, hourMs, type Interval, intervalMs, periodStart } from '../contract/intervals.ts';
@@ -22,97 +27,152 @@ import type { Range } from './ranges.ts';
 
 export type Verdict = 'filled' | 'cut_short' | 'empty' | 'stale' | 'unreadable';
 
-/** A silence at the end of an answer that is longer is asked for again, however large other answers were. */
-const longestPauseMs = 2 * hourMs;
+/** A longer silence at the end of the newest data is requested again, however large other answers are. */
+export const longestPauseMs = 2 * hourMs;
+/** A thin market pauses at least once in so many points, each time at least as long as the silence. */
+const pointsPerPause = 20;
+/** Fewer pauses prove no habit: a dense market may have an outage. */
+const fewestPauses = 3;
 
-export interface Judgement {
+/**
+ * Whether a stored point that the answer lacks lies before its first or after its last row, within the requested range.
+ */
+export interface Contradiction {
+  readonly atStart: boolean;
+  readonly atEnd: boolean;
+}
+
+export interface Evaluation {
   readonly verdict: Verdict;
-  /** What of the window is now known, or, of an empty answer, would be if a second one agrees. */
+  /** The part of the window that is covered, or, for an empty answer, is covered if a second one agrees. */
   readonly covered: Range | null;
-  /** What a cut short answer leaves of the closed part of its window, at either side. */
+  /** The closed parts of the window that a truncated answer leaves, on either side. */
   readonly rest: readonly Range[];
-  /** What had closed by our clock, but not by the source's: not to be asked again at once. */
+  /** Closed by our clock, but not by the source's: not requested again at once. */
   readonly stale: Range | null;
+  /** Whether a covered silence has no row on one side: it counted as a pause of a thin market. */
+  readonly isUnbounded: boolean;
+  /** Whether stored points that the answer lacks show that it was truncated. */
+  readonly isContradicted: boolean;
 }
 
 /**
- * @param timesMs start of each period in the answer: ascending, without duplicates, in the window.
- * @param rejected rows of the answer that could not be read: they are holes, not emptiness.
- * @param strangers readable rows that do not belong to the window, nor next to it.
+ * @param timesMs starts of the answered periods within the window, ascending, distinct.
+ * @param shown first and last row within the requested range, invalid rows and witnesses included; null: none.
+ * @param contradicted stored points that the answer lacks.
+ * @param rejected invalid rows, except those beside the window. They are holes, not emptiness.
+ * @param rejectedPeriods periods of the window with invalid rows only.
+ * @param outOfRangeRows valid rows that belong neither to the window nor beside it.
  * @param rows all rows of the answer, as a cap counts them.
- * @param mostRows rows of the largest answer of late to which the same cap would have applied.
- * @param isNews whether a point came that was not stored. If not, the point beside a silence proves nothing any more.
+ * @param maxRows rows of the largest recent answer under the same cap.
+ * @param isNewest whether the window is the newest data, which the next refresh reads again.
  * @param closedUpToMs end of the last closed period, by our clock.
- * @param answeredUpToMs the same by the clock of the source, as its answer's timestamp shows it.
+ * @param answeredUpToMs the same by the source's clock, from the answer's timestamp.
  */
-export function judge(input: {
+export function evaluateAnswer(input: {
   readonly window: Range;
   readonly interval: Interval;
   readonly timesMs: readonly EpochMs[];
+  readonly shown: { readonly firstMs: EpochMs; readonly lastMs: EpochMs } | null;
+  readonly contradicted: Contradiction;
   readonly rejected: number;
-  readonly strangers: number;
+  readonly rejectedPeriods: number;
+  readonly outOfRangeRows: number;
   readonly rows: number;
-  readonly mostRows: number;
-  readonly isNews: boolean;
+  readonly maxRows: number;
+  readonly isNewest: boolean;
   readonly closedUpToMs: EpochMs;
   readonly answeredUpToMs: EpochMs;
-}): Judgement {
-  const { window, timesMs } = input;
+}): Evaluation {
+  const { window, timesMs, shown, contradicted } = input;
   const closedMs = Math.min(window.endMs, input.closedUpToMs);
   const endMs = Math.min(closedMs, input.answeredUpToMs);
   const stale = rangeOf(Math.max(window.startMs, input.answeredUpToMs), closedMs);
-  const covered = rangeOf(window.startMs, endMs);
+  const answered = rangeOf(window.startMs, endMs);
+  const nothing = { rest: [], stale, isUnbounded: false, isContradicted: false };
   const isEmpty = timesMs.length === 0;
-  if (isEmpty && input.rejected + input.strangers > 0)
-    return { verdict: 'unreadable', covered: null, rest: [], stale };
-  if (covered === null) {
+  const isBetweenWitnesses = shown !== null && shown.firstMs < window.startMs && shown.lastMs >= window.endMs;
+  if (isEmpty && !isBetweenWitnesses && input.rejected + input.outOfRangeRows > 0)
+    return { verdict: 'unreadable', covered: null, ...nothing };
+  if (answered === null) {
     const verdict = stale !== null ? 'stale' : isEmpty ? 'empty' : 'filled';
-    return { verdict, covered, rest: [], stale };
+    return { verdict, covered: null, ...nothing };
   }
-  if (isEmpty) return { verdict: 'empty', covered, rest: [], stale };
-  const read = uncut(input, covered);
-  const rest = [rangeOf(covered.startMs, read.startMs), rangeOf(read.endMs, covered.endMs)].filter(
-    (range) => range !== null,
+  if (shown === null) {
+    if (!contradicted.atStart && !contradicted.atEnd)
+      return { verdict: 'empty', covered: answered, ...nothing };
+    return { verdict: 'cut_short', covered: null, ...nothing, rest: [answered], isContradicted: true };
+  }
+  const { start, end, range } = proved(input, answered, shown);
+  const facts = {
+    stale,
+    isUnbounded: start === 'believed' || end === 'believed',
+    isContradicted: (start === 'cut' && contradicted.atStart) || (end === 'cut' && contradicted.atEnd),
+  };
+  if (range === null) return { verdict: 'cut_short', covered: null, ...facts, rest: [answered] };
+  const rest = [rangeOf(answered.startMs, range.startMs), rangeOf(range.endMs, answered.endMs)].filter(
+    (left) => left !== null,
   );
-  if (rest.length === 0) return { verdict: 'filled', covered, rest, stale };
-  return { verdict: 'cut_short', covered: rangeOf(read.startMs, read.endMs), rest, stale };
+  return { verdict: rest.length === 0 ? 'filled' : 'cut_short', covered: range, rest, ...facts };
 }
 
-/** What of the answered part of a window no cap can have taken rows from. */
-function uncut(input: Parameters<typeof judge>[0], answered: Range): Range {
-  const { timesMs, interval } = input;
+type Edge = 'bounded' | 'believed' | 'cut';
+
+/** The part of the window from which no cap can have removed rows. */
+function proved(
+  input: Parameters<typeof evaluateAnswer>[0],
+  answered: Range,
+  shown: { readonly firstMs: EpochMs; readonly lastMs: EpochMs },
+): { readonly start: Edge; readonly end: Edge; readonly range: Range | null } {
+  const { timesMs, interval, contradicted } = input;
   const length = intervalMs[interval];
-  // A week may begin on any day, and its coverage does on a Monday.
-  const firstMs = Math.min(periodStart(timesMs[0] ?? answered.startMs, interval), answered.endMs);
-  const lastMs = periodStart(timesMs.at(-1) ?? answered.startMs, interval);
-  const closed = timesMs.filter((timeMs) => timeMs < answered.endMs).length;
-  const isWhole = (closed + input.rejected) * length >= answered.endMs - answered.startMs;
-  const mayBeCapped = input.rows >= input.mostRows && !isWhole;
-  const silenceMs = answered.endMs - (lastMs + length);
-  const endsEarly = silenceMs > longestPauseMs && silenceMs > longestHole(timesMs, length);
-  const isCutAtStart = mayBeCapped && firstMs - answered.startMs >= length;
-  const isCutAtEnd = endsEarly || (mayBeCapped && silenceMs >= length);
-  // How many points are asked for again beside a silence, so that at least one period is covered each time.
-  const again = input.isNews ? timesMs.length - 1 : 0;
-  const againAtEnd = isCutAtEnd && again >= 1;
-  const againAtStart = isCutAtStart && again >= (againAtEnd ? 2 : 1);
-  return {
-    startMs: isCutAtStart ? firstMs + (againAtStart ? length : 0) : answered.startMs,
-    endMs: isCutAtEnd ? lastMs + (againAtEnd ? 0 : length) : answered.endMs,
-  };
+  // A week may begin on any day; its coverage begins on a Monday.
+  const firstMs = Math.min(periodStart(shown.firstMs, interval), answered.endMs);
+  const lastMs = periodStart(shown.lastMs, interval);
+
+  /** Whether every period was answered. A history may have several points in a period. */
+  function isWhole(): boolean {
+    const periods = new Set(
+      timesMs.filter((timeMs) => timeMs < answered.endMs).map((timeMs) => periodStart(timeMs, interval)),
+    );
+    return (periods.size + input.rejectedPeriods) * length >= answered.endMs - answered.startMs;
+  }
+  function edge(silenceMs: number, isContradicted: boolean, mayPause: boolean): Edge {
+    if (silenceMs < length || isWhole()) return 'bounded';
+    if (isContradicted || input.rows >= input.maxRows) return 'cut';
+    return mayPause || isUsualPause(input, length, silenceMs) ? 'believed' : 'cut';
+  }
+  const silentMs = answered.endMs - (lastMs + length);
+  const start = edge(firstMs - answered.startMs, contradicted.atStart, false);
+  const end = edge(silentMs, contradicted.atEnd, input.isNewest && silentMs <= longestPauseMs);
+  const range = rangeOf(
+    start === 'cut' ? firstMs : answered.startMs,
+    end === 'cut' ? Math.min(lastMs + length, answered.endMs) : answered.endMs,
+  );
+  return { start, end, range };
+}
+
+type Points = Pick<Parameters<typeof evaluateAnswer>[0], 'timesMs' | 'rejected'>;
+
+/** Whether the points are as far apart often enough; in a very short answer all of them. */
+function isUsualPause(points: Points, lengthMs: number, silenceMs: number): boolean {
+  const pauses = pausesOf(points, lengthMs, silenceMs);
+  const most = points.timesMs.length - 1;
+  return (
+    pauses >= Math.min(fewestPauses, Math.max(1, most)) && pauses * pointsPerPause >= points.timesMs.length
+  );
+}
+
+/** Number of pauses at least as long. An invalid row may lie in one of them. */
+function pausesOf({ timesMs, rejected }: Points, lengthMs: number, silenceMs: number): number {
+  let pauses = -rejected;
+  for (const [place, timeMs] of timesMs.entries()) {
+    const previousMs = timesMs[place - 1];
+    if (previousMs !== undefined && timeMs - previousMs - lengthMs >= silenceMs) pauses += 1;
+  }
+  return pauses;
 }
 
 function rangeOf(startMs: EpochMs, endMs: EpochMs): Range | null {
   return startMs < endMs ? { startMs, endMs } : null;
-}
-
-/** Length of the longest run of missing periods between two points, milliseconds. */
-function longestHole(timesMs: readonly EpochMs[], lengthMs: number): number {
-  let longestMs = 0;
-  let previousMs: EpochMs | undefined;
-  for (const timeMs of timesMs) {
-    if (previousMs !== undefined) longestMs = Math.max(longestMs, timeMs - previousMs - lengthMs);
-    previousMs = timeMs;
-  }
-  return longestMs;
 }

@@ -1,4 +1,4 @@
-/** What the planner hands to the queue: windows, and why each is asked for. */
+/** Windows: what the planner hands to the queue, and why each is requested. */
 
 import {
   type CandleInterval,
@@ -12,9 +12,9 @@ import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from './ranges.ts';
 
 /**
- * `refresh` asks for the newest data and outranks `backfill`, which fills what lies before. `probe` asks by days where
- * the series begins (beginning.ts), and fills nothing. The others read again what is covered: `reread` the trailing
- * range on a schedule, `repair` and `verify` what a command of that name asks for.
+ * `refresh` requests the newest data and ranks before `backfill`, which fills older gaps. `probe` requests days to find
+ * where a series begins (beginning.ts), and fills nothing. The others request covered ranges again: `reread` the recent
+ * range on a schedule, `repair` and `verify` for the command of that name.
  */
 export type Lane = 'refresh' | 'backfill' | 'probe' | 'reread' | 'repair' | 'verify';
 
@@ -23,45 +23,47 @@ export interface Window extends Range {
   readonly seriesId: number;
   readonly series: SeriesKey;
   readonly lane: Lane;
-  /** Which run of a command asks for it, and is to be told what came of it. */
+  /** The requested range where it is more than the window: with the period before and after it. */
+  readonly requested?: Range;
+  /** Id of the command run that requested it, and gets its result. */
   readonly run?: string;
-  /** End of what that command asked for, where only its beginning is asked of the source. */
+  /** End of the command's window, if only the first part is requested. */
   readonly askedEndMs?: EpochMs;
-  /** Asked for by days, as a probe is. */
+  /** Requested by days, as a probe is. */
   readonly byDays?: boolean;
-  /** Start of the round in which it reads the trailing range again. */
+  /** Start of the round of its reread. */
   readonly roundMs?: EpochMs;
 }
 
-/** What a source's limit on the range of a request is for: dataset and interval. */
+/** Key of a source's limit on the range of a request: dataset and interval. */
 export type RangeKey = `${SeriesKey['dataset']} ${SeriesKey['interval']}`;
 
 export function rangeKey(window: Asked): RangeKey {
   return `${window.series.dataset} ${askedInterval(window)}`;
 }
 
-/** The interval that the window's request names. */
+/** The interval of the window's request. */
 export function askedInterval(window: Asked): Interval {
   return isProbe(window) ? 'd1' : window.series.interval;
 }
 
-/** Whether the window asks where the series begins, and not for its points. */
+/** Whether the window searches for the beginning of the series. */
 export function isProbe({ lane, byDays }: Pick<Asked, 'lane' | 'byDays'>): boolean {
   return lane === 'probe' || byDays === true;
 }
 
 type Asked = Pick<Window, 'series' | 'byDays'> & { readonly lane?: Lane };
 
-/** Longest ranges to use instead of the interface's, milliseconds. */
+/** Longest ranges that replace those of the interface, milliseconds. */
 export interface RangeLimits {
   readonly candles?: Partial<Readonly<Record<CandleInterval, number>>>;
   readonly asset_history?: Partial<Readonly<Record<HistoryInterval, number>>>;
 }
 
 /**
- * Longest range that one request of the series may span, milliseconds; at least one period.
+ * Longest range of one request of the series, milliseconds; at least one period.
  *
- * @param accepted ranges beyond which the source was seen to refuse.
+ * @param accepted longest ranges that the source accepted after refusing longer ones.
  */
 export function longestRange(
   series: SeriesKey,
@@ -76,7 +78,24 @@ export function longestRange(
   return Math.max(longestMs, intervalMs[series.interval]);
 }
 
-/** How many requests a range costs: the number of windows it is cut into. */
+/**
+ * Adds the period before and after the window to its request, if the request's limit allows. Their points are
+ * witnesses: an answer with one on either side of a silence was not truncated there. A window of the full length of a
+ * request has no room for them; its rest has.
+ *
+ * @param spanMs longest range of a request of the series.
+ */
+export function withWitnesses<Asked extends Range & Pick<Window, 'series'>>(
+  window: Asked,
+  spanMs: number,
+): Asked & Pick<Window, 'requested'> {
+  const { startMs, endMs, series } = window;
+  const periodMs = intervalMs[series.interval];
+  if (endMs - startMs + 2 * periodMs > spanMs) return window;
+  return { ...window, requested: { startMs: startMs - periodMs, endMs: endMs + periodMs } };
+}
+
+/** Number of requests for a range. */
 export function requestsFor(range: Range, longestRangeMs: number): number {
   return Math.max(0, Math.ceil((range.endMs - range.startMs) / longestRangeMs));
 }

@@ -1,12 +1,13 @@
-/** The queues on whichever store is configured: the same code on Redis and on PostgreSQL. */
+/** The queues, on Redis or PostgreSQL. */
 
 import { type Queue, withBackend } from 'bullmq';
 import type { Logger } from 'pino';
-import { complaintsTo } from './complaints.ts';
 import { queueNames, type RequestJob } from './jobs.ts';
+import { throttleLog } from './log-throttle.ts';
 import type { Processor } from './outcome.ts';
 import { type PlanningJob, type PlanningQueue, planningQueue } from './planning.ts';
 import { dropPostgresQueue, migratePostgresQueue, postgresStore } from './postgres.ts';
+import { countWorkersOn } from './queue-store.ts';
 import { redisStore } from './redis.ts';
 import { type RequestQueue, requestQueue } from './requests.ts';
 import { type QueueWorker, startQueueWorker, type WorkerSettings } from './worker.ts';
@@ -15,9 +16,9 @@ export interface QueueBackendOptions {
   /** Absent: PostgreSQL, in the database that also holds the data. */
   readonly redisUrl?: string | undefined;
   readonly databaseUrl: string;
-  /** Lower-case name; keeps installations on one Redis or in one database apart. */
+  /** Lower-case name that separates installations on one Redis or database. */
   readonly namespace: string;
-  /** What goes along with each job that is added, such as where it belongs in a trace; undefined: nothing. */
+  /** Trace context for each added job; undefined: none. */
   readonly carry?: (() => string | undefined) | undefined;
 }
 
@@ -25,23 +26,25 @@ export interface QueueBackend {
   readonly kind: 'redis' | 'postgres';
   readonly requests: RequestQueue;
   readonly planning: PlanningQueue;
-  /** As BullMQ has them: for a board that shows BullMQ's queues, and for nobody else. */
+  /** BullMQ's own objects, for the board only. */
   readonly bullQueues: readonly Queue[];
   startRequestWorker(processor: Processor<RequestJob>, settings: WorkerSettings): QueueWorker;
   startPlanningWorker(processor: Processor<PlanningJob>, settings: WorkerSettings): QueueWorker;
+  /** Distinct budgets of connected workers and schedulers, in requests a minute; 0: no limit. */
+  connectedBudgets(): Promise<readonly number[]>;
   /** Close the workers first. */
   close(): Promise<void>;
 }
 
-/** What BullMQ keeps of its own events, which nothing here reads. */
-const keptEvents = 1000;
+/** Length of BullMQ's event stream, which nothing here reads. */
+const maxEvents = 1000;
 
 /**
  * Opens the queues.
  *
- * @param options.attempts attempts of a job at the source before it leaves the queue.
+ * @param options.attempts of a job before it leaves the queue.
  * @throws TidemarkError QUEUE_UNREACHABLE (Redis), DATABASE_UNREACHABLE or DATABASE_NOT_MIGRATED (PostgreSQL),
- * within seconds. A store that goes away later is waited for.
+ * within seconds. Later outages of the store are waited out.
  */
 export async function openQueueBackend(
   options: QueueBackendOptions & { readonly attempts: number; readonly log: Logger },
@@ -54,11 +57,11 @@ export async function openQueueBackend(
   let warning = await store.check();
 
   const classes = withBackend(store.connect);
-  const complain = complaintsTo(
+  const logError = throttleLog(
     log,
-    `the queue on ${store.kind === 'redis' ? 'Redis' : 'PostgreSQL'} has trouble`,
+    `the queue on ${store.kind === 'redis' ? 'Redis' : 'PostgreSQL'} reports an error`,
   );
-  const settings = { connection: 'queue', streams: { events: { maxLen: keptEvents } } } as const;
+  const settings = { connection: 'queue', streams: { events: { maxLen: maxEvents } } } as const;
   const requests = new classes.Queue<RequestJob['data'], void, RequestJob['name']>(
     queueNames.requests,
     settings,
@@ -67,11 +70,11 @@ export async function openQueueBackend(
     queueNames.planning,
     settings,
   );
-  for (const queue of [requests, planning]) queue.on('error', complain);
+  for (const queue of [requests, planning]) queue.on('error', logError);
   await Promise.all([requests.waitUntilReady(), planning.waitUntilReady()]);
 
-  const worker = { classes, workerName: namespace, complain };
-  // Who only looks at the queue has no use for it.
+  const worker = { classes, workerName: namespace, logError };
+  // Commands that only read the queue do not log it.
   const warnOnce = () => {
     if (warning !== null) log.warn(warning);
     warning = null;
@@ -93,6 +96,13 @@ export async function openQueueBackend(
       warnOnce();
       return startQueueWorker({ ...worker, queueName: queueNames.planning, processor, settings });
     },
+    async connectedBudgets() {
+      const present = await Promise.all([
+        countWorkersOn(requests, namespace),
+        countWorkersOn(planning, namespace),
+      ]);
+      return [...new Set(present.flatMap(({ budgets }) => budgets))].sort((one, other) => one - other);
+    },
     async close() {
       await Promise.all([requests.close(), planning.close()]);
     },
@@ -100,7 +110,7 @@ export async function openQueueBackend(
 }
 
 /**
- * Creates what the queue needs in PostgreSQL, or drops it. On Redis there is nothing to create.
+ * Creates or drops the queue's schema in PostgreSQL. Redis needs none.
  *
  * @throws TidemarkError DATABASE_UNREACHABLE.
  */
@@ -109,7 +119,7 @@ export async function migrateQueueBackend(
   direction: 'up' | 'down',
 ): Promise<void> {
   const target = { url: options.databaseUrl, namespace: options.namespace };
-  // Down drops the schema even when Redis is used now: it may be left from before.
+  // Down drops the schema even with Redis: it may be left from an earlier configuration.
   if (direction === 'down') await dropPostgresQueue(target);
   else if (options.redisUrl === undefined) await migratePostgresQueue(target);
 }

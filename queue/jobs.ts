@@ -1,8 +1,6 @@
 /**
- * The two queues and what is in them.
- *
- * Every job of `requests` costs one request at the source, and the limiter holds there. `planning` is for what
- * costs none: a planning tick must never take a place in the budget.
+ * The two queues and their jobs. Every job of `requests` costs one request at the source, within the rate limit.
+ * `planning` has the jobs without a request: a planning pass must not use the budget.
  */
 
 import type { PollPage } from '../planning/polls.ts';
@@ -11,26 +9,22 @@ import type { Lane, Window } from '../planning/windows.ts';
 
 export const queueNames = Object.freeze({ requests: 'requests', planning: 'planning' });
 
-/** A window is a job named for its dataset, a page of a list for what it is; rates come whole, by the clock. */
+/** A job is named after the dataset of its window, `page` for a page of a list, `rates` for a poll of the rates. */
 export type RequestJob =
   | { readonly name: Window['series']['dataset']; readonly data: Window }
   | { readonly name: 'page'; readonly data: PollPage }
   | { readonly name: 'rates'; readonly data: Record<string, never> };
 
 /**
- * Lower runs first. Every job has one, because a job without priority runs before all that have one. A poll asks
- * for the present like a refresh, and cannot be caught up on later; the pages of a list, which may be many, come
- * behind.
- *
- * A re-reading takes its turn among the backfill, of which the planner leaves it few places: behind it, a backfill of
- * days would put it off for days, and what the source changed meanwhile would never be seen. What a command asks for
- * comes last.
+ * Lower runs first. Every job has a priority, because BullMQ runs jobs without one before all others. A poll cannot be
+ * caught up later, so it ranks with refreshes. Rereads rank with backfill, and the planner leaves them few slots: behind
+ * a backfill of days they would never run. Repair and verify come last.
  */
 export const priorities: Readonly<Record<Lane | 'poll' | 'page', number>> = Object.freeze({
   refresh: 1,
   poll: 1,
   page: 2,
-  // The windows of its series wait for it.
+  // The windows of its series wait for the probe.
   probe: 5,
   backfill: 10,
   reread: 10,
@@ -38,7 +32,6 @@ export const priorities: Readonly<Record<Lane | 'poll' | 'page', number>> = Obje
   verify: 20,
 });
 
-/** The id of a page's job. */
 export function pageJobId({ pollId, firstRow }: Pick<PollPage, 'pollId' | 'firstRow'>): string {
   return `page_${pollId}_${firstRow}`;
 }
@@ -46,8 +39,8 @@ export function pageJobId({ pollId, firstRow }: Pick<PollPage, 'pollId' | 'first
 type NamedWindow = Range & Pick<Window, 'seriesId'> & { readonly lane?: Lane; readonly run?: string };
 
 /**
- * The id of a window's job, so that a window is never queued twice. BullMQ forbids colons and plain numbers. Whoever
- * fills no gap has ids apart: a window of the same bounds that does must not count for it.
+ * The job id of a window, so that a window is never queued twice. BullMQ forbids colons and plain numbers. Lanes that fill
+ * no gap have ids of their own, so that they do not stand for a backfill of the same bounds.
  */
 export function windowJobId(window: NamedWindow): string {
   const bounds = `${window.seriesId}_${window.startMs}_${window.endMs}`;
@@ -56,7 +49,7 @@ export function windowJobId(window: NamedWindow): string {
   return run === undefined ? `${lane}_${bounds}` : `${lane}_${run}_${bounds}`;
 }
 
-/** The window that a job id names, with its lane and run where the id tells them; null for a poll. */
+/** The window of a job id, with its lane and run if the id has them; null for a poll. */
 export function windowOfJobId(id: string): NamedWindow | null {
   const match = /^(?:(probe|reread|repair|verify)_(?:([0-9a-f]+)_)?)?(\d+)_(\d+)_(\d+)$/.exec(id);
   if (match === null) return null;

@@ -1,12 +1,11 @@
 /**
- * An attempt at a job, and what becomes of the job after it.
+ * An attempt at a job, and its outcome.
  *
- * `done`     the job leaves the queue.
- * `retry`    it comes back after a while. A counted retry uses up one of its attempts, and the job leaves the
- *            queue when none is left; one that is not counted was not the job's fault.
- * `putBack`  it goes back to the head of its lane at once, uncounted: the queue is paused, or this worker stops.
+ * `done`     The job leaves the queue.
+ * `retry`    The job is delayed. A counted retry uses one of its attempts; the job leaves the queue after the last one.
+ * `putBack`  The job goes back to the head of its lane, uncounted: the queue is paused, or the worker stops.
  *
- * An attempt that throws is a counted retry after a second.
+ * An attempt that throws is a counted retry after one second.
  */
 export type Outcome =
   | { readonly kind: 'done' }
@@ -19,15 +18,15 @@ export const putBack: Outcome = Object.freeze({ kind: 'putBack' });
 export interface Attempt<Job> {
   readonly id: string;
   readonly job: Job;
-  /** 1 for the first; attempts that were put back or lost with a worker do not count. */
+  /** From 1. Attempts that were put back or lost with a worker do not count. */
   readonly number: number;
-  /** Whether a counted retry would find no attempt left. */
+  /** Whether no attempt is left for a counted retry. */
   readonly last: boolean;
-  /** How long the job waited for its turn in the budget; null unless it was taken for the first time. */
+  /** How long the job waited for its turn; null unless claimed for the first time. */
   readonly waitedMs: number | null;
-  /** What whoever queued the job sent along with it, see `QueueBackendOptions.carry`. */
+  /** Trace context from `QueueBackendOptions.carry`. */
   readonly carried: string | undefined;
-  /** Aborts when the worker stops and cannot wait for the attempt any longer. */
+  /** Aborts when the worker stops and its grace period is over. */
   readonly stopping: AbortSignal;
 }
 

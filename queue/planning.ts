@@ -1,34 +1,33 @@
-/** The queue of what costs no request. */
+/** The queue of planning passes, which cost no request; and jobs that repeat by the clock. */
 
-import { workersOn } from './presence.ts';
-import type { BullQueue } from './queue-store.ts';
-import { keepRepeating } from './repeat.ts';
+import type { JobSchedulerTemplateOptions } from 'bullmq';
+import { type BullQueue, countWorkersOn } from './queue-store.ts';
 
 export type PlanningJob = { readonly name: 'tick'; readonly data: Record<string, never> };
 
 export interface PlanningQueue {
-  /** Plans every so often, one pass at a time over all schedulers. Called again with the same time, it mends what is broken. */
+  /** Runs a pass every `ms`, one at a time over all schedulers. Idempotent: repeats restore a lost repetition. */
   tickEvery(ms: number): Promise<void>;
-  /** Plans once more after `ms`, between the regular ticks. Asked for again before that, it stays one. */
+  /** Runs one extra pass after `ms`. Repeated calls before that add no other. */
   tickSoon(ms: number): Promise<void>;
-  /** Schedulers connected to this queue now. */
-  workersPresent(): Promise<number>;
+  /** Number of connected schedulers. */
+  countWorkers(): Promise<number>;
 }
 
-/** Id of the one tick that runs between the regular ones. */
+/** Id of the extra tick. */
 export const extraTickId = 'tick_soon';
-// A tick that fails is not tried again: the next one plans from what is true then.
+// A failed tick is not retried: the next one plans from the current state.
 const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 };
 
-/** @param workerName what workers of the queue call themselves. */
+/** @param workerName name of the queue's workers. */
 export function planningQueue(
   queue: BullQueue<PlanningJob['data'], PlanningJob['name']>,
   workerName: string,
 ): PlanningQueue {
   return Object.freeze({
     async tickEvery(ms) {
-      // One pass at a time, whoever runs it: between two that overlap, a window that one added could be fetched and
-      // gone from the queue before the other, which still sees its gap, adds it again.
+      // With overlapping passes, a window that one pass added could be fetched and gone from the queue before the other
+      // pass, which still sees the gap, adds it again.
       await queue.setGlobalConcurrency(1);
       await keepRepeating(queue, { name: 'tick', data: {}, everyMs: ms, options: jobOptions });
     },
@@ -37,6 +36,39 @@ export function planningQueue(
       await queue.add('tick', {}, { ...jobOptions, delay: ms, jobId: extraTickId });
     },
 
-    workersPresent: () => workersOn(queue, workerName),
+    countWorkers: async () => (await countWorkersOn(queue, workerName)).count,
   } satisfies PlanningQueue);
+}
+
+export interface Repeated<Data, Name extends string> {
+  readonly name: Name;
+  readonly data: Data;
+  readonly everyMs: number;
+  readonly options: JobSchedulerTemplateOptions;
+}
+
+/** Longer than the recovery of a stalled job. */
+const overdueMs = 120_000;
+
+/**
+ * Repeats the job every `everyMs`; 0 ends it. Call it often: each occurrence adds the next one, so a flushed queue or a
+ * crash would end the repetition silently.
+ */
+export async function keepRepeating<Data, Name extends string>(
+  queue: BullQueue<Data, Name>,
+  repeated: Repeated<Data, Name>,
+): Promise<void> {
+  const { name, everyMs } = repeated;
+  if (everyMs <= 0) {
+    await queue.removeJobScheduler(name);
+    return;
+  }
+  const present = await queue.getJobScheduler(name);
+  const isAlive = present?.next !== undefined && present.next > Date.now() - everyMs - overdueMs;
+  if (isAlive && present.every === everyMs) return;
+  await queue.upsertJobScheduler(
+    name,
+    { every: everyMs },
+    { name, data: repeated.data, opts: repeated.options },
+  );
 }

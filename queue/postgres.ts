@@ -12,10 +12,11 @@ import {
 } from 'bullmq';
 import pg from 'pg';
 import { TidemarkError } from '../errors.ts';
+import { reconnectOnQueryTimeout } from './bullmq-internals.ts';
 import type { QueueStore } from './queue-store.ts';
 
 const connectTimeoutMs = 5000;
-/** Its statements take milliseconds. A connection on which an answer takes longer is given up. */
+/** Its statements take milliseconds. A connection that stays silent for longer is dropped. */
 const answerTimeoutMs = 15_000;
 const keepAliveMs = 10_000;
 
@@ -25,7 +26,7 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
     const connection = {
       ...settingsOf(options.url),
       schema: schemaOf(options.namespace),
-      // A worker also holds one connection that listens. Its queries are short, so a few serve any concurrency.
+      // A worker holds one listening connection. Its queries are short: a few connections serve any concurrency.
       max: opts.connection === 'worker' ? 4 : 2,
       connectionTimeoutMillis: connectTimeoutMs,
       query_timeout: answerTimeoutMs,
@@ -33,50 +34,25 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
       keepAliveInitialDelayMillis: keepAliveMs,
     };
     const backend = createPostgresBackend(name, { ...opts, connection }, extra);
-    if (backend instanceof PostgresQueueBackend) replaceSilentListener(backend.connection);
+    if (backend instanceof PostgresQueueBackend) reconnectOnQueryTimeout(backend.connection);
     return backend;
   };
   return { kind: 'postgres', connect, check: () => check(options).then(() => null) };
 }
 
-/**
- * BullMQ makes a new connection to listen by when the one that it has breaks, and takes one that only gives no answer for
- * whole: it would ask it again for ever. So that one is broken.
- */
-function replaceSilentListener(connection: PostgresQueueBackend['connection']): void {
-  const given = connection.getListenClient.bind(connection);
-  const watched = new WeakSet<object>();
-  connection.getListenClient = async () => {
-    const client = await given();
-    if (watched.has(client)) return client;
-    watched.add(client);
-    const ask = client.query.bind(client) as (...query: unknown[]) => Promise<never>;
-    client.query = async (...query: unknown[]) => {
-      try {
-        return await ask(...query);
-      } catch (error) {
-        const { stream } = (client as unknown as pg.Client).connection;
-        if (error instanceof Error && error.message === 'Query read timeout') stream.destroy(error);
-        throw error;
-      }
-    };
-    return client;
-  };
-}
-
-/** Creates the queue's schema, or brings it up to date. Safe to run twice at once: BullMQ takes an advisory lock. */
+/** Creates or upgrades the queue's schema. Safe to run concurrently: BullMQ takes an advisory lock. */
 export async function migratePostgresQueue(options: { url: string; namespace: string }): Promise<void> {
   await withClient(options.url, (client) => runMigrations(client, schemaOf(options.namespace)));
 }
 
-/** Drops the queue's schema with all that is in it. What was queued is planned again from coverage. */
+/** Drops the queue's schema. The scheduler plans the queued windows again from coverage. */
 export async function dropPostgresQueue(options: { url: string; namespace: string }): Promise<void> {
   await withClient(options.url, (client) =>
     client.query(`drop schema if exists ${pg.escapeIdentifier(schemaOf(options.namespace))} cascade`),
   );
 }
 
-// BullMQ remembers a failed first connection for ever: a queue made too early would never work. So this comes first.
+// BullMQ never retries a failed first connection, so this check comes first.
 async function check(options: { url: string; namespace: string }): Promise<void> {
   try {
     await withClient(options.url, (client) => assertSchemaCompatibility(client, schemaOf(options.namespace)));
@@ -105,7 +81,7 @@ async function withClient<Result>(
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
-  // An error that comes while no query runs would end the process; the next query reports it.
+  // Without a listener an error between queries ends the process. The next query reports it.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -127,7 +103,7 @@ function schemaOf(namespace: string): string {
   return `${namespace}_queue`;
 }
 
-/** BullMQ passes the schema in the connection's `options`, which those of the URL would replace: both are joined. */
+/** BullMQ passes the schema in the connection's `options`. Those of the URL would replace it, so both are joined. */
 function settingsOf(url: string): { connectionString: string; options?: string } {
   const parsed = new URL(url);
   const options = parsed.searchParams.get('options');

@@ -1,13 +1,13 @@
-/** Where BullMQ keeps its queues: Redis or PostgreSQL. All that differs between the two is behind this. */
+/** The store of BullMQ's queues: Redis or PostgreSQL. This interface hides the difference. */
 
 import type { BackendClasses, BackendFactory, IQueueBackend, Queue } from 'bullmq';
 
 export interface QueueStore {
   readonly kind: 'redis' | 'postgres';
-  /** Makes the connections of one queue or worker; what it is for is passed as BullMQ's `connection` option. */
+  /** Creates the connections of one queue or worker; BullMQ's `connection` option names which. */
   readonly connect: BackendFactory<IQueueBackend, 'queue' | 'worker'>;
   /**
-   * @returns what those who work on the queue should know of the store; null: nothing.
+   * @returns a warning for workers and schedulers; null: none.
    * @throws TidemarkError within seconds when the store cannot be used.
    */
   check(): Promise<string | null>;
@@ -27,3 +27,35 @@ export type BullQueue<Data, Name extends string> = Queue<
   IQueueBackend,
   'queue' | 'worker'
 >;
+
+/** A worker's name: its installation, and its budget in requests a minute if it has one (0: no limit). */
+export function nameOfWorker(installation: string, requestsPerMinute?: number): string {
+  return requestsPerMinute === undefined ? installation : `${installation}@${requestsPerMinute}`;
+}
+
+/** Bytes of a PostgreSQL application name; PostgreSQL truncates longer ones. */
+const maxName = 63;
+
+export interface WorkerCount {
+  readonly count: number;
+  /** Their budgets, each once, ascending; 0: no limit. */
+  readonly budgets: readonly number[];
+}
+
+/** Counts the connected workers of an installation, on any host. A crashed worker vanishes with its connection. */
+export async function countWorkersOn<Data, Name extends string>(
+  queue: BullQueue<Data, Name>,
+  installation: string,
+): Promise<WorkerCount> {
+  const names = (await queue.getWorkers()).map(({ rawname = '' }) => {
+    const name = rawname.slice(rawname.lastIndexOf(':w:') + 3);
+    // The budget of a truncated name is incomplete.
+    return rawname.length < maxName ? name : name.replace(/@.*$/, '');
+  });
+  const own = names.flatMap((name) => {
+    const [of, budget] = name.split('@');
+    return of === installation ? [budget === undefined ? null : Number(budget)] : [];
+  });
+  const budgets = own.filter((budget) => budget !== null);
+  return { count: own.length, budgets: [...new Set(budgets)].sort((one, other) => one - other) };
+}

@@ -1,43 +1,30 @@
 /** BullMQ on Redis, by itself or as a cluster. */
 
-import {
-  type BackendFactory,
-  createIORedisClient,
-  createRedisBackend,
-  type IQueueBackend,
-  RedisConnection,
-} from 'bullmq';
-import { Redis } from 'ioredis';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { type BackendFactory, createRedisBackend, type IQueueBackend } from 'bullmq';
+import { Cluster, type ClusterOptions, Redis } from 'ioredis';
 import { TidemarkError } from '../errors.ts';
+import { useRedisClients } from './bullmq-internals.ts';
 import type { QueueStore } from './queue-store.ts';
-import { clusterAt, troubleOf } from './redis-cluster.ts';
 
 const connectTimeoutMs = 5000;
-/** What BullMQ's documentation recommends at least. */
+const refusalTimeoutMs = 1000;
+/** Minimum that BullMQ's documentation recommends. */
 const oldestVersion = [6, 2] as const;
 
-// BullMQ reads the eviction policy at every connection, and prints words of its own on standard error each time.
-// What it asks for is answered without that line.
-RedisConnection.clientFactory = ({ url, ...settings }) => {
-  const client =
-    inCluster in settings && typeof url === 'string'
-      ? clusterAt(url, { clusterRetryStrategy: retryMs, ofNode: nodeSettings(settings) })
-      : typeof url === 'string'
-        ? new Redis(url, settings)
-        : new Redis(settings);
-  const info: (...words: never[]) => Promise<string> = client.info.bind(client);
-  const quiet = async (...words: never[]) => {
-    // ioredis itself asks with a callback.
-    const said = await info(...words);
-    return words.length === 0 ? said.replace(/^maxmemory_policy:.*$/m, '') : said;
-  };
-  return createIORedisClient(Object.assign(client, { info: quiet }));
-};
+useRedisClients(({ url, ...settings }) => {
+  if (typeof url !== 'string') return new Redis(settings);
+  return inCluster in settings
+    ? openCluster(url, { clusterRetryStrategy: retryMs, ofNode: nodeSettings(settings) })
+    : new Redis(url, settings);
+});
 
-/** How a client of a cluster is asked for: an option that BullMQ passes on. */
+/** Option that requests a cluster client. BullMQ passes it on. */
 const inCluster = 'tidemarkCluster';
 
-/** Of what BullMQ asks of a connection, what goes for those to each node. */
+/** Settings of the connections to each node of a cluster. */
 const nodeSettings = (asked: {
   readonly connectionName?: string;
   readonly maxRetriesPerRequest?: number | null;
@@ -52,18 +39,18 @@ const retryMs = (times: number) => Math.min(times * 200, 5000);
 /** @param namespace prefix of every key. */
 export function redisStore(options: { url: string; namespace: string }): QueueStore {
   let isCluster = false;
-  const connect: BackendFactory<IQueueBackend, 'queue' | 'worker'> = (name, opts, extra) => {
+  const connectQueue: BackendFactory<IQueueBackend, 'queue' | 'worker'> = (name, opts, extra) => {
     const redis = {
       ...opts,
-      // In braces, so that a cluster keeps all keys at one node: BullMQ's scripts need several at once.
+      // Hash tag: a cluster keeps all keys on one node, as BullMQ's scripts require.
       prefix: `{${options.namespace}}`,
       connection: {
         url: options.url,
         ...(isCluster ? { [inCluster]: true } : {}),
         connectTimeout: connectTimeoutMs,
         retryStrategy: retryMs,
-        // A worker waits for Redis to come back however long it takes; BullMQ sees to that. A producer says so
-        // after about three seconds, so that a planning pass fails instead of hanging.
+        // BullMQ lets a worker wait for Redis without limit. A producer fails after about three seconds, so that a
+        // planning pass does not hang.
         ...(opts.connection === 'queue' ? { maxRetriesPerRequest: 5 } : {}),
       },
     };
@@ -71,7 +58,7 @@ export function redisStore(options: { url: string; namespace: string }): QueueSt
   };
   return {
     kind: 'redis',
-    connect,
+    connect: connectQueue,
     async check() {
       const info = await infoOf(options.url);
       isCluster = clusterMode.test(info);
@@ -84,7 +71,7 @@ export function redisStore(options: { url: string; namespace: string }): QueueSt
 
 const clusterMode = /^redis_mode:cluster/m;
 
-/** What the server says of itself. @throws TidemarkError QUEUE_UNREACHABLE, also when it is too old. */
+/** Reads the server's INFO. @throws TidemarkError QUEUE_UNREACHABLE, also when it is too old. */
 async function infoOf(url: string): Promise<string> {
   const { host } = new URL(url);
   const probe = new Redis(url, {
@@ -93,7 +80,7 @@ async function infoOf(url: string): Promise<string> {
     commandTimeout: connectTimeoutMs,
     retryStrategy: () => null,
   });
-  // The cause of a failed connect comes as an event, and `connect` rejects with "Connection is closed".
+  // The cause of a failed connect is an event; `connect` itself rejects with "Connection is closed".
   let cause: Error | undefined;
   probe.on('error', (error: Error) => {
     cause = error;
@@ -102,13 +89,16 @@ async function infoOf(url: string): Promise<string> {
   try {
     await probe.connect();
     info = await probe.info();
-    // ioredis goes on with database 0 where there is no such database.
+    // ioredis falls back to database 0 if the database does not exist.
     if (cause !== undefined) throw cause;
-    const trouble = clusterMode.test(info) ? troubleOf(await probe.call('cluster', 'slots')) : null;
+    const trouble = clusterMode.test(info) ? redisErrorText(await probe.call('cluster', 'slots')) : null;
     if (trouble !== null) throw new Error(trouble);
   } catch (error) {
     const reason = cause ?? (error instanceof Error ? error : new Error(String(error)));
-    throw new TidemarkError('QUEUE_UNREACHABLE', `Redis at ${host}: ${reasonOf(reason)}`, { cause: reason });
+    const refusal = isBroken(reason) ? await refusalOf(url) : null;
+    throw new TidemarkError('QUEUE_UNREACHABLE', `Redis at ${host}: ${refusal ?? reasonOf(reason)}`, {
+      cause: reason,
+    });
   } finally {
     probe.disconnect();
   }
@@ -121,10 +111,74 @@ async function infoOf(url: string): Promise<string> {
   return info;
 }
 
+/** Whether the connection ended before an answer came. */
+function isBroken(error: Error): boolean {
+  const code = 'code' in error ? error.code : undefined;
+  return code === 'EPIPE' || code === 'ECONNRESET' || error.message.startsWith('Connection is closed');
+}
+
+/**
+ * Reads why the server refuses a connection, for example in protected mode. The server sends the reason and closes the
+ * connection; a client that writes first gets EPIPE and never reads it.
+ */
+async function refusalOf(url: string): Promise<string | null> {
+  const { hostname, port, protocol } = new URL(url);
+  const at = { host: hostname, port: Number(port || 6379) };
+  const socket = protocol === 'rediss:' ? connectTls(at) : connect(at);
+  try {
+    const [data] = await once(socket, 'data', { signal: AbortSignal.timeout(refusalTimeoutMs) });
+    return /^-(.+)/.exec(String(data))?.[1] ?? null;
+  } catch {
+    return null;
+  } finally {
+    socket.destroy();
+  }
+}
+
 function reasonOf(error: Error): string {
   return error.message !== '' ? error.message : 'code' in error ? String(error.code) : error.name;
 }
 
 function isOlder(version: readonly [number, number], than: readonly [number, number]): boolean {
   return version[0] < than[0] || (version[0] === than[0] && version[1] < than[1]);
+}
+
+interface NodeOptions {
+  readonly connectTimeout: number;
+  readonly commandTimeout?: number;
+  readonly maxRetriesPerRequest: number | null;
+  readonly connectionName?: string;
+}
+
+/** @param url of any node. The other nodes are discovered by address, and get the same user, password and TLS. */
+export function openCluster(
+  url: string,
+  { ofNode, ...settings }: Omit<ClusterOptions, 'redisOptions'> & { readonly ofNode: NodeOptions },
+): Cluster {
+  const { username, password, protocol } = new URL(url);
+  return new Cluster([url], {
+    ...settings,
+    redisOptions: {
+      ...ofNode,
+      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' ? { tls: {} } : {}),
+    },
+  });
+}
+
+/**
+ * Why clients cannot use the cluster; null: they can.
+ *
+ * @param slots the reply to `CLUSTER SLOTS`: ranges of slots, each with its nodes.
+ */
+function redisErrorText(slots: unknown): string | null {
+  if (!Array.isArray(slots) || slots.length === 0) return 'no node of the cluster holds any slots';
+  const hosts = slots.map((range: unknown) =>
+    Array.isArray(range) && Array.isArray(range[2]) ? range[2][0] : '',
+  );
+  // A cluster of a single node does not know its own address.
+  return hosts.every((host) => typeof host === 'string' && host !== '')
+    ? null
+    : 'a node of the cluster does not say where it is: set cluster-announce-ip';
 }

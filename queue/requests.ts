@@ -1,20 +1,19 @@
-/** The queue of everything that costs a request. */
+/** The queue of requests: every job costs one request at the source. */
 
 import type { PollPage } from '../planning/polls.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { Lane, Window } from '../planning/windows.ts';
 import { pageJobId, priorities, type RequestJob, windowJobId, windowOfJobId } from './jobs.ts';
-import { workersOn } from './presence.ts';
-import type { BullQueue } from './queue-store.ts';
-import { keepRepeating } from './repeat.ts';
+import { keepRepeating } from './planning.ts';
+import { type BullQueue, countWorkersOn } from './queue-store.ts';
 
 export interface ClaimedWindow extends Range {
   readonly lane: Lane;
-  /** Which run of a command asked for it, if one did. */
+  /** Id of the command run that requested it. */
   readonly run?: string;
 }
 
-/** What is queued, waiting for another attempt, or under way. */
+/** Queued, delayed and active jobs. */
 export interface Claimed {
   readonly windows: ReadonlyMap<number, readonly ClaimedWindow[]>;
   /** Windows by lane. */
@@ -24,45 +23,43 @@ export interface Claimed {
 }
 
 export interface Depth {
-  /** Ready to run. */
   readonly waiting: number;
   readonly active: number;
-  /** Waiting for another attempt, or for the time of the next poll. */
+  /** Waiting for a retry, or for the next poll. */
   readonly delayed: number;
 }
 
 export interface RequestQueue {
-  /** Adds the windows that are not in the queue yet. */
+  /** Adds windows. One that is in the queue already is not added again. */
   addWindows(windows: readonly Window[]): Promise<void>;
-  /** Adds the pages that are not in the queue yet. */
+  /** Adds pages, likewise. */
   addPages(pages: readonly PollPage[]): Promise<void>;
   claimedWindows(): Promise<Claimed>;
-  /** What is queued or under way of each series, by the jobs' ids alone: to be looked at, not to be planned by. */
+  /** Queued and active ranges of each series, from job ids alone: for display, not for planning. */
   queuedRanges(): Promise<ReadonlyMap<number, readonly Range[]>>;
-  /** Takes the windows of a series out, save those under way. */
+  /** Removes the windows of a series, except active ones. */
   dropSeries(seriesId: number): Promise<void>;
-  /** Takes the windows that a run of a command asked for out, save those under way. */
+  /** Removes the windows of a command run, except active ones. */
   dropRun(run: string): Promise<void>;
   depth(): Promise<Depth>;
-  /** Starts no job for this long, in any worker anywhere. A longer pause that already holds stays. */
+  /** Pauses all workers. A longer pause stays. */
   pauseForMs(ms: number): Promise<void>;
-  /** What is left of a pause; the limiter's own spacing counts as one. */
+  /** Rest of the pause. The limiter's own spacing counts. */
   pausedForMs(): Promise<number>;
-  /** Ends a pause before its time. */
   endPause(): Promise<void>;
-  /** Polls rates every so often; 0 ends it. Called again with the same time, it mends what is broken. */
+  /** Polls rates every `ms`; 0 ends it. Idempotent: repeats restore a lost repetition. */
   pollRatesEvery(ms: number): Promise<void>;
-  /** Workers connected to this queue now. */
-  workersPresent(): Promise<number>;
+  /** Number of connected workers. */
+  countWorkers(): Promise<number>;
 }
 
-/** Listing is bounded: the planner keeps the queue at about a minute of budget, and a test may ask for more. */
-const mostListed = 20_000;
-/** Of what is only looked at: more than a minute's budget with a key. */
-const mostShown = 2000;
+/** Far more than the minute of budget that the planner keeps in the queue. */
+const maxListed = 20_000;
+/** For display: more than a minute of budget with a key. */
+const maxShown = 2000;
 /**
- * In the order in which a job moves through them, and once more those to which it comes back: PostgreSQL reads one
- * after the other, and a job that moves meanwhile, for another attempt or because it was put back, must not be missed.
+ * The states in the order in which a job passes them, and again those to which it returns: the PostgreSQL backend reads
+ * them one after the other, and must not miss a job that moves meanwhile.
  */
 const claimingStates = [
   'delayed',
@@ -75,8 +72,9 @@ const claimingStates = [
 ] as const;
 
 /**
- * @param attempts how many attempts a job of this queue has.
- * @param workerName what workers of the queue call themselves.
+ * @param options.attempts of a job.
+ * @param options.workerName name of the queue's workers.
+ * @param options.carry trace context that jobs carry.
  */
 export function requestQueue(
   queue: BullQueue<RequestJob['data'], RequestJob['name']>,
@@ -85,17 +83,16 @@ export function requestQueue(
   const jobOptions = {
     attempts: options.attempts,
     backoff: { type: 'outcome' },
-    // The id is held only while the job is kept, and a failure is recorded in the database.
+    // A kept job would block its id. Failures are recorded in the database.
     removeOnComplete: true,
     removeOnFail: true,
     stackTraceLimit: 0,
   };
-  /** BullMQ keeps a place for what belongs to a trace. */
   const carrying = () => {
     const metadata = options.carry();
     return metadata === undefined ? {} : { telemetry: { metadata } };
   };
-  // A job's id tells its window, and of one that fills a gap not its lane. Most jobs listed here were added here.
+  // The id of a job that fills a gap does not contain its lane. Most listed jobs were added by this process.
   let lanes = new Map<string, Lane>();
 
   async function laneOf(id: string): Promise<Lane | null> {
@@ -106,12 +103,12 @@ export function requestQueue(
   }
 
   async function drop(isDropped: (window: NonNullable<ReturnType<typeof windowOfJobId>>) => boolean) {
-    const ids = await queue.getRanges(['wait', 'prioritized', 'delayed'], 0, mostListed - 1, true);
+    const ids = await queue.getRanges(['wait', 'prioritized', 'delayed'], 0, maxListed - 1, true);
     const dropped = ids.filter((id) => {
       const window = windowOfJobId(id);
       return window !== null && isDropped(window);
     });
-    // One that has started meanwhile is locked, and stays.
+    // A job that has started meanwhile is locked, and stays.
     await Promise.all(dropped.map((id) => queue.remove(id)));
   }
 
@@ -147,7 +144,7 @@ export function requestQueue(
     },
 
     async claimedWindows() {
-      const ids = await queue.getRanges([...claimingStates], 0, mostListed - 1, true);
+      const ids = await queue.getRanges([...claimingStates], 0, maxListed - 1, true);
       const windows = new Map<number, ClaimedWindow[]>();
       const load = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0 };
       const still = new Map<string, Lane>();
@@ -156,7 +153,7 @@ export function requestQueue(
           const window = windowOfJobId(id);
           if (window === null) return;
           const lane = window.lane ?? (await laneOf(id));
-          // It ended while the list was read. What it left uncovered is a gap that the planner sees.
+          // It ended while the list was read.
           if (lane === null) return;
           still.set(id, lane);
           load[lane] += 1;
@@ -171,7 +168,7 @@ export function requestQueue(
     },
 
     async queuedRanges() {
-      const ids = await queue.getRanges(['prioritized', 'active'], 0, mostShown - 1, true);
+      const ids = await queue.getRanges(['prioritized', 'active'], 0, maxShown - 1, true);
       const ranges = new Map<number, Range[]>();
       for (const id of new Set(ids)) {
         const window = windowOfJobId(id);
@@ -217,6 +214,6 @@ export function requestQueue(
         options: { ...jobOptions, priority: priorities.poll },
       }),
 
-    workersPresent: () => workersOn(queue, options.workerName),
+    countWorkers: async () => (await countWorkersOn(queue, options.workerName)).count,
   } satisfies RequestQueue);
 }

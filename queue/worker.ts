@@ -1,53 +1,58 @@
 /**
- * What takes jobs from a queue: BullMQ's worker, with its ways of ending a job behind {@link Outcome}.
+ * Wraps BullMQ's worker. An {@link Outcome} states how a job ends.
  *
- * BullMQ asks for the next job when one ends, so a job may be taken a moment before it starts; the limiter counts
- * the taking. A worker that is killed leaves its jobs locked: when the locks have run out, another worker finds
- * them (twice, one check apart) and puts them back. That is not the jobs' fault, so it never fails them.
+ * BullMQ claims the next job when one ends, so a job may be claimed a moment before it starts; the limiter counts the
+ * claim. The jobs of a killed worker stay locked until their locks expire; then another worker finds them (after two
+ * checks) and puts them back. This never fails a job.
  */
 
 import { setMaxListeners } from 'node:events';
 import { type Job as BullJob, DelayedError, WaitingError, type Worker } from 'bullmq';
-import type { Complaints } from './complaints.ts';
+import { delayAtLeastOne } from './bullmq-internals.ts';
+import type { LogThrottle } from './log-throttle.ts';
 import type { Attempt, Outcome, Processor } from './outcome.ts';
-import type { BullClasses } from './queue-store.ts';
+import { type BullClasses, nameOfWorker } from './queue-store.ts';
 
 export interface WorkerSettings {
-  /** Jobs under way at once. */
+  /** Concurrent jobs. */
   readonly concurrency: number;
-  /** Spacing of job starts over all workers of the queue; null: none. */
+  /** Spacing of jobs across all workers of the queue; null: none. */
   readonly limiter: { readonly max: number; readonly durationMs: number } | null;
-  /** How long a job stays locked by a worker that no longer renews it. */
+  /** Budget that other processes see, in requests a minute; 0: no limit. Absent: none is stated. */
+  readonly requestsPerMinute?: number;
+  /** Expiry of a lock that a worker no longer renews. */
   readonly lockMs?: number;
-  /** Time between two looks for jobs whose locks ran out. */
+  /** Interval of the check for stalled jobs. */
   readonly stalledCheckMs?: number;
-  /** Whether others take it for present; true unless given. One that serves a single command does not count. */
+  /** Whether other processes count this worker; default true. A worker of a single command does not count. */
   readonly isCounted?: boolean;
 }
 
 export interface QueueWorker {
   /** Resolves when the worker is connected. */
   ready(): Promise<void>;
+  /** Changes the spacing from the next job on; null: none. */
+  setLimiter(limiter: WorkerSettings['limiter']): void;
   /**
-   * Takes no more jobs, and waits for those under way. After `graceMs` the attempts are told to stop, and their
-   * jobs go back to the queue.
+   * Claims no more jobs, and waits for active ones. After `graceMs` their attempts are aborted, and the jobs go back to
+   * the queue.
    */
   close(graceMs: number): Promise<void>;
 }
 
-/** A pause needs a limiter to hold it, so where there is none, one that never limits stands in. */
+/** BullMQ can pause only a queue with a limiter. Without a budget, this one never limits. */
 const unlimited = Object.freeze({ max: 1_000_000_000, durationMs: 1 });
-/** The most that both stores take: PostgreSQL refuses what is not a 32-bit integer, with every look for lost jobs. */
-const anyNumber = 2 ** 31 - 1;
+/** The PostgreSQL backend accepts at most a 32-bit integer. */
+const maxStalls = 2 ** 31 - 1;
 const defaultLockMs = 30_000;
-/** How long after a lost connection to look again. */
+/** Delay before a reconnect. */
 const reconnectMs = 1000;
-/** What closing may take beyond the grace: a store that is away answers nothing. */
+/** Time limit for closing after the grace period: an unreachable store never answers. */
 const closingMs = 5000;
-/** An attempt that threw something nobody expected. */
+/** Delay of a retry after a defect. */
 const afterDefectMs = 1000;
-/** BullMQ's code for a job that is there no more. */
-const jobIsGone = -1;
+/** BullMQ's error code for a missing job. */
+const missingJobCode = -1;
 
 /** Carries the delay of a counted retry to the backoff strategy. */
 class RetryLater extends Error {
@@ -64,12 +69,13 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
   readonly workerName: string;
   readonly processor: Processor<Job>;
   readonly settings: WorkerSettings;
-  readonly complain: Complaints;
+  readonly logError: LogThrottle;
 }): QueueWorker {
-  const { settings, complain } = input;
-  const limiter = settings.limiter ?? unlimited;
+  const { settings, logError } = input;
+  // BullMQ reads it for each job.
+  const limiter = bullLimiter(settings.limiter);
   const stop = new AbortController();
-  // Every attempt under way listens.
+  // Every active attempt adds a listener.
   setMaxListeners(0, stop.signal);
 
   const worker = new input.classes.Worker<Job['data'], void>(
@@ -80,12 +86,15 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
     },
     {
       connection: 'worker',
-      name: settings.isCounted === false ? `${input.workerName}-own` : input.workerName,
+      name:
+        settings.isCounted === false
+          ? `${input.workerName}-own`
+          : nameOfWorker(input.workerName, settings.requestsPerMinute),
       concurrency: settings.concurrency,
-      limiter: { max: limiter.max, duration: limiter.durationMs },
+      limiter,
       lockDuration: settings.lockMs ?? defaultLockMs,
       stalledInterval: settings.stalledCheckMs ?? settings.lockMs ?? defaultLockMs,
-      maxStalledCount: anyNumber,
+      maxStalledCount: maxStalls,
       runRetryDelay: reconnectMs,
       settings: {
         backoffStrategy: (_attempts, _type, error) =>
@@ -93,22 +102,29 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
       },
     },
   );
-  function complainUnlessGone(error: Error): void {
-    // It was dropped in the moment in which it was taken (the store on PostgreSQL lets that happen), or the queue was
-    // lost. What it was for is stored, or still a gap: nobody has to act.
-    if (!('code' in error && error.code === jobIsGone)) complain(error);
+  delayAtLeastOne(worker);
+  function logUnlessMissing(error: Error): void {
+    // The job was removed while it was claimed (possible on PostgreSQL), or the queue was flushed. Its window is stored or
+    // still a gap.
+    if (!('code' in error && error.code === missingJobCode)) logError(error);
   }
-  worker.on('error', complainUnlessGone);
+  worker.on('error', logUnlessMissing);
   worker.on('failed', (_job, error) => {
-    if (!(error instanceof RetryLater)) complainUnlessGone(error);
+    if (!(error instanceof RetryLater)) logUnlessMissing(error);
   });
 
   return Object.freeze({
     async ready() {
       await worker.waitUntilReady();
     },
+    setLimiter: (changed) => void Object.assign(limiter, bullLimiter(changed)),
     close: (graceMs) => close(worker, stop, graceMs),
   } satisfies QueueWorker);
+}
+
+function bullLimiter(limiter: WorkerSettings['limiter']): { max: number; duration: number } {
+  const { max, durationMs } = limiter ?? unlimited;
+  return { max, duration: durationMs };
 }
 
 function attemptOf<Job extends { readonly name: string; readonly data: unknown }>(
@@ -118,7 +134,7 @@ function attemptOf<Job extends { readonly name: string; readonly data: unknown }
   const number = job.attemptsMade + 1;
   return {
     id: job.id ?? '',
-    // Name and data were put in together.
+    // Name and data belong together.
     job: { name: job.name, data: job.data } as Job,
     number,
     last: number >= (job.opts.attempts ?? 1),
@@ -128,19 +144,17 @@ function attemptOf<Job extends { readonly name: string; readonly data: unknown }
   };
 }
 
-/**
- * From when the job could have been taken to when it was. The two times may come from two machines, whose clocks differ.
- */
+/** Time from due to claimed. The two times may come from machines whose clocks differ. */
 function waitedMs({ timestamp, opts, processedOn, attemptsStarted }: BullJob): number | null {
   if (attemptsStarted !== 1 || processedOn === undefined) return null;
   return Math.max(0, processedOn - timestamp - (opts.delay ?? 0));
 }
 
-/** Ends an attempt the way BullMQ wants it: by returning, or by what is thrown. */
+/** Ends an attempt in BullMQ's way: by returning, or by throwing one of its errors. */
 async function end(job: BullJob, token: string | undefined, outcome: Outcome): Promise<void> {
   if (outcome.kind === 'done') return;
   if (outcome.kind === 'putBack') {
-    // Not BullMQ's RateLimitError: after that a worker sleeps for the length of the pause even while it closes.
+    // Not BullMQ's RateLimitError: after it a worker sleeps for the whole pause, even while it closes.
     await job.moveToWait(token);
     throw new WaitingError();
   }
@@ -163,6 +177,6 @@ async function close(
   const ended = await Promise.race([worker.close(), deadline]);
   clearTimeout(stopping);
   clearTimeout(givingUp);
-  // What is still under way stays locked until its lock runs out, and is then found like the job of a killed worker.
+  // A job that is still active stays locked until its lock expires, like the job of a killed worker.
   if (ended === 'late') void worker.disconnect().catch(() => {});
 }

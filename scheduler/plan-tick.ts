@@ -1,19 +1,21 @@
-/** One planning pass: what is missing, minus what is queued, cut into windows, as many as the queue has room for. */
+/** One planning pass: gaps minus claimed windows, cut into as many windows and pages as the budget has slots. */
 
 import type { EpochMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { freeSlots, rereadSlots } from '../planning/budget.ts';
 import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
+import type { PollPage } from '../planning/polls.ts';
 import { clip, type Range } from '../planning/ranges.ts';
 import { planRereads, type RereadSettings, roundStart } from '../planning/reread.ts';
 import { longestRange, type RangeLimits, type Window } from '../planning/windows.ts';
+import { pageJobId } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
-import type { Database } from '../store/database.ts';
-import { seriesWithGaps } from '../store/gaps.ts';
-import { fetchesSince } from '../store/ledger.ts';
-import { longestRanges } from '../store/longest-ranges.ts';
-import { rereadsDue } from '../store/reread.ts';
-import { planPages } from './plan-pages.ts';
+import { type Database, inTransaction } from '../store/db/database.ts';
+import { countFetchesSince } from '../store/ledger/ledger.ts';
+import { beginPolls, cutOff, giveUpPolls, isCutOff, openPages } from '../store/lists/polls.ts';
+import { readDueRereads } from '../store/recheck/reread.ts';
+import { seriesWithGaps } from '../store/series/gaps.ts';
+import { readLongestRanges } from '../store/series/longest-ranges.ts';
 
 export interface TickParts {
   readonly database: Database;
@@ -22,55 +24,55 @@ export interface TickParts {
   readonly requestsPerMinute: number;
   readonly backfillShare: number;
   readonly graceMs: number;
-  /** Least time between two readings of an open candle; null: only what is closed is asked for. */
+  /** Shortest interval between two refreshes of an open candle; null: closed periods only. */
   readonly openRefreshMs: number | null;
-  /** Only these series; absent: all that are tracked. */
+  /** Only these series; absent: all tracked series. */
   readonly seriesIds?: readonly number[] | undefined;
-  /** Of each of them only what lies within; absent: all that is tracked. */
+  /** Range of each series to plan; absent: its tracked range. */
   readonly within?: ReadonlyMap<number, Range> | undefined;
   readonly rangeLimits?: RangeLimits | undefined;
-  /** Closed periods that each refresh reads again; two unless given. */
+  /** Closed periods that each refresh reads again; default 2. */
   readonly rereadPeriods?: number | undefined;
   /** Whether lists are polled. */
   readonly polls?: boolean | undefined;
-  /** Which days are read again, and how often; absent: none. */
+  /** The recent days to read again, and how often; absent: none. */
   readonly trailing?: Omit<RereadSettings, 'periods'> | undefined;
 }
 
 export interface Tick {
   /** Windows and pages added. */
   readonly added: number;
-  /** Windows and pages in the queue or under way after the pass. */
+  /** Windows and pages queued or active after the pass. */
   readonly queued: number;
-  /** Where the next pass takes up the round of series. */
+  /** Where the next pass continues the round-robin over series. */
   readonly cursor: number;
 }
 
-/** Gaps read of each series at first. Of a thousand series that is far more than the queue has room for. */
+/** Gaps read of each series first. For a thousand series this exceeds the free slots. */
 export const fewRangesPerSeries = 1;
-/** How many times as many are read when those were not enough: of a single series with many small gaps. */
-const moreRanges = 8;
+/** Factor for the next try, if a few series have many small gaps. */
+const rangesFactor = 8;
 
 /**
- * Two passes at once lose nothing: they see the same gaps, cut them the same way, and a window that is queued
- * already is not queued again. That none is asked for twice takes one pass at a time, which the queue sees to.
+ * Runs one pass. The queue runs one at a time, so that no window is requested twice. Concurrent passes would lose nothing:
+ * they cut the same gaps into the same windows, and a window is queued only once.
  */
 export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number): Promise<Tick> {
   const { database, requests, graceMs } = parts;
-  // In this order: a window that ends in between is then both claimed and covered, and not asked for twice.
+  // Claims before gaps: a window that ends between the two reads is then claimed, and not requested twice.
   const claimed = await requests.claimedWindows();
   const { refresh, backfill, probe, reread } = claimed.load;
   const queued = refresh + claimed.pages.size + backfill + probe + reread;
-  const started = await fetchesSince(database, nowMs - 60_000);
+  const started = await countFetchesSince(database, nowMs - 60_000);
   const slots = freeSlots({
     requestsPerMinute: parts.requestsPerMinute,
     backfillShare: parts.backfillShare,
-    // Pages come before backfill as refreshes do, so that they share what backfill leaves.
+    // Pages rank before backfill, like refreshes, and share their slots.
     queued: { refresh: refresh + claimed.pages.size, backfill: backfill + probe, reread },
     refreshesStarted: started.refresh + started.poll,
   });
   if (slots.total === 0) return { added: 0, queued, cursor };
-  const accepted = await longestRanges(database);
+  const accepted = await readLongestRanges(database);
   const longestRangeMs = (key: SeriesKey) => longestRange(key, parts.rangeLimits, accepted);
   const again = await rereads(parts, { nowMs, most: slots.total, claimed: claimed.windows, longestRangeMs });
   const share = rereadSlots({ requestsPerMinute: parts.requestsPerMinute, queued: reread });
@@ -108,11 +110,11 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
       rangesPerSeries,
     });
     plan = planFrom(series);
-    const mostRead = rangesPerSeries;
-    isAll = series.every(({ gaps }) => gaps.length <= mostRead);
-    rangesPerSeries *= moreRanges;
+    const maxRead = rangesPerSeries;
+    isAll = series.every(({ gaps }) => gaps.length <= maxRead);
+    rangesPerSeries *= rangesFactor;
   } while (plan.windows.length < slots.total - spared && !isAll);
-  // What backfill has no use for is theirs too, and of what refreshes take they have nothing.
+  // Pages also get the slots that backfill does not use.
   const refreshes = plan.windows.filter(({ lane }) => lane === 'refresh').length;
   const pages = due.slice(0, Math.max(0, slots.refresh - refreshes));
   const windows = [
@@ -125,7 +127,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   return { added, queued: queued + added, cursor: plan.cursor };
 }
 
-/** What the trailing range of every series still wants of this round. */
+/** Windows of the recent range of each series that this round has not read again yet. */
 async function rereads(
   parts: TickParts,
   pass: {
@@ -139,10 +141,38 @@ async function rereads(
   if (trailing === undefined || trailing.rangeMs === 0) return [];
   const { nowMs, most, claimed, longestRangeMs } = pass;
   const roundMs = roundStart(nowMs, trailing.everyMs);
-  // Those on their way are found as well, and left out below.
+  // The query also returns series with a queued reread, which are left out below.
   const waiting = [...claimed.values()].filter((windows) =>
     windows.some(({ lane }) => lane === 'reread'),
   ).length;
-  const due = await rereadsDue(database, { ...trailing, roundMs, nowMs, seriesIds, most: most + waiting });
+  const due = await readDueRereads(database, {
+    ...trailing,
+    roundMs,
+    nowMs,
+    seriesIds,
+    limit: most + waiting,
+  });
   return planRereads({ due, claimed, longestRangeMs, roundMs, most });
+}
+
+/**
+ * The pages to request now: begins due polls, and continues open ones.
+ *
+ * @param pass.claimed job ids of queued pages, read before the open pages.
+ */
+async function planPages(
+  database: Database,
+  pass: { claimed: ReadonlySet<string>; most: number; nowMs: EpochMs },
+): Promise<PollPage[]> {
+  const { claimed, most, nowMs } = pass;
+  await beginPolls(database, nowMs);
+  const pages: PollPage[] = [];
+  for (const { answeredMs, ...page } of await openPages(database)) {
+    if (claimed.has(pageJobId(page))) continue;
+    if (isCutOff(answeredMs, nowMs)) {
+      const given = { pollId: page.pollId, nowMs, reason: cutOff };
+      await inTransaction(database, (client) => giveUpPolls(client, given));
+    } else if (pages.length < most) pages.push(page);
+  }
+  return pages;
 }

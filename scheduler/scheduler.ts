@@ -1,71 +1,76 @@
 /**
- * The scheduler: keeps the queue topped up from what is missing, keeps the polls coming, the rollups true, and what is
- * tracked as the watch list says.
+ * The scheduler: fills the queue from gaps and due polls, refreshes rollups, applies retention and the watch list.
  *
- * Passes are jobs of the `planning` queue that come by the clock, so of several schedulers one takes each, and one
- * runs at a time. A pass lost with its process is found and run again after some twenty seconds. While a
- * source without a limit is read, the queue would run dry between two of them: then a pass that added something
- * asks for another one soon.
+ * Planning passes are repeating jobs of the `planning` queue, so that any number of schedulers runs one at a time. A pass
+ * lost with its process runs again after about twenty seconds. With a source without a limit the queue would run empty
+ * between two passes: a pass that added jobs then requests another one soon.
  */
 
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
+import { budgetInForce, differingBudgets } from '../planning/budget.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import type { RangeLimits } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/outcome.ts';
 import { extraTickId } from '../queue/planning.ts';
-import type { Database } from '../store/database.ts';
-import { applyRetention } from '../store/drop-old.ts';
-import { pruneLedger } from '../store/ledger.ts';
-import { forgetCovered } from '../store/pending.ts';
-import type { ChunkDays } from '../store/retention.ts';
-import { ratesEveryMs } from '../store/snapshots/lists.ts';
-import { rereadAsSaid } from '../store/watch-list/settings.ts';
+import { deleteDueRereads } from '../store/commit/deferred-windows.ts';
+import type { Database } from '../store/db/database.ts';
+import { pruneLedger } from '../store/ledger/ledger.ts';
+import { ratesEveryMs } from '../store/lists/lists.ts';
+import { applyRetention } from '../store/retention/drop-old.ts';
+import type { ChunkDays } from '../store/retention/retention.ts';
+import { readRereadSettings } from '../store/settings/settings.ts';
 import { planTick, type Tick, type TickParts } from './plan-tick.ts';
-import { keepRollups } from './rollup-keeper.ts';
-import { keepWatchList } from './watch-keeper.ts';
+import { keepColumnstore, keepRollups, repeat } from './upkeep.ts';
+import { keepWatchList } from './watch-list-keeper.ts';
 
 export interface SchedulerOptions {
   readonly database: Database;
   readonly queues: QueueBackend;
   readonly requestsPerMinute: number;
+  /** False: the budget of connected workers applies instead. Default true. */
+  readonly isBudgetStated?: boolean;
   readonly settings: Config['scheduler'];
   readonly graceMs: number;
-  /** How long rows of the ledger are kept; absent: for good. */
+  /** Retention of the ledger; absent: forever. */
   readonly ledgerMs?: number | undefined;
-  /** Days in a chunk, for the retentions that are on; absent: they are not applied. */
+  /** Days in a chunk, for retention; absent: retention is not applied. */
   readonly chunkDays?: ChunkDays | undefined;
-  /** How often they are applied; absent: once a day. */
+  /** Interval of applying retention; absent: one day. */
   readonly retainEveryMs?: number | undefined;
-  /** Whether open candles are read again, and rates and lists polled; a bare backfill does neither. */
+  /** Whether to refresh open candles and poll lists. A backfill alone does neither. */
   readonly refresh: boolean;
-  /** What is read again of what is covered; absent: two closed periods at each refresh, and nothing else. */
+  /** Rereads of covered ranges; absent: two closed periods at each refresh. */
   readonly reread?: RereadSettings | undefined;
-  /** Only these series; absent: all that are tracked. */
+  /** Only these series; absent: all tracked series. */
   readonly seriesIds?: readonly number[] | undefined;
-  /** Of each of them only what lies within. A scheduler that is bounded so does not count as present for others. */
+  /** Range of each series to plan. Such a scheduler does not count as connected for others. */
   readonly within?: ReadonlyMap<number, Range> | undefined;
   readonly rangeLimits?: RangeLimits | undefined;
-  /** The watch list's file, applied whenever it changes; absent: none is looked for. Takes `chunkDays`. */
+  /** File of the watch list, applied whenever it changes; absent: none. Needs `chunkDays`. */
   readonly watchList?: string | undefined;
-  /** How often to look whether rollups await a refresh; absent: every minute. */
+  /** Interval of checking rollups; absent: one minute. */
   readonly rollupsEveryMs?: number | undefined;
-  /** How long a pass stays locked by a scheduler that was killed; absent: ten seconds. */
+  /** Age at which the scheduler moves chunks in place of a failing policy; absent: it does not. */
+  readonly columnstoreAfterDays?: number | undefined;
+  /** Interval of checking for such chunks; absent: one hour. */
+  readonly columnstoreEveryMs?: number | undefined;
+  /** How long the pass of a killed scheduler stays locked; absent: ten seconds. */
   readonly lockMs?: number | undefined;
-  /** Each pass runs within it. */
-  readonly around?: ((pass: () => Promise<Tick>) => Promise<Tick>) | undefined;
-  /** Hears of each pass as it ends. Nobody waits for it, and it must not throw. */
-  readonly told?: ((pass: PassTold) => void) | undefined;
+  /** Wraps each pass. */
+  readonly middleware?: ((pass: () => Promise<Tick>) => Promise<Tick>) | undefined;
+  /** Called after each pass. It is not awaited, and must not throw. */
+  readonly events?: ((pass: PassEvents) => void) | undefined;
   readonly log: Logger;
   readonly now?: () => EpochMs;
 }
 
-export interface PassTold {
+export interface PassEvents {
   readonly durationMs: number;
-  /** Windows and pages that it added to the queue; null: it failed. */
+  /** Added windows and pages; null: the pass failed. */
   readonly added: number | null;
 }
 
@@ -74,24 +79,28 @@ export interface RunningScheduler {
 }
 
 const extraTickMs = 200;
-/** How often to see that the clock's jobs are there: a flushed Redis takes them along. */
+/** Interval of restoring repeating jobs, which a flushed Redis loses. */
 const keepAliveMs = 5000;
 const pruneEveryMs = 3_600_000;
 const rollupsEveryMs = 60_000;
+const columnstoreEveryMs = 3_600_000;
 const dailyMs = 24 * 3_600_000;
 const closingGraceMs = 5000;
-/** A pass is short, so one lost with its process is soon taken up. */
+/** A pass is short, so a lost one is soon found. */
 const defaultLockMs = 10_000;
 
 export async function startScheduler(options: SchedulerOptions): Promise<RunningScheduler> {
   const { queues, settings, log } = options;
   const now = options.now ?? Date.now;
-  const around = options.around ?? ((pass) => pass());
+  const middleware = options.middleware ?? ((pass) => pass());
+  const { isBudgetStated = true } = options;
+  const own = { requestsPerMinute: options.requestsPerMinute, isBudgetStated };
+  let { requestsPerMinute } = own;
   let ratesMs = settings.ratesMs;
   const parts: TickParts = {
     database: options.database,
     requests: queues.requests,
-    requestsPerMinute: options.requestsPerMinute,
+    requestsPerMinute,
     backfillShare: settings.backfillShare,
     graceMs: options.graceMs,
     polls: options.refresh,
@@ -112,12 +121,13 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
           log,
         });
   let cursor = 0;
-  let troubled = false;
+  let isFailing = false;
+  let loggedBudgets: string | null = null;
 
-  /** What is read again is the watch list's to say, and may change at any time. */
-  async function asSaid(parts: TickParts): Promise<TickParts> {
+  /** The watch list may change the rereads at any time. */
+  async function withOverrides(parts: TickParts): Promise<TickParts> {
     if (!options.refresh || options.reread === undefined) return parts;
-    const reread = await rereadAsSaid(options.database, options.reread);
+    const reread = await readRereadSettings(options.database, options.reread);
     return { ...parts, rereadPeriods: reread.periods, trailing: reread };
   }
 
@@ -126,20 +136,22 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     await watch?.look(now());
     const begun = performance.now();
     try {
-      const pass = await around(async () => planTick(await asSaid(parts), now(), cursor));
+      const pass = await middleware(async () =>
+        planTick(await withOverrides({ ...parts, requestsPerMinute }), now(), cursor),
+      );
       ({ added, cursor } = pass);
-      options.told?.({ durationMs: performance.now() - begun, added });
+      options.events?.({ durationMs: performance.now() - begun, added });
       if (added > 0) log.debug(pass, 'planned');
-      if (troubled) log.info('planning works again');
-      troubled = false;
+      if (isFailing) log.info('planning works again');
+      isFailing = false;
     } catch (error) {
-      options.told?.({ durationMs: performance.now() - begun, added: null });
-      // Nothing is lost with a pass: the next one plans from what is true then.
-      if (!troubled)
+      options.events?.({ durationMs: performance.now() - begun, added: null });
+      // A failed pass loses nothing: the next one plans from the current state.
+      if (!isFailing)
         log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'planning failed');
-      troubled = true;
+      isFailing = true;
     }
-    if (added === 0 || options.requestsPerMinute > 0) return done;
+    if (added === 0 || requestsPerMinute > 0) return done;
     if (attempt.id === extraTickId) return { kind: 'retry', inMs: extraTickMs, counted: false };
     await queues.planning.tickSoon(extraTickMs);
     return done;
@@ -147,18 +159,23 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
 
   async function keepAlive(): Promise<void> {
     await queues.planning.tickEvery(settings.tickMs);
+    const present = await queues.connectedBudgets();
+    requestsPerMinute = budgetInForce(own, present);
+    const differing = differingBudgets(own, present);
+    if (differing !== null && differing !== loggedBudgets) log.warn(differing);
+    loggedBudgets = differing;
     if (!options.refresh) return;
     ratesMs = await ratesEveryMs(options.database, settings.ratesMs).catch((error: unknown) => {
-      // While the database is away, as before; that it is away the planning says.
-      log.debug({ err: error }, 'how often rates are polled could not be read');
+      // The planning pass logs the outage. Until it ends the last interval applies.
+      log.debug({ err: error }, 'the polling interval of the rates could not be read');
       return ratesMs;
     });
     await queues.requests.pollRatesEvery(ratesMs);
   }
 
   async function prune(): Promise<void> {
-    await forgetCovered(options.database, now()).catch((error: unknown) => {
-      log.warn({ err: error }, 'what no longer waits could not be removed');
+    await deleteDueRereads(options.database, now()).catch((error: unknown) => {
+      log.warn({ err: error }, 'deferred rereads could not be deleted');
     });
     if (options.ledgerMs === undefined) return;
     await pruneLedger(options.database, now() - options.ledgerMs).catch((error: unknown) => {
@@ -166,14 +183,24 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     });
   }
 
-  async function retain(): Promise<void> {
+  async function retain(signal: AbortSignal): Promise<void> {
     if (options.chunkDays === undefined) return;
+    let isBusy = false;
     try {
-      const dropped = await applyRetention(options.database, { nowMs: now(), chunkDays: options.chunkDays });
+      const dropped = await applyRetention(options.database, {
+        nowMs: now(),
+        chunkDays: options.chunkDays,
+        signal,
+        onBusy(dataset) {
+          if (!isBusy) log.warn({ dataset }, 'old points wait for a lock of another session');
+          isBusy = true;
+        },
+      });
       for (const { dataset, points, cutMs } of dropped) {
         if (points > 0) log.info({ dataset, points, before: new Date(cutMs) }, 'old points were dropped');
       }
     } catch (error) {
+      if (signal.aborted) return;
       log.warn({ err: error }, 'old points could not be dropped');
     }
   }
@@ -183,32 +210,44 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     limiter: null,
     lockMs: options.lockMs ?? defaultLockMs,
     isCounted: options.within === undefined,
+    ...(isBudgetStated ? { requestsPerMinute: options.requestsPerMinute } : {}),
   });
   await worker.ready();
   await keepAlive();
-  // The queue says by itself when it is in trouble.
-  const keeping = setInterval(() => void keepAlive().catch(() => {}), keepAliveMs);
-  const pruning = setInterval(() => void prune(), pruneEveryMs);
-  const retaining = setInterval(() => void retain(), options.retainEveryMs ?? dailyMs);
-  await prune();
-  await retain();
-  const rollups = keepRollups({
-    database: options.database,
-    everyMs: options.rollupsEveryMs ?? rollupsEveryMs,
-    log,
-    now,
-  });
+  const besides = [
+    // The queue logs its own errors.
+    repeat(keepAliveMs, () => keepAlive().catch(() => {}), keepAliveMs),
+    // Not awaited at start: they may wait for a lock.
+    repeat(pruneEveryMs, prune),
+    repeat(options.retainEveryMs ?? dailyMs, retain),
+  ];
+  besides.push(
+    keepRollups({
+      database: options.database,
+      everyMs: options.rollupsEveryMs ?? rollupsEveryMs,
+      log,
+      now,
+    }),
+  );
+  if (options.columnstoreAfterDays !== undefined) {
+    besides.push(
+      keepColumnstore({
+        database: options.database,
+        afterDays: options.columnstoreAfterDays,
+        everyMs: options.columnstoreEveryMs ?? columnstoreEveryMs,
+        log,
+        now,
+      }),
+    );
+  }
 
   return Object.freeze({
     async close() {
-      clearInterval(keeping);
-      clearInterval(pruning);
-      clearInterval(retaining);
-      const rollupsClosed = rollups.close();
+      const ended = besides.map((one) => one.close());
       await worker.close(closingGraceMs);
-      // So that no worker polls for a scheduler that is gone. Another scheduler brings it back within seconds.
+      // Workers must not poll without a scheduler. Another scheduler restores the job within seconds.
       if (options.refresh) await queues.requests.pollRatesEvery(0).catch(() => {});
-      await rollupsClosed;
+      await Promise.all(ended);
     },
   } satisfies RunningScheduler);
 }

@@ -1,46 +1,55 @@
 #!/usr/bin/env node
-/** The command line: every command in a file of its own beside this one. */
+/** The entry of the command line. Every command is a file in commands/. */
 
 import { Command } from 'commander';
-import { readConfig } from '../config.ts';
-import { secretsOf } from '../log.ts';
-import { applyCommand } from './apply.ts';
-import { backfillCommand } from './backfill.ts';
-import { boardCommand } from './board.ts';
-import { demoCommand } from './demo.ts';
-import { exportCommand } from './export.ts';
-import { gapsCommand } from './gaps.ts';
-import { importCommand } from './import.ts';
-import { keysCommand } from './keys.ts';
-import { migrateCommand } from './migrate.ts';
-import { moveCommand } from './move.ts';
-import { planCommand } from './plan.ts';
-import { repairCommand } from './repair.ts';
-import { reportError } from './report.ts';
-import { retentionCommand } from './retention.ts';
-import { serveCommand } from './serve.ts';
-import { serviceCommands } from './services.ts';
-import { simulateCommand } from './simulate.ts';
-import { statusCommand } from './status.ts';
-import { trackCommand } from './track.ts';
-import { untrackCommand } from './untrack.ts';
-import { reportUnwrittenOutput } from './unwritten-output.ts';
-import { verifyCommand } from './verify.ts';
-import { version } from './version.ts';
-import { viewerCommand } from './viewer.ts';
-import { whyCommand } from './why.ts';
+import { version } from '../version.ts';
+import { reportError, reportUnwrittenOutput } from './output/report-error.ts';
+
+type AddCommand = (program: Command) => void;
+
+const services = async (): Promise<AddCommand> => (await import('./commands/run.ts')).serviceCommands;
+
+/** Modules are loaded on demand: loading all of them takes ten times as long. */
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
+  track: async () => (await import('./commands/track.ts')).trackCommand,
+  untrack: async () => (await import('./commands/untrack.ts')).untrackCommand,
+  apply: async () => (await import('./commands/apply.ts')).applyCommand,
+  backfill: async () => (await import('./commands/backfill.ts')).backfillCommand,
+  plan: async () => (await import('./commands/plan.ts')).planCommand,
+  run: services,
+  scheduler: services,
+  worker: services,
+  status: async () => (await import('./commands/status.ts')).statusCommand,
+  gaps: async () => (await import('./commands/gaps.ts')).gapsCommand,
+  why: async () => (await import('./commands/why.ts')).whyCommand,
+  verify: async () => (await import('./commands/verify.ts')).verifyCommand,
+  repair: async () => (await import('./commands/repair.ts')).repairCommand,
+  export: async () => (await import('./commands/export.ts')).exportCommand,
+  import: async () => (await import('./commands/import.ts')).importCommand,
+  move: async () => (await import('./commands/move.ts')).moveCommand,
+  retention: async () => (await import('./commands/retention.ts')).retentionCommand,
+  serve: async () => (await import('./commands/serve.ts')).serveCommand,
+  keys: async () => (await import('./commands/keys.ts')).keysCommand,
+  viewer: async () => (await import('./commands/viewer.ts')).viewerCommand,
+  board: async () => (await import('./commands/board.ts')).boardCommand,
+  simulate: async () => (await import('./commands/simulate.ts')).simulateCommand,
+  demo: async () => (await import('./commands/demo.ts')).demoCommand,
+};
 
 const exitCodesHelp = `
 Exit codes:
   0    done
-  1    a defect of Tidemark's own
+  1    a bug in Tidemark
   2    a wrong argument or variable; nothing was done
-  3    the work ended and something is still missing
+  3    the work ended with missing ranges or rejected rows
   4    the source refused, could not be reached, or is no Market Data Service
   5    the database could not be used
   6    the queue could not be used
-  7    what is stored is not what the source gives, or not what an imported file has
-  8    a file could not be written, or is not what it should be
+  7    stored points differ from the source or from an imported file
+  8    a file could not be written or used
+  9    the work ended, and empty ranges await a second answer
+  10   the work ended, and rows of the source were rejected
   130  interrupted before the work was complete
 
 Configuration is by environment variables, or a .env file: see .env.example.`;
@@ -54,49 +63,28 @@ const program = new Command('tidemark')
   .configureOutput({ writeErr: (text) => writeUnlessError(text) })
   .addHelpText('after', exitCodesHelp);
 
-migrateCommand(program);
-trackCommand(program);
-untrackCommand(program);
-applyCommand(program);
-backfillCommand(program);
-planCommand(program);
-serviceCommands(program);
-statusCommand(program);
-gapsCommand(program);
-whyCommand(program);
-verifyCommand(program);
-repairCommand(program);
-exportCommand(program);
-importCommand(program);
-moveCommand(program);
-retentionCommand(program);
-serveCommand(program);
-keysCommand(program);
-viewerCommand(program);
-boardCommand(program);
-simulateCommand(program);
-demoCommand(program);
-
 reportUnwrittenOutput();
 process.stderr.on('error', () => {});
 
 try {
+  for (const add of await called(process.argv.slice(2))) add(program);
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = reportError(error, knownSecrets());
+  process.exitCode = reportError(error);
 }
-// A connection that a server's absence left half open must not keep the process.
+// A half-open connection must not keep the process alive.
 setTimeout(() => process.exit(), 3000).unref();
 
-/** Help goes to the terminal; complaints are printed once, by `reportError`. */
-function writeUnlessError(text: string): void {
-  if (!text.startsWith('error:')) process.stderr.write(text);
+/** Loads the called command; help and an unknown command need all. */
+async function called(words: readonly string[]): Promise<readonly AddCommand[]> {
+  const load = commands[words[0] ?? ''];
+  if (load !== undefined) return [await load()];
+  if (words[0] === '--version' || words[0] === '-V') return [];
+  const all = await Promise.all(Object.values(commands).map((one) => one()));
+  return [...new Set(all)];
 }
 
-function knownSecrets(): string[] {
-  try {
-    return secretsOf(readConfig(process.env));
-  } catch {
-    return [process.env.SOURCE_API_KEY ?? ''].filter((secret) => secret !== '');
-  }
+/** `reportError` prints errors. */
+function writeUnlessError(text: string): void {
+  if (!text.startsWith('error:')) process.stderr.write(text);
 }

@@ -1,4 +1,4 @@
-/** Compressed answers, for clients that ask for them. */
+/** Compresses responses for clients that accept it. */
 
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -9,11 +9,11 @@ type Encoding = 'br' | 'gzip';
 const gzipped = promisify(gzip);
 const brotlied = promisify(brotliCompress);
 
-/** Below this a packet holds the plain answer as well. */
+/** A smaller response fits into one packet uncompressed. */
 const smallestBytes = 1024;
 
-// The fastest levels. Figures are mostly chance digits: of a thousand candles, gzip's level 6 makes an answer 8 %
-// smaller for two and a half times the time. Brotli's level 1 takes as long as gzip's, for an answer 10 % smaller.
+// The fastest levels, because prices are mostly random digits: for a thousand candles, gzip level 6 saves 8 % for two and
+// a half times the time. Brotli level 1 takes as long as gzip level 1 and saves 10 %.
 const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer>>> = {
   br: (body) =>
     brotlied(body, {
@@ -25,10 +25,10 @@ const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buf
   gzip: (body) => gzipped(body, { level: 1 }),
 };
 
-/** Compresses what the app's routes send, off the main thread. */
+/** Compresses responses outside the main thread. */
 export function addCompression(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
-    // A 304 says what the 200 would, though it has no body.
+    // A 304 has the headers that the 200 would have.
     if (reply.statusCode === 304) addVary(reply.getHeader('vary'), (value) => reply.header('vary', value));
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
     if (payload.length < smallestBytes) return payload;
@@ -45,7 +45,7 @@ function addVary(present: unknown, set: (value: string) => void): void {
   set(typeof present === 'string' && present !== '' ? `${present}, accept-encoding` : 'accept-encoding');
 }
 
-/** The encoding that an Accept-Encoding header prefers: named, or covered by `*`. Of two as welcome, brotli. */
+/** The preferred encoding of an Accept-Encoding header, by name or by `*`. Brotli wins a tie. */
 export function encodingFor(header: string | string[] | undefined): Encoding | null {
   const weights = new Map<string, number>();
   for (const item of String(header ?? '').split(',')) {

@@ -1,23 +1,24 @@
-/** `/healthz`: the process answers. `/readyz`: it can serve, so that a balancer may send it requests. */
+/** Health endpoints for load balancers, and the classification of database errors. */
 
 import type { FastifyInstance } from 'fastify';
 import type { EpochMs } from '../contract/intervals.ts';
 
 export interface Health {
-  /** Rejects, or is false, when the store cannot be read. */
+  /** Rejects or resolves to false when the store cannot be read. */
   readonly canRead: () => Promise<boolean>;
-  /** True once the process has been asked to stop. */
+  /** True once shutdown has begun. */
   readonly isDraining: () => boolean;
   readonly now: () => EpochMs;
 }
 
-/** Anyone may ask, so the store is not asked each time. */
-const rememberedMs = 1000;
+/** The endpoint is public, so the check is cached. */
+const checkCacheMs = 1000;
 
+/** `/healthz`: the process responds. `/readyz`: it can serve requests. */
 export function addHealth(app: FastifyInstance, { canRead, isDraining, now }: Health): void {
   let known: { readonly atMs: EpochMs; readonly reads: Promise<boolean> } | undefined;
   const reads = () => {
-    if (known === undefined || now() - known.atMs >= rememberedMs) {
+    if (known === undefined || now() - known.atMs >= checkCacheMs) {
       known = { atMs: now(), reads: canRead().catch(() => false) };
     }
     return known.reads;

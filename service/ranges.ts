@@ -1,4 +1,4 @@
-/** Which range a request means, and whether one answer may span it. */
+/** Resolves the time range of a request and checks its length. */
 
 import { dayMs, type EpochMs, intervalMs } from '../contract/intervals.ts';
 import {
@@ -9,7 +9,7 @@ import {
 } from '../contract/limits.ts';
 import type { CandlesRequest, HistoryRequest } from '../contract/requests.ts';
 import type { TimeRange } from './market-data.ts';
-import { badRequest } from './refusals.ts';
+import { badRequest } from './response.ts';
 
 export interface RangeLimits {
   readonly longestCandleRangeMs: typeof longestCandleRangeMs;
@@ -19,33 +19,33 @@ export interface RangeLimits {
 export const interfaceLimits: RangeLimits = Object.freeze({ longestCandleRangeMs, longestHistoryRangeMs });
 
 /**
- * The range of a history request: both bounds or neither, and neither means the most recent range of the default
- * length. @throws ServiceRefusal 400.
+ * The range of a history request. It has both bounds or neither; without bounds it is the most recent range of the
+ * default length. @throws ServiceRefusal 400.
  */
 export function historyRange(request: HistoryRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
   const { interval, start, end } = request;
-  if (start === undefined && end === undefined) return mostRecent(nowMs, defaultHistoryRangeMs[interval]);
+  if (start === undefined && end === undefined) return maxRecent(nowMs, defaultHistoryRangeMs[interval]);
   if (start === undefined) throw badRequest('query requires start');
   if (end === undefined) throw badRequest('query requires end');
   return checked({ startMs: start, endMs: end }, interval, limits.longestHistoryRangeMs[interval]);
 }
 
 /**
- * The range of a candles request. The interface makes `start` and `end` optional each on its own: one alone means
- * the longest range that begins or ends there. @throws ServiceRefusal 400.
+ * The range of a candles request. `start` and `end` are optional independently: one alone means the longest range that
+ * begins or ends there. @throws ServiceRefusal 400.
  */
 export function candlesRange(request: CandlesRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
   const { interval, start, end } = request;
   const longestMs = limits.longestCandleRangeMs[interval];
   if (start === undefined && end === undefined) {
-    // Up to the end of the running period: candles include the open one.
-    return mostRecent(nowMs + intervalMs[interval], defaultCandleRangeMs[interval]);
+    // Up to the end of the open period: its candle is included.
+    return maxRecent(nowMs + intervalMs[interval], defaultCandleRangeMs[interval]);
   }
   const startMs = start ?? Math.max(0, (end ?? 0) - longestMs);
   return checked({ startMs, endMs: end ?? startMs + longestMs }, interval, longestMs);
 }
 
-function mostRecent(endMs: EpochMs, lengthMs: number): TimeRange {
+function maxRecent(endMs: EpochMs, lengthMs: number): TimeRange {
   return { startMs: endMs - lengthMs, endMs };
 }
 

@@ -1,8 +1,8 @@
 /**
- * Resources as JSON text, exactly as the interface types them (specification, section 2).
+ * Renders resources as JSON text with the types of the interface (specification, section 2).
  *
- * Written by hand because of the decimals: `JSON.stringify` could only write a JSON *number* by way of a double,
- * which drops digits. Decimals are digits, signs, points and exponents, so they need no escaping.
+ * `JSON.stringify` writes numbers by way of doubles, which drop digits, so decimals are written here as text. They
+ * consist of digits, signs, points and exponents and need no escaping.
  */
 
 import type { DecimalText } from '../contract/decimal.ts';
@@ -21,7 +21,7 @@ export function renderData(data: string, timestampMs: EpochMs): string {
   return `{"data":${data}${renderEnd(timestampMs)}`;
 }
 
-/** What follows the data: the one part of an answer that differs each time. ASCII. */
+/** The part after the data, the only part of a response that changes with time. ASCII. */
 export function renderEnd(timestampMs: EpochMs): string {
   return `,"timestamp":${timestampMs}}`;
 }
@@ -40,13 +40,13 @@ export function renderHistoryPoint(row: HistoryPoint): string {
   return `{"priceUsd":${number(row.priceUsd)},"time":${row.time}}`;
 }
 
-/** In the list `rank` is text, and there is no `vwap24Hr`. */
+/** An asset of a list: `rank` is text, and `vwap24Hr` is absent. */
 export function renderListedAsset(row: Asset): string {
   const rank = row.rank === null ? 'null' : `"${row.rank}"`;
   return `{${assetFields(row, rank)}}`;
 }
 
-/** The single asset: `rank` is an integer, and `vwap24Hr` is present. */
+/** A single asset: `rank` is an integer, and `vwap24Hr` is present. */
 export function renderAsset(row: Asset): string {
   return `{${assetFields(row, String(row.rank))},"vwap24Hr":${decimal(row.vwap24Hr)}}`;
 }
@@ -105,7 +105,7 @@ function decimal(text: DecimalText | null): string {
   return text === null ? 'null' : `"${text}"`;
 }
 
-/** A JSON number with the decimal's own digits. JSON has no leading zeros, which decimal text may have. */
+/** A JSON number with all digits of the decimal. Decimal text may have leading zeros, which JSON forbids. */
 function number(text: DecimalText | null): string {
   if (text === null) return 'null';
   return /^-?0\d/.test(text) ? text.replace(/^(-?)0+(?=\d)/, '$1') : text;

@@ -10,64 +10,63 @@ import {
   marketsParameters,
   pageParameters,
 } from '../contract/requests.ts';
-import { prepareAnswer, sendAnswer } from './answer.ts';
-import { AnswerMemory, type MemorySettings } from './answer-memory.ts';
 import type { JsonText, MarketData, SeriesAnswer, TimeRange } from './market-data.ts';
-import { parameters } from './parameters.ts';
 import { candlesRange, historyRange, type RangeLimits } from './ranges.ts';
-import { notFound } from './refusals.ts';
+import { parseParameters } from './request.ts';
+import { notFound, prepareAnswer, sendAnswer } from './response.ts';
+import { type CacheSettings, ResponseCache } from './response-cache.ts';
 
-/** What a route works with beside its query. */
-interface Asked {
-  /** Read once: an answer's rows and its timestamp belong to the same moment. */
+/** The context of a request, besides its query. */
+interface RequestContext {
+  /** Read once, so that the rows and the timestamp agree. */
   readonly nowMs: EpochMs;
   readonly id: string;
-  /** History before this is not shown to who asks; null: all of it is. */
+  /** Earlier history is hidden from the client; null: all history is visible. */
   readonly visibleFromMs: EpochMs | null;
 }
 
-/** Answers one request with the JSON text of its `data`. */
-type Answer = (query: unknown, asked: Asked) => Promise<JsonText | SeriesAnswer>;
+/** Reads the JSON text of a response's `data`. */
+type Handler = (query: unknown, context: RequestContext) => Promise<JsonText | SeriesAnswer>;
 
 export interface RouteOptions {
   readonly data: MarketData;
   readonly now: () => EpochMs;
   readonly limits: RangeLimits;
-  readonly memory: MemorySettings;
-  /** The earliest moment whose history a request may see; null: all of it. */
+  readonly cache: CacheSettings;
+  /** The start of the history that a request may read; null: all of it. */
   readonly visibleFrom: (request: FastifyRequest, nowMs: EpochMs) => EpochMs | null;
 }
 
 export function addRoutes(
   app: FastifyInstance,
-  { data, now, limits, memory, visibleFrom }: RouteOptions,
+  { data, now, limits, cache: settings, visibleFrom }: RouteOptions,
 ): void {
-  const answers = answersFrom(data, limits);
-  const remembered = new AnswerMemory(memory);
+  const handlers = handlersOf(data, limits);
+  const cache = new ResponseCache(settings, now);
   for (const [endpoint, path] of Object.entries(pathTemplates)) {
-    const answer = answers[endpoint as Endpoint];
+    const handle = handlers[endpoint as Endpoint];
     app.get(path, async (request, reply) => {
       const nowMs = now();
-      const asked = { nowMs, id: idOf(request), visibleFromMs: visibleFrom(request, nowMs) };
-      // Who sees all of the history does not get the answer of who sees some of it, nor the other way round.
-      const question = `${asked.visibleFromMs === null ? 'all' : 'some'} ${request.url}`;
-      const prepared = await remembered.get(question, nowMs, async () =>
-        prepareAnswer(await answer(request.query, asked)),
+      const context = { nowMs, id: idOf(request), visibleFromMs: visibleFrom(request, nowMs) };
+      // Clients with full and with limited history must not share responses.
+      const key = `${context.visibleFromMs === null ? 'all' : 'some'} ${request.url}`;
+      const prepared = await cache.get(key, nowMs, async () =>
+        prepareAnswer(await handle(request.query, context)),
       );
       return sendAnswer(request, reply, prepared, nowMs);
     });
   }
 }
 
-function answersFrom(data: MarketData, limits: RangeLimits): Readonly<Record<Endpoint, Answer>> {
-  const assetMarkets: Answer = async (query, { id, nowMs }) =>
-    found(await data.assetMarkets(id, parameters(pageParameters, query), nowMs), id);
-  const markets: Answer = async (query, { nowMs }) =>
-    data.markets(parameters(marketsParameters, query), nowMs);
-  const exchanges: Answer = async (_query, { nowMs }) => data.exchanges(nowMs);
-  const rates: Answer = async (_query, { nowMs }) => data.rates(nowMs);
-  const candles: Answer = async (query, { nowMs, visibleFromMs }) => {
-    const request = parameters(candlesParameters, query);
+function handlersOf(data: MarketData, limits: RangeLimits): Readonly<Record<Endpoint, Handler>> {
+  const assetMarkets: Handler = async (query, { id, nowMs }) =>
+    found(await data.assetMarkets(id, parseParameters(pageParameters, query), nowMs), id);
+  const markets: Handler = async (query, { nowMs }) =>
+    data.markets(parseParameters(marketsParameters, query), nowMs);
+  const exchanges: Handler = async (_query, { nowMs }) => data.exchanges(nowMs);
+  const rates: Handler = async (_query, { nowMs }) => data.rates(nowMs);
+  const candles: Handler = async (query, { nowMs, visibleFromMs }) => {
+    const request = parseParameters(candlesParameters, query);
     const { exchange, baseId, quoteId, interval } = request;
     const series = { dataset: 'candles', exchange, baseId, quoteId, interval } as const;
     const range = visible(candlesRange(request, nowMs, limits), visibleFromMs);
@@ -75,10 +74,10 @@ function answersFrom(data: MarketData, limits: RangeLimits): Readonly<Record<End
   };
 
   return {
-    assets: async (query, { nowMs }) => data.assets(parameters(assetsParameters, query), nowMs),
+    assets: async (query, { nowMs }) => data.assets(parseParameters(assetsParameters, query), nowMs),
     asset: async (_query, { id, nowMs }) => found(await data.asset(id, nowMs), id),
     assetHistory: async (query, { id, nowMs, visibleFromMs }) => {
-      const request = parameters(historyParameters, query);
+      const request = parseParameters(historyParameters, query);
       const series = { dataset: 'asset_history', assetId: id, interval: request.interval } as const;
       const range = visible(historyRange(request, nowMs, limits), visibleFromMs);
       return found(await data.assetHistory(series, range, nowMs), id);
@@ -91,7 +90,7 @@ function answersFrom(data: MarketData, limits: RangeLimits): Readonly<Record<End
     rates,
     rate: async (_query, { id, nowMs }) => found(await data.rate(id, nowMs), id),
     candles,
-    // The interface lists these by path and purpose only: each means what its name says, as the endpoint it extends.
+    // The interface lists these only by path and purpose. Each is an alias of the endpoint that it extends.
     candlesMarket: candles,
     exchangesAll: exchanges,
     marketsData: markets,
@@ -108,7 +107,7 @@ function found<Value>(value: Value | null, what: string): Value {
   return value;
 }
 
-/** @throws ServiceRefusal 404 for what no id can be: no database could even look for it. */
+/** @throws ServiceRefusal 404 for an id with characters that PostgreSQL cannot hold. */
 function idOf(request: FastifyRequest): string {
   const { id = '' } = request.params as { id?: string };
   if (/[\0\p{Surrogate}]/u.test(id)) throw notFound(id.replaceAll(/[\0\p{Surrogate}]/gu, '\ufffd'));

@@ -1,4 +1,4 @@
-/** The read-only Market Data Service over HTTP, whoever holds the data. */
+/** The read-only Market Data Service over HTTP, for any implementation of `MarketData`. */
 
 import type { Socket } from 'node:net';
 import Fastify, {
@@ -10,22 +10,24 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { EpochMs } from '../contract/intervals.ts';
-import type { MemorySettings } from './answer-memory.ts';
-import { isBadValue, isUnavailable } from './availability.ts';
+import { isBadValue, isUnavailable } from '../store/db/failure.ts';
 import { addCompression } from './compression.ts';
 import type { MarketData } from './market-data.ts';
 import { interfaceLimits, type RangeLimits } from './ranges.ts';
-import { errorBody, ServiceRefusal } from './refusals.ts';
+import { basePath, isInterfaceRequest, normalizeTarget } from './request.ts';
+import { errorBody, ServiceRefusal } from './response.ts';
+import type { CacheSettings } from './response-cache.ts';
 import { addRoutes } from './routes.ts';
-import { basePath, isOfInterface, plainTarget } from './target.ts';
 
-/** How long a client may take, so that slow ones cannot hold what others need. */
-export interface Patience {
-  /** To send a whole request, counted from its first byte, or from the connection's beginning. */
+/** Timeouts for clients, so that slow ones cannot exhaust connections. */
+export interface ServiceTimeouts {
+  /** For a whole request, from its first byte or the start of the connection. */
   readonly requestMs: number;
-  /** Without a byte in either direction, such as who does not read an answer. */
+  /** For a request's headers, counted alike. Defaults to `requestMs`. */
+  readonly headersMs?: number;
+  /** Without a byte in either direction, for example when the client does not read the response. */
   readonly silentMs: number;
-  /** Between two requests of a connection. */
+  /** Between two requests on a connection. */
   readonly keepAliveMs: number;
 }
 
@@ -33,29 +35,29 @@ export interface ServiceOptions {
   readonly data: MarketData;
   readonly now: () => EpochMs;
   readonly limits?: RangeLimits;
-  /** Compress answers for clients that ask for it; true unless given. */
+  /** Compresses responses for clients that accept it. Default: true. */
   readonly gzip?: boolean;
-  /** The earliest moment whose history a request may see; null, or not given: all of it. */
+  /** The start of the history that a request may read; null or absent: all of it. */
   readonly visibleFrom?: (request: FastifyRequest, nowMs: EpochMs) => EpochMs | null;
-  /** Answers to give again for a moment; none unless given. */
-  readonly memory?: MemorySettings;
-  /** Proxies in front, whose `X-Forwarded-For` is believed; none unless given. */
+  /** The response cache. Absent: no cache. */
+  readonly cache?: CacheSettings;
+  /** Number of trusted proxies in front, for `X-Forwarded-For`. Default: 0. */
   readonly trustedProxies?: number;
-  /** Absent: as Node has it. */
-  readonly patience?: Patience;
-  /** What closing does to answers under way: `end` them, as given, or let them `finish`. */
+  /** Absent: Node's defaults. */
+  readonly timeouts?: ServiceTimeouts;
+  /** Whether closing aborts pending responses (`end`, the default) or waits for them (`finish`). */
   readonly onClose?: 'end' | 'finish';
   readonly log?: FastifyBaseLogger;
-  /** Adds hooks and routes of one's own; hooks run before the service's, and see answers before they are compressed. */
+  /** Adds hooks and routes. The hooks run before the service's hooks and see uncompressed responses. */
   readonly extend?: (app: FastifyInstance) => void;
 }
 
 /**
- * A Fastify app with every route of the interface under `/v2`, not listening yet.
+ * Creates a Fastify app with every route of the interface under `/v2`. It does not listen yet.
  *
- * Errors are `{"error", "timestamp"}`: 400 for a bad parameter, 404 for an unknown id, market or path, 405 with
- * `Allow` for any method but GET and HEAD, 503 where the store is away or too slow, 500 for a defect, which is logged
- * and never shown.
+ * Errors are `{"error", "timestamp"}`: 400 for an invalid parameter, 404 for an unknown id, market or path, 405 with
+ * `Allow` for methods other than GET and HEAD, 503 when the store is unavailable or too slow, 500 for a defect, whose
+ * details are only logged.
  */
 export function createService(options: ServiceOptions): FastifyInstance {
   const { data, now, limits = interfaceLimits, gzip = true, visibleFrom = () => null } = options;
@@ -63,37 +65,37 @@ export function createService(options: ServiceOptions): FastifyInstance {
     log,
     extend,
     trustedProxies = 0,
-    patience,
-    memory = { forMs: 0, mostBytes: 0 },
+    timeouts,
+    cache = { forMs: 0, maxBytes: 0 },
     onClose = 'end',
   } = options;
   const app = Fastify({
     ...(log === undefined ? {} : { loggerInstance: log }),
-    // A line a request would be most of the log; the answers that fail have their own.
+    // One line per request would drown the log. Failures are logged by the error handler.
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: onClose === 'end' ? true : 'idle',
-    // What was sent before the end is answered.
+    // Requests that arrive before the shutdown completes get their responses.
     return503OnClosing: false,
-    // Who is asked for whom: the socket's address, then those that proxies have added, from the last one backwards.
+    // Fastify asks for the socket's address first, then for the forwarded ones from the last backwards.
     ...(trustedProxies > 0 ? { trustProxy: (_address: string, hop: number) => hop < trustedProxies } : {}),
-    ...(patience === undefined ? {} : timeoutsOf(patience)),
-    // The service takes no bodies but a form's.
+    ...(timeouts === undefined ? {} : timeoutOptions(timeouts)),
+    // The only bodies are those of the key form.
     bodyLimit: 16_384,
-    rewriteUrl: ({ url = '/' }) => plainTarget(url),
-    // Longer than any id, percent-encoding included.
+    rewriteUrl: ({ url = '/' }) => normalizeTarget(url),
+    // Longer than any percent-encoded id.
     routerOptions: { maxParamLength: 2000 },
     frameworkErrors: (error: FastifyError, _request: unknown, reply: FastifyReply) => {
       const status = error.statusCode ?? 400;
       reply.code(status).type('application/json; charset=utf-8');
       return reply.send(errorBody(status === 414 ? 'path too long' : 'bad path', now()));
     },
-    clientErrorHandler: (error, socket) => refuseUnread(error, socket, now()),
+    clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, now()),
   });
 
   extend?.(app);
   if (gzip) addCompression(app);
   app.addHook('onRequest', async (request, reply) => {
-    if (request.method === 'GET' || request.method === 'HEAD' || !isOfInterface(request)) return;
+    if (request.method === 'GET' || request.method === 'HEAD' || !isInterfaceRequest(request)) return;
     reply.code(405).header('allow', 'GET, HEAD').type('application/json; charset=utf-8');
     return reply.send(errorBody('method not allowed', now()));
   });
@@ -107,11 +109,11 @@ export function createService(options: ServiceOptions): FastifyInstance {
       return answer(error.statusCode, 'bad request');
     }
     if (isUnavailable(error)) {
-      request.log.warn({ cause: error.message }, 'the store is away, or too slow');
+      request.log.warn({ cause: error.message }, 'store unavailable or too slow');
       reply.header('retry-after', 5);
       return answer(503, 'not available at the moment');
     }
-    request.log.error({ err: error }, 'an answer failed');
+    request.log.error({ err: error }, 'request failed');
     return answer(500, 'internal error');
   });
 
@@ -120,33 +122,36 @@ export function createService(options: ServiceOptions): FastifyInstance {
     return reply.send(errorBody('not found', now()));
   });
 
-  app.register(async (routes) => addRoutes(routes, { data, now, limits, memory, visibleFrom }), {
+  app.register(async (routes) => addRoutes(routes, { data, now, limits, cache, visibleFrom }), {
     prefix: basePath,
   });
   return app;
 }
 
-function timeoutsOf({ requestMs, silentMs, keepAliveMs }: Patience) {
+function timeoutOptions({ requestMs, headersMs = requestMs, silentMs, keepAliveMs }: ServiceTimeouts) {
   return {
     requestTimeout: requestMs,
     connectionTimeout: silentMs,
     keepAliveTimeout: keepAliveMs,
-    http: { headersTimeout: requestMs, connectionsCheckingInterval: Math.min(requestMs, 5000) },
+    http: { headersTimeout: headersMs, connectionsCheckingInterval: Math.min(headersMs, 1000) },
   };
 }
 
-const unread: Readonly<Record<string, readonly [number, string, string]>> = {
+const unparsedErrors: Readonly<Record<string, readonly [number, string, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'address or headers too long'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request took too long'],
 };
 
-/** What is no HTTP request, too large or too slow never becomes one; it is answered on the socket, which is closed. */
-function refuseUnread(error: NodeJS.ErrnoException, socket: Socket, timestampMs: EpochMs): void {
+/** Responds on the socket to a request that is malformed, too large or too slow, and closes the connection. */
+function refuseUnparsed(error: NodeJS.ErrnoException, socket: Socket, timestampMs: EpochMs): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const [status, reason, message] = unread[error.code ?? ''] ?? [400, 'Bad Request', 'bad request'];
+  const [status, reason, message] = unparsedErrors[error.code ?? ''] ?? [400, 'Bad Request', 'bad request'];
   const body = errorBody(message, timestampMs);
-  socket.end(
+  socket.write(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+  // A slow client may never close its side. Other clients may still be sending and need time to read the response.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroySoon();
+  else socket.end();
 }

@@ -1,11 +1,11 @@
 /**
- * Headers that browsers go by: nothing of the service is to be framed, sniffed or scripted; its data anyone may read.
+ * Security and CORS headers: browsers must not frame, sniff or script responses; scripts of any site may read the data.
  */
 
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { coverageHeader } from '../contract/coverage-header.ts';
-import { isOfInterface } from './target.ts';
+import { isInterfaceRequest } from './request.ts';
 
 const everywhere = Object.freeze({
   'x-content-type-options': 'nosniff',
@@ -15,26 +15,26 @@ const everywhere = Object.freeze({
   'strict-transport-security': 'max-age=31536000',
 });
 
-/** What scripts of other sites may read beside the body. */
+/** Response headers that scripts of other sites may read. */
 const exposed = [
   ...['etag', coverageHeader, 'retry-after'],
   ...['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
 ].join(', ');
 
-/** Data is public, and a key is sent by hand and not by a browser: any site's scripts may read answers. */
+/** Any origin is allowed: data is public, and browsers never send a key by themselves. */
 export function addWebSecurity(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(everywhere);
-    if (!isOfInterface(request)) return;
+    if (!isInterfaceRequest(request)) return;
     reply.header('vary', 'authorization');
     reply.headers({
       'access-control-allow-origin': '*',
       'access-control-expose-headers': exposed,
       'cross-origin-resource-policy': 'cross-origin',
     });
-    // A browser asks so before it sends a key. No other OPTIONS is answered.
-    const asks = request.method === 'OPTIONS' && request.headers['access-control-request-method'];
-    if (!asks) return;
+    // A CORS preflight. Any other OPTIONS request is refused later.
+    const isPreflight = request.method === 'OPTIONS' && request.headers['access-control-request-method'];
+    if (!isPreflight) return;
     reply.headers({
       'access-control-allow-methods': 'GET, HEAD',
       'access-control-allow-headers': 'authorization, if-none-match',
@@ -44,7 +44,7 @@ export function addWebSecurity(app: FastifyInstance): void {
   });
 }
 
-/** A page of the service: its one style sheet is named by its hash, and there are no scripts. */
+/** Sends an HTML page. Its policy allows the one inline style sheet, by its hash, and no scripts. */
 export function sendPage(reply: FastifyReply, status: number, html: string, style: string): FastifyReply {
   const styleHash = hash('sha256', style, 'base64');
   reply.header(
@@ -54,7 +54,7 @@ export function sendPage(reply: FastifyReply, status: number, html: string, styl
   return reply.code(status).type('text/html; charset=utf-8').send(html);
 }
 
-/** Text as HTML shows it, in an attribute too. */
+/** Escapes text for HTML content and attributes. */
 export function escaped(text: string): string {
   const names: Readonly<Record<string, string>> = {
     '&': '&amp;',

@@ -1,8 +1,8 @@
-/** The simulator's own count of days and minutes. */
+/** Days and minutes counted from the simulator's origin. */
 
 import { dayMs, type EpochMs, minuteMs } from '../contract/intervals.ts';
 
-/** Where every price process begins: nothing is known of the time before. */
+/** The start of every price process. There is no data before it. */
 export const originMs: EpochMs = Date.UTC(2010, 0, 1);
 
 export const minutesPerDay = 1440;

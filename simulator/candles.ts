@@ -1,8 +1,8 @@
 /**
- * Candles of any interval, each the aggregate of its minutes.
+ * Candles of all intervals, aggregated from minutes.
  *
- * Intervals below an hour are aggregated from the minutes of the days asked for. Longer ones are aggregated from
- * hours, which are kept once computed: a year of minutes takes some 25 ms to compute, a year of hours next to none.
+ * Intervals below an hour are aggregated from the minutes of the requested days. Longer intervals are aggregated from
+ * cached hours: computing a year of minutes takes about 25 ms, and reading a year of cached hours almost nothing.
  */
 
 import type { DecimalText } from '../contract/decimal.ts';
@@ -22,7 +22,7 @@ import { aggregate, type Columns, columns, copyCandle, volumeTailDigits } from '
 import { amountText, priceTail } from './digits.ts';
 import type { SimulatedMarket } from './market.ts';
 
-/** Days of hours kept for one market: more than 11 years. */
+/** Cached days of hours per market: more than 11 years. */
 const daysKept = 4500;
 
 export class CandleMaker {
@@ -34,11 +34,11 @@ export class CandleMaker {
     this.#market = market;
   }
 
-  /** Candles whose period starts in `range`, ascending, as they are known at `nowMs`. */
+  /** Candles whose period starts in `range`, ascending, as of `nowMs`. */
   rows(interval: CandleInterval, range: TimeRange, nowMs: EpochMs): Candle[] {
     const length = intervalMs[interval];
     const firstMs = periodStart(Math.max(range.startMs, originMs) + length - 1, interval);
-    // A period that starts before `end` is shown whole.
+    // A period that starts before `end` is included whole.
     const lastMs = Math.min(range.endMs, nowMs + 1) - 1;
     if (lastMs < firstMs) return [];
     const endMs = periodStart(lastMs, interval) + length;
@@ -47,7 +47,7 @@ export class CandleMaker {
     return this.#group(units, firstMs, endMs, length, length / unitMs);
   }
 
-  /** The market's hours of one day, as known at `nowMs`. */
+  /** The market's hours of one day as of `nowMs`. */
   hours(day: number, nowMs: EpochMs): Columns {
     const kept = this.#hoursOfDay.get(day);
     const closed = dayStartMs(day + 1) <= nowMs;
@@ -65,7 +65,7 @@ export class CandleMaker {
     return hours;
   }
 
-  /** The minutes or hours of `[firstMs, endMs)`, in one run of columns. */
+  /** The minutes or hours of `[firstMs, endMs)` in contiguous columns. */
   #units(firstMs: EpochMs, endMs: EpochMs, unitMs: number, nowMs: EpochMs): Columns {
     const run = columns((endMs - firstMs) / unitMs);
     const perDay = dayMs / unitMs;
@@ -94,7 +94,7 @@ export class CandleMaker {
       aggregate(units, at, at + unitsEach, one, 0);
       const [open = 0] = one.open;
       if (open === 0) continue;
-      // A candle mostly opens where the one before it closed.
+      // A candle usually opens at the previous close, whose text is reused.
       const openText = open === last ? lastText : this.#priceText(open);
       last = one.close[0] ?? 0;
       lastText = this.#priceText(last);

@@ -1,13 +1,13 @@
-/** Candles as columns of whole numbers: the form in which the simulator computes and aggregates them. */
+/** Candles as columns of whole numbers, for computing and aggregating. */
 
-/** `open` is 0 where there is no candle. Prices are in the market's price units; `volume` in its volume units. */
+/** `open` is 0 when there is no candle. Prices are in the market's price units, volumes in its volume units. */
 export interface Columns {
   readonly open: Float64Array;
   readonly high: Float64Array;
   readonly low: Float64Array;
   readonly close: Float64Array;
   readonly volume: Float64Array;
-  /** The volumes' digits below their units: see `digits.ts`. */
+  /** Digits of the volumes below their units; see `digits.ts`. */
   readonly tail: Float64Array;
 }
 
@@ -28,7 +28,7 @@ const tailLimit = 1e8;
 
 /**
  * Merges the candles `[from, to)` into one at `into[at]`: first open, highest high, lowest low, last close, summed
- * volume. Where there is none, `into.open[at]` becomes 0.
+ * volume. Without any candle, `into.open[at]` becomes 0.
  */
 export function aggregate(source: Columns, from: number, to: number, into: Columns, at: number): void {
   let open = 0;

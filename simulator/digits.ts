@@ -1,9 +1,9 @@
 /**
  * Exact amounts, and their text with 16 fraction digits.
  *
- * An amount is `units / 10^scale`, with `units` a whole number below 2^53, followed by a *tail*: digits below the
- * units that no double could carry along with them. A price's tail is a hash of its units, so that prices compare
- * and aggregate by units alone; a volume's tail is a second whole number that sums on its own.
+ * An amount is `units / 10^scale`, where `units` is a whole number below 2^53, plus a *tail*: digits below the units that
+ * the same double could not hold. A price's tail is a hash of its units, so prices compare and aggregate by units alone.
+ * A volume's tail is a second whole number that is summed separately.
  */
 
 import type { DecimalText } from '../contract/decimal.ts';
@@ -11,7 +11,7 @@ import type { DecimalText } from '../contract/decimal.ts';
 export const fractionDigits = 16;
 
 const fourDigits = Array.from({ length: 10_000 }, (_, value) => String(value).padStart(4, '0'));
-export const powersOfTen = Array.from({ length: 17 }, (_, exponent) => Number(`1e${exponent}`));
+const powersOfTen = Array.from({ length: 17 }, (_, exponent) => Number(`1e${exponent}`));
 
 export function powerOfTen(exponent: number): number {
   const power = powersOfTen[exponent];
@@ -61,7 +61,7 @@ export function fixedText(value: bigint, digits: number = fractionDigits): Decim
   return `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}` as DecimalText;
 }
 
-/** The tail that belongs to a price's units: `digits` digits, the same for the same units. */
+/** The tail of a price: `digits` digits that depend only on its units. */
 export function priceTail(units: number, digits: number): number {
   let hash = Math.imul((units | 0) ^ 0x5bd1e995, 0x7feb352d);
   hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);

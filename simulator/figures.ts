@@ -1,8 +1,8 @@
 /**
- * What the snapshots report of each market: its price this minute, and what it turned over in 24 hours.
+ * Figures of each market for the snapshots: the current price and the turnover of 24 hours.
  *
- * "24 hours" are the 24 whole hours before the running one, so that they are computed once an hour. All figures are
- * whole numbers of 10^-16, exact but for one rounding down where one is divided by another.
+ * "24 hours" are the 24 whole hours before the current one, so the turnover is computed once an hour. All figures are whole
+ * numbers of 10^-16. They are exact except that divisions round down.
  */
 
 import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
@@ -19,10 +19,10 @@ export interface MarketFigures {
   readonly traded: TradedMarket;
   readonly priceQuote: bigint;
   readonly priceUsd: bigint;
-  /** Coins of the base asset; zero when nothing traded. */
+  /** Coins of the base asset; zero without trades. */
   readonly volume: bigint;
   readonly volumeUsd: bigint;
-  /** Sum over the hours of coins times the hour's price, USD: for the volume-weighted mean. */
+  /** Sum over the hours of coins times price, USD, for the volume-weighted mean. */
   readonly hourlyTurnoverUsd: bigint;
 }
 
@@ -42,7 +42,7 @@ export class Figures {
     this.#world = world;
   }
 
-  /** Figures of every market that has begun, as of the minute of `nowMs`. */
+  /** Figures of every market that has begun, at the minute of `nowMs`. */
   at(nowMs: EpochMs): readonly MarketFigures[] {
     const minute = minuteOf(nowMs);
     if (minute !== this.#minute) {

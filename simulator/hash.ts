@@ -1,19 +1,19 @@
 /**
- * The simulator's only source of chance: integer hashes of a key and a position.
+ * The simulator's only source of randomness: integer hashes of a key and a position.
  *
- * Any moment can be computed without the ones before it, and every engine gives the same digits: the price process
- * uses nothing but these, exact integer arithmetic and the four IEEE operations, whose results do not depend on the
- * engine as those of `Math.exp` or `Math.log` may.
+ * Any time can be computed without the times before it, and every engine gives the same digits. The price process uses
+ * only these hashes, exact integer arithmetic and the four IEEE operations. Results of `Math.exp` or `Math.log` may differ
+ * between engines.
  */
 
-/** A key for one stream of chance, from the seed and what the stream is for. Unsigned 32 bits. */
+/** The key of one random stream, derived from the seed and the stream's purpose. Unsigned 32 bits. */
 export function streamKey(...parts: (string | number)[]): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(parts.join('\u0000'), 'utf8')) hash = Math.imul(hash ^ byte, 0x01000193);
   return hashAt(hash, parts.length);
 }
 
-/** Unsigned 32 bits for one position of a stream. (The finaliser is "lowbias32" of Chris Wellons' hash prospector.) */
+/** Unsigned 32 bits for a position of a stream. (The finalizer is "lowbias32" of Chris Wellons' hash prospector.) */
 export function hashAt(key: number, position: number): number {
   let hash = (key + Math.imul(position, 0x9e3779b9)) | 0;
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);

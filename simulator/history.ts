@@ -1,8 +1,8 @@
 /**
  * The price history of one asset.
  *
- * Minute and hour points are the price at that time. A `d1` point is the mean of the day's minute points, rounded
- * half up to 16 fraction digits; the running day has none, and a few days are missing (field notes, "Time").
+ * Minute and hour points are the price at that time. A `d1` point is the mean of the day's minute points, rounded half up
+ * to 16 fraction digits. The current day has no point, and a few days are missing (field notes, "Time").
  */
 
 import type { DecimalText } from '../contract/decimal.ts';
@@ -18,8 +18,8 @@ import type { HistoryPoint } from '../contract/resources.ts';
 import type { TimeRange } from '../service/market-data.ts';
 import { dayOf, dayStartMs, hoursPerDay, minutesPerDay, minutesPerHour, originMs } from './calendar.ts';
 import { amountText, amountUnits, fixedText, priceTail } from './digits.ts';
+import type { Outages } from './faults/outages.ts';
 import { streamKey, uniformAt } from './hash.ts';
-import type { Outages } from './outages.ts';
 import type { Walk } from './walk.ts';
 
 const missingDayShare = 0.003;
@@ -39,7 +39,7 @@ export class AssetHistory {
     this.#key = streamKey(seed, 'history', id);
   }
 
-  /** Points whose time lies in `range`, ascending, as they are known at `nowMs`. */
+  /** Points in `range`, ascending, as of `nowMs`. */
   points(interval: HistoryInterval, range: TimeRange, nowMs: EpochMs): HistoryPoint[] {
     const step = intervalMs[interval];
     const first = periodStart(Math.max(range.startMs, originMs) + step - 1, interval);
@@ -102,7 +102,7 @@ export class AssetHistory {
   }
 }
 
-/** Text of a price of this walk. */
+/** The text of a price of this walk. */
 export function priceText(walk: Walk, units: number): DecimalText {
   return amountText(units, walk.scale, priceTail(units, walk.tailDigits), walk.tailDigits);
 }

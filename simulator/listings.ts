@@ -1,29 +1,28 @@
-/** The snapshots of assets, markets, exchanges and rates, made of the figures of one minute. */
+/** Builds the snapshots of assets, markets, exchanges and rates from the figures of one minute. */
 
 import { dayMs, type EpochMs, minuteMs } from '../contract/intervals.ts';
 import type { Asset, AssetMarket, Exchange, Market, Rate } from '../contract/resources.ts';
-import { untradedAsset } from './assets.ts';
 import { minuteOf, minuteStartMs } from './calendar.ts';
-import {
-  isListed,
-  isWanderingListed,
-  notYetMined,
-  wanderingAsset,
-  wanderingExchange,
-  wanderingName,
-} from './comings.ts';
+import { closedExchange, exchangePlans, untradedAsset } from './catalogue.ts';
 import { fixedText } from './digits.ts';
+import {
+  intermittentAsset,
+  intermittentAssetName,
+  intermittentExchange,
+  isIntermittentListed,
+  isListed,
+  unminedSupply,
+} from './faults/changes.ts';
 import { type MarketFigures, one, usdPriceAt } from './figures.ts';
 import { hashAt, streamKey } from './hash.ts';
 import { priceText } from './history.ts';
-import { closedExchange, exchangePlans } from './markets.ts';
 import type { World } from './world.ts';
 
 const dayMinutes = dayMs / minuteMs;
-/** Fraction digits of an exchange's share, which in the field has far more than any other figure. */
+/** Fraction digits of an exchange's share; in the field it has far more than any other figure. */
 const shareDigits = 36;
 
-/** Every asset by rank, largest market capitalisation first. */
+/** All assets by rank, largest market capitalisation first. */
 export function listAssets(world: World, figures: readonly MarketFigures[], nowMs: EpochMs): Asset[] {
   const minute = minuteOf(nowMs);
   const listed = [...world.assets.values()].map(({ plan, walk }) => {
@@ -32,7 +31,7 @@ export function listAssets(world: World, figures: readonly MarketFigures[], nowM
     const traded = figures.filter((market) => market.traded.plan.baseId === plan.id);
     const volume = sum(traded.map((market) => market.volume));
     const turnover = sum(traded.map((market) => market.hourlyTurnoverUsd));
-    const supply = BigInt(plan.supply - notYetMined(plan.id, nowMs));
+    const supply = BigInt(plan.supply - unminedSupply(plan.id, nowMs));
     const cap = price * supply;
     const asset: Omit<Asset, 'rank'> = {
       id: plan.id,
@@ -51,15 +50,15 @@ export function listAssets(world: World, figures: readonly MarketFigures[], nowM
   listed.sort((a, b) => (a.cap > b.cap ? -1 : 1));
   const nothing = { volumeUsd24Hr: fixedText(0n), priceUsd: null, changePercent24Hr: null, vwap24Hr: null };
   const none = { supply: fixedText(0n), maxSupply: null, marketCapUsd: fixedText(0n), ...nothing };
-  const wandering = { ...wanderingAsset, name: wanderingName(nowMs), ...none };
-  const untraded = [{ ...untradedAsset, ...none }, ...(isWanderingListed(nowMs) ? [wandering] : [])];
+  const intermittent = { ...intermittentAsset, name: intermittentAssetName(nowMs), ...none };
+  const untraded = [{ ...untradedAsset, ...none }, ...(isIntermittentListed(nowMs) ? [intermittent] : [])];
   return [...listed.map((entry) => entry.asset), ...untraded].map((asset, index) => ({
     ...asset,
     rank: index + 1,
   }));
 }
 
-/** Every market by exchange and rank. An exchange without a socket does not count its trades. */
+/** All markets by exchange and rank. An exchange without a socket reports no trade counts. */
 export function listMarkets(figures: readonly MarketFigures[], nowMs: EpochMs): Market[] {
   return exchangePlans
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
@@ -84,7 +83,7 @@ export function listMarkets(figures: readonly MarketFigures[], nowMs: EpochMs): 
     });
 }
 
-/** Markets on which the asset is base or quote: without volume first, then by volume, largest first. */
+/** Markets with the asset as base or quote: those without volume first, then by descending volume. */
 export function listAssetMarkets(
   figures: readonly MarketFigures[],
   assetId: string,
@@ -97,7 +96,7 @@ export function listAssetMarkets(
   const silent = own.filter((market) => market.volume === 0n);
   const traded = own.filter((market) => market.volume !== 0n).toSorted(byVolume);
   return [...silent, ...traded].map((market) => ({
-    // The display name, as in the field.
+    // The display name, not the id, as in the field.
     exchangeId: market.traded.exchange.name,
     ...names(market),
     volumeUsd24Hr: market.volume === 0n ? null : fixedText(market.volumeUsd),
@@ -106,7 +105,7 @@ export function listAssetMarkets(
   }));
 }
 
-/** Every exchange by rank. */
+/** All exchanges by rank. */
 export function listExchanges(figures: readonly MarketFigures[], nowMs: EpochMs): Exchange[] {
   const updated = minuteStartMs(minuteOf(nowMs));
   const total = sum(figures.map((market) => market.volumeUsd));
@@ -130,17 +129,20 @@ export function listExchanges(figures: readonly MarketFigures[], nowMs: EpochMs)
     }),
   );
   const nothing = { percentTotalVolume: null, volumeUsd: null, socket: null, exchangeUrl: null };
-  const closed = [closedExchange, ...(isWanderingListed(nowMs) ? [wanderingExchange] : [])];
+  const closed = [closedExchange, ...(isIntermittentListed(nowMs) ? [intermittentExchange] : [])];
   return [
     ...open,
     ...closed.map((exchange, index) => ({
-      ...{ ...exchange, rank: open.length + 1 + index, tradingPairs: 0 },
-      ...{ ...nothing, updated },
+      ...exchange,
+      rank: open.length + 1 + index,
+      tradingPairs: 0,
+      ...nothing,
+      updated,
     })),
   ];
 }
 
-/** Every rate at the minute of `atMs`, in no particular order, which is always the same. */
+/** All rates at the minute of `atMs`, in an arbitrary but fixed order. */
 export function listRates(world: World, atMs: EpochMs): Rate[] {
   const minute = minuteOf(atMs);
   const shuffle = streamKey(world.seed, 'rates');

@@ -1,28 +1,28 @@
 /**
  * One market's candles, minute by minute.
  *
- * The price is the base's over the quote's, moved by the exchange's premium and a little noise; a minute opens at the
- * price of its start and closes at that of the next. Everything is computed in doubles that hold whole numbers, with
- * the four IEEE operations alone, so it is exact and the same everywhere.
+ * The price is the base's price divided by the quote's, adjusted by the exchange's premium and some noise. A minute opens
+ * at the price of its start and closes at the price of the next start. All values are doubles that hold whole numbers,
+ * computed with the four IEEE operations, so they are exact and the same on every engine.
  */
 
 import type { EpochMs } from '../contract/intervals.ts';
 import { dayStartMs, minuteOf, minuteStartMs, minutesPerDay, minutesPerHour } from './calendar.ts';
+import type { ExchangePlan, MarketPlan } from './catalogue.ts';
 import { type Columns, volumeTailDigits } from './columns.ts';
 import { powerOfTen } from './digits.ts';
+import type { Outages } from './faults/outages.ts';
 import { hashAt, streamKey } from './hash.ts';
-import type { ExchangePlan, MarketPlan } from './markets.ts';
-import type { Outages } from './outages.ts';
 import type { Walk } from './walk.ts';
 
 const twoTo32 = 0x1_0000_0000;
 const largestPriceUnits = 1e15;
-/** A week's volume must sum below 2^53; no week trades more than five times its typical turnover. */
+/** The volume of a week must stay below 2^53; no week exceeds five times the typical turnover. */
 const largestVolumeUnits = 9e15;
 const busiestWeek = 5 * 7 * minutesPerDay;
 const noise = 0.0002;
 
-/** Turnover of an hour relative to the mean, UTC: an Asian morning, and the American day on top of the European. */
+/** Turnover of each hour relative to the mean, UTC: high in the Asian morning, highest when Europe and America overlap. */
 const hourlyTurnover = [
   1.05, 1.0, 0.95, 0.85, 0.8, 0.75, 0.75, 0.8, 0.9, 0.95, 0.95, 0.95, 1.05, 1.3, 1.55, 1.6, 1.45, 1.25, 1.1,
   1.05, 1.05, 1.0, 0.95, 1.0,
@@ -70,12 +70,12 @@ export class SimulatedMarket {
     this.volumeScale = scaleBelow(largestVolumeUnits, coins, 16 - volumeTailDigits);
   }
 
-  /** Price units at one minute, counted from the origin. */
+  /** Price units at a minute counted from the origin. */
   priceAt(minute: number): number {
     return this.#price(minute, this.#base.at(minute), this.#quote.at(minute));
   }
 
-  /** Writes the day's 1,440 candles as they are known at `nowMs`: later minutes are absent, the running one open. */
+  /** Writes the day's 1,440 candles as of `nowMs`: later minutes are absent, and the current one is open. */
   fillDay(day: number, nowMs: EpochMs, into: Columns): void {
     this.#fillPrices(day);
     this.#fillCandles(day, into);
@@ -129,9 +129,9 @@ export class SimulatedMarket {
       const upper = Math.max(open, close);
       const lower = Math.min(open, close);
       into.high[at] = Math.max(upper, Math.floor(upper * (1 + wickSize * up * up)));
-      // Without a wick, what the sum loses to rounding could lift it above the body.
+      // Without a wick, rounding could lift the low above the body.
       into.low[at] = Math.min(lower, Math.floor(lower * (1 - wickSize * down * down) + 0.999));
-      // Mostly small trades, now and then a burst: the cube of a uniform, times eight in one minute of 256.
+      // Mostly small trades with occasional bursts: the cube of a uniform, times eight in one of 256 minutes.
       const share = size / twoTo32;
       const burst = (size & 255) === 0 ? 8 : 1;
       const amount = (turnover[at] as number) * (0.1 + 2.4 * share * share * share) * burst;
@@ -140,7 +140,7 @@ export class SimulatedMarket {
     }
   }
 
-  /** Removes what never was: before the market began, while it was suspended, and the outages. */
+  /** Removes the minutes before the market began, in suspensions and in outages. */
   #clear(day: number, into: Columns): void {
     const first = day * minutesPerDay;
     const remove = (startMinute: number, endMinute: number) => {
@@ -154,8 +154,8 @@ export class SimulatedMarket {
   }
 
   /**
-   * The minute `at` as it stands `elapsedMs` into it. Its open never changes, its extremes and its volume only grow,
-   * and it ends as the closed candle.
+   * The state of minute `at` after `elapsedMs`. Its open is fixed, its range and volume only grow, and it ends as the
+   * closed candle.
    */
   #leaveOpen(columns: Columns, at: number, elapsedMs: number): void {
     const open = columns.open[at] as number;
@@ -174,7 +174,7 @@ export class SimulatedMarket {
   }
 }
 
-/** Turnover of a day relative to the typical one: more in a storm, less at a weekend, and growing over the years. */
+/** Turnover of a day relative to the typical one: higher in volatile weeks, lower at weekends, growing over the years. */
 function activity(day: number, storm: number): number {
   const weekday = (day + 5) % 7;
   const weekend = weekday === 0 || weekday === 6 ? 0.7 : 1;
@@ -182,7 +182,7 @@ function activity(day: number, storm: number): number {
   return weekend * years * Math.min(4, 0.4 + 0.6 * storm);
 }
 
-/** The most digits, up to `most`, with which `value` stays below `limit` units. */
+/** The largest scale, up to `most`, at which `value` stays below `limit` units. */
 function scaleBelow(limit: number, value: number, most: number): number {
   let scale = most;
   while (scale > 0 && value * powerOfTen(scale) > limit) scale--;

@@ -1,6 +1,6 @@
 /**
- * A synthetic Market Data Service: deterministic from a seed and the time alone, any moment since 2010 without storing
- * it, and consistent across intervals.
+ * A synthetic Market Data Service. Its data depends on a seed and the time alone, covers any time since 2010 without
+ * storage, and is consistent across intervals.
  */
 
 import { dayMs, type EpochMs } from '../contract/intervals.ts';
@@ -15,27 +15,25 @@ import type {
   Rate,
 } from '../contract/resources.ts';
 import type { CandleSeries, HistorySeries } from '../contract/series.ts';
-import type { TimeRange } from '../service/market-data.ts';
-import type { MarketRows } from '../service/market-rows.ts';
-import { untradedAsset } from './assets.ts';
+import type { MarketRows, TimeRange } from '../service/market-data.ts';
 import { originMs } from './calendar.ts';
-import { wanderingAsset } from './comings.ts';
+import { untradedAsset } from './catalogue.ts';
+import { intermittentAsset, type Revision, Revisions } from './faults/changes.ts';
 import { Figures } from './figures.ts';
 import { listAssetMarkets, listAssets, listExchanges, listMarkets, listRates } from './listings.ts';
-import { type Revision, Revisions } from './revisions.ts';
 import { createWorld, marketKey } from './world.ts';
 
 export interface SimulatorOptions {
   readonly seed: string | number;
-  /** The time of a truth that is asked for without one. */
+  /** The default `asOfMs` of the truth. */
   readonly now: () => EpochMs;
 }
 
-const neverTraded: readonly string[] = [untradedAsset.id, wanderingAsset.id];
+const neverTraded: readonly string[] = [untradedAsset.id, intermittentAsset.id];
 
 /**
- * What would be answered, free of limits and faults. An answer with the timestamp T is the truth as of T, to the last
- * digit of the open candle; `asOfMs` is the clock's time unless given.
+ * The correct data without limits and faults. A response with timestamp T is the truth as of T, to the last digit of the
+ * open candle. `asOfMs` defaults to the clock's time.
  */
 export interface Truth {
   /** Candles whose period starts in `range`. @throws RangeError for an unknown market. */
@@ -51,7 +49,7 @@ export interface Truth {
 
 export interface Simulator extends MarketRows {
   readonly truth: Truth;
-  /** Changes the truth afterwards. */
+  /** Changes the truth retroactively. */
   revise(revision: Revision): void;
 }
 
@@ -71,7 +69,7 @@ export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
     return rows && revisions.history(series, range, rows, asOfMs);
   }
 
-  /** The first day has no day before it to compare with. */
+  /** Snapshots begin on the second day, because they compare with the previous day. */
   const listed = (nowMs: EpochMs) => Math.max(nowMs, originMs + dayMs);
   const allAssets = (nowMs: EpochMs) => listAssets(world, figures.at(listed(nowMs)), listed(nowMs));
   const allExchanges = (nowMs: EpochMs) => listExchanges(figures.at(listed(nowMs)), listed(nowMs));
@@ -84,7 +82,7 @@ export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
     async assets({ search, ids, limit, offset }, nowMs) {
       const wanted = ids === undefined ? null : new Set(ids.split(','));
       const matching = allAssets(nowMs).filter(
-        (asset) => (wanted?.has(asset.id) ?? true) && (search === undefined || isFound(asset, search)),
+        (asset) => (wanted?.has(asset.id) ?? true) && (search === undefined || matchesSearch(asset, search)),
       );
       return matching.slice(offset, offset + limit);
     },
@@ -101,7 +99,7 @@ export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
     async markets(request, nowMs) {
       const { limit, offset } = request;
       return allMarkets(nowMs)
-        .filter((market) => isAsked(market, request))
+        .filter((market) => matchesFilter(market, request))
         .slice(offset, offset + limit);
     },
     async exchanges(nowMs) {
@@ -137,13 +135,13 @@ function known<Value>(value: Value | null, series: CandleSeries | HistorySeries)
   return value;
 }
 
-/** A search finds an id or a symbol that begins so, in any case. */
-function isFound(asset: Asset, search: string): boolean {
+/** A search matches the beginning of an id or symbol, ignoring case. */
+function matchesSearch(asset: Asset, search: string): boolean {
   const start = search.toLowerCase();
   return asset.id.toLowerCase().startsWith(start) || asset.symbol.toLowerCase().startsWith(start);
 }
 
-function isAsked(market: Market, request: MarketsRequest): boolean {
+function matchesFilter(market: Market, request: MarketsRequest): boolean {
   const same = (value: string, asked: string | undefined) => asked === undefined || value === asked;
   const alike = (value: string, asked: string | undefined) =>
     asked === undefined || value.toLowerCase() === asked.toLowerCase();

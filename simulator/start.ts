@@ -1,34 +1,32 @@
-/** The simulator as a running service: the interface's routes, limits and, on request, faults. */
+/** Starts the simulator as a service with the interface's routes, limits and optional faults. */
 
 import type { EpochMs } from '../contract/intervals.ts';
-import { listen } from '../service/listen.ts';
-import { rendered } from '../service/market-rows.ts';
+import { listen } from '../service/connections.ts';
+import { renderMarketData } from '../service/market-data.ts';
 import { interfaceLimits, type RangeLimits } from '../service/ranges.ts';
 import { createService } from '../service/server.ts';
-import { withEarlyValues } from './early-values.ts';
-import { capped, FaultDealer, type Faults, noFaults } from './faults.ts';
-import { addMisbehaviour } from './misbehaviour.ts';
-import { RateLimit } from './rate-limit.ts';
-import { type RequestCounts, RequestLog } from './request-log.ts';
-import type { Revision } from './revisions.ts';
-import { ServiceClock } from './service-clock.ts';
+import type { Revision } from './faults/changes.ts';
+import { withEarlyValues } from './faults/early-values.ts';
+import { FaultDealer, type Faults, noFaults, truncateRows } from './faults/faults.ts';
+import { addFaults, ServiceClock } from './faults/misbehaviour.ts';
+import { RateLimit, type RequestCounts, RequestLog } from './requests.ts';
 import { createSimulator, type Truth } from './simulator.ts';
 
 export interface SimulatorServiceOptions {
-  /** Any free one unless given. */
+  /** Default: any free port. */
   readonly port?: number;
-  /** Loopback unless given. */
+  /** Default: loopback. */
   readonly host?: string;
   readonly seed?: string | number;
-  /** Requests a rolling minute; null for no limit. Unless given, the interface's: 200 without a key, 500 with one. */
+  /** Requests a rolling minute; null: unlimited. Default: 200 without a key, 500 with one. */
   readonly perMinute?: number | null;
-  /** What is not given does not occur. */
+  /** Faults that are not given do not occur. */
   readonly faults?: Partial<Faults>;
-  /** The time by which requests are limited and, unless its clock is off, data is known and answers are stamped. */
+  /** The clock of the limits and, plus `clockOffsetMs`, of the data and timestamps. */
   readonly now?: () => EpochMs;
-  /** Longest ranges; the interface's unless given. */
+  /** Longest ranges. Default: the interface's. */
   readonly limits?: RangeLimits;
-  /** Compress answers for clients that ask for it; true unless given. */
+  /** Compresses responses for clients that accept it. Default: true. */
   readonly gzip?: boolean;
 }
 
@@ -36,14 +34,14 @@ export interface RunningSimulator {
   /** Base address, ending in `/v2`. */
   readonly url: string;
   readonly port: number;
-  /** What it would answer by its clock, free of limits and faults; what it revises is as it is known at the time. */
+  /** The correct data by the simulator's clock, without limits and faults, including revisions. */
   readonly truth: Truth;
-  /** Changes what it answers, and its truth, from a moment on. */
+  /** Changes the responses and the truth from a given time onward. */
   revise(revision: Revision): void;
   requests(): RequestCounts;
-  /** From the next request on. What is not given does not occur. @throws RangeError for a rate outside 0 to 1. */
+  /** Replaces the faults from the next request on. @throws RangeError for a rate outside 0 to 1. */
   setFaults(faults: Partial<Faults>): void;
-  /** Ends every connection, unanswered ones too. */
+  /** Closes all connections, including those with pending requests. */
   close(): Promise<void>;
 }
 
@@ -59,11 +57,14 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
   const honest = createSimulator({ seed, now: clock.now });
   const simulator = withEarlyValues(honest, String(seed), faults, clock.now);
   const log = new RequestLog();
-  const data = rendered(capped(simulator, faults));
+  const data = renderMarketData(truncateRows(simulator, faults));
   const parts = { now, clock, rateLimit: new RateLimit(options.perMinute), dealer, log };
   const app = createService({
-    ...{ data, now: clock.now, limits, gzip },
-    extend: (app) => addMisbehaviour(app, parts),
+    data,
+    now: clock.now,
+    limits,
+    gzip,
+    extend: (app) => addFaults(app, parts),
   });
 
   const { url, port: bound } = await listen(app, { host, port });

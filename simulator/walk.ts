@@ -1,10 +1,9 @@
 /**
- * The price of one currency in USD, minute by minute: a random walk whose every minute can be computed alone.
+ * The price of one currency in USD, minute by minute: a random walk of which any minute can be computed alone.
  *
- * Three layers, coarse to fine. A walk from day to day, with volatility that clusters, about a growing trend; between
- * two days a bridge of 24 hours; between two hours a bridge of 60 minutes. A bridge is a random walk made to end
- * where the next coarser layer says, so the layers agree exactly at the points they share. Only the daily layer is
- * remembered (one number a day).
+ * It has three layers: a daily walk with clustered volatility around a growing trend, a bridge of 24 hours between two days,
+ * and a bridge of 60 minutes between two hours. A bridge is a random walk with fixed ends from the next coarser layer, so
+ * the layers agree exactly at shared points. Only the daily layer is stored, one number a day.
  */
 
 import { hoursPerDay, minutesPerDay, minutesPerHour } from './calendar.ts';
@@ -15,23 +14,23 @@ export interface WalkShape {
   readonly id: string;
   /** Price at the origin, USD. */
   readonly startUsd: number;
-  /** Factor of the trend from day to day, while it grows. */
+  /** Daily growth factor of the trend. */
   readonly dailyGrowth: number;
-  /** Typical deviation of a day's return: 0.03 is 3 %. Zero is a constant price. */
+  /** Typical deviation of a day's return: 0.03 is 3 %. Zero: a constant price. */
   readonly dailyVolatility: number;
-  /** Share of the distance to the trend that is made up each day. */
+  /** Share of the distance to the trend that is recovered each day. */
   readonly pull: number;
 }
 
-// The trend grows from 2014 to 2026 and then stays, so that prices have a bound (and units fit).
+// The trend grows from 2014 to 2026 and then stays constant, so that prices are bounded and units fit.
 const growthFirstDay = 1461;
 const growthLastDay = 5844;
 const weatherDays = 25;
 const ratioBounds = { lowest: 0.25, highest: 4 };
-/** A day's 1,440 prices must sum below 2^53. */
+/** The sum of a day's 1,440 prices must stay below 2^53. */
 const largestUnits = 6e12;
 
-/** Volatility of an hour relative to its day: quiet at 4:00 UTC, busy when the American day begins. */
+/** Volatility of each hour relative to its day: lowest at 4:00 UTC, highest when the American day begins. */
 const hourlyVolatility = [
   1.0, 0.9, 0.8, 0.75, 0.7, 0.75, 0.8, 0.9, 1.0, 1.0, 0.95, 0.95, 1.05, 1.3, 1.5, 1.5, 1.4, 1.25, 1.15, 1.1,
   1.1, 1.05, 1.0, 1.0,
@@ -42,7 +41,7 @@ const minuteStep = Math.sqrt(1 / minutesPerDay);
 export class Walk {
   /** Prices are whole numbers of `10^-scale` USD. */
   readonly scale: number;
-  /** Digits of a price below its units; none for a constant price, which is exact. */
+  /** Digits of a price below its units; 0 for a constant price, which is exact. */
   readonly tailDigits: number;
   readonly highestUsd: number;
   readonly lowestUsd: number;
@@ -75,7 +74,7 @@ export class Walk {
     this.tailDigits = constant ? 0 : 16 - scale;
   }
 
-  /** Typical deviation of a day's return; 1 for a constant price, so that it can divide. */
+  /** Typical deviation of a day's return; 1 for a constant price, so that it can be a divisor. */
   get typicalVolatility(): number {
     return this.#shape.dailyVolatility || 1;
   }
@@ -110,7 +109,7 @@ export class Walk {
     }
   }
 
-  /** Price at one minute, counted from the origin. */
+  /** Price at a minute counted from the origin. */
   at(minute: number): number {
     const day = Math.floor(minute / minutesPerDay);
     const hour = Math.floor((minute - day * minutesPerDay) / minutesPerHour);
@@ -142,7 +141,7 @@ export class Walk {
       const ratio = this.#ratio * (1 + Math.max(-0.4, Math.min(0.4, move)));
       this.#ratio = Math.max(ratioBounds.lowest, Math.min(ratioBounds.highest, ratio));
       if (at >= growthFirstDay && at < growthLastDay) this.#trend *= dailyGrowth;
-      // Calm and stormy times of a few weeks each: mostly below the typical volatility, now and then far above.
+      // Calm and volatile periods of a few weeks: mostly below the typical volatility, occasionally far above.
       const chance = uniformAt(this.#dayKey, 2 * Math.floor(at / weatherDays) + 1);
       const target = dailyVolatility * (0.5 + 2.5 * chance * chance * chance);
       this.#volatility += 0.15 * (target - this.#volatility);

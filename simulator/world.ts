@@ -1,12 +1,19 @@
-/** Everything that trades, made from a seed: the walks, the markets, the histories. */
+/** Builds the walks, markets and histories from a seed. */
 
-import { type AssetPlan, assetPlans } from './assets.ts';
 import { CandleMaker } from './candles.ts';
-import { type CurrencyPlan, currencyPlans } from './currencies.ts';
+import {
+  type AssetPlan,
+  assetPlans,
+  type CurrencyPlan,
+  currencyPlans,
+  type ExchangePlan,
+  exchangePlans,
+  type MarketPlan,
+  marketPlans,
+} from './catalogue.ts';
+import { Outages } from './faults/outages.ts';
 import { AssetHistory } from './history.ts';
 import { SimulatedMarket } from './market.ts';
-import { type ExchangePlan, exchangePlans, type MarketPlan, marketPlans } from './markets.ts';
-import { Outages } from './outages.ts';
 import { Walk } from './walk.ts';
 
 export interface SimulatedCurrency {

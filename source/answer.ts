@@ -1,23 +1,23 @@
-/** From the body of a 200 answer to validated rows. */
+/** Parses and validates the body of a 200 response. */
 
 import { isUtf8 } from 'node:buffer';
 import { epochMs } from '../contract/fields.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import { bodyToShow, type Reply, wordsToShow } from './attempt.ts';
 import { parseExactJson } from './json.ts';
+import { messagesOf, statesUnknownId } from './refusal.ts';
 import type { RowReader } from './rows.ts';
-import { saysUnknown, serviceWords } from './service-words.ts';
 import { SourceError } from './source-error.ts';
 
-/** A row that is none, kept so that it can be looked at. */
+/** A row that failed validation, kept for quarantine. */
 export interface Rejected {
-  /** JSON text of the row, its beginning when it is long. */
+  /** JSON text of the row, truncated if long. */
   readonly raw: string;
   readonly reason: string;
 }
 
 interface AnswerFacts {
-  /** The answer's own `timestamp`: when the source made it, which a stale copy betrays. Null when it has none. */
+  /** The answer's `timestamp`, which reveals a stale copy; null: it has none. */
   readonly sourceTimeMs: EpochMs | null;
   readonly status: number;
   /** Decoded size of the body. */
@@ -25,7 +25,7 @@ interface AnswerFacts {
   readonly durationMs: number;
 }
 
-/** Rows in the order of the answer. One bad row costs that row: the others are kept. */
+/** Rows in the order of the answer. An invalid row does not affect the others. */
 export interface Answer<Row> extends AnswerFacts {
   readonly rows: Row[];
   readonly rejected: Rejected[];
@@ -35,17 +35,20 @@ export interface ObjectAnswer<Row> extends AnswerFacts {
   readonly row: Row;
 }
 
-/** Characters kept of a rejected row. A row of the interface has a few hundred. */
+/** Characters of a rejected row that are kept. A row of the interface has a few hundred. */
 const longestRaw = 2000;
 
 /**
- * @throws SourceError `unexpected` when the answer holds no list, `notice` when it holds a message in its place;
+ * @throws SourceError `unexpected` when the answer holds no list, or an empty one beside an error; `notice` when it holds a
+ * message in its place;
  * `not_found` when it says that an id is unknown.
  */
 export function listAnswer<Row extends object>(reply: Reply, read: RowReader<Row>): Answer<Row> {
   const value = parsed(reply);
   const data = unwrapped(value);
   if (!Array.isArray(data)) throw notTheResource(reply, value, 'no list');
+  // An empty list beside an error is none: it would be taken for a time without points.
+  if (data.length === 0 && messagesOf(value).error !== null) throw notTheResource(reply, value, 'no rows');
   const rows: Row[] = [];
   const rejected: Rejected[] = [];
   for (const item of data) {
@@ -64,7 +67,7 @@ export function objectAnswer<Row extends object>(reply: Reply, read: RowReader<R
   return { row, ...factsOf(reply, value) };
 }
 
-/** The interface leaves open whether `/assets…` answers are wrapped in `data`; none of its resources has that field. */
+/** The interface does not say whether `/assets…` answers are wrapped in `data`. No resource has that field. */
 function unwrapped(value: unknown): unknown {
   return isObject(value) && Object.hasOwn(value, 'data') ? value.data : value;
 }
@@ -82,7 +85,7 @@ export function replyFacts({ status, body, durationMs }: Reply): Omit<AnswerFact
 }
 
 function parsed(reply: Reply): unknown {
-  // Decoding bytes that are not UTF-8 would replace them, and change an id or a symbol in silence.
+  // Decoding would replace invalid UTF-8, and change an id or a symbol silently.
   if (!isUtf8(reply.body)) throw errorOf(reply, 'unexpected', 'not UTF-8');
   const text = reply.body.toString('utf8');
   try {
@@ -96,9 +99,9 @@ function parsed(reply: Reply): unknown {
 }
 
 function notTheResource(reply: Reply, value: unknown, problem: string): SourceError {
-  const words = serviceWords(value);
-  // With which status a service says so is not known of every recorded answer; its words are.
-  const kind = saysUnknown(words) ? 'not_found' : words.notice === null ? 'unexpected' : 'notice';
+  const words = messagesOf(value);
+  // Services use different statuses for an unknown id, and the same words.
+  const kind = statesUnknownId(words) ? 'not_found' : words.notice === null ? 'unexpected' : 'notice';
   return errorOf(reply, kind, words.notice ?? words.error ?? `not the expected shape: ${problem}`);
 }
 
@@ -124,7 +127,7 @@ function rawOf(item: unknown): string {
   try {
     return JSON.stringify(item).slice(0, longestRaw);
   } catch {
-    // Writing recurses where reading did not: a row nested too deeply to write is not worth keeping.
+    // A row may be nested too deeply to be written again.
     return '"(nested too deeply to keep)"';
   }
 }

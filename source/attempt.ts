@@ -1,23 +1,23 @@
-/** One HTTP attempt: exactly one request on the wire, no retry, no redirect, one deadline over all of it. */
+/** One HTTP attempt: exactly one request on the wire, without retries or redirects, within one timeout. */
 
 import { type Dispatcher, errors } from 'undici';
+import { withoutCredentials } from '../log.ts';
 import { BodyError, readBody } from './body.ts';
-import { excerpt } from './excerpt.ts';
 import type { HeaderLookup } from './retry-at.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
 export interface AttemptOptions {
   readonly dispatcher: Dispatcher;
-  /** `GET /assets/bitcoin`: names the request in messages. */
+  /** Name of the request in messages: `GET /assets/bitcoin`. */
   readonly name: string;
   /** Path and query, percent-encoded. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Deadline for the whole attempt, from waiting for a connection to the last byte of the body. */
+  /** Timeout of the whole attempt, from waiting for a connection to the last byte of the body. */
   readonly timeoutMs: number;
-  /** Largest body, both as sent and decoded. */
+  /** Largest body, compressed and decoded. */
   readonly maxBodyBytes: number;
-  /** The API key: never to be shown, not even when the answer quotes it. */
+  /** The API key. It must not appear in messages, even if the answer quotes it. */
   readonly secret: string | null;
 }
 
@@ -31,11 +31,11 @@ export interface Reply {
   readonly durationMs: number;
 }
 
-/** Nobody explains an error in more than this; a page that does is not worth the transfer. */
+/** Longest error body that is read. */
 const largestErrorBody = 64 * 1024;
 
 /**
- * The answer, whatever its status.
+ * Returns the response, whatever its status.
  *
  * @throws SourceError `unreachable`, `timeout`, `too_large`, or `unexpected` when it does not speak HTTP or its
  * body cannot be decoded.
@@ -67,17 +67,26 @@ export async function attempt(options: AttemptOptions): Promise<Reply> {
   }
 }
 
-/** The beginning of the body, in one line without the key. */
+/** The beginning of the body, on one line, without the key. */
 export function bodyToShow(reply: Reply): string {
   return wordsToShow(reply, reply.body.toString('utf8', 0, 4096));
 }
 
-/** Words of the answer, in one line without the key. */
+/** A shorter key, or a plain word, may occur in an answer by chance. */
+const shortestQuoted = 8;
+const plainWord = /^[a-z]+$/i;
+
+/** Words of the answer, in one line without credentials, also where it quotes the key: a plain word where it stands alone. */
 export function wordsToShow({ secret }: Reply, words: string): string {
-  return excerpt(secret === null ? words : words.replaceAll(secret, '(the API key)'));
+  const clean = withoutCredentials(words);
+  if (secret === null || secret.length < shortestQuoted) return excerpt(clean);
+  const hidden = '(the API key)';
+  if (plainWord.test(secret))
+    return excerpt(clean.replace(new RegExp(`(?<=^|\\W|%[\\da-f]{2})${secret}(?!\\w)`, 'gi'), hidden));
+  return excerpt(clean.replaceAll(secret, hidden).replaceAll(encodeURIComponent(secret), hidden));
 }
 
-/** A body that breaks or never ends must not hide the status that came before it. */
+/** A broken or endless body must not hide the status. */
 async function errorBody(stream: AsyncIterable<Buffer>, encoding: string | undefined): Promise<Buffer> {
   try {
     return await readBody(stream, { encoding, maxBytes: largestErrorBody });
@@ -92,7 +101,7 @@ function failure(error: unknown): { kind: SourceErrorKind; words: string; bytes:
   return { kind: isHttp ? 'unreachable' : 'unexpected', words: causeOf(error), bytes: 0 };
 }
 
-/** The words of the innermost error: what wraps it often has none (an AggregateError of several addresses). */
+/** Message of the innermost error. The wrapping error often has none (AggregateError of several addresses). */
 function causeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
   if (!(error instanceof Error)) return excerpt(String(error));
@@ -104,4 +113,16 @@ function headerLookup(headers: Readonly<Record<string, string | string[] | undef
     const value = headers[name];
     return Array.isArray(value) ? value[0] : value;
   };
+}
+
+const maxExcerpt = 300;
+
+/** The beginning of `text` on one line, without control characters: it may reach a terminal. */
+function excerpt(text: string): string {
+  // Truncate first: cleaning a body of megabytes is slow.
+  const line = text
+    .slice(0, 4 * maxExcerpt)
+    .replaceAll(/[\s\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')
+    .trim();
+  return line.length <= maxExcerpt ? line : `${line.slice(0, maxExcerpt - 1)}…`;
 }

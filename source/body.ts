@@ -1,16 +1,16 @@
-/** Reads the body of an answer within a bound, and undoes its compression within the same bound. */
+/** Reads and decompresses a response body within a size limit. */
 
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
 const unzip = promisify(gunzip);
 
-/** Output is collected in pieces of this size; each is a round trip to the thread that decompresses. */
+/** Chunk size of decompression. Each chunk is a round trip to another thread. */
 const unzipChunkBytes = 256 * 1024;
 
 export class BodyError extends Error {
   readonly kind: 'too_large' | 'unexpected';
-  /** Decoded size as far as it was read. */
+  /** Decoded bytes read so far. */
   readonly bytes: number;
 
   constructor(kind: BodyError['kind'], message: string, bytes: number, cause?: unknown) {
@@ -50,7 +50,7 @@ export async function readBody(
 async function collect(stream: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  // Leaving the loop by throwing closes the stream, and the connection with it.
+  // Throwing closes the stream and its connection.
   for await (const chunk of stream) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new BodyError('too_large', `body is larger than ${maxBytes} bytes`, bytes);
@@ -61,7 +61,7 @@ async function collect(stream: AsyncIterable<Buffer>, maxBytes: number): Promise
 }
 
 async function decompress(raw: Buffer, maxBytes: number): Promise<Buffer> {
-  // A body that ends before its first byte of gzip is an empty body: some gateways mark those as compressed too.
+  // Some gateways mark an empty body as gzip.
   if (raw.length === 0) return raw;
   try {
     return await unzip(raw, { maxOutputLength: maxBytes, chunkSize: unzipChunkBytes });

@@ -1,6 +1,6 @@
 /**
- * Reads JSON without losing a digit. `JSON.parse` turns every number into a double, and a price of 16 fraction
- * digits does not survive that, so a number that a double might change is handed over as its text.
+ * Parses JSON without losing a digit. `JSON.parse` turns numbers into doubles, which changes a price with 16 fraction
+ * digits. A number that a double might change is returned as text.
  */
 
 import { parse } from 'lossless-json';
@@ -12,10 +12,10 @@ import { parse } from 'lossless-json';
  */
 const inexactNumber = /[:[,]\s*(?:-0|-?(?:\d{16}|\d{1,15}[.eE](?!\d*Z)))/;
 
-/** A text that is one number. Asked apart: as an alternative in the pattern above it would double the time of that. */
+/** A text that is a single number. As an alternative of the pattern above it would double its time. */
 const bareNumber = /^\s*[-\d]/;
 
-/** Numbers of up to 15 digits are the same as a double. */
+/** A double holds every number of up to 15 digits. */
 const plainInteger = /^(?:0|-?[1-9]\d{0,14})$/;
 
 /**
@@ -29,7 +29,7 @@ export function parseExactJson(text: string): unknown {
   try {
     return parse(text, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue });
   } catch (error) {
-    // The reader recurses: a hostile depth ends as a full stack, which is an answer like any other bad one.
+    // The parser recurses: deep nesting overflows the stack, and counts as invalid JSON.
     if (error instanceof RangeError) throw new SyntaxError('nested too deeply', { cause: error });
     throw error;
   }

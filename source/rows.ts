@@ -1,12 +1,18 @@
-/** Readers of single rows, one a resource: what a row must be is the contract's schema. */
+/** Readers of single rows, one for each resource, by the schemas of contract/resources.ts. */
 
 import type { z } from 'zod';
-import type { CandleInterval } from '../contract/intervals.ts';
+import {
+  areTextComparable,
+  compareDecimals,
+  type DecimalText,
+  decimalText,
+  isDecimalText,
+} from '../contract/decimal.ts';
+import { type CandleInterval, type EpochMs, isOnGrid, latestMs } from '../contract/intervals.ts';
+import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import * as resources from '../contract/resources.ts';
-import { impossible } from './impossible-candle.ts';
-import { plainCandle, plainHistoryPoint } from './plain-rows.ts';
 
-/** Gives the row, or as a text the reason why the value is none. */
+/** Returns the row, or the reason why the value is invalid. */
 export type RowReader<Row extends object> = (value: unknown) => Row | string;
 
 export const readAsset = bySchema(resources.asset);
@@ -24,7 +30,7 @@ export function candleReader(interval: CandleInterval): RowReader<resources.Cand
   };
 }
 
-/** Points come by the thousand an answer; all other rows by the schema alone. */
+/** Points come in thousands, so the fast path is tried first. */
 function plainFirst<Row extends object>(
   plain: (value: unknown) => Row | null,
   otherwise: RowReader<Row>,
@@ -41,4 +47,69 @@ function bySchema<Row extends object>(schema: z.ZodType<Row>): RowReader<Row> {
     const field = issue.path.join('.');
     return field === '' ? issue.message : `${field}: ${issue.message}`;
   };
+}
+
+/*
+ * Fast path for points whose decimals are text. The schema reads them the same, and any other form, but creates about
+ * twenty objects a row, which is a large part of a busy worker's time.
+ */
+
+export function plainCandle(value: unknown): Candle | null {
+  if (!isObject(value)) return null;
+  const { open, high, low, close, volume, period } = value;
+  const isPlain =
+    isDecimal(open) &&
+    isDecimal(high) &&
+    isDecimal(low) &&
+    isDecimal(close) &&
+    isDecimal(volume) &&
+    isTime(period);
+  return isPlain ? { open, high, low, close, volume, period } : null;
+}
+
+export function plainHistoryPoint(value: unknown): HistoryPoint | null {
+  if (!isObject(value)) return null;
+  const { priceUsd, time } = value;
+  return isDecimal(priceUsd) && isTime(time) ? { priceUsd, time } : null;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function isDecimal(value: unknown): value is DecimalText {
+  return typeof value === 'string' && isDecimalText(value);
+}
+
+function isTime(value: unknown): value is EpochMs {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= latestMs;
+}
+
+const zero = decimalText('0');
+
+/** Why `candle` is impossible for `interval`, whatever the market did; null: it is possible. */
+export function impossible(candle: Candle, interval: CandleInterval): string | null {
+  const { open, high, low, close, volume, period } = candle;
+  // The interface does not state on which day a week begins.
+  if (!isOnGrid(period, interval === 'w1' ? 'd1' : interval)) return `does not start a period of ${interval}`;
+  if (isPlainlyPossible(candle)) return null;
+  if (compareDecimals(high, low) < 0) return 'high is below low';
+  if (compareDecimals(open, low) < 0) return 'open is below low';
+  if (compareDecimals(open, high) > 0) return 'open is above high';
+  if (compareDecimals(close, low) < 0) return 'close is below low';
+  if (compareDecimals(close, high) > 0) return 'close is above high';
+  if (volume.startsWith('-') && compareDecimals(volume, zero) < 0) return 'volume is negative';
+  return null;
+}
+
+/** Fast path: compares as text, in a fifth of the time. False decides nothing. */
+function isPlainlyPossible({ open, high, low, close, volume }: Candle): boolean {
+  return (
+    low <= open &&
+    open <= high &&
+    low <= close &&
+    close <= high &&
+    !volume.startsWith('-') &&
+    areTextComparable([low, open, close, high])
+  );
 }

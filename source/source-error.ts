@@ -1,17 +1,17 @@
-/** How an attempt at the source can end badly. Each kind asks for a reaction of its own from the caller. */
+/** Failures of an attempt at the source. workers/source-failure.ts decides what follows from each kind. */
 
 import type { EpochMs } from '../contract/intervals.ts';
 
 export type SourceErrorKind =
-  /** No answer: refused, reset, unresolvable, or cut off before the body was complete. */
+  /** No complete response: connection refused or reset, unknown host, truncated body. */
   | 'unreachable'
-  /** The answer was not complete within the deadline. */
+  /** The response was not complete within the timeout. */
   | 'timeout'
   /** Status 5xx. */
   | 'server_error'
-  /** Status 429: come back at `retryAtMs`. */
+  /** Status 429: retry at `retryAtMs`. */
   | 'rate_limited'
-  /** Status 400, or another 4xx: the same request will be refused again. */
+  /** Status 400 or another 4xx: the same request would be refused again. */
   | 'refused'
   /** Status 401 or 403. */
   | 'unauthorized'
@@ -19,22 +19,22 @@ export type SourceErrorKind =
   | 'not_found'
   /** The body is larger than allowed. */
   | 'too_large'
-  /** A message where a resource was due, `{"data": {"message": "…"}}`: how a service that is being retired answers. */
+  /** A message in place of a resource, `{"data": {"message": "…"}}`, as from a service that is being retired. */
   | 'notice'
-  /** The source says that it does not have the range itself, or says it in a way that cannot be read. */
+  /** The source states that it lacks the range, or its statement cannot be parsed. */
   | 'incomplete'
-  /** An answer, but not of this interface: HTML, broken JSON, something else where a list was due. */
+  /** An answer that is not of this interface: HTML, broken JSON, an unexpected structure. */
   | 'unexpected';
 
 export interface SourceErrorDetails {
   readonly kind: SourceErrorKind;
-  /** One line: the request, what happened, and the service's own words if it gave any. */
+  /** One line: the request, the failure, and the service's message if any. */
   readonly message: string;
   /** HTTP status; null when no answer came. */
   readonly status?: number | null;
-  /** When the source takes requests again. Only, and always, with `rate_limited`. */
+  /** When the source accepts requests again. Only with `rate_limited`, and always then. */
   readonly retryAtMs?: EpochMs | null;
-  /** The source said in its own words that it does not know the id. */
+  /** Whether the source's message states that the id is unknown. */
   readonly unknownId?: boolean;
   readonly durationMs?: number;
   /** Decoded size of the body, as far as it was read. */

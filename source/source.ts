@@ -1,8 +1,8 @@
 /**
  * The client of a Market Data Service.
  *
- * Every call makes exactly one HTTP request. Nothing here waits, retries or follows a redirect: the queue counts
- * calls against the source's limit, and a request hidden in here would break that count.
+ * Every call makes exactly one HTTP request, without waiting, retries or redirects: the queue counts calls against the
+ * source's limit.
  */
 
 import { Pool } from 'undici';
@@ -25,7 +25,7 @@ import type {
   Rate,
 } from '../contract/resources.ts';
 import { TidemarkError } from '../errors.ts';
-import type { Known } from '../planning/known-part.ts';
+import type { UpstreamCoverage } from '../planning/upstream-coverage.ts';
 import { type Answer, listAnswer, type ObjectAnswer, objectAnswer } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
 import { candleAnswer } from './candle-answer.ts';
@@ -37,22 +37,22 @@ export interface SourceOptions {
   /** Base address, ending in `/v2`. */
   readonly baseUrl: string;
   readonly apiKey?: string | undefined;
-  /** Deadline of one call, from waiting for a connection to the last byte. */
+  /** Timeout of one call, from waiting for a connection to the last byte. */
   readonly timeoutMs: number;
-  /** Largest body that is read, decoded. */
+  /** Largest decoded body. */
   readonly maxBodyBytes: number;
-  /** Connections kept, hence calls that travel at once. A call beyond them waits, and its deadline runs. */
+  /** Connections, hence concurrent calls. Further calls wait, within their timeout. */
   readonly connections: number;
   /** `tidemark/1.2.3` */
   readonly userAgent?: string;
-  /** The clock that `retryAtMs` is counted from. */
+  /** Clock for `retryAtMs`. */
   readonly now?: () => EpochMs;
 }
 
-/** Of a series whose source may say what it does not have itself; null where it does not say. */
-export type SeriesAnswer<Row> = Answer<Row> & { readonly known: Known | null };
+/** Answer for a series, with the coverage that the source states; null: it states none. */
+export type SeriesAnswer<Row> = Answer<Row> & { readonly known: UpstreamCoverage | null };
 
-/** Every method makes one request, and throws a `SourceError` when that does not give the resource. */
+/** Every method makes one request, and throws a `SourceError` if it does not return the resource. */
 export interface Source {
   candles(query: CandlesQuery): Promise<SeriesAnswer<Candle>>;
   assetHistory(id: string, query: HistoryQuery): Promise<SeriesAnswer<HistoryPoint>>;
@@ -65,15 +65,15 @@ export interface Source {
   exchanges(): Promise<Answer<Exchange>>;
   exchange(id: string): Promise<ObjectAnswer<Exchange>>;
 
-  // Listed in the interface by path only: parameters and rows are taken to be those of the named relative.
+  // The interface lists these paths only. Parameters and rows are assumed to be those of the similar endpoint.
   candlesMarket(query: CandlesQuery): Promise<SeriesAnswer<Candle>>;
   exchangesAll(): Promise<Answer<Exchange>>;
   marketsData(query?: MarketsQuery): Promise<Answer<Market>>;
   ratesAll(): Promise<Answer<Rate>>;
 
-  /** Lets the calls under way end, then closes the connections. */
+  /** Waits for active calls, then closes the connections. */
   close(): Promise<void>;
-  /** Ends the calls under way too; they fail as `unreachable`. For who has given them up: a hung one takes long. */
+  /** Aborts active calls, which fail as `unreachable`, and closes the connections. */
   abandon(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ export function openSource(options: SourceOptions): Source {
   const now = options.now ?? Date.now;
   const pool = new Pool(origin, {
     connections: options.connections,
-    // One deadline a call, in attempt.ts: these would be further ones, each with an error of its own.
+    // attempt.ts applies the only timeout.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: options.timeoutMs },
@@ -149,13 +149,13 @@ function baseOf(baseUrl: string): { origin: string; basePath: string } {
 function headersOf({ apiKey, userAgent = 'tidemark' }: SourceOptions): Record<string, string> {
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': userAgent };
   if (apiKey === undefined) return headers;
-  // The key itself stays out of the message.
+  // The message must not contain the key.
   if (!/^[\x21-\x7e]+$/.test(apiKey))
     throw new TidemarkError('BAD_CONFIGURATION', 'the API key holds a character that no header can carry');
   return { ...headers, authorization: `Bearer ${apiKey}` };
 }
 
-/** `?interval=d1&start=0`, without what is undefined; empty when nothing is left. */
+/** Query string `?interval=d1&start=0` without undefined values; empty if there are none. */
 function queryText(query: object): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))

@@ -1,12 +1,9 @@
-/**
- * What an answer's source says that it knows of the range asked for: a Tidemark does (contract/coverage-header.ts), other
- * services of the interface do not.
- */
+/** The coverage that the source states in a header (contract/coverage-header.ts). Only a Tidemark does. */
 
 import { coverageHeader, readCoverage } from '../contract/coverage-header.ts';
 import type { EpochMs, Interval } from '../contract/intervals.ts';
-import { type Known, missingPeriods } from '../planning/known-part.ts';
 import { subtract } from '../planning/ranges.ts';
+import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-coverage.ts';
 import { type Reply, wordsToShow } from './attempt.ts';
 import { SourceError } from './source-error.ts';
 
@@ -17,11 +14,11 @@ interface AskedRange {
 }
 
 /**
- * @returns null when the source does not say, as most do not. Nothing that is missing lies outside the range.
- * @throws SourceError `incomplete` when it has nothing of the range, or when what it says cannot be read: it may be
- * that something is missing.
+ * @returns null if the source states none. Missing ranges lie within the requested range.
+ * @throws SourceError `incomplete` if it has nothing of the range, or if the header cannot be parsed: something may be
+ * missing.
  */
-export function statedCoverage(reply: Reply, asked: AskedRange): Known | null {
+export function statedCoverage(reply: Reply, asked: AskedRange): UpstreamCoverage | null {
   const header = reply.header(coverageHeader);
   if (header === undefined) return null;
   const stated = readCoverage(header);
@@ -34,7 +31,7 @@ export function statedCoverage(reply: Reply, asked: AskedRange): Known | null {
     endMs: asked.end ?? Number.POSITIVE_INFINITY,
   };
   const missing = missingPeriods(stated, asked.interval, range);
-  // What has not ended is nobody's yet: an answer that reaches there is looked at.
+  // Open periods are not covered anywhere; an answer that reaches them is used.
   const isAllMissing = stated.untilMs >= range.endMs && subtract([range], missing).length === 0;
   if (isAllMissing) throw incomplete(reply, 'the source says that it does not have this itself');
   return { untilMs: stated.untilMs, missing };

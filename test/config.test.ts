@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../config.ts';
+import { sections } from '../environment.ts';
 
 const refusal = (env: Record<string, string>) => {
   try {
@@ -12,7 +13,7 @@ const refusal = (env: Record<string, string>) => {
 };
 
 describe('readConfig', () => {
-  it('takes the budget from the interface: 200 a minute, 500 with a key', () => {
+  it('uses the default budgets of the interface: 200 a minute, 500 with a key', () => {
     expect(readConfig({}).source.requestsPerMinute).toBe(200);
     expect(readConfig({ SOURCE_API_KEY: 'k' }).source.requestsPerMinute).toBe(500);
     expect(
@@ -21,11 +22,11 @@ describe('readConfig', () => {
     expect(readConfig({ SOURCE_REQUESTS_PER_MINUTE: '0' }).source.requestsPerMinute).toBe(0);
   });
 
-  it('takes an empty variable as absent, as docker compose passes it', () => {
+  it('treats an empty variable as absent, as docker compose passes it', () => {
     expect(readConfig({ SOURCE_API_KEY: '', REDIS_URL: '' })).toEqual(readConfig({}));
   });
 
-  it('takes a source address with a trailing slash', () => {
+  it('accepts a source address with a trailing slash', () => {
     expect(readConfig({ SOURCE_URL: 'https://x.example/api/v2/' }).source.url).toBe(
       'https://x.example/api/v2',
     );
@@ -55,7 +56,7 @@ describe('readConfig', () => {
     expect(message).toContain(JSON.stringify(value));
   });
 
-  it('does not show a secret that is wrong', () => {
+  it('does not show an invalid secret', () => {
     expect(refusal({ SOURCE_API_KEY: 'two words' })).toContain('SOURCE_API_KEY');
     expect(refusal({ SOURCE_API_KEY: 'two words' })).not.toContain('two words');
     expect(refusal({ DATABASE_URL: 'mysql://me:hush@x/y' })).not.toContain('hush');
@@ -63,7 +64,7 @@ describe('readConfig', () => {
     expect(refusal({ DASHBOARD_PASSWORD: 'too short' })).not.toContain('too short');
   });
 
-  it('takes longest ranges in days, cut to whole periods', () => {
+  it('reads maximum ranges in days, rounded down to whole periods', () => {
     const { rangeLimits } = readConfig({
       SOURCE_CANDLE_DAYS: 'm1=0.5, h8=100.4',
       SOURCE_HISTORY_DAYS: 'd1=365',
@@ -74,18 +75,16 @@ describe('readConfig', () => {
     });
   });
 
-  it('is frozen all the way down', () => {
+  it('is deeply frozen', () => {
     const config = readConfig({});
     expect(() => Object.assign(config.source, { url: 'x' })).toThrow(TypeError);
   });
 
-  it('reads the variables that .env.example lists, with the defaults it states, and no others', () => {
+  it('reads exactly the variables that .env.example lists, with the defaults it states', () => {
     const lines = readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm);
     const example = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
     expect(readConfig(example)).toEqual(readConfig({}));
-    const read = [...readFileSync('config.ts', 'utf8').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map(
-      ([, name]) => name,
-    );
+    const read = Object.values(sections).flatMap((section) => Object.keys(section));
     expect(Object.keys(example).sort()).toEqual(read.sort());
   });
 });

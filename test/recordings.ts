@@ -1,4 +1,4 @@
-/** Recorded answers of a public service of this interface. They lie beside the repository, or nowhere. */
+/** Recorded answers of a public service of this interface, from a folder beside the repository, if it exists. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,18 +9,18 @@ const directory = process.env.TIDEMARK_RECORDINGS ?? join(import.meta.dirname, '
 
 export const hasRecordings = existsSync(directory);
 
-/** A group that reads recordings, skipped where there are none. */
+/** A group that reads recordings, skipped when there are none. */
 export function describeRecordings(title: string, body: () => void): void {
   if (hasRecordings) describe(title, body);
   else describeMissing(title, `no folder ${directory}; TIDEMARK_RECORDINGS names another`, body);
 }
 
-/** The text of `<name>.json`, untouched. */
+/** The text of `<name>.json`, verbatim. */
 export function recording(name: string): string {
   return readFileSync(join(directory, `${name}.json`), 'utf8');
 }
 
-/** The recorded lists, and what each is a list of. */
+/** The recorded lists, and the resource of each. */
 export const recordedLists = [
   { name: 'candles-binance-m1-bitcoin-tether-20211003-rows', resource: 'candle', rows: 1276, interval: 'm1' },
   {

@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** Which rooms each room may import from. Every room may import `config.ts`, `errors.ts` and `log.ts` at the top. */
+/**
+ * The rooms that each room may import from. Every room may import the files at the top: `config.ts`, `errors.ts`, ...
+ */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   planning: ['contract'],
@@ -10,34 +12,58 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   files: ['planning', 'contract'],
   source: ['planning', 'contract'],
   queue: ['planning', 'contract'],
-  watch: ['store', 'planning', 'contract'],
-  service: ['store', 'contract'],
-  simulator: ['service', 'contract'],
-  scheduler: ['watch', 'planning', 'store', 'queue', 'contract'],
+  'watch-list': ['store', 'planning', 'contract'],
+  scheduler: ['watch-list', 'planning', 'store', 'queue', 'contract'],
   workers: ['planning', 'source', 'store', 'queue', 'contract'],
-  // BullMQ's own view of its queues; wrong passwords are counted as the service counts them.
-  board: ['service', 'queue'],
-  // What the rooms below tell of their work is counted here; none of them knows of it.
-  metrics: ['workers', 'scheduler', 'service', 'queue', 'source', 'store', 'contract'],
-  tracing: ['workers', 'scheduler', 'queue', 'source', 'contract'],
-  scripts: [
-    'tracing',
-    'metrics',
-    'board',
+  // Everything that a command, the service or a benchmark can request without a terminal.
+  operations: [
     'workers',
     'scheduler',
-    'simulator',
+    'watch-list',
+    'queue',
+    'source',
+    'files',
+    'store',
+    'planning',
+    'contract',
+  ],
+  service: ['operations', 'store', 'contract'],
+  simulator: ['service', 'contract'],
+  // The rooms below emit events, which these two count and trace. No room below imports them.
+  metrics: ['workers', 'scheduler', 'service', 'queue', 'source', 'store', 'contract'],
+  tracing: ['workers', 'scheduler', 'queue', 'source', 'contract'],
+  // Assembles the parts of a process as the configuration describes them.
+  runtime: [
+    'tracing',
+    'metrics',
     'service',
-    'watch',
+    'operations',
+    'workers',
+    'scheduler',
     'queue',
     'source',
     'store',
+    'planning',
+    'contract',
+  ],
+  scripts: [
+    'runtime',
+    'simulator',
+    'service',
+    'operations',
+    'watch-list',
+    'queue',
     'files',
+    'store',
     'planning',
     'contract',
   ],
   migrations: [],
 };
+
+const topLevel = ['config.ts', 'environment.ts', 'errors.ts', 'log.ts', 'format.ts', 'version.ts'];
+/** A folder with more files holds several concepts. */
+const maxFiles = 25;
 
 function* imports(room: string): Generator<{ file: string; target: string }> {
   for (const entry of readdirSync(room, { recursive: true, encoding: 'utf8' })) {
@@ -54,19 +80,51 @@ describe('a room imports only from rooms below it', () => {
     const found = [...imports(room)];
     const wrong = found.filter(({ target }) => {
       const [top = ''] = target.split('/');
-      const isTopLevel = ['config.ts', 'errors.ts', 'log.ts'].includes(top);
+      const isTopLevel = topLevel.includes(top);
       return top !== room && !allowed.includes(top) && !(isTopLevel && room !== 'contract');
     });
     expect(wrong).toEqual([]);
   });
 
-  it('is checked for every folder that holds sources', () => {
+  it('covers every folder with sources', () => {
     const folders = readdirSync('.', { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
       .map((entry) => entry.name)
-      .filter((name) => readdirSync(name).some((file) => file.endsWith('.ts')));
-    expect(
-      folders.filter((name) => !['test', 'bench', 'dist', 'node_modules'].includes(name)).sort(),
-    ).toEqual(Object.keys(rooms).sort());
+      .filter((name) => !['test', 'bench', 'dist', 'node_modules'].includes(name))
+      .filter((name) =>
+        readdirSync(name, { recursive: true, encoding: 'utf8' }).some((file) => file.endsWith('.ts')),
+      );
+    expect(folders.sort()).toEqual(Object.keys(rooms).sort());
+  });
+});
+
+describe('the product', () => {
+  const files = new Map<string, string[]>();
+  for (const room of Object.keys(rooms))
+    for (const { file, target } of imports(room)) files.set(file, [...(files.get(file) ?? []), target]);
+
+  it('has no folder with too many files', () => {
+    const counts = new Map<string, number>();
+    for (const room of Object.keys(rooms)) {
+      for (const entry of readdirSync(room, { recursive: true, encoding: 'utf8' })) {
+        if (!entry.endsWith('.ts')) continue;
+        const folder = dirname(join(room, entry));
+        counts.set(folder, (counts.get(folder) ?? 0) + 1);
+      }
+    }
+    expect([...counts].filter(([, count]) => count > maxFiles)).toEqual([]);
+  });
+
+  it('has no cycle of imports, including type imports', () => {
+    const done = new Set<string>();
+    const cycles: string[][] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file]);
+      if (done.has(file) || path.includes(file)) return;
+      for (const target of files.get(file) ?? []) visit(target, [...path, file]);
+      done.add(file);
+    };
+    for (const file of files.keys()) visit(file, []);
+    expect(cycles).toEqual([]);
   });
 });

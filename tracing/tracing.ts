@@ -1,14 +1,14 @@
 /**
- * Traces of the work, for OpenTelemetry: a planning pass, the attempts at the jobs that it queued, and of each attempt
+ * OpenTelemetry traces: a planning pass, the attempts at its jobs, and for each attempt
  *
- *   plan ─ job ─┬─ request   to the last byte of the source's answer
- *               ├─ parse     from there to its rows
- *               └─ commit    to the end of the transaction
+ *   plan ─ job ─┬─ request   until the last byte of the source's response
+ *               ├─ parse     until its rows are parsed
+ *               └─ commit    until the end of the transaction
  *
- * A job carries its pass through the queue, so a trace goes from one process to another. (`bullmq-otel` would do that too,
- * and makes spans of every look into the queue besides.) A poll that comes by the clock has no pass, and begins a trace.
+ * A job carries the trace context through the queue, so a trace spans processes. (`bullmq-otel` would do that too, but
+ * creates spans for every queue operation.) A scheduled poll has no pass and begins its own trace.
  *
- * Nothing waits for the collector. What it cannot take in time is dropped, and said at most once a minute.
+ * Nothing waits for the collector. Spans that it does not take in time are dropped, with a warning at most once a minute.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -20,8 +20,10 @@ import {
   diag,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   trace,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -34,36 +36,34 @@ import {
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { pathTemplates } from '../contract/paths.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
-import type { RequestTold } from '../source/telling-source.ts';
-import type { AroundAttempt, WorkerTold } from '../workers/told.ts';
-import { laneOf } from '../workers/told.ts';
-import { carriedOf, contextOf } from './carried.ts';
+import type { RequestEvent } from '../source/instrumented-source.ts';
+import { type AttemptMiddleware, laneOf, type WorkerEvents } from '../workers/worker-events.ts';
 
 export interface Tracing {
   /** Around a planning pass. */
-  readonly pass: NonNullable<SchedulerOptions['around']>;
+  readonly pass: NonNullable<SchedulerOptions['middleware']>;
   /** Around an attempt at a job. */
-  readonly attempt: AroundAttempt;
-  /** When a request has ended, within its attempt. */
-  readonly request: (request: RequestTold) => void;
-  /** When an answer is committed, within its attempt. */
-  readonly stored: WorkerTold['stored'];
-  /** The pass that is under way, for the jobs that it queues. */
+  readonly attempt: AttemptMiddleware;
+  /** Records a finished request, within its attempt. */
+  readonly request: (request: RequestEvent) => void;
+  /** Records a commit, within its attempt. */
+  readonly stored: WorkerEvents['stored'];
+  /** The context of the current pass, for the jobs that it queues. */
   readonly carry: () => string | undefined;
-  /** Sends what there is, if the collector takes it soon. */
+  /** Sends the remaining spans, with a timeout. */
   close(): Promise<void>;
 }
 
-const complainEveryMs = 60_000;
-/** A collector that is away must not keep a process that has been asked to stop. */
-const closingMs = 3000;
+const warnEveryMs = 60_000;
+/** An unavailable collector must not delay shutdown. */
+const closeTimeoutMs = 3000;
 
-/** @param process its command and version; `complain` is told why spans could not be sent. */
+/** @param process command and software version. @param warn receives the reason why spans could not be sent. */
 export function createTracing(
   process: { readonly command: string; readonly version: string },
-  complain: (why: string) => void,
+  warn: (reason: string) => void,
 ): Tracing {
-  complainAtMostOnceAMinute(complain);
+  throttleWarnings(warn);
   const provider = new BasicTracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': 'tidemark', 'service.version': process.version }))
@@ -75,16 +75,16 @@ export function createTracing(
   const active = new AsyncLocalStorage<Context>();
   const current = () => active.getStore() ?? ROOT_CONTEXT;
 
-  /** @param tell gives the span what came of the work. False: it is not worth a span, which is then never sent. */
+  /** @param describe sets the result on the span; false discards the span. */
   async function within<Result>(
     span: Span,
     parent: Context,
     work: () => Promise<Result>,
-    tell: (result: Result) => boolean,
+    describe: (result: Result) => boolean,
   ): Promise<Result> {
     try {
       const result = await active.run(trace.setSpan(parent, span), work);
-      if (tell(result)) span.end();
+      if (describe(result)) span.end();
       return result;
     } catch (error) {
       span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : '' });
@@ -93,7 +93,7 @@ export function createTracing(
     }
   }
 
-  /** A span that took so long until `endMs`, which is now or a moment ago. */
+  /** Starts a span in the past, `durationMs` before `endMs`. */
   function endedAt(endMs: number, durationMs: number, name: string, kind: SpanKind, attributes: Attributes) {
     return tracer.startSpan(name, { kind, startTime: endMs - durationMs, attributes }, current());
   }
@@ -103,13 +103,13 @@ export function createTracing(
       const span = tracer.startSpan('plan', {}, ROOT_CONTEXT);
       return within(span, ROOT_CONTEXT, pass, ({ added, queued }) => {
         span.setAttributes({ 'tidemark.added': added, 'tidemark.queued': queued });
-        // There is one a second, and most find nothing to do.
+        // There is a pass each second, and most have nothing to do.
         return added > 0;
       });
     },
     attempt(attempt, run) {
       const { job, number, carried } = attempt;
-      const parent = contextOf(carried);
+      const parent = parseTraceparent(carried);
       const attributes = {
         'tidemark.job': job.name,
         'tidemark.lane': laneOf(job),
@@ -148,27 +148,47 @@ export function createTracing(
     },
     carry() {
       const span = trace.getSpan(current());
-      return span === undefined ? undefined : carriedOf(span.spanContext());
+      return span === undefined ? undefined : formatTraceparent(span.spanContext());
     },
     async close() {
-      const patience = new AbortController();
-      const late = delay(closingMs, undefined, patience).catch(() => {});
+      const timeout = new AbortController();
+      const late = delay(closeTimeoutMs, undefined, timeout).catch(() => {});
       await Promise.race([provider.shutdown().catch(() => {}), late]);
-      patience.abort();
+      timeout.abort();
     },
   };
 }
 
-function complainAtMostOnceAMinute(complain: (why: string) => void): void {
-  let saidMs = Number.NEGATIVE_INFINITY;
-  const say = (why: string) => {
-    if (performance.now() - saidMs < complainEveryMs) return;
-    saidMs = performance.now();
-    complain(why);
+function throttleWarnings(warn: (why: string) => void): void {
+  let warnedMs = Number.NEGATIVE_INFINITY;
+  const throttled = (reason: string) => {
+    if (performance.now() - warnedMs < warnEveryMs) return;
+    warnedMs = performance.now();
+    warn(reason);
   };
   const silent = () => {};
   diag.setLogger(
-    { error: say, warn: say, info: silent, debug: silent, verbose: silent },
+    { error: throttled, warn: throttled, info: silent, debug: silent, verbose: silent },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
+}
+
+/** The `traceparent` of W3C Trace Context, version 00, which a job carries. */
+function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+/** Parses a carried `traceparent`; the root context when it is absent or invalid. */
+export function parseTraceparent(carried: string | undefined): Context {
+  const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(carried ?? '');
+  const [, traceId = '', spanId = '', flags = ''] = match ?? [];
+  const spanContext = {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
+    isRemote: true,
+  };
+  return trace.isSpanContextValid(spanContext)
+    ? trace.setSpanContext(ROOT_CONTEXT, spanContext)
+    : ROOT_CONTEXT;
 }

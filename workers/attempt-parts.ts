@@ -1,64 +1,63 @@
-/** What the steps of an attempt share. */
+/** Dependencies and state that the steps of an attempt share. */
 
 import type { Logger } from 'pino';
 import type { EpochMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import type { Attempt } from '../queue/outcome.ts';
 import type { RequestQueue } from '../queue/requests.ts';
-import { tellRun } from '../store/asked.ts';
-import { postponeProbe } from '../store/beginning.ts';
-import type { Database } from '../store/database.ts';
-import { incompleteKind, putMissingAside } from '../store/missing-there.ts';
-import { deferWindow } from '../store/pending.ts';
-import type { OutageWatch } from './outage.ts';
-import type { RangeTrials } from './range-trials.ts';
-import type { WorkerTold } from './told.ts';
+import { postponeProbe } from '../store/commit/commit-probe.ts';
+import { deferUpstreamGaps, deferWindow, incompleteKind } from '../store/commit/deferred-windows.ts';
+import type { Database } from '../store/db/database.ts';
+import { publishResult } from '../store/recheck/command-results.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
+import type { RangeLimitLearner } from './range-limit-learner.ts';
 import type { Work } from './work.ts';
+import type { WorkerEvents } from './worker-events.ts';
 
 export interface AttemptParts {
   readonly database: Database;
   readonly requests: RequestQueue;
-  readonly sourceWatch: OutageWatch;
-  /** For a source that answers with a notice in place of data. */
-  readonly noticeWatch: OutageWatch;
-  readonly storeWatch: OutageWatch;
-  /** Series that the source did not know when it was last asked. */
+  readonly sourceBreaker: CircuitBreaker;
+  /** For a source that answers with a message in place of data. */
+  readonly messageBreaker: CircuitBreaker;
+  readonly storeBreaker: CircuitBreaker;
+  /** Series that the last answer stated to be unknown. */
   readonly unknownSeries: Set<number>;
-  /** Until when the source holds us off, so that those who were under way together say it once. */
-  readonly heldOff: { untilMs: EpochMs };
-  readonly rangeTrials: RangeTrials;
+  /** End of the current pause, so that attempts that fail together log it once. */
+  readonly sourcePause: { untilMs: EpochMs };
+  readonly rangeLimits: RangeLimitLearner;
   readonly failedRetryMs: number;
   readonly log: Logger;
   readonly now: () => EpochMs;
   readonly random: () => number;
-  readonly told?: WorkerTold | undefined;
+  readonly events?: WorkerEvents | undefined;
 }
 
 export type AttemptFacts = Pick<Attempt<unknown>, 'number' | 'last' | 'stopping'>;
 
-/** A queue that is away cannot be paused, starts nothing, and says so by itself. */
+/** An unreachable queue cannot be paused; it starts no job, and logs that itself. */
 export async function pause(ms: number, parts: Pick<AttemptParts, 'requests'>): Promise<void> {
   await parts.requests.pauseForMs(ms).catch(() => {});
 }
 
-/** Puts the window aside: it stays a gap, shown with its reason, and is asked for again at `retryAtMs`. */
-export async function putAside<Answer>(
-  failure: { kind: string; message: string; nowMs: EpochMs; retryAtMs: EpochMs },
+/** Defers the window: it stays a gap, shown with its reason, and is requested again at `retryAtMs`. */
+export async function deferWork<Answer>(
+  failure: { kind: string; message: string; nowMs: EpochMs; retryAtMs: EpochMs; longestMs?: number },
   work: Work<Answer>,
   attempt: AttemptFacts,
   parts: AttemptParts,
 ): Promise<void> {
-  // An outage is said once, and puts windows aside by the hundred: `gaps` lists them. So do the source's own gaps.
-  const byTheHundred =
-    parts.sourceWatch.isAway() || parts.storeWatch.isAway() || failure.kind === incompleteKind;
-  const level = byTheHundred ? 'debug' : 'warn';
+  // An outage is logged once. It defers windows in bulk, which `gaps` lists; so do the source's own gaps.
+  const isInBulk =
+    parts.sourceBreaker.isOpen() || parts.storeBreaker.isOpen() || failure.kind === incompleteKind;
+  const level = isInBulk ? 'debug' : 'warn';
   if (work.window !== null) {
     const window = work.whole ?? work.window;
-    if (await tellAsker(failure, work, parts)) return;
+    if (await publishCommandResult(failure, work, parts)) return;
     if (window.lane === 'probe') await postponeProbe(parts.database, window.seriesId, failure.retryAtMs);
     else if (failure.kind === incompleteKind && window.lane !== 'reread')
-      // Only of what was asked for did the source say so.
-      await putMissingAside(parts.database.pool, {
+      // The source's statement concerns the requested range only.
+      await deferUpstreamGaps(parts.database.pool, {
         ...failure,
         seriesId: window.seriesId,
         range: work.window,
@@ -74,19 +73,16 @@ export async function putAside<Answer>(
       });
   }
   await work.giveUp?.(failure);
-  parts.told?.putAside(work);
-  parts.log[level](
-    { ...nameOf(work), cause: failure.message, attempts: attempt.number },
-    'put aside for now',
-  );
+  parts.events?.deferred(work);
+  parts.log[level]({ ...nameOf(work), cause: failure.message, attempts: attempt.number }, 'window deferred');
 }
 
 /**
- * Tells the command that asked for the window why it has no answer: what it asks for is covered, and stays so.
+ * Publishes to the command that requested the window why there is no answer. The window is covered, and stays so.
  *
- * @returns false when no command did.
+ * @returns false when no command requested it.
  */
-export async function tellAsker<Answer>(
+export async function publishCommandResult<Answer>(
   failure: { kind: string; message: string; nowMs: EpochMs },
   work: Work<Answer>,
   { database }: Pick<AttemptParts, 'database'>,
@@ -95,7 +91,7 @@ export async function tellAsker<Answer>(
   if (window?.run === undefined) return false;
   const { run, seriesId } = window;
   const { kind, message, nowMs } = failure;
-  await tellRun(database.pool, { run, seriesId, window, nowMs }, { kind, message });
+  await publishResult(database.pool, { run, seriesId, window, nowMs }, { kind, message });
   return true;
 }
 

@@ -1,24 +1,26 @@
 /**
- * The way of one attempt: fetch, then commit.
+ * One attempt at a job: fetch, then commit.
  *
- *   fetched and committed        the job is done, whatever the verdict: what is still missing is planned again.
- *   the source failed            the ledger gets its row, and the reaction of reaction.ts follows.
- *   the commit failed            nothing of the window is stored. The job is tried again, uncounted while the
- *                                database is in trouble; an answer that can never be stored uses up its attempts.
- *   the worker must stop         the job goes back to the queue. An answer that was under way is lost.
+ *   committed           The job is done, whatever the verdict. The planner finds the gaps that remain.
+ *   source failed       The ledger gets a row, and source-failure.ts decides.
+ *   lock wait           The answer is kept, and committed when the lock is free (store-failure.ts).
+ *   commit failed       Nothing of the window is stored. The job is retried: uncounted during an outage of the database,
+ *                       counted if the answer itself cannot be stored.
+ *   worker stops        The job goes back to the queue. An answer under way is lost.
  *
- * A crash at any instant leaves the window wholly stored or still a gap, and the job to be found as stalled.
+ * After a crash at any instant a window is wholly stored or still a gap, and BullMQ finds the job as stalled.
  */
 
+import type { Logger } from 'pino';
 import { type EpochMs, hourMs } from '../contract/intervals.ts';
 import type { Window } from '../planning/windows.ts';
 import { done, type Outcome, putBack } from '../queue/outcome.ts';
 import { SourceError } from '../source/source-error.ts';
-import { rememberLongestRange } from '../store/longest-ranges.ts';
-import { afterSourceError } from './after-source-error.ts';
-import { afterStoreTrouble } from './after-store-trouble.ts';
+import type { SeenRevision } from '../store/commit/write-points.ts';
+import { storeLongestRange } from '../store/series/longest-ranges.ts';
 import { type AttemptFacts, type AttemptParts, nameOf } from './attempt-parts.ts';
-import { tellRevisions } from './revisions.ts';
+import { afterSourceError } from './source-failure.ts';
+import { afterStoreTrouble } from './store-failure.ts';
 import type { Work } from './work.ts';
 
 export async function runAttempt<Answer>(
@@ -31,8 +33,8 @@ export async function runAttempt<Answer>(
   try {
     const summary = await fetchAndCommit(work, startedMs, attempt, parts);
     if (summary === stopped) return putBack;
-    parts.storeWatch.succeeded(parts.now(), startedMs);
-    tellRevisions(work, summary, parts.log);
+    parts.storeBreaker.succeeded(parts.now(), startedMs);
+    logRevisions(work, summary, parts.log);
     parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
   } catch (error) {
@@ -45,7 +47,7 @@ export async function runAttempt<Answer>(
   }
 }
 
-/** Not an async function: that would hold on to the answer, which while it waits is only what the store made of it. */
+/** Not an async function: it would keep the answer in memory while its prepared window waits for the commit. */
 function fetchAndCommit<Answer>(
   work: Work<Answer>,
   startedMs: EpochMs,
@@ -54,30 +56,30 @@ function fetchAndCommit<Answer>(
 ): Promise<object | typeof stopped> {
   return unlessStopped(work.fetch(), attempt.stopping).then<object | typeof stopped>((answer) => {
     if (answer === stopped) return stopped;
-    // What has closed is judged by when the answer came, however long it then waits for its commit.
+    // Closed periods are determined at the time of the answer, however long the commit waits.
     const answeredMs = parts.now();
-    parts.sourceWatch.succeeded(answeredMs, startedMs);
-    parts.noticeWatch.succeeded(answeredMs, startedMs);
+    parts.sourceBreaker.succeeded(answeredMs, startedMs);
+    parts.messageBreaker.succeeded(answeredMs, startedMs);
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
     const begun = performance.now();
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs }).then(async (summary) => {
       const { dataset, lane } = work;
-      parts.told?.stored({ dataset, lane, commitMs: performance.now() - begun, summary });
+      parts.events?.stored({ dataset, lane, commitMs: performance.now() - begun, summary });
       if (work.window !== null) await afterAccepted(work.window, parts);
       return summary;
     });
   });
 }
 
-/** A range that is accepted where a longer one was refused is remembered for all. */
+/** Stores the longest accepted range, for all workers. */
 async function afterAccepted(window: Window, parts: AttemptParts): Promise<void> {
-  const lesson = parts.rangeTrials.accepted(window);
-  if (lesson === null) return;
-  const { key, longestMs } = lesson;
-  await rememberLongestRange(parts.database, key, longestMs);
+  const learned = parts.rangeLimits.accepted(window);
+  if (learned === null) return;
+  const { key, longestMs } = learned;
+  await storeLongestRange(parts.database, key, longestMs);
   parts.log.warn(
     { ranges: key, hours: longestMs / hourMs },
-    'the source refuses longer ranges: from now on it is asked for shorter ones',
+    'the source refuses longer ranges: requests are shorter from now on',
   );
 }
 
@@ -98,4 +100,29 @@ async function unlessStopped<Value>(
   } finally {
     stopping.removeEventListener('abort', onAbort);
   }
+}
+
+/**
+ * Logs changed values: one line a window, with their count and the first few before and after.
+ *
+ * @param summary of the commit. That of a poll has no revisions.
+ */
+function logRevisions<Answer>(work: Work<Answer>, summary: object, log: Logger): void {
+  if (!isRevised(summary)) return;
+  const { revised, revisions } = summary;
+  const logged = revisions.map(({ timeMs, before, after }) => ({
+    time: new Date(timeMs).toISOString(),
+    before,
+    after,
+  }));
+  log.info({ ...nameOf(work), revised, revisions: logged }, 'the source changed stored values');
+}
+
+function isRevised(summary: object): summary is { revised: number; revisions: readonly SeenRevision[] } {
+  return (
+    'revised' in summary &&
+    typeof summary.revised === 'number' &&
+    summary.revised > 0 &&
+    'revisions' in summary
+  );
 }

@@ -1,31 +1,31 @@
 /** A worker: takes jobs from the `requests` queue within the budget, and runs them. */
 
+import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
-import { limiterFor } from '../planning/budget.ts';
+import { differingBudgets, limiterFor, lowestBudget } from '../planning/budget.ts';
 import { isProbe } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { RequestJob } from '../queue/jobs.ts';
 import { type Attempt, done, type Outcome } from '../queue/outcome.ts';
+import type { QueueWorker } from '../queue/worker.ts';
 import type { Source } from '../source/source.ts';
-import type { Database } from '../store/database.ts';
-import { longestRanges } from '../store/longest-ranges.ts';
-import { prepareWindow } from '../store/prepared.ts';
-import { verifyWindow } from '../store/verification.ts';
-import { assetHistoryWork } from './asset-history.ts';
+import { prepareWindow } from '../store/commit/prepare-window.ts';
+import type { Database } from '../store/db/database.ts';
+import { verifyWindow } from '../store/recheck/verification.ts';
+import { readLongestRanges } from '../store/series/longest-ranges.ts';
 import type { AttemptParts } from './attempt-parts.ts';
-import { candlesWork } from './candles.ts';
+import { createCircuitBreaker, serviceMessagePauses } from './circuit-breaker.ts';
 import { groupCommits } from './commit-groups.ts';
-import { noticePauses, watchOutage } from './outage.ts';
-import { pageWork } from './page.ts';
-import { probeWork } from './probe.ts';
-import { rangeTrials } from './range-trials.ts';
-import { ratesWork } from './rates.ts';
+import { pageWork, ratesWork } from './poll-work.ts';
+import { createRangeLimitLearner } from './range-limit-learner.ts';
 import { runAttempt } from './run-attempt.ts';
-import { type AroundAttempt, laneOf, type WorkerTold } from './told.ts';
+import { retryWhileLocked } from './store-failure.ts';
+import { isKnownDataset, probeWork, windowWork } from './window-work.ts';
 import type { WorkParts } from './work.ts';
+import { type AttemptMiddleware, laneOf, type WorkerEvents } from './worker-events.ts';
 
 export interface WorkerOptions {
   readonly database: Database;
@@ -35,98 +35,134 @@ export interface WorkerOptions {
   readonly requestsPerMinute: number;
   readonly settings: Config['worker'];
   readonly log: Logger;
-  /** Each attempt runs within it. */
-  readonly around?: AroundAttempt | undefined;
-  /** Hears of the work as it happens. */
-  readonly told?: WorkerTold | undefined;
+  /** Wraps each attempt. */
+  readonly middleware?: AttemptMiddleware | undefined;
+  /** Receives events of the work. */
+  readonly events?: WorkerEvents | undefined;
   readonly now?: () => EpochMs;
   readonly random?: () => number;
-  /** How long a job stays locked by a worker that was killed, and the time between two looks for such jobs. */
+  /** First and longest pause after a message in place of data; absent: a minute to an hour. */
+  readonly noticePauses?: { readonly firstMs: number; readonly longestMs: number };
+  /** How long the jobs of a killed worker stay locked, and the interval of the search for such jobs. */
   readonly lockMs?: number;
 }
 
 export interface RunningWorker {
   /**
-   * Takes no more jobs and lets those under way end. What is not done after `graceMs` goes back to the queue.
+   * Takes no more jobs and lets active ones end. Jobs that are not done after `graceMs` go back to the queue.
    */
   close(graceMs?: number): Promise<void>;
 }
 
-/** Below the ten seconds that `docker stop` waits before it kills. */
+/** `docker stop` kills after ten seconds. */
 const defaultGraceMs = 8000;
-/** Failures in a row of any windows before the source is taken to be away. */
+/** Interval of reading the budgets of other workers. */
+const budgetsEveryMs = 3000;
+/** Failures in a row, of any windows, that count as an outage of the source. */
 const outageThreshold = 5;
-/** Transactions under way at most, which keep as much of a database busy as a worker can. What waits goes in groups. */
-const mostTransactions = 3;
-/** Connections that commits leave to the planner and to `status`. */
-const keptConnections = 2;
+/** More concurrent transactions add no throughput; waiting windows are committed in groups. */
+const maxTransactions = 3;
+/** Connections reserved for the planner and `status`. */
+const reservedConnections = 2;
 
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { database, queues, settings, log } = options;
   const connections = database.pool.options.max;
-  const commitSlot = pLimit(Math.max(1, Math.min(mostTransactions, connections - keptConnections)));
+  const slot = pLimit(Math.max(1, Math.min(maxTransactions, connections - reservedConnections)));
+  const closing = new AbortController();
+  // Every waiting commit adds a listener.
+  setMaxListeners(0, closing.signal);
+  const unlocked = retryWhileLocked({
+    log,
+    now: options.now ?? Date.now,
+    closing: closing.signal,
+    onWait: () => options.events?.notStored({ passes: true }),
+  });
   const parts: AttemptParts & WorkParts = {
     database,
     source: options.source,
     requests: queues.requests,
-    commitSlot,
-    commitWindow: groupCommits(database, commitSlot),
-    sourceWatch: watchOutage({ what: 'the source', threshold: outageThreshold, log }),
-    noticeWatch: watchOutage({
+    commitSlot: (commit) => unlocked(() => slot(commit)),
+    commitWindow: groupCommits(database, slot, unlocked),
+    sourceBreaker: createCircuitBreaker({ what: 'the source', threshold: outageThreshold, log }),
+    messageBreaker: createCircuitBreaker({
       what: 'the source',
       threshold: 1,
       log,
-      pauses: noticePauses,
-      said: {
-        begins: 'the source answers with a notice in place of data; all work pauses, for longer each time',
+      pauses: options.noticePauses ?? serviceMessagePauses,
+      messages: {
+        begins: 'the source answers with a message in place of data; the queue pauses',
         ends: 'the source answers with data again',
       },
     }),
-    storeWatch: watchOutage({ what: 'the database', threshold: 1, log }),
+    storeBreaker: createCircuitBreaker({ what: 'the database', threshold: 1, log }),
     unknownSeries: new Set(),
-    heldOff: { untilMs: 0 },
-    rangeTrials: rangeTrials({ restMs: settings.failedRetryMs }),
+    sourcePause: { untilMs: 0 },
+    rangeLimits: createRangeLimitLearner({ restMs: settings.failedRetryMs }),
     failedRetryMs: settings.failedRetryMs,
     graceMs: settings.graceMs,
     emptyConfirmMs: settings.emptyConfirmMs,
     log,
-    told: options.told,
+    events: options.events,
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
   };
-  for (const [key, longestMs] of await longestRanges(database)) parts.rangeTrials.learn(key, longestMs);
-  const around = options.around ?? ((_attempt, run) => run());
-  const worker = queues.startRequestWorker((attempt) => around(attempt, () => run(attempt, parts)), {
+  for (const [key, longestMs] of await readLongestRanges(database)) parts.rangeLimits.learn(key, longestMs);
+  const middleware = options.middleware ?? ((_attempt, run) => run());
+  const worker = queues.startRequestWorker((attempt) => middleware(attempt, () => run(attempt, parts)), {
     concurrency: settings.concurrency,
     limiter: limiterFor(options.requestsPerMinute),
+    requestsPerMinute: options.requestsPerMinute,
     ...(options.lockMs === undefined ? {} : { lockMs: options.lockMs }),
   });
   await worker.ready();
-  return Object.freeze({ close: (graceMs = defaultGraceMs) => worker.close(graceMs) });
+  const budgets = keepLowestBudget(worker, options);
+  await budgets.check();
+  return Object.freeze({
+    close: (graceMs = defaultGraceMs) => {
+      closing.abort();
+      budgets.stop();
+      return worker.close(graceMs);
+    },
+  });
+}
+
+/**
+ * Workers may be configured with different budgets. BullMQ's limiter applies the spacing of the worker that sends the
+ * request, so neither budget would hold. All workers apply the lowest one, and log it.
+ */
+function keepLowestBudget(worker: QueueWorker, { queues, requestsPerMinute, log }: WorkerOptions) {
+  let said: string | null = null;
+  async function check(): Promise<void> {
+    // An unreachable queue logs that itself, and starts no job.
+    const present = await queues.connectedBudgets().catch(() => null);
+    if (present === null) return;
+    worker.setLimiter(limiterFor(lowestBudget([requestsPerMinute, ...present])));
+    // A worker always states a budget.
+    const differing = differingBudgets({ requestsPerMinute, isBudgetStated: true }, present);
+    if (differing !== null && differing !== said) log.warn(differing);
+    said = differing;
+  }
+  const timer = setInterval(() => void check(), budgetsEveryMs);
+  return { check, stop: () => clearInterval(timer) };
 }
 
 /** One processor a dataset. */
 async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts): Promise<Outcome> {
   const { job, waitedMs } = attempt;
-  if (waitedMs !== null) parts.told?.taken({ lane: laneOf(job), waitedMs });
+  if (waitedMs !== null) parts.events?.claimed({ lane: laneOf(job), waitedMs });
   if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
   if (job.name === 'page') return runAttempt(pageWork(job.data, parts), attempt, parts);
   const whole = job.data;
   const { series, lane } = whole;
-  const window = parts.rangeTrials.shortened(whole);
+  const window = parts.rangeLimits.shortened(whole);
   if (isProbe(whole)) return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);
-  // What verifies only compares: where a window is stored otherwise, it is looked at.
-  const ways = lane === 'verify' ? { ...parts, commitWindow: compareWith(parts) } : parts;
-  switch (series.dataset) {
-    case 'candles':
-      return runAttempt({ ...candlesWork(window, series, ways), whole }, attempt, parts);
-    case 'asset_history':
-      return runAttempt({ ...assetHistoryWork(window, series, ways), whole }, attempt, parts);
-    default:
-      // Queued by a newer version. What it was for is still a gap there.
-      parts.log.warn({ job: attempt.id }, 'a job of an unknown dataset was left alone');
-      return done;
-  }
+  // Verification compares the answer with the store instead of committing it.
+  const workParts = lane === 'verify' ? { ...parts, commitWindow: compareWith(parts) } : parts;
+  if (isKnownDataset(series)) return runAttempt({ ...windowWork(window, workParts), whole }, attempt, parts);
+  // A newer version queued it. Its window is still a gap there.
+  parts.log.warn({ job: attempt.id }, 'ignored a job of an unknown dataset');
+  return done;
 }
 
 function compareWith({ database, commitSlot }: WorkParts): WorkParts['commitWindow'] {

@@ -1,15 +1,14 @@
-/** (b) The budget: how much of it is used and whether it is ever exceeded, as the source sees it. */
+/** (b) The budget: its used share and any excess, as the source sees them. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs } from '../../contract/intervals.ts';
 import { requestsPerMinute } from '../../contract/limits.ts';
-import { table } from '../../scripts/table.ts';
-import { marketPlans } from '../../simulator/markets.ts';
-import type { RunningSimulator } from '../../simulator/start.ts';
-import { startSimulator } from '../../simulator/start.ts';
-import { openDatabase } from '../../store/database.ts';
-import { fetchesSince } from '../../store/ledger.ts';
-import { trackSeries } from '../../store/series.ts';
+import { table } from '../../scripts/output/table.ts';
+import { marketPlans } from '../../simulator/catalogue.ts';
+import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
+import { openDatabase } from '../../store/db/database.ts';
+import { countFetchesSince } from '../../store/ledger/ledger.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { type BenchParts, environmentOf, type QueueKind, queueKinds, withDatabase } from '../parts.ts';
 import { startProcesses } from '../processes.ts';
@@ -20,23 +19,23 @@ const latencyMs = 150;
 const workerCounts = [1, 2, 4];
 const full = { seconds: 120 };
 const quick = { seconds: 20 };
-/** Markets tracked to the present, so that refreshes and backfill share the budget. */
+/** Markets tracked up to now, so that refreshes and backfill share the budget. */
 const tracked = marketPlans.filter((plan) => plan.quoteId === 'tether').slice(0, 8);
-/** More days than requests of two minutes: the work never ends before the time does. */
+/** More days than two minutes have requests, so that work never runs out. */
 const trackedDays = 400;
 
 interface Run {
   readonly queue: QueueKind;
   readonly workers: number;
-  /** Requests in the time, which begins with the first. */
+  /** Requests in the measured time, which starts with the first request. */
   readonly requests: number;
-  /** Of what the limit allows in that time. */
+  /** The share of the requests that the limit allows in that time. */
   readonly share: number;
   readonly largestRollingMinute: number;
   readonly refused: number;
-  /** Requests with other answers than 200 and 429. */
+  /** Requests with answers other than 200 and 429. */
   readonly failed: number;
-  /** Windows that the ledger holds as stored, and their points. */
+  /** Windows that the ledger records as stored, and their points. */
   readonly stored: number;
   readonly points: number;
 }
@@ -92,7 +91,7 @@ async function measure(input: {
     const counts = simulator.requests();
     const firstMs = counts.recent[0]?.atMs ?? 0;
     const requests = counts.recent.filter(({ atMs }) => atMs < firstMs + seconds * 1000).length;
-    const ledger = await fetchesSince(database, startedMs);
+    const ledger = await countFetchesSince(database, startedMs);
     const stored = await database.pool.query<{ points: number }>(
       'select coalesce(sum(points), 0)::bigint as points from tidemark.series',
     );
@@ -113,7 +112,7 @@ async function measure(input: {
   }
 }
 
-/** Until `seconds` after the first request. */
+/** Waits until `seconds` after the first request. */
 async function untilMeasured(
   simulator: RunningSimulator,
   seconds: number,

@@ -1,9 +1,9 @@
-/** (g) The dashboard: what its answers cost over much, beside the same over little. */
+/** (g) The dashboard: the cost of its answers over much data, and over little. */
 
 import pg from 'pg';
 import { dayMs, hourMs, intervalMs, periodStart } from '../../contract/intervals.ts';
-import { table } from '../../scripts/table.ts';
-import { chartInterval, mostPeriods } from '../../service/dashboard/chart-level.ts';
+import { table } from '../../scripts/output/table.ts';
+import { chartInterval, maxPeriods } from '../../service/dashboard/shapes.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { environmentOf, withDatabase } from '../parts.ts';
 import { startServing } from '../service/serving.ts';
@@ -16,13 +16,13 @@ const full = {
   rounds: 40,
 };
 const quick = { much: { points: 300_000, series: 100 }, little: { points: 50_000, series: 10 }, rounds: 5 };
-/** Series of one page of the overview, and columns of a band. */
+/** Series on one page of the overview, and columns of a band. */
 const shown = 50;
 const columns = 240;
 
 type Question = (charted: Charted) => string;
 
-/** As the page asks. */
+/** The requests of the page. */
 const questions: Readonly<Record<string, Question>> = {
   'bands of the overview': () =>
     `bands?ids=${Array.from({ length: shown }, (_, place) => place + 1).join(',')}&columns=${columns}`,
@@ -34,7 +34,7 @@ const questions: Readonly<Record<string, Question>> = {
 };
 
 function chart({ seriesId, endMs }: Charted, spanMs: number): string {
-  const interval = chartInterval('m1', spanMs, mostPeriods - 4);
+  const interval = chartInterval('m1', spanMs, maxPeriods - 4);
   const toMs = periodStart(endMs, interval);
   const fromMs = periodStart(toMs - spanMs, interval) + intervalMs[interval];
   return `series/${seriesId}/points?interval=${interval}&from=${fromMs}&to=${toMs}`;
@@ -44,7 +44,7 @@ interface Side {
   readonly extent: Extent;
   readonly charted: Charted;
   readonly url: string;
-  /** Time to the first state of the stream, by a service that has just begun. */
+  /** The time to the first state of the stream from a new service. */
   firstState(): Promise<number>;
 }
 
@@ -69,7 +69,9 @@ export async function benchDashboard({ parts, isQuick, say }: BenchOptions): Pro
         const serving = await start();
         try {
           return await work({
-            ...{ extent, charted, url: pageOf(serving.url) },
+            extent,
+            charted,
+            url: pageOf(serving.url),
             async firstState() {
               const begun = await start();
               try {
@@ -112,7 +114,7 @@ async function measureAll(
   return all;
 }
 
-/** A first round that fills caches does not count. */
+/** Measures in turns. A first round that fills caches does not count. */
 async function inTurns(
   name: string,
   rounds: number,
@@ -134,7 +136,7 @@ function pageOf(serviceUrl: string): string {
   return new URL('/', serviceUrl).href;
 }
 
-/** To the end of the answer, milliseconds. @throws Error unless it is one. */
+/** Milliseconds to the end of the answer. @throws Error unless its status is 200. */
 async function timeOf(url: string): Promise<number> {
   const startedMs = performance.now();
   const response = await fetch(url);

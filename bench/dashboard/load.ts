@@ -1,18 +1,18 @@
-/** What the dashboard is asked of: one series of minutes, long or short, and many or few others beside it. */
+/** The data of the dashboard benchmark: one series of minutes, long or short, and many or few other series. */
 
 import type pg from 'pg';
 import { minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
-import { openDatabase } from '../../store/database.ts';
-import { refreshRollups } from '../../store/rollups.ts';
-import { trackSeries } from '../../store/series.ts';
+import { openDatabase } from '../../store/db/database.ts';
+import { refreshRollups } from '../../store/rollups/refresh.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
 
 export interface Extent {
   /** Points of the charted series. */
   readonly points: number;
-  /** Series in all. */
+  /** The number of series. */
   readonly series: number;
 }
 
@@ -22,11 +22,12 @@ export interface Charted extends Range {
 
 const charted: CandleSeries = {
   ...({ dataset: 'candles', exchange: 'binance', interval: 'm1' } as const),
-  ...{ baseId: 'bitcoin', quoteId: 'tether' },
+  baseId: 'bitcoin',
+  quoteId: 'tether',
 };
 const atOnce = 500_000;
 
-/** Compressed and rolled up as it would be within the hour. The others have a hole of their own each, and no points. */
+/** Compressed and rolled up as it would be within the hour. Each other series has one gap of its own, and no points. */
 export async function load(
   client: pg.Client,
   url: string,
@@ -34,7 +35,10 @@ export async function load(
   endMs: number,
 ): Promise<Charted> {
   const database = openDatabase({
-    ...{ url, applicationName: 'tidemark bench', maxConnections: 3, statementTimeoutMs: 3_600_000 },
+    url,
+    applicationName: 'tidemark bench',
+    maxConnections: 3,
+    statementTimeoutMs: 3_600_000,
   });
   try {
     const startMs = endMs - points * minuteMs;

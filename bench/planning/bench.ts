@@ -1,10 +1,10 @@
-/** (c) Planning: what a pass over a plan of four million windows costs in time and memory. */
+/** (c) Planning: the time and memory of a pass over a plan of four million windows. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { table } from '../../scripts/table.ts';
-import { openDatabase } from '../../store/database.ts';
+import { table } from '../../scripts/output/table.ts';
+import { openDatabase } from '../../store/db/database.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { environmentOf, type QueueKind, queueKinds, withDatabase } from '../parts.ts';
 import { figure, spreadOf, told } from '../spread.ts';
@@ -14,7 +14,7 @@ import { scar, type TrackedPlan, trackPlan, years } from './plans.ts';
 const seriesCount = 1000;
 const full = { passes: 100 };
 const quick = { passes: 10 };
-/** Gaps of each series in the second plan: more than a pass reads of one. */
+/** Gaps of each series in the second plan: more than a pass reads for one series. */
 const scars = 100;
 
 const program = fileURLToPath(new URL('passes-process.js', import.meta.url));
@@ -110,7 +110,7 @@ function textOf(plan: TrackedPlan | undefined, passes: number, runs: readonly Ru
   ].join('\n');
 }
 
-/** The fields of what was measured that hold a time a run. */
+/** The measured fields that hold one time for each run. */
 type Timed = {
   [Key in keyof Measured]: Measured[Key] extends readonly number[] ? Key : never;
 }[keyof Measured];

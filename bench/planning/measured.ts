@@ -1,4 +1,4 @@
-/** What the process of planning passes sends when it is done. Times are milliseconds, one a run. */
+/** The result that the process of planning passes sends. Times are in milliseconds, one for each run. */
 
 export interface Memory {
   readonly heapBytes: number;
@@ -8,17 +8,17 @@ export interface Memory {
 export interface Measured {
   /** Ranges that a pass reads from the database. */
   readonly gapsRead: number;
-  /** Whole passes that find the queue full. */
+  /** Whole passes with a full queue. */
   readonly fullQueue: readonly number[];
-  /** Whole passes that find a second's budget of room. */
+  /** Whole passes with room for a second of budget. */
   readonly topUp: readonly number[];
   /** Parts of a pass. */
   readonly readingQueue: readonly number[];
   readonly readingGaps: readonly number[];
   readonly readingLedger: readonly number[];
-  /** The pure part, for an empty queue: the most that it ever has to do. */
+  /** The pure part, for an empty queue: the largest amount of work. */
   readonly planWindows: readonly number[];
-  /** Most windows in the queue after a pass. */
+  /** The maximum number of windows in the queue after a pass. */
   readonly longestQueue: number;
   /** After a garbage collection: connected but before the first pass, and after the last. */
   readonly before: Memory;

@@ -1,6 +1,6 @@
 /**
- * Planning passes in a process of its own, so that its memory is theirs alone. Started with `--expose-gc`; gets
- * the environment of a scheduler, and sends what it measured.
+ * Planning passes in a separate process, so that its memory is theirs alone. It is started with `--expose-gc` and the
+ * environment of a scheduler, and sends its measurements.
  */
 
 import { pino } from 'pino';
@@ -11,9 +11,9 @@ import { planWindows } from '../../planning/plan.ts';
 import { longestRange } from '../../planning/windows.ts';
 import { openQueueBackend } from '../../queue/backend.ts';
 import { fewRangesPerSeries, planTick, type TickParts } from '../../scheduler/plan-tick.ts';
-import { openDatabase } from '../../store/database.ts';
-import { seriesWithGaps } from '../../store/gaps.ts';
-import { fetchesSince } from '../../store/ledger.ts';
+import { openDatabase } from '../../store/db/database.ts';
+import { countFetchesSince } from '../../store/ledger/ledger.ts';
+import { seriesWithGaps } from '../../store/series/gaps.ts';
 import type { Measured, Memory } from './measured.ts';
 
 const passes = Number(process.argv[2]);
@@ -50,7 +50,7 @@ async function pass(): Promise<number> {
   return tick.added;
 }
 
-/** A second of budget leaves the queue, as if it had been worked off. */
+/** Removes a second of budget from the queue, as if workers had completed it. */
 async function takeOut(): Promise<void> {
   const { windows } = await queues.requests.claimedWindows();
   const ids = [...windows.keys()].slice(0, Math.ceil(requestsPerMinute / 60));
@@ -75,7 +75,7 @@ function memory(): Memory {
   return { heapBytes: heapUsed, rssBytes: rss };
 }
 
-/** The pure part of a pass, on what the database and the queue hold now. */
+/** The pure part of a pass, on the current data of the database and the queue. */
 async function purePart(): Promise<() => Promise<void>> {
   const nowMs: EpochMs = Date.now();
   const claimed = await queues.requests.claimedWindows();
@@ -98,7 +98,7 @@ function gapsAt(nowMs: EpochMs) {
   return seriesWithGaps(database, { nowMs, graceMs, openRefreshMs, rangesPerSeries: fewRangesPerSeries });
 }
 
-// Until a pass finds no more room; then a few more, so that the measured ones are compiled.
+// Passes run until the queue is full, and then a few more, so that the measured ones are compiled.
 while ((await pass()) > 0);
 for (let run = 0; run < 10; run += 1) await pass();
 
@@ -108,7 +108,7 @@ const measured: Measured = {
   topUp: await timed(pass, takeOut),
   readingQueue: await timed(() => queues.requests.claimedWindows()),
   readingGaps: await timed(() => gapsAt(Date.now())),
-  readingLedger: await timed(() => fetchesSince(database, Date.now() - 60_000)),
+  readingLedger: await timed(() => countFetchesSince(database, Date.now() - 60_000)),
   planWindows: await timed(await purePart()),
   longestQueue,
   before,

@@ -1,19 +1,19 @@
-/** Plans of four million windows, as a database holds them. */
+/** Plans of four million windows in a database. */
 
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { longestCandleRangeMs } from '../../contract/limits.ts';
-import type { Database } from '../../store/database.ts';
-import { trackSeries } from '../../store/series.ts';
+import type { Database } from '../../store/db/database.ts';
+import { trackSeries } from '../../store/series/series.ts';
 
 export const years = 11;
 
 export interface TrackedPlan {
   readonly series: number;
-  /** Requests that it takes to fill all of it. */
+  /** Requests that fill the whole plan. */
   readonly windows: number;
 }
 
-/** Tracks as many one-minute series over eleven years up to the present; nothing of them is covered. */
+/** Tracks this many one-minute series over eleven years up to now, without coverage. */
 export async function trackPlan(database: Database, series: number, nowMs: EpochMs): Promise<TrackedPlan> {
   const fromMs = nowMs - Math.round(years * 365.25) * dayMs;
   for (let number = 1; number <= series; number += 1) {
@@ -27,7 +27,7 @@ export async function trackPlan(database: Database, series: number, nowMs: Epoch
   return { series, windows: series * Math.ceil((nowMs - fromMs) / longestCandleRangeMs.m1) };
 }
 
-/** Covers every second stretch of each series, so that `gaps` gaps are left of each: a store with scars. */
+/** Covers every second range of each series, so that it has `gaps` gaps: a fragmented store. */
 export async function scar(database: Database, gaps: number): Promise<void> {
   await database.pool.query(
     `update tidemark.series s set covered = (

@@ -1,8 +1,8 @@
-/** (e) What queries cost: each beside another way of asking for the same, in turns. */
+/** (e) The cost of queries: each is compared with another query for the same rows, in turns. */
 
 import pg from 'pg';
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
-import { table } from '../../scripts/table.ts';
+import { table } from '../../scripts/output/table.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { withDatabase } from '../parts.ts';
@@ -11,18 +11,26 @@ import { chunksRead } from './chunks-read.ts';
 import { type Extent, type Loaded, load } from './load.ts';
 
 const full: Extent & { rounds: number } = {
-  ...{ markets: 20, days: 730, years: 11 },
-  ...{ latest: 1000, latestDays: 20, rounds: 15 },
+  markets: 20,
+  days: 730,
+  years: 11,
+  latest: 1000,
+  latestDays: 20,
+  rounds: 15,
 };
 const quick: Extent & { rounds: number } = {
-  ...{ markets: 5, days: 60, years: 11 },
-  ...{ latest: 100, latestDays: 20, rounds: 3 },
+  markets: 5,
+  days: 60,
+  years: 11,
+  latest: 100,
+  latestDays: 20,
+  rounds: 3,
 };
 
 interface Question {
   readonly name: string;
   readonly sql: string;
-  /** Another way to the same rows. */
+  /** Another query for the same rows. */
   readonly beside: string;
   readonly besideSql: string;
 }
@@ -164,7 +172,7 @@ async function measure(client: pg.Client, question: Question, rounds: number): P
   };
 }
 
-/** At the client, with every row read as text. */
+/** Measured at the client, with every row read as text. */
 async function timed(client: pg.Client, sql: string): Promise<{ ms: number; rows: number }> {
   const started = performance.now();
   const result = await client.query({ text: sql, rowMode: 'array' });

@@ -1,4 +1,4 @@
-/** Which chunks of points a query reads, by its plan. */
+/** The chunks of points that a query reads, by its plan. */
 
 import type pg from 'pg';
 
@@ -8,7 +8,7 @@ interface Node {
   readonly Plans?: readonly Node[];
 }
 
-/** @returns how many chunks were read, of how many there are; those in a plan that were never executed do not count. */
+/** @returns the number of chunks read and in total. Chunks that the plan never executed do not count as read. */
 export async function chunksRead(client: pg.Client, sql: string): Promise<{ read: number; of: number }> {
   const result = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
     `explain (analyze, timing off, format json) ${sql}`,

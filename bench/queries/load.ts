@@ -1,6 +1,6 @@
 /**
- * What the queries are asked of: twenty markets' minutes over two years, one market's days over eleven, and a thousand
- * markets' hours of the last weeks, all in the hypertable of candles; compressed and rolled up as they would be.
+ * The data of the query benchmark: two years of minutes of twenty markets, eleven years of days of one market, and the
+ * last weeks of hours of a thousand markets, all in the hypertable of candles, compressed and rolled up as usual.
  */
 
 import type pg from 'pg';
@@ -8,9 +8,9 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { dayMs, type EpochMs, periodStart } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
-import { openDatabase } from '../../store/database.ts';
-import { refreshRollups } from '../../store/rollups.ts';
-import { trackSeries } from '../../store/series.ts';
+import { openDatabase } from '../../store/db/database.ts';
+import { refreshRollups } from '../../store/rollups/refresh.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { asTraded } from '../storage/as-traded.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
 import { benchSeries } from '../write/days.ts';
@@ -26,14 +26,14 @@ export interface Extent {
 
 export interface Loaded {
   readonly toMs: EpochMs;
-  /** A market of minutes that has no days of its own. */
+  /** A market of minutes without stored days. */
   readonly minutes: { readonly seriesId: number; readonly series: CandleSeries };
   /** The market of days. */
   readonly sparse: { readonly seriesId: number; readonly series: CandleSeries };
   readonly rows: number;
 }
 
-/** @param say tells how far it is. */
+/** @param say reports progress. */
 export async function load(
   client: pg.Client,
   url: string,

@@ -1,8 +1,8 @@
-/** (f) The service: requests a second, beside pgbench with the very statement that the service answers them with. */
+/** (f) The service: requests a second, compared with pgbench on the same statement. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { table } from '../../scripts/table.ts';
+import { table } from '../../scripts/output/table.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { withDatabase } from '../parts.ts';
 import { figure, type Spread, spreadOf, told } from '../spread.ts';
@@ -32,7 +32,7 @@ interface Served {
   readonly perSecond: Spread;
   readonly p50Ms: Spread;
   readonly p99Ms: Spread;
-  /** To pgbench's rate in the same round. */
+  /** Relative to pgbench's rate in the same round. */
   readonly ratio: Spread;
 }
 
@@ -48,7 +48,7 @@ interface Measured {
 
 interface Memory {
   readonly seconds: number;
-  /** MB: the median of each tenth of the time, and the most. */
+  /** MB: the median of each tenth of the time, and the maximum. */
   readonly tenths: readonly number[];
   readonly most: number;
 }
@@ -134,7 +134,7 @@ function servedOf(outcomes: readonly Outcome[], alone: readonly number[]): Serve
   };
 }
 
-/** Under all questions in turn on 16 connections. */
+/** Under all questions in turn, on 16 connections. */
 async function watchMemory(
   serving: Serving,
   questions: readonly Question[],

@@ -1,6 +1,6 @@
 /**
- * A process that asks one question on so many connections, each as soon as it has its answer, and tells how it went.
- * It reads no more of an answer than it takes to know its end, so that what is measured is the service.
+ * A process that sends one request repeatedly on several connections, each after its previous answer, and reports the
+ * results. It parses only the end of an answer, so that it measures the service.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -48,7 +48,7 @@ async function ask({ url, paths, connections, seconds }: Load): Promise<Outcome>
   return { perSecond: times.length / took, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-/** Resolves when the whole answer is there. @throws Error unless it is a 200. */
+/** Resolves when the whole answer has arrived. @throws Error unless its status is 200. */
 function answered(socket: Socket, request: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     let head: Buffer = Buffer.alloc(0);

@@ -1,11 +1,11 @@
-/** What the service is asked of: minutes of a few markets, and two thousand assets, each polled a few times. */
+/** The data of the service benchmark: minutes of a few markets, and two thousand assets, each polled a few times. */
 
 import type pg from 'pg';
 import { dayMs, type EpochMs, minuteMs, periodStart } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
-import { openDatabase } from '../../store/database.ts';
-import { trackSeries } from '../../store/series.ts';
-import { shapeOf } from '../../store/snapshots/shapes.ts';
+import { openDatabase } from '../../store/db/database.ts';
+import { listShape } from '../../store/lists/shapes.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
 
 export interface Extent {
@@ -23,7 +23,7 @@ export interface Loaded {
   readonly nowMs: EpochMs;
 }
 
-/** Chance values with the sixteen fraction digits of the field. */
+/** Random values with the sixteen fraction digits of the interface. */
 const value = (least: number) => `(${least} + random() * ${least})::numeric(38, 16)`;
 
 /** Fills an empty, migrated database. */
@@ -59,7 +59,10 @@ async function loadCandles(
     },
   });
   const database = openDatabase({
-    ...{ url, applicationName: 'tidemark bench', maxConnections: 1, statementTimeoutMs: 3_600_000 },
+    url,
+    applicationName: 'tidemark bench',
+    maxConnections: 1,
+    statementTimeoutMs: 3_600_000,
   });
   try {
     for (let place = 0; place < markets; place += 1) {
@@ -83,7 +86,7 @@ async function loadCandles(
 }
 
 async function loadAssets(client: pg.Client, { assets, polls }: Extent, nowMs: EpochMs): Promise<void> {
-  const { listed, snapshots } = shapeOf('assets');
+  const { listed, snapshots } = listShape('assets');
   await client.query(
     `insert into ${listed} (asset, newest) select 'asset-' || n, $2 from generate_series(1, $1) n`,
     [assets, new Date(nowMs)],

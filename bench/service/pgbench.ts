@@ -1,4 +1,4 @@
-/** pgbench, which comes with PostgreSQL: the same statement, prepared, without the service in between. */
+/** pgbench, which comes with PostgreSQL: the same prepared statement without the service. */
 
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import type { Question } from './questions.ts';
 
 const run = promisify(execFile);
 
-/** Where it is installed; null: nowhere. */
+/** Its path. Null: not installed. */
 export function findPgbench(): string | null {
   const folders = [
     ...(process.env.PATH ?? '').split(':'),
@@ -40,7 +40,7 @@ export async function pgbench(
       env: { ...process.env, PGOPTIONS: '-c timezone=UTC' },
     });
     const rate = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1]);
-    if (!(rate > 0)) throw new Error(`pgbench says: ${stdout}`);
+    if (!(rate > 0)) throw new Error(`pgbench printed: ${stdout}`);
     return rate;
   } finally {
     rmSync(directory, { recursive: true });

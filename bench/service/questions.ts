@@ -1,4 +1,4 @@
-/** What is asked, over HTTP, and the statement that the service answers it with, for pgbench. */
+/** The HTTP requests, and the service's statement for each, for pgbench. */
 
 import pg from 'pg';
 import { storedMarketData } from '../../store/market-data/stored-market-data.ts';
@@ -6,11 +6,11 @@ import type { Loaded } from './load.ts';
 
 export interface Question {
   readonly name: string;
-  /** Below the base address. */
+  /** The path below the base URL. */
   readonly path: string;
-  /** A script of pgbench: the very statement. */
+  /** A script of pgbench with the same statement. */
   readonly script: string;
-  /** Its parameters, by the names that the script has. */
+  /** Its parameters, by their names in the script. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
@@ -54,7 +54,7 @@ export async function questionsOn(url: string, { series, range, asset, nowMs }: 
   }
 }
 
-/** pgbench has no nulls: where one is given, it stands in the statement. */
+/** pgbench has no nulls, so the statement contains them. */
 function scriptOf({ text, values }: Statement): Pick<Question, 'script' | 'parameters'> {
   const parameters: Record<string, string> = {};
   const script = text.replaceAll(/\$(\d+)/g, (_, digits: string) => {

@@ -1,4 +1,4 @@
-/** `tidemark serve` as a process of its own, and the client that asks it. */
+/** `tidemark serve` as a separate process, and its client. */
 
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,12 +11,12 @@ const client = fileURLToPath(new URL('client-process.js', import.meta.url));
 
 export interface Serving {
   readonly url: string;
-  /** Memory that the process has in use, MB; null where the system does not say. */
+  /** The memory use of the process in MB. Null if the system does not provide it. */
   memoryMb(): number | null;
   stop(): Promise<void>;
 }
 
-/** Without limits of requests: the client would be over them within a second. */
+/** Without request limits, which the client would exceed within a second. */
 export async function startServing(
   databaseUrl: string,
   rememberMs: number,
@@ -24,8 +24,12 @@ export async function startServing(
 ): Promise<Serving> {
   const child = spawn(process.execPath, [program, 'serve', '--port', '0'], {
     env: {
-      ...{ ...process.env, ...environment },
-      ...{ DATABASE_URL: databaseUrl, REDIS_URL: '', LOG_LEVEL: 'warn', SERVE_PER_MINUTE: '0' },
+      ...process.env,
+      ...environment,
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: '',
+      LOG_LEVEL: 'warn',
+      SERVE_PER_MINUTE: '0',
       SERVE_REMEMBER_MS: String(rememberMs),
     },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,14 +1,16 @@
-/** Candles with digits as exchanges trade them: the simulator's are random to the last one, which no market's are. */
+/**
+ * Candles with the digits of traded prices: the simulator's values are random to the last digit, unlike any market's.
+ */
 
 import { type DecimalText, decimalText } from '../../contract/decimal.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 
-/** Fraction digits that a source gives; those beyond what is traded are zeros. */
+/** Fraction digits in the answers. Those beyond the traded ones are zeros. */
 const sentDigits = 16;
 const volumeDigits = 5;
 
-/** Prices to 2 decimals, in bitcoin to 6, of coins of a few cents to 4; volumes to 5: sent with 16 all the same. */
+/** Prices to 2 decimals, in bitcoin to 6, of coins of a few cents to 4; volumes to 5. All are sent with 16. */
 export function asTraded(series: CandleSeries, candle: Candle): Candle {
   const digits = series.quoteId === 'bitcoin' ? 6 : series.baseId === 'xrp' ? 4 : 2;
   return {

@@ -1,10 +1,10 @@
-/** (d) What a candle takes: in row form, in the columnstore, and as the same rows in gzip CSV. */
+/** (d) The bytes of a candle: in row form, in the columnstore, and as the same rows in gzip CSV. */
 
 import { createGzip } from 'node:zlib';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Candle } from '../../contract/resources.ts';
-import { table } from '../../scripts/table.ts';
+import { table } from '../../scripts/output/table.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { withDatabase } from '../parts.ts';
@@ -17,7 +17,7 @@ import { asTraded } from './as-traded.ts';
 interface Sizes {
   readonly digits: string;
   readonly rows: number;
-  /** Bytes of the table alone, of it with its indexes, of the columnstore with all that belongs to it, of gzip CSV. */
+  /** Bytes of the table alone, with its indexes, of the columnstore with all its relations, and of gzip CSV. */
   readonly heap: number;
   readonly rowForm: number;
   readonly columnstore: number;

@@ -1,6 +1,6 @@
 /** (a) The write path end to end, as a ratio to one connection's COPY of the same rows into the same table. */
 
-import { table } from '../../scripts/table.ts';
+import { table } from '../../scripts/output/table.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { environmentOf, queueKinds, withDatabase } from '../parts.ts';
 import { figure, type Spread, spreadOf, told } from '../spread.ts';
@@ -15,7 +15,7 @@ const quick = { days: 25, rounds: 1 };
 
 interface Contestant {
   readonly name: string;
-  /** @returns the time it took where it measures that itself, milliseconds. */
+  /** @returns the duration in milliseconds, if the contestant measures it itself. */
   run(): Promise<number | undefined>;
 }
 

@@ -1,4 +1,4 @@
-/** The yardstick: one connection that COPYs the rows, rendered beforehand, in one transaction. */
+/** The baseline: one connection that COPYs the rows, rendered in advance, in one transaction. */
 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

@@ -1,4 +1,4 @@
-/** What the write benchmark stores: days of one-minute candles of a few markets, the same in every process. */
+/** The data of the write benchmark: days of one-minute candles of a few markets, the same in every process. */
 
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
@@ -13,7 +13,7 @@ export interface Day {
 }
 
 const fromMs: EpochMs = Date.UTC(2024, 0, 1);
-/** Four markets that trade every minute, save for outages. */
+/** Four markets that trade every minute, except for outages. */
 const pairs = [
   ['bitcoin', 'tether'],
   ['ethereum', 'tether'],
@@ -29,7 +29,7 @@ export const benchSeries: readonly CandleSeries[] = pairs.map(([baseId, quoteId]
   interval: 'm1',
 }));
 
-/** The range of `days` that is stored of each series. */
+/** The range of `days` that is stored for each series. */
 export function benchRange(days: number): { startMs: EpochMs; endMs: EpochMs } {
   return { startMs: fromMs, endMs: fromMs + days * dayMs };
 }
@@ -45,7 +45,7 @@ export function* everyDay(days: number): Generator<Day> {
   }
 }
 
-/** The query that asks a source for one day; the key under which the local source keeps its answer. */
+/** The query for one day, which is also the key of the answer in the local source. */
 export function dayQuery(day: Pick<Day, 'series' | 'startMs' | 'endMs'>): string {
   const { exchange, baseId, quoteId, interval } = day.series;
   return new URLSearchParams({

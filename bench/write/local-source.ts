@@ -1,4 +1,4 @@
-/** Starts the local source and stops it. */
+/** Starts and stops the local source. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export interface LocalSource {
   readonly url: string;
   readonly answers: number;
-  /** All answers together. */
+  /** The size of all answers. */
   readonly bytes: number;
   stop(): Promise<void>;
 }

@@ -1,26 +1,20 @@
 /**
- * Tidemark itself, with default settings: a worker in a process of its own, as `tidemark worker` starts it, and the
- * scheduler in this one.
- *
- * The worker runs through all rounds, as a worker does: what starting up costs is no part of a rate. The scheduler
- * starts with each round, and finds everything missing.
+ * Tidemark itself, with default settings: a worker in a separate process, as `tidemark worker` starts it, and the
+ * scheduler in this one. The worker runs through all rounds, so that its start-up is not measured. The scheduler starts
+ * with each round, and finds every range missing.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { readConfig } from '../../config.ts';
-import { runScheduler } from '../../scripts/pipeline.ts';
-import { openSession } from '../../scripts/session.ts';
-import { seriesStatus } from '../../store/status.ts';
+import { openContext } from '../../runtime/context.ts';
+import { runScheduler } from '../../runtime/pipeline.ts';
+import { seriesStatus } from '../../store/series/status.ts';
 import { startProcesses } from '../processes.ts';
 
 const lookEveryMs = 25;
 
 export interface Pipeline {
-  /**
-   * From the moment that the scheduler starts to the moment that no gap is left.
-   *
-   * @returns how long it took, milliseconds.
-   */
+  /** Fills the table from the start of the scheduler until no gap is left. @returns the duration in milliseconds. */
   fill(expectedRows: number): Promise<number>;
   close(): Promise<void>;
 }
@@ -28,15 +22,17 @@ export interface Pipeline {
 export async function openPipeline(given: Readonly<Record<string, string | undefined>>): Promise<Pipeline> {
   const environment = { ...given, SOURCE_REQUESTS_PER_MINUTE: '0', RATES_SECONDS: '0' };
   const config = readConfig(environment);
-  const session = await openSession({ command: 'bench', defaultLogLevel: 'warn', config });
+  const session = await openContext({ command: 'bench', defaultLogLevel: 'warn', config });
   const queues = await session.openQueues();
   const worker = startProcesses(['worker'], environment);
-  while ((await queues.requests.workersPresent()) === 0) {
+  while ((await queues.requests.countWorkers()) === 0) {
     worker.assertRunning();
     await delay(lookEveryMs);
   }
 
-  /** One row a series: cheap enough to ask often. The gaps are asked for once the points are there. */
+  /**
+   * Reads one row for each series, which is cheap enough for polling. It checks the gaps once all points are stored.
+   */
   async function isComplete(expectedRows: number): Promise<boolean> {
     const stored = await session.database.pool.query<{ points: number }>(
       'select sum(points)::bigint as points from tidemark.series',

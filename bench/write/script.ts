@@ -1,6 +1,6 @@
 /**
- * The plain script that a user would write: one day after the other, fetch, JSON.parse, and a multi-row upsert.
- * It keeps no coverage and no ledger, loses the digits of a price that comes as a number, and has no budget.
+ * A plain script as a user would write it: day by day, fetch, JSON.parse, and a multi-row upsert. It keeps no coverage
+ * and no ledger, loses the digits of a price that is a number, and has no budget.
  */
 
 import type pg from 'pg';

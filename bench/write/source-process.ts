@@ -1,12 +1,12 @@
 /**
- * A source without limits, in a process of its own: each answer is rendered before the first request, and served
- * from memory as it is, not compressed. It lives no longer than the process that started it.
+ * A source without limits, in a separate process. It renders each answer before the first request, and serves it
+ * uncompressed from memory. It ends with the process that started it.
  */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { renderCandle, renderData, renderList } from '../../service/render.ts';
-import { basePath } from '../../service/target.ts';
+import { basePath } from '../../service/request.ts';
 import { dayQuery, everyDay } from './days.ts';
 
 const bodies = new Map<string, Buffer>();

@@ -1,16 +1,16 @@
-/** The table that every contestant of the write benchmark fills: emptied before, read back after. */
+/** The table of the write benchmark: it is emptied before each contestant, and checked after it. */
 
 import { createHash } from 'node:crypto';
 import { finished } from 'node:stream/promises';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { openDatabase } from '../../store/database.ts';
-import { trackSeries } from '../../store/series.ts';
+import { openDatabase } from '../../store/db/database.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { benchRange, benchSeries, everyDay } from './days.ts';
 
 export interface Expected {
   readonly rows: number;
-  /** The rows as COPY reads and writes them, in order of series and time, a day a chunk. */
+  /** The rows as COPY reads and writes them, in order of series and time, one chunk for each day. */
   readonly chunks: readonly Buffer[];
   readonly digest: string;
 }
@@ -37,7 +37,7 @@ export function expectedRows(days: number, seriesIds: readonly number[]): Expect
   return { rows, chunks, digest: hash.digest('hex') };
 }
 
-/** Forgets every point, coverage and request; the series and their ids stay. What was dirty is written out. */
+/** Deletes every point, coverage and request, and keeps the series with their ids. Then writes out dirty pages. */
 export async function emptyTable(client: pg.Client): Promise<void> {
   await client.query('truncate tidemark.candle_points');
   await client.query('truncate tidemark.fetches');
@@ -53,9 +53,9 @@ export async function emptyTable(client: pg.Client): Promise<void> {
 }
 
 /**
- * Reads every stored row back and compares all of it with what should be there.
+ * Reads every stored row and compares all of them with the expected rows.
  *
- * @throws Error when a row is missing, too many, or differs in a digit.
+ * @throws Error when a row is missing, unexpected, or differs in a digit.
  */
 export async function checkTable(client: pg.Client, expected: Expected, contestant: string): Promise<void> {
   const rows = client.query(
@@ -68,7 +68,7 @@ export async function checkTable(client: pg.Client, expected: Expected, contesta
     throw new Error(`${contestant} stored ${rows.rowCount} rows instead of ${expected.rows}`);
   }
   if (hash.digest('hex') !== expected.digest) {
-    throw new Error(`${contestant} stored ${expected.rows} rows, but not the ones it was given`);
+    throw new Error(`${contestant} stored ${expected.rows} rows with other values`);
   }
 }
 

@@ -1,13 +1,12 @@
-/** An address as a caller: what one customer can hold many of counts as one. */
+/** Maps an IP address to the caller that a limit counts: all addresses that one customer holds are one caller. */
 
 import { isIP } from 'node:net';
 
 /**
- * IPv4 addresses count each by itself, also where a socket shows them as IPv6. Of IPv6 the first 64 bits count: a
- * single connection at home has all the rest to itself.
+ * Each IPv4 address is a caller, also when the socket reports it as IPv6. An IPv6 caller is a /64 network, because one
+ * home connection owns a whole /64.
  *
- * @param address as the socket, or a trusted proxy, gives it, some of which add a port. Anything that is no address
- *   counts as one caller.
+ * @param address from the socket or a trusted proxy; some proxies append a port. All invalid addresses are one caller.
  */
 export function addressCaller(address: string): string {
   const alone = /^\[(.*)\](?::\d+)?$/.exec(address)?.[1] ?? /^([\d.]+):\d+$/.exec(address)?.[1] ?? address;
@@ -24,7 +23,7 @@ export function addressCaller(address: string): string {
   }
 }
 
-/** The parser of URLs writes every address in one way: in hexadecimal, with at most one run of zero groups as `::`. */
+/** The URL parser gives the canonical form: hexadecimal, with at most one run of zero groups as `::`. */
 function canonical(address: string): string {
   return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }

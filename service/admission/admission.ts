@@ -1,44 +1,44 @@
 /**
- * Who asks, and whether they may: keys, and the limits of requests in a rolling minute.
+ * Authenticates requests by key and limits the requests of a rolling minute.
  *
- * With a key a request counts for the key, wherever it comes from. Without one it counts for its address, and so does
- * one whose key is unknown or revoked, which is refused with 401: guessing keys costs a guesser their own budget.
+ * A request with a valid key counts toward the key. Every other request counts toward its address. A request with an
+ * unknown or revoked key counts toward its address too and gets a 401, so guessing keys uses up the guesser's budget.
  * A refused request does not count.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
-import { isKeyShaped } from '../../store/keys.ts';
-import { bearerKey } from '../bearer.ts';
-import { ServiceRefusal } from '../refusals.ts';
+import { isKeyShaped } from '../../store/auth/keys.ts';
+import { bearerKey } from '../request.ts';
+import { ServiceRefusal } from '../response.ts';
 import { addressCaller } from './address.ts';
-import { KnownKeys } from './known-keys.ts';
 import type { CountedRequest, RequestCounter } from './request-counter.ts';
 
 export interface AdmissionOptions {
   readonly counter: RequestCounter;
-  /** The id of an issued key; null: there is none. */
+  /** The id of an issued key; null when the key is unknown. */
   readonly keyOf: (key: string) => Promise<number | null>;
-  /** Requests in a rolling minute; 0: without limit. */
+  /** Requests in a rolling minute; 0: unlimited. */
   readonly perMinute: { readonly withoutKey: number; readonly withKey: number };
   readonly now: () => EpochMs;
 }
 
 export interface Admission {
-  /** Checks and counts every request that `counts` holds for, from here on. */
+  /** Checks and counts every request for which `counts` is true. */
   addTo(app: FastifyInstance, counts: (request: FastifyRequest) => boolean): void;
-  /** Whether the request came with a key that is issued. */
+  /** Whether the request had a valid key. */
   hasKey(request: FastifyRequest): boolean;
 }
 
 export function createAdmission({ counter, keyOf, perMinute, now }: AdmissionOptions): Admission {
-  const keys = new KnownKeys(keyOf, now);
+  const idOf = knownKeys(keyOf, now);
   const withKey = new WeakSet<FastifyRequest>();
 
   async function count(reply: FastifyReply, caller: string, limit: number): Promise<void> {
     if (limit === 0) return;
     const counted = await counter.count(caller, limit);
-    tellLimit(reply, limit, counted);
+    setLimitHeaders(reply, limit, counted);
     if (counted.admitted) return;
     const waitSeconds = Math.max(1, Math.ceil((counted.oldestMs + minuteMs - counted.nowMs) / 1000));
     reply.header('retry-after', waitSeconds);
@@ -47,7 +47,7 @@ export function createAdmission({ counter, keyOf, perMinute, now }: AdmissionOpt
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const key = bearerKey(request.headers.authorization);
-    const id = key === null || !isKeyShaped(key) ? null : await keys.idOf(key);
+    const id = key === null || !isKeyShaped(key) ? null : await idOf(key);
     if (id !== null) {
       withKey.add(request);
       return count(reply, `key ${id}`, perMinute.withKey);
@@ -67,15 +67,45 @@ export function createAdmission({ counter, keyOf, perMinute, now }: AdmissionOpt
   };
 }
 
-/** As in the field, `Reset` is in seconds since 1970: when a request more will be free than are now. */
-function tellLimit(reply: FastifyReply, limit: number, { used, oldestMs }: CountedRequest): void {
+/** `Reset` is the time in epoch seconds at which the next request becomes available, as other services send it. */
+function setLimitHeaders(reply: FastifyReply, limit: number, { used, oldestMs }: CountedRequest): void {
   reply
     .header('x-ratelimit-limit', limit)
     .header('x-ratelimit-remaining', Math.max(0, limit - used))
     .header('x-ratelimit-reset', Math.ceil((oldestMs + minuteMs) / 1000));
 }
 
-/** Also one without a key, or with something that no key can be: who means to send one learns that it is not known. */
+/** True for a bearer header with an empty or malformed key too: its sender gets a 401, not an anonymous response. */
 function isBearer(header: string | undefined): boolean {
   return /^bearer\b/i.test(header ?? '');
+}
+
+/** How long a revoked key may still be accepted. */
+export const keyCacheMs = 2000;
+/** Unknown keys are cached too, so the number is bounded. */
+const maxKeys = 10_000;
+
+/**
+ * Caches key lookups: a client sends its key with every request.
+ *
+ * @param find returns the id of an issued key; null for any other text.
+ */
+export function knownKeys(
+  find: (key: string) => Promise<number | null>,
+  now: () => EpochMs,
+): (key: string) => Promise<number | null> {
+  const cached = new LRUCache<string, Promise<number | null>>({
+    max: maxKeys,
+    ttl: keyCacheMs,
+    ttlResolution: 0,
+    perf: { now },
+  });
+  return (key) => {
+    const known = cached.get(key);
+    if (known !== undefined) return known;
+    const id = find(key);
+    cached.set(key, id);
+    id.catch(() => cached.delete(key));
+    return id;
+  };
 }

@@ -1,40 +1,43 @@
 /**
- * Who may see the dashboard. It tells an operator what fails and why, and gives points without a limit: neither is for
- * the clients of the service, which listens at the same address.
+ * Controls access to the dashboard. It shows errors and unlimited points, which are not for the clients of the service on
+ * the same address.
  *
- * With a password: whoever has it. Without one: who asks from this machine, for a name of this machine, and not
- * through a proxy.
+ * With a password, everyone who knows it has access. Without one, a request must come from this machine, address it by a
+ * local name, and not pass a proxy.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { BlockList } from 'node:net';
+import { readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { endianness } from 'node:os';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { EpochMs } from '../../contract/intervals.ts';
-import { Guesses } from '../admission/guesses.ts';
-import { defaultGateways, isFromHere, isLoopbackName, ownAddresses } from './this-machine.ts';
+import { addressCaller } from '../admission/address.ts';
 
 export type Access =
   | {
       readonly kind: 'local';
-      /** Addresses that are this machine too: a container sees what its own machine sends as its gateway's. */
+      /** Further addresses of this machine: a container sees its host's requests come from the gateway. */
       readonly alsoFrom: readonly string[];
     }
   | { readonly kind: 'password'; readonly password: string };
 
 export interface AccessSettings {
-  /** As given; undefined: as the address that is listened on allows. */
+  /** As configured; undefined: on when the service listens on a loopback address only. */
   readonly dashboard: 'on' | 'off' | 'container' | undefined;
   readonly password: string | undefined;
   readonly trustedProxies: number;
 }
 
 /**
- * A machine's gateway is a neighbour, who may pass on what others send. Only of a container it is known to be the
- * machine below: so it counts only where that is said.
+ * The gateway counts as local only in a container, where it is the host. Elsewhere it is another machine that may
+ * forward requests of others.
  *
- * @returns null: there is no dashboard.
+ * @returns null when the dashboard is off.
  */
-export function accessOf(
+export function dashboardAccess(
   { dashboard, password, trustedProxies }: AccessSettings,
   host: string,
   gateways: () => readonly string[] = defaultGateways,
@@ -46,32 +49,32 @@ export function accessOf(
   return { kind: 'local', alsoFrom: dashboard === 'container' ? gateways() : [] };
 }
 
-/** Others may reach where it listens, and are kept out only by their address. */
-export function isWithinReach(access: Access, host: string): boolean {
+/** Whether other machines can reach the listener, so that only the address check keeps them out. */
+export function isReachableByOthers(access: Access, host: string): boolean {
   return access.kind === 'local' && !isLoopbackName(host);
 }
 
-/** What a request is refused with; null: it is admitted. */
+/** The response to a refused request. */
 export interface Refusal {
   readonly status: 401 | 403 | 429;
   readonly message: string;
 }
 
-export class Gate {
+export class AccessGuard {
   readonly #access: Access;
   readonly #own: BlockList;
-  readonly #guesses: Guesses;
+  readonly #guesses: LoginThrottle;
 
   constructor(access: Access, now: () => EpochMs) {
     this.#access = access;
     this.#own = ownAddresses(access.kind === 'local' ? access.alsoFrom : []);
-    this.#guesses = new Guesses(now);
+    this.#guesses = new LoginThrottle(now);
   }
 
   refusal({ headers, ip, socket }: FastifyRequest): Refusal | null {
     if (this.#access.kind === 'local')
-      return isFromHere(headers, socket.remoteAddress, this.#own) ? null : notLocal;
-    if (this.#guesses.areSpent(ip)) return tooMany;
+      return isLocalRequest(headers, socket.remoteAddress, this.#own) ? null : notLocal;
+    if (this.#guesses.isExceeded(ip)) return tooMany;
     const given = passwordIn(headers.authorization);
     if (given !== null && isSame(given, this.#access.password)) return null;
     if (given !== null) this.#guesses.add(ip);
@@ -81,10 +84,10 @@ export class Gate {
 
 const notLocal: Refusal = {
   status: 403,
-  message: 'the dashboard answers this machine only, by the name localhost, unless DASHBOARD_PASSWORD is set',
+  message: 'the dashboard is open to this machine only, at localhost, unless DASHBOARD_PASSWORD is set',
 };
 const tooMany: Refusal = { status: 429, message: 'too many wrong passwords, try again in a minute' };
-const unknown: Refusal = { status: 401, message: 'the dashboard asks for its password' };
+const unknown: Refusal = { status: 401, message: 'the dashboard requires its password' };
 
 export function sendRefusal(reply: FastifyReply, { status, message }: Refusal): FastifyReply {
   if (status === 401) reply.header('www-authenticate', 'Basic realm="Tidemark", charset="UTF-8"');
@@ -96,7 +99,7 @@ export function sendRefusal(reply: FastifyReply, { status, message }: Refusal): 
     .send(`${message}\n`);
 }
 
-/** The password of an Authorization header of the basic scheme; the name before it may be anything (RFC 7617). */
+/** The password of a basic Authorization header (RFC 7617). The user name is ignored. */
 function passwordIn(header: string | undefined): string | null {
   const [, encoded] = /^Basic +([\w+/]+=*) *$/i.exec(header ?? '') ?? [];
   if (encoded === undefined) return null;
@@ -107,4 +110,93 @@ function passwordIn(header: string | undefined): string | null {
 function isSame(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
+}
+
+/** Each of these headers shows that the request passed a proxy. */
+const proxyHeaders = [
+  ...['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto'],
+  ...['x-forwarded-server', 'x-real-ip', 'x-client-ip', 'true-client-ip', 'cf-connecting-ip'],
+];
+
+/** The loopback addresses and those given. */
+function ownAddresses(more: readonly string[]): BlockList {
+  const own = new BlockList();
+  own.addSubnet('127.0.0.0', 8, 'ipv4');
+  own.addAddress('::1', 'ipv6');
+  for (const address of more) if (isIP(address) !== 0) own.addAddress(address, familyOf(address));
+  return own;
+}
+
+/**
+ * Whether a request comes from this machine and from a page of this service. The address check keeps out other machines,
+ * which can send any host name. The name check keeps out sites whose own name resolves to this machine (DNS rebinding).
+ * Browsers mark cross-site requests in `sec-fetch-site`.
+ */
+function isLocalRequest(
+  headers: IncomingHttpHeaders,
+  remoteAddress: string | undefined,
+  own: BlockList,
+): boolean {
+  if (proxyHeaders.some((name) => headers[name] !== undefined)) return false;
+  if (headers['sec-fetch-site'] === 'cross-site') return false;
+  const [address = ''] = (remoteAddress ?? '').split('%');
+  if (isIP(address) === 0 || !own.check(address, familyOf(address))) return false;
+  return URL.canParse(`http://${headers.host}`) && isLoopbackName(new URL(`http://${headers.host}`).hostname);
+}
+
+function isLoopbackName(name: string): boolean {
+  const bare = name.replace(/^\[|\]$/g, '').toLowerCase();
+  return (
+    bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^127(\.\d+){3}$/.test(bare)
+  );
+}
+
+/** The default gateways of Linux' routing table; none on other systems. */
+function defaultGateways(): string[] {
+  try {
+    return gatewaysIn(readFileSync('/proc/net/route', 'utf8'));
+  } catch {
+    return [];
+  }
+}
+
+/** @param routes content of /proc/net/route: hexadecimal addresses in the processor's byte order. */
+export function gatewaysIn(routes: string, order: 'BE' | 'LE' = endianness()): string[] {
+  const nowhere = '00000000';
+  return routes.split('\n').flatMap((line) => {
+    const [, destination, gateway = '', , , , , mask] = line.trim().split(/\s+/);
+    if (destination !== nowhere || mask !== nowhere || !/^[\dA-F]{8}$/i.test(gateway)) return [];
+    const bytes = [...Buffer.from(gateway, 'hex')];
+    return gateway === nowhere ? [] : [(order === 'LE' ? bytes.reverse() : bytes).join('.')];
+  });
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4';
+}
+
+const maxGuesses = 10;
+const minuteMs = 60_000;
+const maxGuessers = 10_000;
+
+/** Allows ten wrong passwords a minute for each caller. */
+export class LoginThrottle {
+  readonly #guesses: LRUCache<string, { count: number }>;
+
+  constructor(now: () => EpochMs) {
+    this.#guesses = new LRUCache({ max: maxGuessers, ttl: minuteMs, ttlResolution: 0, perf: { now } });
+  }
+
+  /** Check this before the password: otherwise guessing would still work, only without responses. */
+  isExceeded(address: string): boolean {
+    return (this.#guesses.get(addressCaller(address))?.count ?? 0) >= maxGuesses;
+  }
+
+  /** The minute of a caller begins with its first wrong password. */
+  add(address: string): void {
+    const caller = addressCaller(address);
+    const guesses = this.#guesses.get(caller);
+    if (guesses === undefined) this.#guesses.set(caller, { count: 1 });
+    else guesses.count += 1;
+  }
 }

@@ -1,4 +1,4 @@
-/** The page's own files, as the build has made them: read once, named by what they hold. */
+/** Serves the page's files from the build. They are read once; their ETags are content hashes. */
 
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const types = {
   'licences.txt': 'text/plain; charset=utf-8',
 } as const;
 
-/** Everything from here, nothing inline, nothing from elsewhere. */
+/** Allows files of this origin only, and nothing inline. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -22,7 +22,7 @@ const policy = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-  // No text becomes HTML or a script, whichever library tries it.
+  // No library may turn text into HTML or a script.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join('; ');
@@ -32,7 +32,7 @@ export interface Assets {
   addTo(scope: FastifyInstance): void;
 }
 
-/** @throws Error where the page has not been built. */
+/** @throws Error when the page has not been built. */
 export function readAssets(directory: string): Assets {
   const read = (name: string) => {
     const body = readFileSync(join(directory, name));
@@ -50,7 +50,7 @@ export function readAssets(directory: string): Assets {
   };
 }
 
-/** Asked for anew each time, and sent only where it is another one: a new version is seen at once. */
+/** Browsers revalidate each time, so that a new version takes effect at once. */
 function send(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,13 +1,12 @@
 /**
- * What every open page sees, read once for all of them.
+ * Reads the state of the dashboard once for all open pages and sends them the changes.
  *
- *   asleep    No page is open, nothing is read.
- *   awake     The state is read, compared with what was sent last, and the lines that differ are sent to all; then it
- *             rests, four times as long as the reading took, and a tick at least. A page that comes back within a few
- *             events gets those, any other one a snapshot. What was read before a sleep is no state of now: who comes
- *             first after one waits for the next reading.
- *   troubled  A reading failed, or takes too long: pages are told, and again every few seconds, until one succeeds. One
- *             that takes long is waited for; whatever it asks gives up in the end. After one that failed the rest is short.
+ *   asleep    No page is open and nothing is read.
+ *   awake     Reads a snapshot, sends the changed lines to every page, and rests four times as long as the reading took,
+ *             at least one tick. A page that reconnects within a few events gets the missed events, any other page gets a
+ *             snapshot. A snapshot from before a sleep is stale: the first page waits for a new one.
+ *   troubled  A reading failed or takes too long. Pages get a `trouble` event, repeated every few seconds, until a reading
+ *             succeeds. A slow reading is not abandoned; its statements have timeouts. After a failure the rest is short.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -19,25 +18,25 @@ import { eventText, Stream } from './stream.ts';
 export interface LiveOptions {
   readonly read: () => Promise<Snapshot>;
   readonly now: () => EpochMs;
-  /** Least time between two readings. */
+  /** Shortest time between two readings. */
   readonly tickMs: number;
-  /** How long a reading may take before pages are told that the store cannot be read. */
-  readonly patienceMs: number;
+  /** A reading that takes longer counts as trouble. */
+  readonly readTimeoutMs: number;
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Pages at once. Each is a connection that stays. */
-export const mostStreams = 32;
+/** Open pages. Each holds a connection. */
+export const maxStreams = 32;
 const restFactor = 4;
-/** An event at least so often, lest a proxy or the page take silence for an end. */
-const silenceMs = 10_000;
+/** Longest time between two events, so that neither a proxy nor the page takes the connection for dead. */
+const heartbeatMs = 10_000;
 const keptEvents = 64;
-/** What was read so long ago is not shown as the present, unless rests are longer. */
-const oldMs = 5000;
-/** The longest rest after a reading that failed. */
+/** Age at which a snapshot is stale, unless rests are longer. */
+const staleMs = 5000;
+/** Longest rest after a failed reading. */
 const troubledRestMs = 5000;
-/** How often to look whether a reading takes too long, or pages have heard nothing for long. */
-const watchMs = 500;
+/** Interval of the checks for a slow reading and for a due heartbeat. */
+const checkMs = 500;
 
 export class Live {
   readonly #options: LiveOptions;
@@ -45,7 +44,7 @@ export class Live {
   readonly #streams = new Set<Stream>();
   #events: { readonly sequence: number; readonly text: string }[] = [];
   #sequence = 0;
-  /** New pages, until the reading that began with or before them is there. */
+  /** New pages that wait for their first snapshot. */
   readonly #waiting = new Set<Stream>();
   #latest: Snapshot | null = null;
   #latestMs: EpochMs = 0;
@@ -54,8 +53,8 @@ export class Live {
   #trouble: string | null = null;
   #sentMs: EpochMs = 0;
   #timer: NodeJS.Timeout | null = null;
-  #watch: NodeJS.Timeout | null = null;
-  /** By the monotonic clock; null: none is under way. */
+  #checkTimer: NodeJS.Timeout | null = null;
+  /** Start of the pending reading by the monotonic clock; null: none is pending. */
   #readingSinceMs: number | null = null;
   #isClosed = false;
 
@@ -64,12 +63,12 @@ export class Live {
   }
 
   get isFull(): boolean {
-    return this.#isClosed || this.#streams.size >= mostStreams;
+    return this.#isClosed || this.#streams.size >= maxStreams;
   }
 
-  /** Streams events to a response whose head has been written. @param lastId what the page saw last. */
+  /** Streams events to a response whose headers have been sent. @param lastId id of the last event that the page received. */
   add(response: ServerResponse, lastId: string | undefined): void {
-    const stream = new Stream(response, () => (this.#waiting.has(stream) ? this.#trouble : this.#all()));
+    const stream = new Stream(response, () => (this.#waiting.has(stream) ? this.#trouble : this.#full()));
     this.#streams.add(stream);
     response.on('close', () => {
       this.#streams.delete(stream);
@@ -77,19 +76,19 @@ export class Live {
       if (this.#streams.size === 0) this.#sleep();
     });
     const nowMs = this.#options.now();
-    if (this.#isOld(nowMs)) {
+    if (this.#isStale(nowMs)) {
       this.#waiting.add(stream);
       if (this.#trouble !== null) stream.send(this.#trouble, nowMs);
     } else {
       const missed = this.#missedSince(lastId);
-      const told = missed === null ? this.#all() : missed + (this.#trouble ?? '');
-      if (told !== '') stream.send(told, nowMs);
+      const text = missed === null ? this.#full() : missed + (this.#trouble ?? '');
+      if (text !== '') stream.send(text, nowMs);
     }
-    this.#watch ??= setInterval(() => this.#look(), watchMs);
+    this.#checkTimer ??= setInterval(() => this.#check(), checkMs);
     if (this.#timer === null && this.#readingSinceMs === null) void this.#tick();
   }
 
-  /** Ends every stream, and takes no more. */
+  /** Ends every stream and refuses new ones. */
   close(): void {
     this.#isClosed = true;
     this.#sleep();
@@ -98,14 +97,14 @@ export class Live {
 
   #sleep(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    if (this.#watch !== null) clearInterval(this.#watch);
+    if (this.#checkTimer !== null) clearInterval(this.#checkTimer);
     this.#timer = null;
-    this.#watch = null;
+    this.#checkTimer = null;
   }
 
-  /** Whether the next reading is overdue: nobody was awake, or there is trouble. */
-  #isOld(nowMs: EpochMs): boolean {
-    return this.#latest === null || Math.abs(nowMs - this.#latestMs) > Math.max(oldMs, 2 * this.#restMs);
+  /** Whether the latest snapshot is too old to show, after a sleep or during trouble. */
+  #isStale(nowMs: EpochMs): boolean {
+    return this.#latest === null || Math.abs(nowMs - this.#latestMs) > Math.max(staleMs, 2 * this.#restMs);
   }
 
   async #tick(): Promise<void> {
@@ -116,7 +115,7 @@ export class Live {
       this.#take(await this.#options.read());
     } catch (error) {
       this.#options.onTrouble(error);
-      this.#tellTrouble();
+      this.#sendTrouble();
     }
     this.#readingSinceMs = null;
     if (this.#isClosed || this.#streams.size === 0) return;
@@ -126,16 +125,16 @@ export class Live {
     this.#timer = setTimeout(() => void this.#tick(), this.#restMs);
   }
 
-  #look(): void {
+  #check(): void {
     const sinceMs = this.#readingSinceMs;
     if (this.#trouble === null) {
-      if (sinceMs === null || performance.now() - sinceMs < this.#options.patienceMs) return;
+      if (sinceMs === null || performance.now() - sinceMs < this.#options.readTimeoutMs) return;
       this.#options.onTrouble(new Error('no answer yet'));
-      this.#tellTrouble();
-    } else if (this.#options.now() - this.#sentMs >= silenceMs) this.#tellTrouble();
+      this.#sendTrouble();
+    } else if (this.#options.now() - this.#sentMs >= heartbeatMs) this.#sendTrouble();
   }
 
-  #tellTrouble(): void {
+  #sendTrouble(): void {
     const trouble: Trouble = { message: 'the store cannot be read' };
     this.#trouble = eventText('trouble', trouble, null);
     this.#sendAll(this.#trouble);
@@ -148,7 +147,7 @@ export class Live {
     this.#latest = next;
     this.#latestMs = this.#options.now();
     const change = previous === null ? null : changeBetween(previous, next);
-    const isSilent = this.#options.now() - this.#sentMs >= silenceMs;
+    const isSilent = this.#options.now() - this.#sentMs >= heartbeatMs;
     this.#snapshotText = null;
     if (change === null || !isNothing(change, previous, next) || isSilent || wasTrouble) {
       this.#sequence += 1;
@@ -163,7 +162,7 @@ export class Live {
     }
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const stream of waiting) stream.send(this.#all(), this.#latestMs);
+    for (const stream of waiting) stream.send(this.#full(), this.#latestMs);
   }
 
   #sendAll(text: string, streams: Iterable<Stream> = this.#streams): void {
@@ -171,7 +170,7 @@ export class Live {
     for (const stream of streams) stream.send(text, this.#sentMs);
   }
 
-  /** The events after that one; null: they are not kept, or it is of another process. */
+  /** The events after `id`; null when they are no longer kept or the id is of another process. */
   #missedSince(id: string | undefined): string | null {
     const [boot, sequence] = (id ?? '').split('.');
     if (boot !== this.#boot || sequence === undefined) return null;
@@ -181,8 +180,8 @@ export class Live {
     return this.#events.flatMap((event) => (event.sequence > seen ? [event.text] : [])).join('');
   }
 
-  /** What a page needs that knows nothing; not before there is a latest snapshot. */
-  #all(): string {
+  /** The text for a page without any state. Requires a latest snapshot. */
+  #full(): string {
     this.#snapshotText ??= eventText('snapshot', this.#latest, this.#id(this.#sequence));
     return this.#snapshotText + (this.#trouble ?? '');
   }
@@ -206,7 +205,7 @@ function isSame(one: SeriesLine | undefined, other: SeriesLine): boolean {
   );
 }
 
-/** Nothing but that time goes on. */
+/** Whether nothing but the time changed. */
 function isNothing(change: Change, previous: Snapshot | null, next: Snapshot): boolean {
   const timeless = ({ summary }: Snapshot) => JSON.stringify({ ...summary, nowMs: 0 });
   return (

@@ -1,42 +1,66 @@
-/** What the dashboard is told of the queue, which the service itself does not know: whoever starts it hands this over. */
+/** The queue as the dashboard sees it. The process that starts the service provides the reader. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EpochMs } from '../../contract/intervals.ts';
-import type { QueueLook } from './shapes.ts';
+import type { QueueSummary } from './shapes.ts';
 
-export interface LookedQueue {
-  readonly depth: QueueLook;
-  /** Windows in the queue or under way, by series. */
+export interface QueueSnapshot {
+  readonly depth: QueueSummary;
+  /** The effective budget, requests a minute; 0: unlimited. */
+  readonly perMinute: number;
+  /** Queued and active windows by series. */
   readonly windows: ReadonlyMap<number, readonly { readonly startMs: EpochMs; readonly endMs: EpochMs }[]>;
 }
 
-export interface ServedQueue {
-  /** Never rejects; null: it cannot be asked. */
-  look(): Promise<LookedQueue | null>;
-  /** What the last look saw. */
-  seen(): LookedQueue | null;
+export interface QueueReader {
+  /** Never rejects; null when the queue is unavailable. */
+  read(): Promise<QueueSnapshot | null>;
+  /** The result of the last `read`. */
+  latest(): QueueSnapshot | null;
 }
 
-/** A queue that takes longer is away for now: the rest of what pages show does not wait for it. */
-const patienceMs = 3000;
+/** A slower queue counts as unavailable, so that the rest of the snapshot does not wait for it. */
+const timeoutMs = 3000;
 
-/** @param ask rejects while the queue is away; one that never answers is not asked a second time meanwhile. */
-export function servedQueue(ask: () => Promise<LookedQueue>): ServedQueue {
-  let seen: LookedQueue | null = null;
-  let asking: Promise<LookedQueue | null> | null = null;
+/** @param readQueue rejects while the queue is unavailable. It is not called again while a call is pending. */
+export function createQueueReader(readQueue: () => Promise<QueueSnapshot>): QueueReader {
+  let latest: QueueSnapshot | null = null;
+  let pending: Promise<QueueSnapshot | null> | null = null;
   return {
-    async look() {
-      asking ??= ask()
+    async read() {
+      pending ??= readQueue()
         .catch(() => null)
         .finally(() => {
-          asking = null;
+          pending = null;
         });
-      const patience = new AbortController();
-      const tooLong = delay(patienceMs, null, patience).catch(() => null);
-      seen = await Promise.race([asking, tooLong]);
-      patience.abort();
-      return seen;
+      const timeout = new AbortController();
+      const tooLong = delay(timeoutMs, null, timeout).catch(() => null);
+      latest = await Promise.race([pending, tooLong]);
+      timeout.abort();
+      return latest;
     },
-    seen: () => seen,
+    latest: () => latest,
   };
+}
+
+interface Range {
+  readonly startMs: EpochMs;
+  readonly endMs: EpochMs;
+}
+
+/** Maps windows to columns of a band: flat pairs of first and one past the last, ascending and disjoint. */
+export function inFlightPairs(windows: readonly Range[], band: Range, columns: number): number[] {
+  const stepMs = (band.endMs - band.startMs) / columns;
+  const pairs: number[] = [];
+  const sorted = windows
+    .filter(({ startMs, endMs }) => startMs < band.endMs && endMs > band.startMs)
+    .sort((one, other) => one.startMs - other.startMs);
+  for (const { startMs, endMs } of sorted) {
+    const first = Math.max(0, Math.floor((startMs - band.startMs) / stepMs));
+    const past = Math.min(columns, Math.max(first + 1, Math.ceil((endMs - band.startMs) / stepMs)));
+    const last = pairs.at(-1);
+    if (last !== undefined && last >= first) pairs[pairs.length - 1] = Math.max(last, past);
+    else pairs.push(first, past);
+  }
+  return pairs;
 }

@@ -1,4 +1,4 @@
-/** The dashboard's page, its stream of events, and the JSON that it asks for. */
+/** The routes of the dashboard: the page, its event stream and its JSON. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -10,41 +10,49 @@ import {
   nextPeriodStart,
   periodStart,
 } from '../../contract/intervals.ts';
-import { bandsOf } from '../../store/dashboard/bands.ts';
-import { chartPoints } from '../../store/dashboard/points.ts';
-import { failingNow, newestQuarantined, revisedSeries } from '../../store/dashboard/problems.ts';
-import { failedRequests } from '../../store/dashboard/requests.ts';
-import { chartedSeries } from '../../store/dashboard/series.ts';
-import type { Database } from '../../store/database.ts';
-import { notFound, ServiceRefusal } from '../refusals.ts';
-import { type Access, Gate, sendRefusal } from './access.ts';
+import { readBands } from '../../store/dashboard/bands.ts';
+import { readChartedSeries, readChartPoints } from '../../store/dashboard/points.ts';
+import {
+  countFailedRequests,
+  readFailures,
+  readQuarantinedRows,
+  readRevisedSeries,
+} from '../../store/dashboard/problems.ts';
+import { readLockWaits } from '../../store/db/activity.ts';
+import type { Database } from '../../store/db/database.ts';
+import { readFailingJobs } from '../../store/timescale/upkeep.ts';
+import { AddressLimit } from '../connections.ts';
+import { notFound, ServiceRefusal } from '../response.ts';
+import { type Access, AccessGuard, sendRefusal } from './access.ts';
 import { readAssets } from './assets.ts';
-import { chartIntervals, mostPeriods } from './chart-level.ts';
 import { seriesDetail } from './detail.ts';
-import { inFlightPairs } from './in-flight.ts';
 import { Live } from './live.ts';
-import type { ServedQueue } from './queue.ts';
+import type { QueueReader } from './queue.ts';
+import { inFlightPairs } from './queue.ts';
 import type { Band, Points, Problems } from './shapes.ts';
+import { chartIntervals, maxPeriods } from './shapes.ts';
 import { type StateOptions, stateReader } from './state.ts';
 
 export interface DashboardOptions extends Omit<StateOptions, 'now'> {
-  /** Of its own, so that pages never take a connection from the interface. Best one that only reads. */
+  /** A separate pool, so that pages never take a connection from the interface. Use a read-only role. */
   readonly database: Database;
-  readonly queue: ServedQueue;
+  readonly queue: QueueReader;
   readonly access: Access;
-  /** Where the build has put the page's files. */
+  /** Directory of the built page. */
   readonly assets: string;
-  /** Least time between two readings of the state; 2 s unless given. */
+  /** Open pages per address; absent or 0: limited only in total. */
+  readonly streamsPerAddress?: number;
+  /** Shortest time between two readings of the state. Default: 2 s. */
   readonly tickMs?: number;
-  /** How long a reading of it may take before pages are told that the store cannot be read; 10 s unless given. */
-  readonly patienceMs?: number;
+  /** A reading that takes longer counts as trouble. Default: 10 s. */
+  readonly readTimeoutMs?: number;
 }
 
-const usualTickMs = 2000;
-const usualPatienceMs = 10_000;
-const anHourMs = 3_600_000;
-/** Of each kind of problem. */
-const fewest = 50;
+const defaultTickMs = 2000;
+const defaultReadTimeoutMs = 10_000;
+const hourMs = 3_600_000;
+/** Entries of each kind of problem. */
+const maxEntries = 50;
 
 const whole = (least: number, most: number) =>
   z
@@ -60,7 +68,7 @@ const bandsQuery = z.object({
     .max(2000)
     .transform((list) => list.split(','))
     .pipe(z.array(id).max(100)),
-  columns: whole(1, mostPeriods),
+  columns: whole(1, maxPeriods),
   from: time.optional(),
   to: time.optional(),
 });
@@ -70,29 +78,30 @@ const pointsQuery = z.object({
   to: time,
 });
 
-/** Serves it at `/` and under `/dashboard`, to whom the access allows. To others `/` is the description. */
+/** Serves the dashboard at `/` and under `/dashboard`. Clients without access are redirected from `/` to the description. */
 export function addDashboard(app: FastifyInstance, options: DashboardOptions, now: () => EpochMs): void {
   const { database, queue, graceMs } = options;
   const assets = readAssets(options.assets);
-  const gate = new Gate(options.access, now);
+  const streams = new AddressLimit(options.streamsPerAddress ?? 0);
+  const gate = new AccessGuard(options.access, now);
   const live = new Live({
     read: stateReader({ ...options, now }),
     now,
-    tickMs: options.tickMs ?? usualTickMs,
-    patienceMs: options.patienceMs ?? usualPatienceMs,
+    tickMs: options.tickMs ?? defaultTickMs,
+    readTimeoutMs: options.readTimeoutMs ?? defaultReadTimeoutMs,
     onTrouble: (error) =>
       app.log.warn(
         { cause: error instanceof Error ? error.message : String(error) },
-        'the state could not be read for the dashboard',
+        'cannot read the state for the dashboard',
       ),
   });
-  // Before the server waits for what is under way: streams never end by themselves.
+  // Before the server waits for pending responses: streams never end by themselves.
   app.addHook('preClose', async () => live.close());
 
-  const bands = async (query: Parameters<typeof bandsOf>[1]): Promise<Band[]> => {
-    const stored = await bandsOf(database, query);
+  const bands = async (query: Parameters<typeof readBands>[1]): Promise<Band[]> => {
+    const stored = await readBands(database, query);
     return stored.map(({ id, startMs, endMs, ...columns }) => {
-      const windows = queue.seen()?.windows.get(id) ?? [];
+      const windows = queue.latest()?.windows.get(id) ?? [];
       const inFlight = inFlightPairs(windows, { startMs, endMs }, query.columns);
       return { id, startMs, endMs, columns: query.columns, layers: { ...columns, inFlight } };
     });
@@ -110,12 +119,13 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
     scope.get('/', async (request, reply) => assets.sendPage(request, reply));
     assets.addTo(scope);
 
-    // Without its body a stream would never end.
+    // No HEAD route: its response would never end.
     scope.get('/dashboard/events', { exposeHeadRoute: false }, async (request, reply) => {
-      if (live.isFull) {
+      if (live.isFull || streams.isFull(request.ip)) {
         reply.header('retry-after', 10).header('cache-control', 'no-store');
         throw new ServiceRefusal(503, 'too many dashboards are open');
       }
+      reply.raw.once('close', streams.acquire(request.ip));
       streamTo(live, request, reply);
     });
 
@@ -133,15 +143,15 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
     scope.get('/dashboard/series/:id/points', async (request, reply) => {
       const seriesId = seriesIdOf(request);
       const { interval, from, to } = read(pointsQuery, request.query);
-      const found = await chartedSeries(database, seriesId);
+      const found = await readChartedSeries(database, seriesId);
       if (found === null) throw notFound(String(seriesId));
       const { series } = found;
       if (!chartIntervals(series.interval).includes(interval))
         throw new ServiceRefusal(400, `of ${series.interval} no ${interval} is made`);
       const range = ranged(periodStart(from, interval), nextPeriodStart(to, interval));
       const columns = (range.endMs - range.startMs) / intervalMs[interval];
-      if (columns > mostPeriods) throw new ServiceRefusal(400, `more than ${mostPeriods} periods`);
-      const points = await chartPoints(database, { seriesId, series, interval, range });
+      if (columns > maxPeriods) throw new ServiceRefusal(400, `more than ${maxPeriods} periods`);
+      const points = await readChartPoints(database, { seriesId, series, interval, range });
       const [band] = await bands({ nowMs: now(), graceMs, seriesIds: [seriesId], range, columns });
       if (band === undefined) throw notFound(String(seriesId));
       return json(reply, { ...points, interval, ...range, band } satisfies Points);
@@ -149,12 +159,15 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
 
     scope.get('/dashboard/problems', async (_request, reply) => {
       const nowMs = now();
-      const { failing, inAll } = await failingNow(database, { nowMs, most: fewest });
+      const { failing, inAll } = await readFailures(database, { nowMs, most: maxEntries });
       const problems: Problems = {
-        ...{ failing, failingInAll: inAll },
-        errors: await failedRequests(database, nowMs - anHourMs),
-        quarantine: await newestQuarantined(database, fewest),
-        revised: await revisedSeries(database, fewest),
+        failing,
+        failingInAll: inAll,
+        errors: await countFailedRequests(database, nowMs - hourMs),
+        quarantine: await readQuarantinedRows(database, maxEntries),
+        revised: await readRevisedSeries(database, maxEntries),
+        locks: await readLockWaits(database),
+        jobs: await readFailingJobs(database),
       };
       return json(reply, problems);
     });
@@ -167,7 +180,7 @@ function streamTo(live: Live, request: FastifyRequest, reply: FastifyReply): voi
     ...(reply.getHeaders() as Record<string, string>),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
-    // Of nginx: pass every event on at once.
+    // Tells nginx not to buffer events.
     'x-accel-buffering': 'no',
   });
   reply.raw.flushHeaders();

@@ -1,48 +1,48 @@
-/** What the dashboard's server sends to its page: both sides are checked against these. Times and lengths in milliseconds. */
+/** Types of the messages from the dashboard's server to its page. Times and lengths are milliseconds. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
+import { candleIntervals, type EpochMs, type Interval, intervalMs } from '../../contract/intervals.ts';
 
 /** One tracked series in the list. */
 export interface SeriesLine {
   readonly id: number;
   readonly name: string;
   readonly fromMs: EpochMs;
-  /** Null: followed into the future. */
+  /** Null: tracked into the future. */
   readonly toMs: EpochMs | null;
-  /** Tracked range up to the last closed period, and what of it is covered, confirmed to be empty, missing. */
+  /** The tracked range up to the last closed period, and its covered, confirmed empty and missing parts. */
   readonly wantedMs: number;
   readonly coveredMs: number;
   readonly emptyMs: number;
   readonly missingMs: number;
-  /** Of the missing: what failed, and what answered empty once. */
+  /** Parts of the missing range: failed windows, and windows with one empty response. */
   readonly failedMs: number;
   readonly awaitingMs: number;
   readonly gaps: number;
-  /** The gap that reaches up to the present; 0: there is none. */
+  /** Length of the gap that reaches the present; 0: none. */
   readonly behindMs: number;
-  /** Requests that the missing takes, and that all of the wanted took or takes. */
+  /** Requests for the missing range, and for the whole tracked range. */
   readonly requestsLeft: number;
   readonly requests: number;
   readonly points: number;
   readonly newestMs: EpochMs | null;
   readonly revised: number;
-  /** What the source said, where it refuses the series as a whole. */
+  /** The source's message when it refuses the whole series. */
   readonly blocked: string | null;
-  /** Windows in the queue or under way. */
+  /** Queued and active windows. */
   readonly inFlight: number;
-  /** Changes with everything that is stored of the series' coverage. */
+  /** Changes whenever the stored coverage of the series changes. */
   readonly version: string;
 }
 
-/** Requests by minute and lane; the last minute is the running one. */
+/** Requests by minute and lane; the last minute is the current one. */
 export interface RequestMinutes {
   readonly startMs: EpochMs;
   readonly lanes: Readonly<Record<string, readonly number[]>>;
-  /** Of all, those that gave nothing to store. */
+  /** Requests of all lanes that stored nothing. */
   readonly failed: readonly number[];
 }
 
-export interface QueueLook {
+export interface QueueSummary {
   readonly waiting: number;
   readonly active: number;
   readonly delayed: number;
@@ -60,22 +60,22 @@ export interface ListLine {
 
 export interface Summary {
   readonly nowMs: EpochMs;
-  /** All that is shown is simulated. */
+  /** Whether the source is a simulator. */
   readonly synthetic: boolean;
-  /** Requests a minute; 0: the source has no limit. */
+  /** Budget in requests a minute; 0: unlimited. */
   readonly perMinute: number;
   readonly requests: RequestMinutes;
-  /** Null: the queue cannot be asked. */
-  readonly queue: QueueLook | null;
-  /** What the source says in place of data. */
+  /** Null: the queue is unavailable. */
+  readonly queue: QueueSummary | null;
+  /** The message that the source sends instead of data. */
   readonly notice: { readonly timeMs: EpochMs; readonly message: string } | null;
   readonly lists: readonly ListLine[];
-  /** Rows in quarantine among the newest few hundred, and whether there are older ones beside. */
+  /** Quarantined rows, counted among the newest few hundred, and whether there are older ones. */
   readonly quarantined: { readonly rows: number; readonly hasOlder: boolean };
   readonly database: string;
 }
 
-/** Event `snapshot`: everything; event `change`: the lines that changed, and the ids of those that are not tracked any more. */
+/** Event `snapshot`: the whole state. Event `change`: the changed lines, and the ids of series no longer tracked. */
 export interface Snapshot {
   readonly summary: Summary;
   readonly series: readonly SeriesLine[];
@@ -84,7 +84,7 @@ export interface Change extends Snapshot {
   readonly gone: readonly number[];
 }
 
-/** Event `trouble`: the store could not be read; what was sent before still stands. */
+/** Event `trouble`: the store cannot be read. The state sent before stays on the page. */
 export interface Trouble {
   readonly message: string;
 }
@@ -93,8 +93,8 @@ export const layers = ['tracked', 'covered', 'empty', 'gap', 'failed', 'inFlight
 export type Layer = (typeof layers)[number];
 
 /**
- * A range cut into columns, and of each layer the columns that hold some of it, as flat pairs: first, and one past the
- * last. Layers come in drawing order, so that a gap of a minute shows in eleven years.
+ * A range divided into columns. Each layer lists the columns that contain it as flat pairs of first and one past the
+ * last. The layers are in drawing order, so that a gap of one minute is visible in eleven years.
  */
 export interface Band {
   readonly id: number;
@@ -108,12 +108,12 @@ export interface Band {
 export type PointRow = readonly [EpochMs, ...string[]];
 
 export interface Points {
-  /** Candles of the interval; or a line of prices, of which each is the last one of its period. */
+  /** Candles, or a line of prices of which each is the last in its period. */
   readonly kind: 'candles' | 'line';
   readonly interval: string;
   readonly startMs: EpochMs;
   readonly endMs: EpochMs;
-  /** Each is the last value in its period, taken from the stored ones; highs and lows between are not in it. */
+  /** Whether each value is the last stored one of its period, without the highs and lows between. */
   readonly sampled: boolean;
   readonly rows: readonly PointRow[];
   readonly band: Band;
@@ -161,17 +161,17 @@ export interface SeriesDetail {
 }
 
 export interface Problems {
-  /** Series that the source refuses, then windows that failed, newest first; and how many of both there are in all. */
+  /** Refused series, then failed windows, newest first; `failingInAll` counts both. */
   readonly failing: readonly {
     readonly seriesId: number;
     readonly name: string;
-    /** Null: the whole series is refused. */
+    /** Null: the source refuses the whole series. */
     readonly window: { readonly startMs: EpochMs; readonly endMs: EpochMs } | null;
     readonly message: string;
     readonly retryMs: EpochMs;
   }[];
   readonly failingInAll: number;
-  /** Requests of the last hour that gave nothing, by kind. */
+  /** Failed requests of the last hour by kind. */
   readonly errors: readonly {
     readonly kind: string;
     readonly requests: number;
@@ -187,4 +187,34 @@ export interface Problems {
     readonly raw: string;
   }[];
   readonly revised: readonly { readonly seriesId: number; readonly name: string; readonly values: number }[];
+  /** Tidemark's statements that wait for locks, and the sessions that hold them. */
+  readonly locks: { readonly statements: number; readonly holders: readonly string[] };
+  /** TimescaleDB background jobs that fail or that no worker runs. */
+  readonly jobs: readonly {
+    readonly kind: string;
+    /** The table or rollup; null for other jobs. */
+    readonly of: string | null;
+    readonly lastRunMs: EpochMs | null;
+    readonly failures: number;
+    readonly message: string;
+  }[];
+}
+
+/** Largest number of periods in one response of points. */
+export const maxPeriods = 2000;
+
+/** The intervals of a series' chart: its own, and each coarser one that consists of whole periods of it. */
+export function chartIntervals(own: Interval): Interval[] {
+  return [
+    own,
+    ...candleIntervals.filter(
+      (one) => intervalMs[one] > intervalMs[own] && intervalMs[one] % intervalMs[own] === 0,
+    ),
+  ];
+}
+
+/** The finest interval with at most `most` periods in the range, or else the coarsest. */
+export function chartInterval(own: Interval, spanMs: EpochMs, most: number): Interval {
+  const intervals = chartIntervals(own);
+  return intervals.find((one) => spanMs / intervalMs[one] <= most) ?? intervals.at(-1) ?? own;
 }

@@ -1,21 +1,22 @@
 /**
  * One stream of server-sent events to one page.
  *
- * Flowing: every event is written. Behind: the socket has not taken the last one yet; events are left out, and when it
- * has, one snapshot makes up for them. Who stays behind too long is cut off; the page connects anew.
+ *   flowing  Every event is written.
+ *   behind   The socket's buffer is full. Events are dropped, and a snapshot replaces them once the buffer has drained. A
+ *            page that stays behind too long is disconnected and connects again.
  */
 
 import type { ServerResponse } from 'node:http';
 import type { EpochMs } from '../../contract/intervals.ts';
 
-const patienceMs = 30_000;
+const longestBehindMs = 30_000;
 
 export class Stream {
   readonly #response: ServerResponse;
   readonly #snapshot: () => string | null;
   #behindSinceMs: EpochMs | null = null;
 
-  /** @param snapshot the event that tells everything; null: there is nothing yet. */
+  /** @param snapshot the event with the whole state; null before there is one. */
   constructor(response: ServerResponse, snapshot: () => string | null) {
     this.#response = response;
     this.#snapshot = snapshot;
@@ -27,7 +28,7 @@ export class Stream {
   }
 
   send(event: string, nowMs: EpochMs): void {
-    if (this.#behindSinceMs !== null && nowMs - this.#behindSinceMs > patienceMs) {
+    if (this.#behindSinceMs !== null && nowMs - this.#behindSinceMs > longestBehindMs) {
       this.#response.destroy();
     } else if (this.#response.writableNeedDrain) {
       this.#behindSinceMs ??= nowMs;
@@ -45,8 +46,8 @@ export class Stream {
   }
 }
 
-/** An event as it goes over the wire. @param id what a page that comes back tells; null: none. */
+/** Formats a server-sent event. @param id a reconnecting page sends it back; null: none. */
 export function eventText(name: string, data: unknown, id: string | null): string {
-  // JSON has no line break of its own, which would end the event's data.
+  // JSON text contains no line break, which would end the data of the event.
   return `${id === null ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -1,7 +1,4 @@
-/**
- * The OpenAPI 3.1 description, made of the contract itself: the same schemas read requests and check answers, so that
- * it cannot say other than what is done.
- */
+/** The OpenAPI 3.1 description, generated from the schemas that validate requests, so that it cannot go stale. */
 
 import { z } from 'zod';
 import { coveragePattern } from '../../contract/coverage-header.ts';
@@ -31,14 +28,14 @@ const retryAfter = {
   'Retry-After': { description: 'For how many seconds to wait.', schema: { type: 'integer' } },
 };
 
-/** The path as OpenAPI writes it. */
+/** The path template in OpenAPI's notation. */
 export function openApiPath(endpoint: Endpoint): string {
   return pathTemplates[endpoint].replace(/:(\w+)/g, '{$1}');
 }
 
-/** The whole document as JSON text. @param version of the software. */
+/** The whole document as JSON text. @param version software version. */
 export function openApiText(version: string): string {
-  // Answers are put in as they are: a number with more digits than a double holds keeps them.
+  // The examples are inserted as text, so that numbers keep digits that a double would lose.
   return JSON.stringify(openApiDocument(version)).replaceAll(
     /"example of (\w+)"/g,
     (_, endpoint: Endpoint) => examples[endpoint].answer,
@@ -128,9 +125,11 @@ function queryParameters(query: z.ZodObject): Json[] {
   return Object.entries(properties).map(([name, schema]) => {
     const { description, ...rest } = schema as Record<string, unknown>;
     return {
-      ...{ name, in: 'query', required: required.includes(name) },
+      name,
+      in: 'query',
+      required: required.includes(name),
       ...(description === undefined ? {} : { description }),
-      // What digits a number has, and which characters no name, goes without saying.
+      // Patterns for digits and forbidden characters would only be noise in the description.
       schema: { ...rest, pattern: undefined },
     };
   });

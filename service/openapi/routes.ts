@@ -1,15 +1,18 @@
-/** The description for programs, `/v2/openapi.json`, and for people, `/docs`. */
+/** The description of the interface: `/v2/openapi.json` for programs and `/docs` for people. */
 
 import type { FastifyInstance } from 'fastify';
-import { basePath } from '../target.ts';
-import { sendPage } from '../web-security.ts';
-import { openApiText } from './document.ts';
-import { descriptionPage, style } from './page.ts';
+import { z } from 'zod';
+import { endpoints } from '../../contract/endpoints.ts';
+import type { Endpoint } from '../../contract/paths.ts';
+import { basePath } from '../request.ts';
+import { escaped, sendPage } from '../web-security.ts';
+import { openApiPath, openApiText } from './document.ts';
+import { examples } from './examples.ts';
 
-/** An hour: they change only with the software. */
+/** An hour: the description changes only with the software. */
 const cacheControl = 'public, max-age=3600';
 
-/** @param version of the software. */
+/** @param version software version. */
 export function addDescription(app: FastifyInstance, version: string): void {
   const text = openApiText(version);
   const page = descriptionPage();
@@ -19,4 +22,68 @@ export function addDescription(app: FastifyInstance, version: string): void {
   app.get('/docs', async (_request, reply) =>
     sendPage(reply.header('cache-control', cacheControl), 200, page, style),
   );
+}
+
+const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
+code,pre{font:14px/1.45 ui-monospace,monospace}pre{background:#f6f8fa;padding:.6rem;max-height:14rem;overflow:auto;white-space:pre-wrap;word-break:break-all}
+table{border-collapse:collapse}td,th{text-align:left;padding:.15rem .9rem .15rem 0;vertical-align:top}h2{border-top:1px solid #d0d7de;padding-top:1rem}`;
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly type?: string | readonly string[];
+  readonly anyOf?: readonly Schema[];
+  readonly enum?: readonly string[];
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly maximum?: number;
+}
+
+function descriptionPage(): string {
+  const sections = (Object.keys(endpoints) as Endpoint[]).map(section).join('\n');
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>Market Data Service</title><style>${style}</style></head>
+<body><h1>Market Data Service</h1>
+<p>Read-only market data as JSON. The same for programs: <a href="v2/openapi.json">openapi.json</a>. Requests work without a
+key; one raises the limits: <a href="keys">ask for a key</a>, and send it as <code>Authorization: Bearer KEY</code>.</p>
+<p>Decimals come with all their digits: read them as text, or with a parser that keeps them. Times are UNIX milliseconds.</p>
+${sections}
+</body></html>
+`;
+}
+
+function section(endpoint: Endpoint): string {
+  const { summary, query, resource } = endpoints[endpoint];
+  const { path, answer } = examples[endpoint];
+  return `<h2><code>GET /v2${escaped(openApiPath(endpoint))}</code></h2>
+<p>${escaped(summary)}.</p>
+${table('Parameter', z.toJSONSchema(query, { io: 'input' }) as Schema)}
+${table('Field', z.toJSONSchema(resource, { io: 'input' }) as Schema)}
+<p><code>GET /v2${escaped(path)}</code></p>
+<pre>${escaped(answer)}</pre>`;
+}
+
+function table(title: string, { properties = {}, required = [] }: Schema): string {
+  const rows = Object.entries(properties).map(([name, schema]) => {
+    const needed = title === 'Parameter' && required.includes(name) && schema.default === undefined;
+    return `<tr><td><code>${escaped(name)}</code></td><td>${typeOf(schema)}${needed ? ', required' : ''}</td><td>${escaped(meaning(schema))}</td></tr>`;
+  });
+  if (rows.length === 0) return '';
+  return `<table><tr><th>${title}</th><th>Type</th><th>Meaning</th></tr>${rows.join('')}</table>`;
+}
+
+function typeOf({ type, anyOf }: Schema): string {
+  if (typeof type === 'string') return type;
+  return (type ?? (anyOf ?? []).map(typeOf)).join(' or ');
+}
+
+function meaning({ description, anyOf, default: usual, maximum, enum: values }: Schema): string {
+  const said = [
+    description ?? anyOf?.map((one) => one.description).find((text) => text !== undefined),
+    values === undefined ? undefined : `One of ${values.join(', ')}.`,
+    usual === undefined ? undefined : `Default ${usual}.`,
+    maximum === undefined || maximum > 1e9 ? undefined : `At most ${maximum}.`,
+  ];
+  return said.filter((text) => text !== undefined).join(' ');
 }

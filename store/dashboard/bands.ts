@@ -1,9 +1,12 @@
-/** Coverage as bands: a range cut into columns, and which columns each state touches. The points are never asked. */
+/**
+ * Coverage as bands: a range cut into columns, and the columns that each state touches. Points are never
+ * read.
+ */
 
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
-import { type Database, timestamp } from '../database.ts';
-import { closedSeries, missingRanges } from '../gaps.ts';
+import { type Database, timestamp, timestampOrNull } from '../db/database.ts';
+import { closedSeries, missingRanges } from '../series/gaps.ts';
 
 export interface StoredBand {
   readonly id: number;
@@ -17,18 +20,21 @@ export interface StoredBand {
   readonly failed: readonly number[];
 }
 
-/** The columns that a multirange touches: a part of one counts, so that what is short still shows. */
-const columnsOf = (multirange: string) => `
+/**
+ * The columns that a multirange touches. A column counts even if it is touched in part, so that short ranges
+ * show.
+ */
+const touchedColumns = (multirange: string) => `
   coalesce((select range_agg(int4range(first, greatest(past, first + 1)))
             from unnest(${multirange} * tstzmultirange(tstzrange(a.start, a.ending))) r,
             lateral (select floor(extract(epoch from lower(r) - a.start) / a.step)::int as first,
                             ceil(extract(epoch from upper(r) - a.start) / a.step)::int as past) c), '{}')::text`;
 
 /**
- * @param query.range what to show; null: of each series its own tracked range, up to now.
- * @param query.columns into how many parts it is cut. What is sent is bounded by it, however many ranges a series has.
+ * @param query.range the range to show; null: each series' own tracked range, up to now.
+ * @param query.columns the number of columns. It bounds the answer, however many ranges a series has.
  */
-export async function bandsOf(
+export async function readBands(
   database: Database,
   query: {
     nowMs: EpochMs;
@@ -58,11 +64,11 @@ export async function bandsOf(
         select *, extract(epoch from ending - start) / $6::integer as step from measured
       )
       select a.id, a.start, a.ending,
-             ${columnsOf('tstzmultirange(a.tracked * tstzrange(null, greatest($1::timestamptz, lower(a.tracked))))')} as tracked,
-             ${columnsOf('a.covered')} as covered,
-             ${columnsOf('a.confirmed_empty')} as empty,
-             ${columnsOf('a.missing_ranges')} as gap,
-             ${columnsOf(`case when a.blocked_until > $1 then a.missing_ranges else a.missing_ranges * coalesce((
+             ${touchedColumns('tstzmultirange(a.tracked * tstzrange(null, greatest($1::timestamptz, lower(a.tracked))))')} as tracked,
+             ${touchedColumns('a.covered')} as covered,
+             ${touchedColumns('a.confirmed_empty')} as empty,
+             ${touchedColumns('a.missing_ranges')} as gap,
+             ${touchedColumns(`case when a.blocked_until > $1 then a.missing_ranges else a.missing_ranges * coalesce((
                select range_agg(p.range) from tidemark.pending_windows p
                where p.series_id = a.id and p.verdict = 'failed' and not p.of_covered), '{}') end`)} as failed
       from a order by a.id`,
@@ -70,8 +76,8 @@ export async function bandsOf(
       timestamp(query.nowMs),
       query.graceMs,
       [...query.seriesIds],
-      query.range === null ? null : timestamp(query.range.startMs),
-      query.range === null ? null : timestamp(query.range.endMs),
+      timestampOrNull(query.range?.startMs),
+      timestampOrNull(query.range?.endMs),
       query.columns,
     ],
   });
@@ -79,15 +85,15 @@ export async function bandsOf(
     id: row.id,
     startMs: row.start,
     endMs: row.ending,
-    tracked: pairsOf(row.tracked),
-    covered: pairsOf(row.covered),
-    empty: pairsOf(row.empty),
-    gap: pairsOf(row.gap),
-    failed: pairsOf(row.failed),
+    tracked: parsePairs(row.tracked),
+    covered: parsePairs(row.covered),
+    empty: parsePairs(row.empty),
+    gap: parsePairs(row.gap),
+    failed: parsePairs(row.failed),
   }));
 }
 
-/** PostgreSQL's text of an `int4multirange`, which it always writes half-open: `{[0,3),[5,9)}`. */
-function pairsOf(multirange: string): number[] {
+/** Parses PostgreSQL's text of an `int4multirange`, which is always half-open: `{[0,3),[5,9)}`. */
+function parsePairs(multirange: string): number[] {
   return (multirange.match(/\d+/g) ?? []).map(Number);
 }

@@ -1,13 +1,15 @@
-/** Every tracked series as a line of the dashboard's list: from the series' own rows, never from points. */
+/**
+ * The series list of the dashboard: one line for each tracked series, from its own row, never from points.
+ */
 
 import { type EpochMs, type Interval, intervalMs } from '../../contract/intervals.ts';
 import { longestCandleRangeMs, longestHistoryRangeMs } from '../../contract/limits.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { longestRange, type RangeLimits } from '../../planning/windows.ts';
-import { type Database, timestamp } from '../database.ts';
-import { closedSeries, lengthMsOf, missingRanges, wantedRanges } from '../gaps.ts';
-import { longestRanges } from '../longest-ranges.ts';
-import { type SeriesRow, seriesColumns, seriesOf } from '../series.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import { closedSeries, missingRanges, multirangeLengthMs, wantedRanges } from '../series/gaps.ts';
+import { readLongestRanges } from '../series/longest-ranges.ts';
+import { type SeriesRow, seriesColumns, splitSeriesRow } from '../series/series.ts';
 
 export interface StoredLine {
   readonly id: number;
@@ -31,33 +33,16 @@ export interface StoredLine {
   readonly version: string;
 }
 
-interface Row extends SeriesRow {
-  readonly tracked_from: EpochMs;
-  readonly tracked_to: EpochMs | null;
-  readonly wanted: number;
-  readonly covered: number;
-  readonly empty: number;
-  readonly missing: number;
-  readonly failed: number;
-  readonly awaiting: number;
-  readonly gaps: number;
-  readonly behind: number;
-  readonly requests_left: number;
-  readonly requests: number;
-  readonly points: number;
-  readonly newest: EpochMs | null;
-  readonly revised: number;
-  readonly blocked: string | null;
-  readonly version: string;
-}
-
-/** In order of name. @param limits longest ranges of a request, where they differ from the interface's. */
-export async function seriesLines(
+/**
+ * Lists the series in order of name. @param limits longest ranges of a request, where they differ from the
+ * interface's.
+ */
+export async function readSeriesLines(
   database: Database,
   query: { nowMs: EpochMs; graceMs: number; limits: RangeLimits },
 ): Promise<StoredLine[]> {
-  const windows = windowLengths(query.limits, await longestRanges(database));
-  const result = await database.pool.query<Row>({
+  const windows = maxRequestLengths(query.limits, await readLongestRanges(database));
+  const result = await database.pool.query<SeriesRow & Omit<StoredLine, 'id' | 'name'>>({
     name: 'dashboard-lines',
     text: `
       with closed as (${closedSeries} where s.untracked_at is null),
@@ -69,18 +54,18 @@ export async function seriesLines(
         select s.*, ${missingRanges} as missing_ranges, ${wantedRanges} as wanted_ranges
         from closed s
       )
-      select ${seriesColumns}, lower(s.tracked) as tracked_from, upper(s.tracked) as tracked_to,
-             ${lengthMsOf('s.wanted_ranges')} as wanted,
-             ${lengthMsOf('s.wanted_ranges * s.confirmed_empty')} as empty,
-             m.missing, m.gaps, m.requests_left,
-             ${lengthMsOf('s.wanted_ranges')} - m.missing as covered,
-             ceil(${lengthMsOf('s.wanted_ranges - s.before_beginning')}::numeric / w.longest)::bigint as requests,
-             case when p.failed is null then 0 else ${lengthMsOf('s.missing_ranges * p.failed')} end as failed,
-             case when p.awaiting is null then 0 else ${lengthMsOf('s.missing_ranges * p.awaiting')} end as awaiting,
+      select ${seriesColumns}, lower(s.tracked) as "fromMs", upper(s.tracked) as "toMs",
+             ${multirangeLengthMs('s.wanted_ranges')} as "wantedMs",
+             ${multirangeLengthMs('s.wanted_ranges * s.confirmed_empty')} as "emptyMs",
+             m.missing as "missingMs", m.gaps, m.requests_left as "requestsLeft",
+             ${multirangeLengthMs('s.wanted_ranges')} - m.missing as "coveredMs",
+             ceil(${multirangeLengthMs('s.wanted_ranges - s.before_beginning')}::numeric / w.longest)::bigint as requests,
+             case when p.failed is null then 0 else ${multirangeLengthMs('s.missing_ranges * p.failed')} end as "failedMs",
+             case when p.awaiting is null then 0 else ${multirangeLengthMs('s.missing_ranges * p.awaiting')} end as "awaitingMs",
              case when upper_inf(s.tracked) and upper(s.missing_ranges) = s.closed_up_to
                   then (select extract(epoch from upper(r) - lower(r)) * 1000 from unnest(s.missing_ranges) r
-                        order by r desc limit 1)::bigint else 0 end as behind,
-             s.points, s.newest, s.revised, stored.xmin::text as version,
+                        order by r desc limit 1)::bigint else 0 end as "behindMs",
+             s.points, s.newest as "newestMs", s.revised, stored.xmin::text as version,
              case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked
       from measured s
       join tidemark.series stored on stored.id = s.id
@@ -100,34 +85,17 @@ export async function seriesLines(
       windows.map(({ longestMs }) => longestMs),
     ],
   });
-  return result.rows.map((row) => ({
-    id: row.id,
-    name: seriesName(seriesOf(row)),
-    fromMs: row.tracked_from,
-    toMs: row.tracked_to,
-    wantedMs: row.wanted,
-    coveredMs: row.covered,
-    emptyMs: row.empty,
-    missingMs: row.missing,
-    failedMs: row.failed,
-    awaitingMs: row.awaiting,
-    gaps: row.gaps,
-    behindMs: row.behind,
-    requestsLeft: row.requests_left,
-    requests: row.requests,
-    points: row.points,
-    newestMs: row.newest,
-    revised: row.revised,
-    blocked: row.blocked,
-    version: row.version,
-  }));
+  return result.rows.map((row) => {
+    const { seriesId, series, values } = splitSeriesRow(row);
+    return { id: seriesId, name: seriesName(series), ...values };
+  });
 }
 
 /** The longest range of one request, by dataset and interval. */
-function windowLengths(limits: RangeLimits, accepted: Awaited<ReturnType<typeof longestRanges>>) {
+function maxRequestLengths(limits: RangeLimits, accepted: Awaited<ReturnType<typeof readLongestRanges>>) {
   const lengthsOf = (dataset: SeriesKey['dataset'], intervals: readonly string[]) =>
     intervals.map((interval) => {
-      // Of a series only dataset and interval matter for it.
+      // Only dataset and interval of the series matter.
       const series = { dataset, interval } as unknown as SeriesKey;
       const longestMs = longestRange(series, limits, accepted);
       return { dataset, interval, longestMs: Math.max(longestMs, intervalMs[interval as Interval]) };

@@ -1,17 +1,19 @@
 /**
- * Points for a chart: as many as a screen has room for, whatever lies behind them.
+ * Points of a chart: as many as a screen has room for, however many are stored.
  *
- * At its own interval a series gives its points. Coarser candles come from the rollup. Where that would have to be made
- * of too many points first, because it is not refreshed yet or there is none (histories, plain PostgreSQL), a line of
- * samples stands in: the last value of each period, each found by the index.
+ * At its own interval a series returns its points. Coarser candles come from the rollup. Where the rollup
+ * would have to aggregate too many points first, because it is not refreshed yet or does not exist
+ * (histories, plain PostgreSQL), the chart shows samples: the last value of each period, each found by the
+ * index.
  */
 
 import { type EpochMs, type Interval, intervalMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
-import { type Database, timestamp } from '../database.ts';
-import { candleColumns, candlesFromPoints, candlesFromRollup } from '../derived/coarser-candles.ts';
-import { type RollupLevel, rollupLevels } from '../derived/levels.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import { candleColumns, candlesFromPoints, candlesFromRollup } from '../rollups/definitions.ts';
+import { type RollupLevel, rollupLevels } from '../rollups/levels.ts';
+import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
 import { isHypertable } from '../timescale/extension.ts';
 
 /** `[time, open, high, low, close, volume]`, or `[time, price]`: decimals as text. */
@@ -24,16 +26,17 @@ export interface ChartPoints {
 }
 
 /**
- * Points that may be read to make an answer's candles, beyond what is materialised: up to 2,000 candles of h2 are made of
- * so many minutes in a fraction of a second, where as many look-ups among a hundred chunks take several.
+ * Limit on the unmaterialised points that an answer's candles may be aggregated from. Up to 2,000 candles of
+ * h2 come from this many minutes in a fraction of a second. As many lookups among a hundred chunks take
+ * several seconds.
  */
-export const mostAggregated = 250_000;
+export const maxAggregated = 250_000;
 
 /**
  * @param query.interval the series' own, or a coarser one.
- * @param query.range on the grid of that interval; the answer has at most as many rows as it has periods.
+ * @param query.range on the grid of that interval. The answer has at most one row for each of its periods.
  */
-export async function chartPoints(
+export async function readChartPoints(
   database: Database,
   query: { seriesId: number; series: SeriesKey; interval: Interval; range: Range },
 ): Promise<ChartPoints> {
@@ -49,7 +52,7 @@ export async function chartPoints(
   if (series.dataset === 'candles' && level?.finer.includes(series.interval) === true) {
     const timescale = await isHypertable(database.pool, 'candle_points');
     const unmadeMs = timescale ? await unmaterialisedMs(database, level, range) : range.endMs - range.startMs;
-    if (unmadeMs / intervalMs[series.interval] <= mostAggregated) {
+    if (unmadeMs / intervalMs[series.interval] <= maxAggregated) {
       const statement = (timescale ? fromRollup : fromPoints)(level);
       return { kind: 'candles', sampled: false, rows: await rowsOf(database, statement, values) };
     }
@@ -79,8 +82,8 @@ const fromPoints = (level: RollupLevel) => ({
 });
 
 /**
- * The last value of each period, stamped with the period's start. Each is a look-up of one row; TimescaleDB leaves out
- * the chunks that a period does not touch.
+ * The last value of each period, stamped with the period's start. Each is a lookup of one row, and
+ * TimescaleDB skips the chunks that a period does not touch.
  */
 export const sampleStatement = (dataset: SeriesKey['dataset']) => {
   const [table, value] =
@@ -94,7 +97,7 @@ export const sampleStatement = (dataset: SeriesKey['dataset']) => {
       cross join lateral (
         select ${value} as value from tidemark.${table}
         where series_id = $1 and time >= g.start and time < g.start + make_interval(secs => $3::double precision)
-          -- The same for all of them, so that chunks outside of the whole are left out once and not each time.
+          -- The same for all lookups, so that chunks outside the whole range are excluded once.
           and time >= $2::timestamptz and time < $2::timestamptz + make_interval(secs => $3::double precision * $4::integer)
         order by time desc limit 1
       ) p
@@ -102,7 +105,7 @@ export const sampleStatement = (dataset: SeriesKey['dataset']) => {
   };
 };
 
-/** How much of a range a rollup would have to be made of points for, milliseconds. */
+/** Milliseconds of a range that a rollup would have to aggregate from points. */
 async function unmaterialisedMs(database: Database, level: RollupLevel, range: Range): Promise<number> {
   const chain: string[] = [];
   for (let at: RollupLevel | undefined = level; at !== undefined; ) {
@@ -114,7 +117,7 @@ async function unmaterialisedMs(database: Database, level: RollupLevel, range: R
     name: 'dashboard-unmaterialised',
     text: `
       with made as (
-        -- Microseconds since 1970; nothing at all is materialised where it lies before any time that there is.
+        -- Microseconds since 1970. Before any valid time: nothing is materialised.
         select min(w.watermark) as until
         from _timescaledb_catalog.continuous_agg c
         join _timescaledb_catalog.continuous_aggs_watermark w on w.mat_hypertable_id = c.mat_hypertable_id
@@ -141,4 +144,23 @@ async function rowsOf(
     rowMode: 'array',
   });
   return result.rows;
+}
+
+export interface ChartedSeries {
+  readonly series: SeriesKey;
+  readonly earliestMs: EpochMs | null;
+  readonly newestMs: EpochMs | null;
+}
+
+/** Reads the series of a chart; null: there is no such series. */
+export async function readChartedSeries(database: Database, seriesId: number): Promise<ChartedSeries | null> {
+  const result = await database.pool.query<SeriesRow & { earliest: EpochMs | null; newest: EpochMs | null }>({
+    name: 'dashboard-series',
+    text: `select ${seriesColumns}, s.earliest, s.newest from tidemark.series s where s.id = $1`,
+    values: [seriesId],
+  });
+  const [row] = result.rows;
+  return row === undefined
+    ? null
+    : { series: toSeriesKey(row), earliestMs: row.earliest, newestMs: row.newest };
 }

@@ -1,29 +1,33 @@
-/** What does not go well: windows that failed, series that are refused, rows in quarantine, values that the source changed. */
+/**
+ * Problems that the dashboard shows: failed windows and requests, blocked series, rows in quarantine, revised
+ * values.
+ */
 
-import type { EpochMs } from '../../contract/intervals.ts';
+import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import { seriesName } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
-import { type Database, timestamp } from '../database.ts';
-import { type SeriesRow, seriesColumns, seriesOf } from '../series.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import { isUnresolved } from '../ledger/quarantine.ts';
+import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
 
-export interface Failing {
+export interface Failure {
   readonly seriesId: number;
   readonly name: string;
-  /** Null: the series as a whole, which the source refuses. */
+  /** Null: the source refuses the whole series. */
   readonly window: Range | null;
   readonly message: string;
-  /** Not asked for before. */
+  /** Earliest time of the next attempt. */
   readonly retryMs: EpochMs;
 }
 
 /**
- * Tracked series that the source refuses as a whole, then the windows of the others that failed and are to be tried
- * again, the newest failures first. Windows of a refused series wait for as long as it does.
+ * Lists the tracked series that the source refuses, then the failed windows of the other series that will be
+ * retried, the newest failures first. Windows of a refused series wait as long as the series does.
  */
-export async function failingNow(
+export async function readFailures(
   database: Database,
   query: { nowMs: EpochMs; most: number },
-): Promise<{ failing: Failing[]; inAll: number }> {
+): Promise<{ failing: Failure[]; inAll: number }> {
   const result = await database.pool.query<
     SeriesRow & {
       start: EpochMs | null;
@@ -43,6 +47,10 @@ export async function failingNow(
              from tidemark.pending_windows p join tidemark.series s on s.id = p.series_id
              where p.verdict = 'failed' and not p.of_covered and s.untracked_at is null
                and (s.blocked_until is null or s.blocked_until <= $1)
+               -- A failed part of another failed window is shown with it.
+               and not exists (select from tidemark.pending_windows whole
+                               where whole.series_id = p.series_id and whole.verdict = 'failed' and not whole.of_covered
+                                 and whole.range @> p.range and whole.range <> p.range)
            )
            select ${seriesColumns}, lower(f.range) as start, upper(f.range) as ending, f.message, f.retry_at,
                   count(*) over () as in_all
@@ -54,7 +62,7 @@ export async function failingNow(
     inAll: result.rows[0]?.in_all ?? 0,
     failing: result.rows.map((row) => ({
       seriesId: row.id,
-      name: seriesName(seriesOf(row)),
+      name: seriesName(toSeriesKey(row)),
       window: row.start === null || row.ending === null ? null : { startMs: row.start, endMs: row.ending },
       message: row.message,
       retryMs: row.retry_at,
@@ -68,13 +76,13 @@ export interface QuarantinedRow {
   readonly name: string | null;
   readonly seenAtMs: EpochMs;
   readonly reason: string;
-  /** The row's text, its beginning. */
+  /** The beginning of the row's text. */
   readonly raw: string;
 }
 
-const mostRaw = 500;
+const maxRawLength = 500;
 
-export async function newestQuarantined(database: Database, most: number): Promise<QuarantinedRow[]> {
+export async function readQuarantinedRows(database: Database, most: number): Promise<QuarantinedRow[]> {
   const result = await database.pool.query<
     Omit<SeriesRow, 'id'> & {
       id: number | null;
@@ -85,7 +93,7 @@ export async function newestQuarantined(database: Database, most: number): Promi
     }
   >({
     name: 'dashboard-quarantine',
-    text: `select ${seriesColumns}, q.dataset as of, q.seen_at, q.reason, left(q.raw, ${mostRaw}) as raw
+    text: `select ${seriesColumns}, q.dataset as of, q.seen_at, q.reason, left(q.raw, ${maxRawLength}) as raw
            from (select * from tidemark.quarantine order by id desc limit $1) q
            left join tidemark.series s on s.id = q.series_id order by q.id desc`,
     values: [most],
@@ -93,7 +101,7 @@ export async function newestQuarantined(database: Database, most: number): Promi
   return result.rows.map(({ id, of, seen_at, reason, raw, ...row }) => ({
     dataset: of,
     seriesId: id,
-    name: id === null ? null : seriesName(seriesOf({ ...row, id })),
+    name: id === null ? null : seriesName(toSeriesKey({ ...row, id })),
     seenAtMs: seen_at,
     reason,
     raw,
@@ -101,8 +109,8 @@ export async function newestQuarantined(database: Database, most: number): Promi
 }
 
 /**
- * Rows in quarantine of whose periods no point came since, among the newest so many. Each is a look-up in every table of
- * points, among all of its chunks: to count thousands would take longer than it tells.
+ * Counts the newest rows in quarantine that still have no point for their period. Each row needs a lookup in
+ * all chunks of the points, so counting thousands would take too long.
  */
 export async function countQuarantined(
   database: Database,
@@ -113,18 +121,16 @@ export async function countQuarantined(
     text: `with newest as materialized (select * from tidemark.quarantine order by id desc limit $1)
            select count(*) as rows,
                   exists (select from tidemark.quarantine where id < (select min(id) from newest)) as has_older
-           from newest q
-           where q.series_id is null
-              or not exists (select from tidemark.candle_points p where p.series_id = q.series_id and p.time = q.time)
-                 and not exists (select from tidemark.asset_history_points p where p.series_id = q.series_id and p.time = q.time)`,
+           from newest q left join tidemark.series s on s.id = q.series_id
+           where q.series_id is null or ${isUnresolved}`,
     values: [looked],
   });
   const [row] = result.rows;
   return { rows: row?.rows ?? 0, hasOlder: row?.has_older === true };
 }
 
-/** Tracked series of which the source changed values, most first. */
-export async function revisedSeries(
+/** Lists the tracked series with revised values, most first. */
+export async function readRevisedSeries(
   database: Database,
   most: number,
 ): Promise<Array<{ seriesId: number; name: string; values: number }>> {
@@ -136,7 +142,55 @@ export async function revisedSeries(
   });
   return result.rows.map((row) => ({
     seriesId: row.id,
-    name: seriesName(seriesOf(row)),
+    name: seriesName(toSeriesKey(row)),
     values: row.revised,
   }));
+}
+
+export interface CountedMinute {
+  readonly minuteMs: EpochMs;
+  readonly lane: string;
+  readonly requests: number;
+  readonly failed: number;
+}
+
+/** Counts requests and failures by minute and lane. @param sinceMs start of a minute. */
+export async function countRequests(database: Database, sinceMs: EpochMs): Promise<CountedMinute[]> {
+  const result = await database.pool.query<{
+    minute: EpochMs;
+    lane: string;
+    requests: number;
+    failed: number;
+  }>({
+    name: 'dashboard-requests',
+    text: `select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as minute, lane, count(*) as requests,
+                  count(*) filter (where error is not null) as failed
+           from tidemark.fetches where time >= $1 group by 1, 2 order by 1, 2`,
+    values: [timestamp(sinceMs)],
+  });
+  return result.rows.map(({ minute, lane, requests, failed }) => ({
+    minuteMs: minute,
+    lane,
+    requests,
+    failed,
+  }));
+}
+
+/** Counts failed requests by kind of error, the most frequent first. */
+export async function countFailedRequests(
+  database: Database,
+  sinceMs: EpochMs,
+): Promise<Array<{ kind: string; requests: number; newestMs: EpochMs; message: string }>> {
+  const result = await database.pool.query<{
+    kind: string;
+    requests: number;
+    newest: EpochMs;
+    message: string;
+  }>({
+    name: 'dashboard-failed-requests',
+    text: `select verdict as kind, count(*) as requests, max(time) as newest, (array_agg(error order by time desc))[1] as message
+           from tidemark.fetches where time >= $1 and error is not null group by 1 order by 2 desc, 1`,
+    values: [timestamp(sinceMs)],
+  });
+  return result.rows.map(({ newest, ...row }) => ({ ...row, newestMs: newest }));
 }

@@ -1,48 +1,49 @@
 /**
- * The embedded database: one PostgreSQL server a directory, shared by every command that works in it. The first
- * command starts it and the last one stops it.
+ * The embedded database: one PostgreSQL server for each directory, shared by every command that works in it.
+ * The first command starts it and the last one stops it.
  *
- *   nothing    The directory holds no cluster. Who comes makes one, and it is now *stopped*.
- *   stopped    Who comes starts the server, detached, and waits. Of two starts PostgreSQL lets one through.
- *   starting   Who comes waits. A start that ends in failure leaves *stopped*.
- *   running    Who comes takes a lease: a connection that holds an advisory lock, shared. Who goes gives its lease up
- *              and tries for the same lock alone. Gaining it means that no lease is left: it stops the server, and
- *              while that lasts a new lease has to wait, and is then cut off.
- *   stopping   Who comes waits, and finds it *stopped*.
+ *   nothing    The directory holds no cluster. A command creates one, and it is now *stopped*.
+ *   stopped    A command starts the server, detached, and waits. Of two starts PostgreSQL lets one through.
+ *   starting   A command waits. A start that fails leaves *stopped*.
+ *   running    A command takes a lease: a connection that holds a shared advisory lock. At its end it releases the
+ *              lease and tries for the exclusive lock. If it gets it, no lease is left, and it stops the server.
+ *              Meanwhile a new lease has to wait, and its connection is then closed.
+ *   stopping   A command waits, and finds it *stopped*.
  *
- * What a crash leaves:
- *   a killed command: its connection closes, so its lease is gone. The server runs on; the next command to go stops it.
+ * After a crash:
+ *
+ *   a killed command: its connection closes, and its lease ends. The server keeps running; the next command to end
+ *     stops it.
  *   a killed server, a reset machine: a lock file that names a dead process, which counts as *stopped*. PostgreSQL
- *     recovers when it is started. Commands that were using it notice the end of their lease, and come again.
- *   a killed first start: an unfinished cluster beside the place, which the next one to come removes.
+ *     recovers at the next start. Commands that used it notice the end of their lease, and take a new one.
+ *   a killed first start: an unfinished cluster beside the final path, which the next command removes.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { TidemarkError } from '../../errors.ts';
 import { type Binaries, locateBinaries } from './binaries.ts';
-import { createCluster, hasCluster } from './cluster.ts';
-import { failureOfFiles } from './failure.ts';
-import { type Home, openHome } from './home.ts';
+import { explainFileError } from './failure.ts';
+import { createCluster, type Home, hasCluster, openHome } from './home.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { serverState } from './postmaster.ts';
 import { startServer, stopServer } from './server.ts';
 
-/** Time to get hold of a server, milliseconds: enough for a recovery after a crash. */
-const patienceMs = 120_000;
-const lookAgainMs = 50;
-const regainPauseMs = 5_000;
+/** Timeout for a connection to the server: enough for a recovery after a crash. */
+const connectTimeoutMs = 120_000;
+const pollIntervalMs = 50;
+const retryPauseMs = 5_000;
 
 export interface EmbeddedDatabase {
-  /** Of the database `tidemark`, with the password: not for a log. Holds for as long as the lease does. */
+  /** URL of the database `tidemark`, with the password: never log it. Valid as long as the lease. */
   readonly url: string;
-  /** Gives the database back, after which the last user's server is stopped. May be called twice. */
+  /** Releases the lease. The last user stops the server. May be called twice. */
   release(): Promise<void>;
 }
 
 export interface EmbeddedDatabaseOptions {
-  /** Where the database is kept. Made when absent. */
+  /** Directory of the database, created when absent. */
   readonly directory: string;
-  /** Takes one line a call, for what the user should know of. */
+  /** Called with one line for each message to the user. */
   readonly log?: (line: string) => void;
 }
 
@@ -55,9 +56,9 @@ export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions):
   try {
     const binaries = await locateBinaries();
     const home = openHome(directory);
-    return keep(await obtain(home, binaries), home, binaries, log);
+    return keepLease(await startOrJoin(home, binaries), home, binaries, log);
   } catch (error) {
-    throw failureOfFiles(error, directory);
+    throw explainFileError(error, directory);
   }
 }
 
@@ -66,26 +67,30 @@ interface Held {
   readonly url: string;
 }
 
-function keep(first: Held, home: Home, binaries: Binaries, log: (line: string) => void): EmbeddedDatabase {
+function keepLease(
+  first: Held,
+  home: Home,
+  binaries: Binaries,
+  log: (line: string) => void,
+): EmbeddedDatabase {
   const leaving = new AbortController();
   let held = first;
-  const giveUp = () => held.lease.giveUp();
+  const releaseLease = () => held.lease.release();
 
-  // The server may be killed under a command that runs for days. Its pools reconnect, if there is something to reach.
+  // The server may be killed while a command runs for days. Its pools reconnect to the restarted server.
   const stay = async () => {
     for (;;) {
       await held.lease.ended;
       if (leaving.signal.aborted) return;
-      log('the embedded database has ended; starting it again');
+      log('the embedded database has stopped; restarting it');
       try {
-        held = await obtain(home, binaries);
-        if (held.url !== first.url)
-          log('the embedded database had to change its port: start this command again');
+        held = await startOrJoin(home, binaries);
+        if (held.url !== first.url) log('the embedded database has a new port: restart this command');
       } catch (error) {
-        log(`the embedded database does not start: ${error instanceof Error ? error.message : error}`);
-        await delay(regainPauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => {});
+        log(`the embedded database cannot be restarted: ${error instanceof Error ? error.message : error}`);
+        await delay(retryPauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => {});
       }
-      if (leaving.signal.aborted) await giveUp();
+      if (leaving.signal.aborted) await releaseLease();
     }
   };
   const staying = stay();
@@ -93,7 +98,7 @@ function keep(first: Held, home: Home, binaries: Binaries, log: (line: string) =
   let released: Promise<void> | undefined;
   const release = async () => {
     leaving.abort();
-    await giveUp();
+    await releaseLease();
     await staying;
   };
   return {
@@ -105,35 +110,37 @@ function keep(first: Held, home: Home, binaries: Binaries, log: (line: string) =
   };
 }
 
-async function obtain(home: Home, binaries: Binaries): Promise<Held> {
-  const deadline = performance.now() + patienceMs;
+async function startOrJoin(home: Home, binaries: Binaries): Promise<Held> {
+  const deadline = performance.now() + connectTimeoutMs;
   const stop = () => stopServer(home, binaries);
   let isOurs = false;
   for (;;) {
     const { state, port } = serverState(home.data);
     if (state === 'running' && port !== null) {
-      const lease = await takeLease(urlOf(home, port, 'postgres'), stop).catch(async (error: unknown) => {
-        // Who started a server that lets nobody in ends it. Another command that got in all the same comes again.
-        if (isOurs) await stop().catch(() => {});
-        throw error;
-      });
-      if (lease !== null) return { lease, url: urlOf(home, port, 'tidemark') };
+      const lease = await takeLease(databaseUrl(home, port, 'postgres'), stop).catch(
+        async (error: unknown) => {
+          // The server was started here and refuses connections, so it is stopped. Another command that did
+          // connect reconnects.
+          if (isOurs) await stop().catch(() => {});
+          throw error;
+        },
+      );
+      if (lease !== null) return { lease, url: databaseUrl(home, port, 'tidemark') };
     }
     if (state === 'stopped') {
       if (!hasCluster(home)) await createCluster(home, binaries);
       isOurs = await startServer(home, binaries);
-      if (isOurs) continue;
     }
     if (performance.now() > deadline) {
       throw new TidemarkError(
         'EMBEDDED_DATABASE',
-        `the server in ${home.directory} is ${state}, and stays so`,
+        `the server in ${home.directory} is still ${state} after ${connectTimeoutMs / 1000} s`,
       );
     }
-    await delay(lookAgainMs);
+    await delay(pollIntervalMs);
   }
 }
 
-// Without `sslmode`, a PGSSLMODE in the environment would ask a server for TLS that has none.
-const urlOf = (home: Home, port: number, database: string) =>
+// Without `sslmode`, a PGSSLMODE in the environment would ask for TLS, which the server does not have.
+const databaseUrl = (home: Home, port: number, database: string) =>
   `postgres://tidemark:${home.password}@127.0.0.1:${port}/${database}?sslmode=disable`;

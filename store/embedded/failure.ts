@@ -2,10 +2,10 @@ import { statfsSync } from 'node:fs';
 import { TidemarkError } from '../../errors.ts';
 
 /**
- * Turns what PostgreSQL's programs printed into one line with a remedy.
- * @param doing what was tried, such as `PostgreSQL did not start`.
+ * Turns the output of PostgreSQL's programs into one line with a remedy.
+ * @param doing the failed step, such as `PostgreSQL did not start`.
  */
-export function failureFrom(printed: string, doing: string, directory: string): TidemarkError {
+export function explainOutput(printed: string, doing: string, directory: string): TidemarkError {
   if (/No space left on device|Disk quota exceeded/.test(printed) || isFull(directory)) {
     return new TidemarkError('DATABASE_FULL', `${doing}: the disk that holds ${directory} is full`);
   }
@@ -17,17 +17,17 @@ export function failureFrom(printed: string, doing: string, directory: string): 
   if (/incompatible with server/.test(reason)) {
     return new TidemarkError(
       'EMBEDDED_DATABASE',
-      `${doing}: ${directory} was made by another version of PostgreSQL`,
+      `${doing}: ${directory} was created by another version of PostgreSQL`,
       {
-        remedy: 'use the version of Tidemark that made it, or another directory, or set DATABASE_URL',
+        remedy: 'use the version of Tidemark that created it, or another directory, or set DATABASE_URL',
       },
     );
   }
   return new TidemarkError('EMBEDDED_DATABASE', `${doing}: ${reason}`);
 }
 
-/** Turns an error of the file system into one line with a remedy; hands any other error back. */
-export function failureOfFiles(error: unknown, directory: string): unknown {
+/** Turns a file system error into one line with a remedy; returns any other error unchanged. */
+export function explainFileError(error: unknown, directory: string): unknown {
   if (!(error instanceof Error) || error instanceof TidemarkError || !('syscall' in error)) return error;
   if ('code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
     return new TidemarkError('DATABASE_FULL', `the disk that holds ${directory} is full`, { cause: error });
@@ -42,20 +42,25 @@ export function failureOfFiles(error: unknown, directory: string): unknown {
   );
 }
 
-/** Two segments of the write-ahead log, and room for the shutdown. A server that runs out entirely cannot start again. */
-const leastRoomBytes = 48 * 1024 * 1024;
+/**
+ * Two segments of the write-ahead log, and room for the shutdown. A server with a full disk cannot start
+ * again.
+ */
+const minFreeBytes = 48 * 1024 * 1024;
 
-/** @throws TidemarkError DATABASE_FULL while there is still room to stop in order. */
-export function assertRoom(directory: string): void {
+/** @throws TidemarkError DATABASE_FULL while there is still room for a clean shutdown. */
+export function assertFreeSpace(directory: string): void {
   const { bavail, bsize } = statfsSync(directory);
-  if (bavail * bsize >= leastRoomBytes) return;
+  if (bavail * bsize >= minFreeBytes) return;
   throw new TidemarkError(
     'DATABASE_FULL',
     `the disk that holds ${directory} has ${Math.floor((bavail * bsize) / 1024 / 1024)} MB left`,
   );
 }
 
-/** The log lies on the same disk, so a full one may not even hold the reason. A start needs a new WAL file of 16 MB. */
+/**
+ * The log is on the same disk, so a full disk may not hold the reason. A start needs a new WAL file of 16 MB.
+ */
 function isFull(directory: string): boolean {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize < 16 * 1024 * 1024;

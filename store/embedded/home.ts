@@ -1,4 +1,4 @@
-/** The directory that holds the embedded database, and who may read what in it. */
+/** The directory of the embedded database: its permissions, its password and its cluster. */
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -10,36 +10,39 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { TidemarkError } from '../../errors.ts';
+import { type Binaries, runProgram } from './binaries.ts';
+import { explainOutput } from './failure.ts';
 import { isAlive } from './postmaster.ts';
-import { type Account, accountInsteadOfRoot } from './unprivileged.ts';
+import { type Account, launchAs, unprivilegedAccount } from './unprivileged.ts';
 
 export interface Home {
   readonly directory: string;
-  /** The cluster. Belongs to `account`, mode 0700. */
+  /** The cluster. Owned by `account`, mode 0700. */
   readonly data: string;
   readonly log: string;
-  /** Of the role `tidemark`. Kept in a file of mode 0600. */
+  /** Password of the role `tidemark`, kept in a file of mode 0600. */
   readonly password: string;
-  /** Whom the server runs as; null: as the present user. */
+  /** Account that the server runs as; null: the present user. */
   readonly account: Account | null;
 }
 
 /**
- * Makes the directory and the password on the first use.
- * @throws TidemarkError EMBEDDED_DATABASE, and errors of the file system as they are.
+ * Creates the directory and the password on first use.
+ * @throws TidemarkError EMBEDDED_DATABASE, and file system errors as they are.
  */
 export function openHome(directory: string): Home {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = realpathSync(resolve(directory));
   const data = join(path, 'postgres');
-  const account = ownerOf(data) ?? accountInsteadOfRoot();
-  closeToOthers(path, account);
+  const account = readOwner(data) ?? unprivilegedAccount();
+  restrictAccess(path, account);
   removeLeftovers(path);
   // A copy or an unpacked archive may be open to all, which PostgreSQL refuses.
   if (existsSync(data)) chmodSync(data, 0o700);
@@ -47,32 +50,32 @@ export function openHome(directory: string): Home {
     directory: path,
     data,
     log: join(path, 'postgres.log'),
-    password: passwordIn(path, data),
+    password: readPassword(path, data),
     account,
   };
 }
 
-/** A name beside the final one, for what is made in several steps; `removeLeftovers` knows it by its form. */
-export function unfinishedPath(finalPath: string): string {
+/** Temporary name for a path that is created in several steps. `removeLeftovers` recognises it. */
+function unfinishedPath(finalPath: string): string {
   return `${finalPath}.new-${process.pid}-${randomBytes(4).toString('hex')}`;
 }
 
-/** When root comes back, the server must run as the account that the cluster was made for. */
-function ownerOf(data: string): Account | null {
+/** When root comes back, the server must run as the owner of the cluster. */
+function readOwner(data: string): Account | null {
   const found = process.getuid?.() === 0 ? statSync(data, { throwIfNoEntry: false }) : undefined;
   return found === undefined || found.uid === 0 ? null : { uid: found.uid, gid: found.gid };
 }
 
-function closeToOthers(path: string, account: Account | null): void {
+function restrictAccess(path: string, account: Account | null): void {
   const entries = readdirSync(path);
-  // A directory that was there for something else keeps its permissions; the files in it protect themselves.
+  // A directory that existed before keeps its permissions; the files in it have their own.
   const isOurs = entries.length === 0 || entries.includes('password') || entries.includes('postgres');
   if (!isOurs) return;
   if (account !== null) chownSync(path, 0, account.gid);
-  chmodSync(path, account === null ? 0o700 : 0o710); // the server's group may pass through, and see nothing
+  chmodSync(path, account === null ? 0o700 : 0o710); // the server's group may pass through, but not list it
 }
 
-/** What a process that was killed while making something has left behind. */
+/** Removes files of processes that were killed while creating them. */
 function removeLeftovers(path: string): void {
   for (const name of readdirSync(path)) {
     const [, pid] = /\.new-(\d+)-[0-9a-f]{8}$/.exec(name) ?? [];
@@ -81,11 +84,11 @@ function removeLeftovers(path: string): void {
 }
 
 function remove(path: string): void {
-  // Its maker's own child may live a moment longer, and still write.
+  // A child of the killed process may live a moment longer, and still write.
   rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 
-function passwordIn(path: string, data: string): string {
+function readPassword(path: string, data: string): string {
   const file = join(path, 'password');
   if (!existsSync(file)) {
     if (existsSync(data)) {
@@ -93,14 +96,14 @@ function passwordIn(path: string, data: string): string {
         'EMBEDDED_DATABASE',
         `${file} is missing, and the database in ${data} needs it`,
         {
-          remedy: `restore the file, or remove ${path} to begin anew`,
+          remedy: `restore the file, or remove ${path} to start over`,
         },
       );
     }
     const unfinished = unfinishedPath(file);
     writeFileSync(unfinished, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' });
     try {
-      linkSync(unfinished, file); // unlike a rename, never replaces the one that another process has just made
+      linkSync(unfinished, file); // unlike a rename, never replaces one that another process has just created
     } catch (error) {
       if (!existsSync(file)) throw error;
     } finally {
@@ -109,4 +112,40 @@ function passwordIn(path: string, data: string): string {
   }
   chmodSync(file, 0o600);
   return readFileSync(file, 'utf8').trim();
+}
+
+/** Whether the home holds a complete cluster. */
+export const hasCluster = (home: Home): boolean => existsSync(join(home.data, 'PG_VERSION'));
+
+/**
+ * Creates the cluster under a temporary name and then renames it, so that it exists completely or not at all.
+ * Of two processes that do so at once, the second finds the path taken and deletes its own.
+ * @throws TidemarkError EMBEDDED_DATABASE or DATABASE_FULL.
+ */
+export async function createCluster(home: Home, binaries: Binaries): Promise<void> {
+  const unfinished = unfinishedPath(home.data);
+  const passwordFile = unfinishedPath(join(home.directory, 'initial-password'));
+  try {
+    mkdirSync(unfinished, { mode: 0o700 });
+    writeFileSync(passwordFile, home.password, { mode: 0o600 });
+    if (home.account !== null) {
+      for (const path of [unfinished, passwordFile]) chownSync(path, home.account.uid, home.account.gid);
+    }
+    const launch = launchAs(home.account, binaries.initdb, home.directory);
+    const { succeeded, printed } = await runProgram(launch, binaries.initdb, [
+      ...['-D', unfinished, '-U', 'tidemark', '--auth=scram-sha-256', `--pwfile=${passwordFile}`],
+      // PostgreSQL's builtin locale sorts text alike on every machine, whatever locales it has.
+      ...['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
+      '--no-instructions',
+    ]);
+    if (!succeeded) throw explainOutput(printed, 'the database could not be made', home.directory);
+    try {
+      renameSync(unfinished, home.data);
+    } catch (error) {
+      if (!hasCluster(home)) throw error;
+    }
+  } finally {
+    rmSync(passwordFile, { force: true });
+    rmSync(unfinished, { recursive: true, force: true });
+  }
 }

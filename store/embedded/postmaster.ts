@@ -1,16 +1,16 @@
-/** What `postmaster.pid`, PostgreSQL's own lock file in the data directory, tells of the server. */
+/** Reads `postmaster.pid`, PostgreSQL's lock file in the data directory. */
 
 import { readFileSync, readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** `stopped`: nothing runs, whatever the file says. */
+/** `stopped`: no server runs, whatever the file says. */
 export interface ServerState {
   readonly state: 'stopped' | 'starting' | 'running' | 'stopping';
   readonly port: number | null;
   readonly pid: number | null;
 }
 
-/** A process id that no system gives out, so a lock file that names it reads as a dead server's. */
+/** No system assigns this process id, so a lock file with it belongs to a dead server. */
 const impossiblePid = 999_999_999;
 
 /** Line numbers from PostgreSQL's `miscadmin.h`: 1 the process id, 4 the port, 8 the status. */
@@ -26,10 +26,11 @@ export function serverState(data: string): ServerState {
 }
 
 /**
- * Makes a dead server's lock file acceptable to PostgreSQL, which believes any living process of the same user to be
- * the old server. After a reset of the machine the number may have passed to another program, and in a container
- * whose first process collects no children a killed server stays as a zombie. The file is not removed: it also
- * names the shared memory, by which PostgreSQL makes sure that no process of the old server is left.
+ * Makes a dead server's lock file acceptable to PostgreSQL, which takes any living process of the same user
+ * for the old server. After a reset of the machine the process id may belong to another program. In a
+ * container whose first process does not reap children, a killed server remains as a zombie. The file is not
+ * removed: it also names the shared memory, by which PostgreSQL makes sure that no process of the old server
+ * is left.
  */
 export function disownDeadServer(data: string): void {
   const file = join(data, 'postmaster.pid');
@@ -40,7 +41,7 @@ export function disownDeadServer(data: string): void {
   writeFileSync(file, [impossiblePid, ...lines.slice(1)].join('\n'));
 }
 
-/** A starting server fills its lock file at once: one that is still empty was left by a start that was killed. */
+/** A starting server fills its lock file at once: a file that is still empty was left by a killed start. */
 const emptyForMs = 10_000;
 
 function removeAbandoned(file: string): void {
@@ -48,7 +49,7 @@ function removeAbandoned(file: string): void {
   if (found?.size === 0 && Date.now() - found.mtimeMs > emptyForMs) rmSync(file, { force: true });
 }
 
-/** The port that the server listened on when it last started, or null. */
+/** The port of the server's last start, or null. */
 export function lastPort(data: string): number | null {
   const [, port] = /"port=(\d+)"/.exec(readLines(join(data, 'postmaster.opts')).join('\n')) ?? [];
   return port === undefined ? null : Number(port);
@@ -63,12 +64,12 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether `pid` is a server that works in `data`. Beyond Linux, any living process counts. */
+/** Whether `pid` is a server that works in `data`. Outside Linux any living process counts. */
 export function isServerOf(data: string, pid: number): boolean {
   if (!isAlive(pid)) return false;
   if (process.platform !== 'linux') return true;
   try {
-    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(data); // where a server works; a zombie works nowhere
+    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(data); // a server works in its data directory; a zombie has no directory
   } catch {
     return false;
   }

@@ -1,4 +1,4 @@
-/** Starting and stopping the embedded server. */
+/** Starts and stops the embedded server. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,24 +6,25 @@ import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TidemarkError } from '../../errors.ts';
-import type { Binaries } from './binaries.ts';
-import { failureFrom } from './failure.ts';
+import { type Binaries, cleanEnvironment, runProgram } from './binaries.ts';
+import { explainOutput } from './failure.ts';
 import type { Home } from './home.ts';
 import { disownDeadServer, isServerOf, lastPort, serverState } from './postmaster.ts';
-import { cleanEnvironment, runProgram } from './program.ts';
 import { launchAs, spawnOptions } from './unprivileged.ts';
 
-const stopPatienceMs = 30_000;
+const stopTimeoutMs = 30_000;
 const logLimitBytes = 16 * 1024 * 1024;
 
-/** Reasons that pass by themselves: another start was faster, took the port, or the old server's last process still ends. */
-const passing =
+/**
+ * Temporary reasons: another start was faster, took the port, or a process of the old server is still ending.
+ */
+const temporaryReasons =
   /lock file "postmaster.pid" (?:already exists|is empty)|could not create any TCP\/IP sockets|pre-existing shared memory block|is another postmaster/i;
 
 /**
- * Starts the server and returns when it accepts connections. It runs detached: neither the end of this process nor
- * a Ctrl-C in its terminal ends it.
- * @returns false when it did not start for a reason that passes: look at its state again.
+ * Starts the server and returns when it accepts connections. It runs detached: neither the end of this
+ * process nor a Ctrl-C in its terminal ends it.
+ * @returns false when it did not start for a temporary reason: read its state again.
  * @throws TidemarkError EMBEDDED_DATABASE or DATABASE_FULL.
  */
 export async function startServer(home: Home, binaries: Binaries): Promise<boolean> {
@@ -37,7 +38,7 @@ export async function startServer(home: Home, binaries: Binaries): Promise<boole
     ...settings(await choosePort(home)),
   ];
   const { descriptor, sizeBefore } = openLog(home.log);
-  // Not `pg_ctl start`: it hands the paths to a shell, to which a directory's name may mean something else.
+  // Not `pg_ctl start`: it passes the paths to a shell, which may interpret the name of a directory.
   const child = spawn(program, words, {
     ...spawnOptions(launch),
     env: cleanEnvironment(),
@@ -55,28 +56,28 @@ export async function startServer(home: Home, binaries: Binaries): Promise<boole
     if (!hasEnded && serverState(home.data).state === 'running') return true;
     if (!hasEnded) continue;
     const printed = readFileSync(home.log).subarray(sizeBefore).toString();
-    if (passing.test(printed)) return false;
-    throw failureFrom(printed, 'PostgreSQL did not start', home.directory);
+    if (temporaryReasons.test(printed)) return false;
+    throw explainOutput(printed, 'PostgreSQL did not start', home.directory);
   }
 }
 
 /**
- * Stops the server and waits for its end; whoever is still connected is cut off.
+ * Stops the server and waits for its end. Open connections are closed.
  * @throws TidemarkError EMBEDDED_DATABASE when it does not stop.
  */
 export async function stopServer(home: Home, binaries: Binaries): Promise<void> {
   const { pid } = serverState(home.data);
   if (pid === null) return;
-  // Fast first. A server that cannot end in order (on a full disk, for one) loses nothing by being made to end at
-  // once: it recovers at its next start.
+  // Fast shutdown first. A server that cannot shut down cleanly, as on a full disk, loses nothing by an
+  // immediate one: it recovers at its next start.
   if (await stopped(home, binaries, pid, 'INT')) return;
   if (await stopped(home, binaries, pid, 'QUIT')) return;
   throw new TidemarkError('EMBEDDED_DATABASE', `PostgreSQL (process ${pid}) does not stop`);
 }
 
 /**
- * Not `pg_ctl stop`: that waits for the lock file to vanish, and another command may start the next server, with a
- * lock file of its own, before it looks again.
+ * Not `pg_ctl stop`: it waits for the lock file to vanish, and another command may start the next server,
+ * with a new lock file, before it looks again.
  */
 async function stopped(
   home: Home,
@@ -86,7 +87,7 @@ async function stopped(
 ): Promise<boolean> {
   const launch = launchAs(home.account, binaries.pg_ctl, home.directory);
   await runProgram(launch, binaries.pg_ctl, ['kill', signal, String(pid)]);
-  const deadline = performance.now() + stopPatienceMs;
+  const deadline = performance.now() + stopTimeoutMs;
   while (isServerOf(home.data, pid)) {
     if (performance.now() > deadline) return false;
     await delay(20);
@@ -98,11 +99,11 @@ function settings(port: number): string[] {
   const values = {
     listen_addresses: '127.0.0.1',
     port,
-    unix_socket_directories: '', // a path to a socket may be too long, and TCP does for all
+    unix_socket_directories: '', // a socket's path may be too long, and TCP works for all
     max_connections: 100,
     shared_buffers: '128MB',
     fsync: 'on',
-    jit: 'off', // compiling costs more than the queries of one user gain
+    jit: 'off', // compiling costs more than it gains for the queries of one user
     timezone: 'UTC',
     log_timezone: 'UTC',
   };

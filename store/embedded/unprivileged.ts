@@ -1,27 +1,28 @@
 /**
- * PostgreSQL refuses to run as root. Containers and fresh machines often have nobody else, so a root user's
- * server runs as an unprivileged account of the system instead.
+ * PostgreSQL refuses to run as root. Containers and fresh machines often have no other user, so a root user's
+ * server runs as an unprivileged account of the system.
  *
- * That account cannot enter a directory that only root may enter, such as /root or what `mktemp -d` makes. There
- * the server keeps one capability, to pass through directories (`dac_read_search`; where a container lacks it,
- * `dac_override`). It is given only when the account could not reach its files without.
+ * That account cannot enter a directory that only root may enter, such as /root or one made by `mktemp -d`.
+ * There the server keeps one capability, to pass through directories (`dac_read_search`; where a container
+ * lacks it, `dac_override`). It gets the capability only when the account could not reach its files
+ * otherwise.
  */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { TidemarkError } from '../../errors.ts';
 
-/** The account that a server runs as. */
+/** Account that a server runs as. */
 export interface Account {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** How to start a program: as which account, and behind which other program. */
+/** How to start a program: the account, and a program to start it with. */
 export interface Launch {
-  /** Null: as the present user. */
+  /** Null: the present user. */
   readonly account: Account | null;
-  /** Words that come before the program and its arguments; mostly none. */
+  /** Words before the program and its arguments; mostly none. */
   readonly prefix: readonly string[];
 }
 
@@ -30,8 +31,8 @@ export const asPresentUser: Launch = Object.freeze({ account: null, prefix: Obje
 /** Accounts of the system that own nothing of value, the best first. */
 const accountNames = ['postgres', 'nobody'];
 
-/** The account to use instead of root, or null when this process does not run as root. */
-export function accountInsteadOfRoot(): Account | null {
+/** The account to use instead of root; null when this process does not run as root. */
+export function unprivilegedAccount(): Account | null {
   if (process.getuid?.() !== 0) return null;
   const lines = readPasswd().map((line) => line.split(':'));
   for (const name of accountNames) {
@@ -46,7 +47,7 @@ function readPasswd(): string[] {
   try {
     return readFileSync('/etc/passwd', 'utf8').split('\n');
   } catch {
-    return []; // a system without the file: the conventional number of `nobody` does
+    return []; // a system without the file: the conventional id of `nobody` works
   }
 }
 

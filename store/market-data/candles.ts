@@ -1,25 +1,26 @@
 /**
- * Candles as the service answers them: from the series itself, or, where it is not stored, from the one that the view
- * `candles` would take it from. The statements name the relation themselves: planning the view, with all its levels,
- * takes longer than reading a thousand candles.
+ * Candles of the service: from the series itself, or, where the interval is not stored, from the series that
+ * the view `candles` would use. The statements name the relation themselves: planning the view, with all its
+ * levels, takes longer than reading a thousand candles.
  */
 
 import type pg from 'pg';
 import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
-import { timestamp } from '../database.ts';
-import { candleColumns, candlesFromPoints, candlesFromRollup } from '../derived/coarser-candles.ts';
-import { periodLiteral, type RollupLevel, rollupLevels } from '../derived/levels.ts';
+import { timestamp } from '../db/database.ts';
+import { rejectedPeriods } from '../ledger/quarantine.ts';
+import { candleColumns, candlesFromPoints, candlesFromRollup } from '../rollups/definitions.ts';
+import { periodLiteral, type RollupLevel, rollupLevels } from '../rollups/levels.ts';
 import {
   coverageColumns,
-  coverageOf,
-  nothingStored,
+  coverageSubquery,
+  emptySeries,
   type SeriesJson,
   type SeriesRow,
   seriesJson,
 } from './coverage.ts';
-import { askedTime, millisecondsOf } from './query.ts';
+import { clientTimestamp, millisecondsOf } from './query.ts';
 
 export interface VisibleRange extends Range {
   readonly visibleFromMs?: EpochMs;
@@ -34,7 +35,7 @@ const listed = (ordered: string) =>
 /** $1 to $4 name the series, $5 and $6 are the range. */
 const market = 'exchange_id = $1 and base_id = $2 and quote_id = $3';
 const coverage = (period: string) =>
-  coverageOf({
+  coverageSubquery({
     start: '$5::timestamptz',
     end: '$6::timestamptz',
     now: '$7::timestamptz',
@@ -43,11 +44,14 @@ const coverage = (period: string) =>
   });
 const shown = `time >= greatest($5::timestamptz, $8::timestamptz) and time < $6::timestamptz`;
 
+/** Covered ranges, except periods with rejected rows only. */
+const knownRanges = `s.covered - ${rejectedPeriods('$5::timestamptz', '$6::timestamptz')}`;
+
 const stored = {
   name: 'serve-candles',
   text: `
     with line as materialized (
-      select id, period, covered from tidemark.series
+      select id, period, ${knownRanges} as covered from tidemark.series s
       where dataset = 'candles' and ${market} and interval = $4 and (untracked_at is null or points > 0)
     )
     select rows, ${coverageColumns} from line cross join ${coverage('period')} coverage cross join lateral (
@@ -55,8 +59,8 @@ const stored = {
     ) points`,
 };
 
-/** Which series answers, as the view `candles` chooses it; no row: none does. */
-const finer = `select d.series_id as id, s.covered
+/** The series that answers, as the view `candles` chooses it; no row: there is none. */
+const finer = `select d.series_id as id, ${knownRanges} as covered
     from tidemark.derived_series d join tidemark.series s on s.id = d.series_id
     where d.exchange_id = $1 and d.base_id = $2 and d.quote_id = $3 and d.interval = $4`;
 
@@ -93,7 +97,7 @@ const isKnown = {
  * Candles whose periods start in the range, ascending.
  *
  * @param timescale whether the points are a hypertable.
- * @returns null for a market that nothing is known of.
+ * @returns null for an unknown market.
  */
 export async function candlesJson(
   pool: pg.Pool,
@@ -103,8 +107,8 @@ export async function candlesJson(
   nowMs: EpochMs,
 ): Promise<SeriesJson | null> {
   const names = [series.exchange, series.baseId, series.quoteId];
-  // Whole periods: of a period that a rollup or an aggregate puts together, all of its points or none.
-  const within = (timeMs: EpochMs) => askedTime(nextPeriodStart(timeMs, series.interval));
+  // Whole periods only: a period of a rollup or an aggregate includes all of its points or none.
+  const within = (timeMs: EpochMs) => clientTimestamp(nextPeriodStart(timeMs, series.interval));
   const { visibleFromMs } = range;
   const parameters = [
     ...names,
@@ -121,5 +125,5 @@ export async function candlesJson(
     if (row !== undefined) return seriesJson(row);
   }
   const known = await pool.query<{ known: boolean }>({ ...isKnown, values: names });
-  return known.rows[0]?.known === true ? nothingStored(range, series.interval, nowMs) : null;
+  return known.rows[0]?.known === true ? emptySeries(range, series.interval, nowMs) : null;
 }

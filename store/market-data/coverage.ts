@@ -1,13 +1,13 @@
-/** How much of a range is known, as columns of a statement that has read a series' row. */
+/** The coverage of a range, as columns of a statement that has read the row of a series. */
 
-import { mostMissingRanges } from '../../contract/coverage-header.ts';
+import { maxMissingRanges } from '../../contract/coverage-header.ts';
 import { type EpochMs, type Interval, nextPeriodStart, periodStart } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
-import { gridOrigin } from '../derived/levels.ts';
-import { graceMs } from '../derived/ranges.ts';
+import { gridOrigin } from '../rollups/levels.ts';
+import { graceMs } from '../views/ranges.ts';
 import { millisecondsOf } from './query.ts';
 
-/** As the service's interface has it. */
+/** Coverage as the service's header has it. */
 export interface SeriesCoverage {
   readonly share: string;
   readonly gaps: number;
@@ -20,8 +20,8 @@ export interface SeriesJson {
   readonly coverage: SeriesCoverage;
 }
 
-/** What is said of a market or an asset that is known, of which nothing is stored for the interval. */
-export function nothingStored(range: Range, interval: Interval, nowMs: EpochMs): SeriesJson {
+/** Coverage of a known market or asset without any stored point of the interval. */
+export function emptySeries(range: Range, interval: Interval, nowMs: EpochMs): SeriesJson {
   const startMs = nextPeriodStart(range.startMs, interval);
   const closedMs = periodStart(nowMs - graceMs, interval);
   const untilMs = Math.max(startMs, Math.min(nextPeriodStart(range.endMs, interval), closedMs));
@@ -42,12 +42,12 @@ interface CoverageSql {
 }
 
 /**
- * A lateral subquery of the columns of {@link CoverageRow}, for a `covered` that stands before it. Counted are the
- * periods of the range that have ended, and for which the time of grace is over: no other can be covered. Where there is
- * none, nothing is missing. What is not shown counts as missing. Of very many missing ranges the first are told, and
- * `until` is where the next one begins.
+ * A lateral subquery with the columns of {@link CoverageRow}, after a `covered` column. It counts the periods
+ * of the range that have ended, and whose grace time is over: no other period can be covered. Without such
+ * periods nothing is missing. Periods that are not visible count as missing. Of very many missing ranges the
+ * first ones are listed, and `until` is where the next one begins.
  */
-export function coverageOf({ start, end, now, visibleFrom, period }: CoverageSql): string {
+export function coverageSubquery({ start, end, now, visibleFrom, period }: CoverageSql): string {
   const closed = `date_bin(${period}, ${now} - interval '${graceMs} milliseconds', ${gridOrigin})`;
   return `lateral (
     select case when span is null then '1' else trim_scale(trunc(tidemark.share_covered(shown, span), 4))::text end as share,
@@ -59,8 +59,8 @@ export function coverageOf({ start, end, now, visibleFrom, period }: CoverageSql
              case when ${visibleFrom} is null then covered
                   else covered * tstzmultirange(tstzrange(${visibleFrom}, null)) end as shown
     ) measured left join lateral (
-      select count(*)::integer as gaps, min(since) filter (where place > ${mostMissingRanges}) as more,
-             jsonb_agg(jsonb_build_array(since, till) order by place) filter (where place <= ${mostMissingRanges}) as missing
+      select count(*)::integer as gaps, min(since) filter (where place > ${maxMissingRanges}) as more,
+             jsonb_agg(jsonb_build_array(since, till) order by place) filter (where place <= ${maxMissingRanges}) as missing
       from (
         select ${millisecondsOf('lower(gap)')} as since, ${millisecondsOf('upper(gap)')} as till, place
         from unnest(tstzmultirange(span) - shown) with ordinality as u (gap, place)
@@ -69,7 +69,7 @@ export function coverageOf({ start, end, now, visibleFrom, period }: CoverageSql
   )`;
 }
 
-/** What {@link coverageOf} gives; `until` and both ends of each missing range in milliseconds. */
+/** Result of {@link coverageSubquery}; `until` and both ends of each missing range are in milliseconds. */
 interface CoverageRow {
   readonly share: string;
   readonly gaps: number;
@@ -81,7 +81,7 @@ export interface SeriesRow extends CoverageRow {
   readonly rows: string;
 }
 
-/** The columns of {@link coverageOf}. */
+/** The columns of {@link coverageSubquery}. */
 export const coverageColumns = 'share, gaps, until, missing';
 
 export function seriesJson({ rows, share, gaps, until, missing }: SeriesRow): SeriesJson {

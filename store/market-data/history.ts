@@ -1,21 +1,22 @@
-/** The price history of an asset as the service answers it. */
+/** The price history of an asset, as the service answers it. */
 
 import type pg from 'pg';
 import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
 import type { HistorySeries } from '../../contract/series.ts';
-import { timestamp } from '../database.ts';
+import { timestamp } from '../db/database.ts';
+import { rejectedPeriods } from '../ledger/quarantine.ts';
 import type { VisibleRange } from './candles.ts';
 import {
   coverageColumns,
-  coverageOf,
-  nothingStored,
+  coverageSubquery,
+  emptySeries,
   type SeriesJson,
   type SeriesRow,
   seriesJson,
 } from './coverage.ts';
-import { askedTime, millisecondsOf } from './query.ts';
+import { clientTimestamp, millisecondsOf } from './query.ts';
 
-const coverage = coverageOf({
+const coverage = coverageSubquery({
   start: '$3::timestamptz',
   end: '$4::timestamptz',
   now: '$5::timestamptz',
@@ -27,7 +28,8 @@ const stored = {
   name: 'serve-history',
   text: `
     with line as materialized (
-      select id, period, covered from tidemark.series
+      select id, period, s.covered - ${rejectedPeriods('$3::timestamptz', '$4::timestamptz')} as covered
+      from tidemark.series s
       where dataset = 'asset_history' and asset_id = $1 and interval = $2
     )
     select rows, ${coverageColumns} from line cross join ${coverage} coverage cross join lateral (
@@ -47,14 +49,14 @@ const isKnown = {
              or exists (select from public.assets where asset = $1) as known`,
 };
 
-/** Points whose times lie in the range, ascending. @returns null for an asset that nothing is known of. */
+/** Points whose times are in the range, ascending. @returns null for an unknown asset. */
 export async function historyJson(
   pool: pg.Pool,
   series: HistorySeries,
   range: VisibleRange,
   nowMs: EpochMs,
 ): Promise<SeriesJson | null> {
-  const within = (timeMs: EpochMs) => askedTime(nextPeriodStart(timeMs, series.interval));
+  const within = (timeMs: EpochMs) => clientTimestamp(nextPeriodStart(timeMs, series.interval));
   const { visibleFromMs } = range;
   const result = await pool.query<SeriesRow>({
     ...stored,
@@ -70,5 +72,5 @@ export async function historyJson(
   const row = result.rows[0];
   if (row !== undefined) return seriesJson(row);
   const known = await pool.query<{ known: boolean }>({ ...isKnown, values: [series.assetId] });
-  return known.rows[0]?.known === true ? nothingStored(range, series.interval, nowMs) : null;
+  return known.rows[0]?.known === true ? emptySeries(range, series.interval, nowMs) : null;
 }

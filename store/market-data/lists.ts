@@ -1,14 +1,14 @@
 /**
- * The newest state of assets, exchanges, markets and rates as the service answers it. What is gone at the source is
- * left out, as the source leaves it out; its history stays.
+ * The newest state of assets, exchanges, markets and rates, as the service answers it. Entries that are gone
+ * at the source are left out; their history stays.
  *
- * Columns are named as the interface names fields. Decimals that it has as text are cast to text; the rest becomes JSON
- * of its own type, NUMERIC with all its digits.
+ * Columns have the interface's field names. Decimals that the interface has as text are cast to text. Other
+ * values become JSON of their own type, NUMERIC with all its digits.
  */
 
 import type pg from 'pg';
 import type { AssetsRequest, MarketsRequest, PageRequest } from '../../contract/requests.ts';
-import { asJsonList, asJsonObject, listOf, millisecondsOf, textOf } from './query.ts';
+import { asJsonList, asJsonObject, millisecondsOf, queryList, queryText } from './query.ts';
 
 const assetFields = `symbol, name, supply::text, max_supply::text as "maxSupply", market_cap_usd::text as "marketCapUsd",
   volume_usd_24hr::text as "volumeUsd24Hr", price_usd::text as "priceUsd", change_percent_24hr::text as "changePercent24Hr"`;
@@ -29,7 +29,7 @@ const asset = {
     where asset = $1 and gone_since is null`),
 };
 
-/** By volume, largest first, nulls first, as in the field; then by names, so that pages fit together. */
+/** By volume, largest first, nulls first, as at the source; then by names, so that pages do not overlap. */
 const byVolume = `order by m.volume_usd_24hr desc nulls first, exchange_name collate "C", m.base collate "C", m.quote collate "C"`;
 const assetMarketFields = `exchange_name as "exchangeId", m.base as "baseId", m.quote as "quoteId",
   m.base_symbol as "baseSymbol", m.quote_symbol as "quoteSymbol", m.volume_usd_24hr as "volumeUsd24Hr",
@@ -43,7 +43,10 @@ const assetMarkets = {
     ${byVolume} limit $2 offset $3`),
 };
 
-/** Of an asset whose own list is not polled: from the list of all markets, which has no share of the asset's volume. */
+/**
+ * Markets of an asset whose own list is not polled: from the list of all markets, which lacks the asset's
+ * share of the volume.
+ */
 const assetMarketsOfAll = {
   name: 'serve-asset-markets-of-all',
   text: asJsonList(`
@@ -55,7 +58,7 @@ const assetMarketsOfAll = {
     ${byVolume} limit $2 offset $3`),
 };
 
-/** A list that is polled no more stands still; it answers only where nothing newer does. */
+/** A list that is no longer polled goes stale. It answers only where there is nothing newer. */
 const assetMarketsState = {
   name: 'serve-asset-markets-state',
   text: `
@@ -121,19 +124,19 @@ const rate = {
   ),
 };
 
-/** Every method answers with JSON text; null stands for an unknown id. */
-export function listsOf(pool: pg.Pool) {
+/** Every method returns JSON text; null stands for an unknown id. */
+export function listQueries(pool: pg.Pool) {
   return {
     assets: ({ ids, search, limit, offset }: AssetsRequest) =>
-      listOf(pool, assets, [ids?.split(','), search, limit, offset]),
-    asset: (id: string) => textOf(pool, asset, [id]),
+      queryList(pool, assets, [ids?.split(','), search, limit, offset]),
+    asset: (id: string) => queryText(pool, asset, [id]),
     async assetMarkets(id: string, { limit, offset }: PageRequest) {
-      const state = await textOf(pool, assetMarketsState, [id]);
+      const state = await queryText(pool, assetMarketsState, [id]);
       if (state === null) return null;
-      return listOf(pool, state === 'own' ? assetMarkets : assetMarketsOfAll, [id, limit, offset]);
+      return queryList(pool, state === 'own' ? assetMarkets : assetMarketsOfAll, [id, limit, offset]);
     },
     markets: (request: MarketsRequest) =>
-      listOf(pool, markets, [
+      queryList(pool, markets, [
         request.exchangeId,
         request.baseSymbol,
         request.quoteSymbol,
@@ -144,9 +147,9 @@ export function listsOf(pool: pg.Pool) {
         request.limit,
         request.offset,
       ]),
-    exchanges: () => listOf(pool, exchanges, []),
-    exchange: (id: string) => textOf(pool, exchange, [id]),
-    rates: () => listOf(pool, rates, []),
-    rate: (id: string) => textOf(pool, rate, [id]),
+    exchanges: () => queryList(pool, exchanges, []),
+    exchange: (id: string) => queryText(pool, exchange, [id]),
+    rates: () => queryList(pool, rates, []),
+    rate: (id: string) => queryText(pool, rate, [id]),
   };
 }

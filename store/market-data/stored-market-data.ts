@@ -1,4 +1,6 @@
-/** What is stored, as a Market Data Service serves it: every method answers with JSON text that PostgreSQL wrote. */
+/**
+ * The stored data as a Market Data Service serves it: every method returns JSON text that PostgreSQL wrote.
+ */
 
 import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
@@ -6,16 +8,16 @@ import type { CandleSeries, HistorySeries } from '../../contract/series.ts';
 import { isHypertable } from '../timescale/extension.ts';
 import { candlesJson, type VisibleRange } from './candles.ts';
 import { historyJson } from './history.ts';
-import { listsOf } from './lists.ts';
+import { listQueries } from './lists.ts';
 
 /**
- * Reads through the pool, which may be of a role that only reads. The answers are of the newest committed state: the
- * time of a request only tells which periods have ended.
+ * Reads through the pool, which may belong to a read-only role. Answers show the newest committed state: the
+ * time of a request decides only which periods have ended.
  */
 export async function storedMarketData(pool: pg.Pool) {
   const timescale = await isHypertable(pool, 'candle_points');
   return {
-    ...listsOf(pool),
+    ...listQueries(pool),
     candles: (series: CandleSeries, range: VisibleRange, nowMs: EpochMs) =>
       candlesJson(pool, timescale, series, range, nowMs),
     assetHistory: (series: HistorySeries, range: VisibleRange, nowMs: EpochMs) =>

@@ -1,14 +1,30 @@
-/** Which tables are hypertables, and how they become ones. */
+/**
+ * Adapts a migrated database to TimescaleDB, where it has the extension. Every step looks at the present
+ * state first, so it can run after every migration. It converts a plain database that got the extension
+ * later, and applies changed settings.
+ */
 
 import type pg from 'pg';
 import type { StorageSettings } from '../../config.ts';
+import { inLockedTransaction } from '../db/locked-transaction.ts';
+import { timescaleVersion } from './extension.ts';
+
+/** @returns a line for each change. */
+export async function adaptToTimescale(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
+  if ((await timescaleVersion(client)) === null) return [];
+  // A second `migrate` waits, and finds nothing to do.
+  return inLockedTransaction(client, 'hypertables', async () => [
+    ...(await configureHypertables(client, settings)),
+    ...(await configureColumnstore(client, settings)),
+  ]);
+}
 
 export interface Hypertable {
   readonly name: string;
   readonly chunkDays: (settings: StorageSettings) => number;
-  /** Column that names the line of points a row belongs to, where rows move to the columnstore with age. */
+  /** Column that identifies the series or entry of a row, for tables with a columnstore. */
   readonly segmentBy: 'series_id' | 'currency_id' | 'listed_id' | null;
-  /** Whether it gets an index on time alone beside its own. */
+  /** Whether it gets an additional index on time alone. */
   readonly timeIndex: boolean;
 }
 
@@ -31,7 +47,8 @@ export const hypertables: readonly Hypertable[] = Object.freeze([
     segmentBy: 'currency_id',
     timeIndex: true,
   },
-  // Of assets, exchanges and the markets of an asset some thousand rows a poll at most, of all markets ten thousand.
+  // Rows a poll: some thousand at most of assets, exchanges and the markets of an asset, ten thousand of all
+  // markets.
   ...(
     [
       ['asset_states', 30],
@@ -57,12 +74,13 @@ interface Present {
 }
 
 /**
- * Turns plain tables into hypertables, with every row, key and index, and sets the length of chunks to come. Chunks
- * that exist keep theirs. Within the caller's transaction; a table that is converted is locked until its end.
+ * Turns plain tables into hypertables, with every row, key and index, and sets the length of new chunks.
+ * Existing chunks keep theirs. Runs within the caller's transaction, which locks a converted table until its
+ * end.
  *
  * @returns a line for each change.
  */
-export async function shapeHypertables(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
+async function configureHypertables(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
   const found = await client.query<Present>(
     `select hypertable_name as name, (extract(epoch from time_interval) / 86400)::double precision as chunk_days
      from timescaledb_information.dimensions
@@ -79,7 +97,7 @@ export async function shapeHypertables(client: pg.ClientBase, settings: StorageS
                                   create_default_indexes => $3, migrate_data => true)`,
         [`tidemark.${table.name}`, days, table.timeIndex],
       );
-      // What the planner knows of a table that was plain is about rows that are in chunks now.
+      // The planner's statistics describe the plain table, and its rows are in chunks now.
       await client.query(`analyze tidemark.${table.name}`);
       changes.push(`converted tidemark.${table.name} to a hypertable with chunks of ${days} days`);
     } else if (daysNow !== days) {
@@ -87,8 +105,76 @@ export async function shapeHypertables(client: pg.ClientBase, settings: StorageS
         `tidemark.${table.name}`,
         days,
       ]);
-      changes.push(`new chunks of tidemark.${table.name} hold ${days} days, no longer ${daysNow}`);
+      changes.push(`new chunks of tidemark.${table.name} hold ${days} days instead of ${daysNow}`);
     }
   }
   return changes;
+}
+
+/** How often the policy looks for chunks that are old enough, or were written to since. */
+const policyHours = 1;
+
+/**
+ * Sets the columnstore's layout and policy of every hypertable that has one, within the caller's transaction.
+ * An age of 0 removes the policies, and compressed chunks stay.
+ *
+ * @returns a line for each change.
+ */
+async function configureColumnstore(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
+  const changes: string[] = [];
+  for (const table of hypertables) {
+    if (table.segmentBy === null) continue;
+    if (settings.columnstoreAfterDays > 0) {
+      const days = mergedDays(table.chunkDays(settings), settings);
+      changes.push(...(await setLayout(client, table, table.segmentBy, days)));
+    }
+    changes.push(...(await setPolicy(client, table.name, settings.columnstoreAfterDays)));
+  }
+  return changes;
+}
+
+/** Whole chunks up to the configured length; at least one, which merges none. */
+function mergedDays(chunkDays: number, settings: StorageSettings): number {
+  return Math.max(1, Math.floor(settings.columnstoreChunkDays / chunkDays)) * chunkDays;
+}
+
+/** Only where it differs: TimescaleDB does not merge chunks that were created under other settings. */
+async function setLayout(
+  client: pg.ClientBase,
+  table: Hypertable,
+  segmentBy: string,
+  days: number,
+): Promise<string[]> {
+  const found = await client.query(
+    `select from timescaledb_information.hypertable_columnstore_settings
+     where hypertable = $1::regclass and segmentby = $2 and orderby = '"time"'
+       and compress_interval_length::interval = make_interval(days => $3)`,
+    [`tidemark.${table.name}`, segmentBy, days],
+  );
+  if (found.rowCount !== 0) return [];
+  await client.query(
+    `alter table tidemark.${table.name} set (timescaledb.enable_columnstore,
+       timescaledb.segmentby = '${segmentBy}', timescaledb.orderby = 'time',
+       timescaledb.compress_chunk_interval = '${days} days')`,
+  );
+  return [`the columnstore of tidemark.${table.name} has chunks of up to ${days} days`];
+}
+
+async function setPolicy(client: pg.ClientBase, name: string, afterDays: number): Promise<string[]> {
+  const found = await client.query<{ same: boolean }>(
+    `select (config->>'compress_after')::interval = make_interval(days => $2)
+            and schedule_interval = make_interval(hours => $3) as same
+     from timescaledb_information.jobs
+     where proc_name = 'policy_compression' and hypertable_schema = 'tidemark' and hypertable_name = $1`,
+    [name, afterDays, policyHours],
+  );
+  const current = found.rows[0];
+  if (current?.same === true || (current === undefined && afterDays === 0)) return [];
+  await client.query(`call remove_columnstore_policy('tidemark.${name}', if_exists => true)`);
+  if (afterDays === 0) return [`tidemark.${name} no longer moves chunks to the columnstore`];
+  await client.query(
+    `call add_columnstore_policy('tidemark.${name}', after => interval '${afterDays} days',
+                                 schedule_interval => interval '${policyHours} hours')`,
+  );
+  return [`tidemark.${name} moves chunks to the columnstore when they are ${afterDays} days old`];
 }

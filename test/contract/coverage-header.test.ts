@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { mostMissingRanges, readCoverage, writeCoverage } from '../../contract/coverage-header.ts';
+import { maxMissingRanges, readCoverage, writeCoverage } from '../../contract/coverage-header.ts';
 
-it('the header is read as it was written', () => {
+it('reads a header as it was written', () => {
   const missing = [
     { startMs: 0, endMs: 3_600_000 },
     { startMs: 7_200_000, endMs: 10_800_000 },
@@ -13,8 +13,8 @@ it('the header is read as it was written', () => {
   expect(readCoverage(whole)).toEqual({ untilMs: 14_400_000, missing: [] });
 });
 
-it('of more ranges than it tells it tells as many as there is room for', () => {
-  const missing = Array.from({ length: mostMissingRanges }, (_, i) => ({ startMs: 2 * i, endMs: 2 * i + 1 }));
+it('lists as many missing ranges as it has room for', () => {
+  const missing = Array.from({ length: maxMissingRanges }, (_, i) => ({ startMs: 2 * i, endMs: 2 * i + 1 }));
   const text = writeCoverage({ share: '0.1', gaps: 1000, untilMs: 64, missing });
   expect(readCoverage(text)).toEqual({ untilMs: 64, missing });
 });

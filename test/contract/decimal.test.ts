@@ -18,7 +18,7 @@ const decimals = fc
   .map(([text, exponent]) => (exponent === null ? text : `${text}${exponent.join('')}`));
 
 describe('compareDecimals', () => {
-  test('agrees with whole-number arithmetic', () => {
+  test('agrees with integer arithmetic', () => {
     fc.assert(
       fc.property(decimals, decimals, (a, b) => {
         const difference = scaled(a) - scaled(b);
@@ -29,7 +29,7 @@ describe('compareDecimals', () => {
     );
   });
 
-  test('agrees with it for neighbours: one text a variation of the other', () => {
+  test('agrees with integer arithmetic for similar texts', () => {
     const variation = fc.constantFrom('', '0', '1', '00', '.0', '.1', '.00000000000000000001', 'e0', 'e1');
     fc.assert(
       fc.property(digits, fc.option(digits), variation, (whole, fraction, more) => {

@@ -20,7 +20,7 @@ const dollar = {
   type: 'fiat',
 };
 
-test('decimals keep their digits and zeros, as text and as a whole number', () => {
+test('keeps digits and zeros of decimals', () => {
   expect(rate.parse({ ...dollar, rateUsd: '0.08890902579535300000' }).rateUsd).toBe('0.08890902579535300000');
   expect(rate.parse({ ...dollar, rateUsd: 3 }).rateUsd).toBe('3');
 });
@@ -32,31 +32,31 @@ test.each([1.5, 2 ** 53, Number.NaN, '', 'abc', 'NaN', null, true, {}])(
   },
 );
 
-test('a refused decimal says what it is not', () => {
+test('names the error of a rejected decimal', () => {
   expect(rate.safeParse({ ...dollar, rateUsd: true }).error?.issues[0]?.message).toBe('not a decimal');
 });
 
-test('unknown fields are dropped, those left out read as null', () => {
+test('drops unknown fields and reads absent fields as null', () => {
   expect(rate.parse({ ...dollar, currencySymbol: undefined, explorer: 'x' })).toEqual({
     ...dollar,
     currencySymbol: null,
   });
 });
 
-test.each(['NUL \0', 'half a pair \ud800', 'x'.repeat(201), ''])('an id %j is refused', (id) => {
+test.each(['NUL \0', 'half a pair \ud800', 'x'.repeat(201), ''])('rejects the id %j', (id) => {
   expect(rate.safeParse({ ...dollar, id }).success).toBe(false);
 });
 
-test.each(['icelandic-króna', 'a(b)', '𝒳'])('an id %j is taken', (id) => {
+test.each(['icelandic-króna', 'a(b)', '𝒳'])('accepts the id %j', (id) => {
   expect(rate.parse({ ...dollar, id }).id).toBe(id);
 });
 
-test('an exchange is known by id or exchangeId', () => {
+test('reads the id of an exchange from id or exchangeId', () => {
   expect(exchange.parse({ exchangeId: 'kraken', name: 'Kraken' }).id).toBe('kraken');
   expect(exchange.parse({ id: 'kraken', name: 'Kraken' }).id).toBe('kraken');
 });
 
-test('a dead exchange is all nulls', () => {
+test('reads the nulls of a closed exchange', () => {
   const dead = { percentTotalVolume: null, volumeUsd: null, socket: null, tradingPairs: '3', rank: '70' };
   expect(exchange.parse({ exchangeId: 'dead', name: 'Dead', ...dead })).toMatchObject({
     percentTotalVolume: null,
@@ -67,7 +67,7 @@ test('a dead exchange is all nulls', () => {
   });
 });
 
-test('rank is a number, from text as from a number', () => {
+test('reads a rank from text or a number', () => {
   const bitcoin = { id: 'bitcoin', symbol: 'BTC', name: 'Bitcoin' };
   expect([asset.parse({ ...bitcoin, rank: '1' }).rank, asset.parse({ ...bitcoin, rank: 1 }).rank]).toEqual([
     1, 1,
@@ -75,20 +75,20 @@ test('rank is a number, from text as from a number', () => {
   expect(asset.safeParse({ ...bitcoin, rank: '1.5' }).success).toBe(false);
 });
 
-test('times are whole milliseconds and nothing else', () => {
+test('accepts only integer milliseconds as times', () => {
   const point = { priceUsd: '1', time: 0 };
   expect(historyPoint.safeParse(point).success).toBe(true);
   for (const time of ['0', 0.5, -1, null, 9e15])
     expect(historyPoint.safeParse({ ...point, time }).success).toBe(false);
 });
 
-test('a candle and a market need what identifies them', () => {
+test('requires the identifying fields of candles and markets', () => {
   expect(candle.safeParse({ open: '1', high: '1', low: '1', close: '1', volume: '0' }).success).toBe(false);
   expect(market.safeParse({ exchangeId: 'kraken', baseId: 'bitcoin', quoteId: 'euro' }).success).toBe(false);
 });
 
 describeRecordings('recorded answers', () => {
-  test.each(recordedLists)('$name: every row is taken, every value kept', ({ name, resource, rows }) => {
+  test.each(recordedLists)('$name: accepts every row and keeps every value', ({ name, resource, rows }) => {
     const { data }: { data: Record<string, unknown>[] } = JSON.parse(recording(name));
     expect(data).toHaveLength(rows);
     for (const row of data) {

@@ -4,13 +4,13 @@ export interface AlertCase {
   readonly alert: string;
   /** Samples every 30 seconds, in promtool's notation: `1+2x3` is 1 3 5 7. */
   readonly fires: Readonly<Record<string, string>>;
-  /** When it is looked at; all that holds has held for longer than the alert waits. */
+  /** The time of the check, when every condition has lasted longer than the alert waits. */
   readonly at: string;
-  /** Beside the alert's own. */
+  /** Added to the alert's own labels. */
   readonly labels: Readonly<Record<string, string>>;
   readonly severity: 'critical' | 'warning' | 'info';
   readonly summary: string;
-  /** Each looks like trouble, and is none. */
+  /** Each of these looks like a problem and is none. */
   readonly quiet: ReadonlyArray<Readonly<Record<string, string>>>;
 }
 
@@ -37,13 +37,13 @@ export const alertCases: readonly AlertCase[] = [
     labels: { instance: '10.0.0.1:9464', job: 'tidemark' },
     severity: 'critical',
     summary: 'A process of Tidemark at 10.0.0.1:9464 does not answer.',
-    // Started anew within minutes; something else is down.
+    // The process restarts within minutes; another target is down.
     quiet: [{ [`up{${worker}}`]: '1 1 0 0 0 0 1+0x60' }, { 'up{job="host",instance="x"}': always(0) }],
   },
   ...(['scheduler', 'service'] as const).map(
     (process): AlertCase => ({
       alert: 'TidemarkGone',
-      // Its container is stopped, and its target with it; the others go on.
+      // Its container is stopped and its target disappears; the others continue.
       fires: { ...running, [up(process)]: '1+0x10 stale' },
       at: '15m',
       labels: { job: 'tidemark', process },
@@ -51,7 +51,7 @@ export const alertCases: readonly AlertCase[] = [
       summary: `There is no ${process} of Tidemark.`,
       quiet: [
         running,
-        // Made anew within minutes; one of two is left; it is there and does not answer, which TidemarkDown tells.
+        // Recreated within minutes; one of two is left; present but not answering, which TidemarkDown reports.
         { ...running, [up(process)]: '1+0x10 stale _x4 1+0x400' },
         { ...running, [up(process)]: '1+0x10 stale', [up(process, 2)]: always(1) },
         { ...running, [up(process)]: always(0) },
@@ -64,7 +64,7 @@ export const alertCases: readonly AlertCase[] = [
     at: '10m',
     labels: {},
     severity: 'critical',
-    summary: 'No scheduler says how things are: it is down, or the database cannot be read.',
+    summary: 'No scheduler reports the state: it is down, or the database cannot be read.',
     quiet: [{ tidemark_database_size_bytes: always(1e9) }],
   },
   {
@@ -83,7 +83,7 @@ export const alertCases: readonly AlertCase[] = [
     labels: {},
     severity: 'critical',
     summary: 'No planning pass has succeeded for minutes: nothing new is queued.',
-    // Of two schedulers the other one plans.
+    // The other of two schedulers plans.
     quiet: [
       {
         'tidemark_planning_passes_total{instance="a",outcome="planned"}': always(100),
@@ -97,7 +97,7 @@ export const alertCases: readonly AlertCase[] = [
     at: '15m',
     labels: { instance: '10.0.0.1:9464', job: 'tidemark' },
     severity: 'warning',
-    summary: 'The process at 10.0.0.1:9464 is out of processor time: its event loop waits 800ms.',
+    summary: 'The process at 10.0.0.1:9464 is short of processor time: its event loop waits 800ms.',
     quiet: [{ [`nodejs_eventloop_lag_p99_seconds{${worker}}`]: always(0.02) }],
   },
   {
@@ -124,7 +124,7 @@ export const alertCases: readonly AlertCase[] = [
     severity: 'warning',
     summary: 'The list rates is 30m 0s old.',
     quiet: [
-      // Polled once a day; and a market without trades has old candles, which says nothing.
+      // Polled once a day; and a market without trades, whose old candles say nothing.
       {
         'tidemark_newest_age_seconds{dataset="assets"}': always(86_000),
         'tidemark_poll_interval_seconds{dataset="assets"}': always(86_400),
@@ -138,7 +138,7 @@ export const alertCases: readonly AlertCase[] = [
     at: '40m',
     labels: { dataset: 'markets' },
     severity: 'warning',
-    summary: 'The list markets, or one of its kind, has never been polled whole.',
+    summary: 'The list markets, or one of its kind, has never been polled completely.',
     quiet: [
       {
         'tidemark_poll_interval_seconds{dataset="markets"}': always(300),
@@ -152,9 +152,9 @@ export const alertCases: readonly AlertCase[] = [
     at: '70m',
     labels: { dataset: 'candles', interval: 'm1' },
     severity: 'warning',
-    summary: '1h 0m 0s of candles m1 are missing, and asking for them has failed.',
+    summary: '1h 0m 0s of candles m1 are missing, and requests for them have failed.',
     quiet: [
-      // A backfill; a market without trades; a failure that was made good.
+      // A backfill; a market without trades; a failure that was resolved.
       { [gap('failed')]: always(0), [gap('not_asked')]: always(1e9) },
       { [gap('failed')]: always(0), [gap('awaits_second_answer')]: always(7200) },
       { [gap('failed')]: '0 0 3600+0x40 0+0x200' },
@@ -171,9 +171,10 @@ export const alertCases: readonly AlertCase[] = [
     at: '20m',
     labels: {},
     severity: 'warning',
-    summary: 'Data is missing, and of the budget only 100 requests a minute are used.',
+    summary: 'Data is missing, and only 100 requests a minute of the budget are used.',
     quiet: [
-      // The budget is used; nothing is missing; what is missing waits for its second answer; the source has no limit.
+      // The budget is used; no range is missing; the missing range waits for its second answer; the source has no
+      // limit.
       {
         tidemark_budget_limit_requests_per_minute: always(500),
         [used('backfill')]: always(450),
@@ -190,7 +191,7 @@ export const alertCases: readonly AlertCase[] = [
         [used('backfill')]: always(10),
         [gap('not_asked')]: always(1e6),
       },
-      // Refreshing alone: each minute something is missing for a moment.
+      // Refreshes only: each minute a range is missing briefly.
       {
         tidemark_budget_limit_requests_per_minute: always(500),
         [used('refresh')]: always(100),
@@ -207,9 +208,10 @@ export const alertCases: readonly AlertCase[] = [
     at: '15m',
     labels: {},
     severity: 'critical',
-    summary: 'The source has not answered for more than five minutes: 33 requests failed since it last did.',
+    summary:
+      'The source has not answered for more than five minutes: 33 requests failed since its last answer.',
     quiet: [
-      // There is nothing to ask for; some requests fail among many that do not.
+      // There is nothing to request; a few requests fail among many that succeed.
       {
         tidemark_source_failures_since_success: always(0),
         tidemark_source_last_success_timestamp_seconds: always(30),
@@ -226,10 +228,10 @@ export const alertCases: readonly AlertCase[] = [
     at: '30m',
     labels: {},
     severity: 'warning',
-    summary: '25% of the requests at the source fail.',
+    summary: '25% of the requests to the source fail.',
     quiet: [
       { [request('ok')]: '0+97x400', [request('timeout')]: '0+3x400' },
-      // Nothing is asked at all.
+      // No request is made at all.
       { [request('ok')]: always(5), [request('timeout')]: always(5) },
     ],
   },
@@ -239,7 +241,7 @@ export const alertCases: readonly AlertCase[] = [
     at: '20m',
     labels: {},
     severity: 'warning',
-    summary: 'The source says that it is asked too often: 30 times in a quarter of an hour.',
+    summary: 'The source rejects requests as too frequent: 30 times in a quarter of an hour.',
     quiet: [{ [request('rate_limited')]: '0 0 0 1 2 3+0x100' }],
   },
   {
@@ -248,7 +250,7 @@ export const alertCases: readonly AlertCase[] = [
     at: '20m',
     labels: { endpoint: 'candles' },
     severity: 'info',
-    summary: 'Rows that candles gave could not be used, and are in quarantine.',
+    summary: 'Rows of candles were rejected, and are in quarantine.',
     quiet: [{ 'tidemark_source_rejected_rows_total{endpoint="candles"}': always(4) }],
   },
   {
@@ -266,12 +268,42 @@ export const alertCases: readonly AlertCase[] = [
     at: '15m',
     labels: { instance: '10.0.0.1:9464', job: 'tidemark', pool: 'work' },
     severity: 'warning',
-    summary: 'Queries of work at 10.0.0.1:9464 wait for a connection all the time.',
+    summary: 'Queries of work at 10.0.0.1:9464 always wait for a connection.',
     quiet: [
       {
         [`tidemark_database_waiting{${worker},pool="work"}`]: Array.from({ length: 50 }, () => '9 0').join(
           ' ',
         ),
+      },
+    ],
+  },
+  {
+    alert: 'TidemarkDatabaseJobsFailing',
+    fires: { 'tidemark_database_jobs_failing{kind="columnstore"}': '7x1000' },
+    at: '4h',
+    labels: { kind: 'columnstore' },
+    severity: 'warning',
+    summary: "7 of TimescaleDB's background jobs fail: columnstore.",
+    // A failed run is followed by a successful one.
+    quiet: [{ 'tidemark_database_jobs_failing{kind="columnstore"}': '1x200 0x1000' }],
+  },
+  {
+    alert: 'TidemarkUpkeepBehind',
+    fires: {
+      tidemark_columnstore_chunks_due: '4x1000',
+      tidemark_rollups_behind: '0x1000',
+      'tidemark_budget_used_requests_per_minute{lane="backfill"}': '0x1000',
+    },
+    at: '7h',
+    labels: {},
+    severity: 'warning',
+    summary: 'Chunks have waited for the columnstore, or rollups for a refresh, for hours: 4.',
+    // The points of a backfill are compressed after it has ended.
+    quiet: [
+      {
+        tidemark_columnstore_chunks_due: '4x1000',
+        tidemark_rollups_behind: '10x1000',
+        'tidemark_budget_used_requests_per_minute{lane="backfill"}': '400x1000',
       },
     ],
   },
@@ -289,12 +321,12 @@ export const alertCases: readonly AlertCase[] = [
     quiet: [
       { [disk('avail')]: always(5e10), [disk('size')]: always(1e11) },
       { tidemark_disk_free_bytes: always(5e10), tidemark_disk_size_bytes: always(1e11) },
-      // A small one in memory, full by nature.
+      // A small one in memory, which is always full.
       {
         'node_filesystem_avail_bytes{fstype="tmpfs"}': always(1),
         'node_filesystem_size_bytes{fstype="tmpfs"}': always(1000),
       },
-      // A medium that nobody writes to is full by nature too.
+      // A read-only medium is always full too.
       {
         'node_filesystem_avail_bytes{fstype="iso9660"}': always(0),
         'node_filesystem_size_bytes{fstype="iso9660"}': always(1000),
@@ -321,7 +353,7 @@ export const alertCases: readonly AlertCase[] = [
     at: '6h',
     labels: { fstype: 'ext4', instance: 'host-metrics:9100', mountpoint: '/' },
     severity: 'warning',
-    summary: 'At this pace / at host-metrics:9100 is full within three days.',
+    summary: 'At this rate / at host-metrics:9100 is full within three days.',
     quiet: [{ [disk('avail')]: '560000000000-833333x1000' }],
   },
   {
@@ -330,8 +362,8 @@ export const alertCases: readonly AlertCase[] = [
     at: '30m',
     labels: {},
     severity: 'warning',
-    summary: 'The service answers 10% of the requests with an error of its own.',
-    // What clients ask wrongly is not its fault.
+    summary: 'The service answers 10% of the requests with an internal error.',
+    // Invalid requests of clients are not its fault.
     quiet: [{ [served('200')]: '0+90x400', [served('404')]: '0+90x400', [served('503')]: '0+1x400' }],
   },
 ];

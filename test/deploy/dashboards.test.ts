@@ -3,8 +3,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { trackSeries } from '../../store/series.ts';
-import { grantViewer } from '../../store/viewer-role.ts';
+import { grantViewer } from '../../store/auth/roles.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { commitPoints } from '../store/committing.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
@@ -22,7 +22,7 @@ const days: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval
 const chosen = { exchange: 'binance', base: 'bitcoin', quote: 'tether', interval: 'h1', asset: 'bitcoin' };
 
 describe('the dashboards', () => {
-  it('name no panel and no place twice, and only the data sources that are provisioned', () => {
+  it('have unique panels and positions, and use only the provisioned data sources', () => {
     for (const { panels } of dashboards) {
       expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
       expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
@@ -63,12 +63,12 @@ for (const on of ['main', 'plain'] as const) {
 
     it.each(queries('rawSql'))('$title', async ({ query }) => {
       const { rows } = await viewer.query(writtenOut(query, chosen));
-      // What is only there with a running source: lists, rates, revisions, gaps, the ledger of these days.
+      // These need a running source: lists, rates, revisions, gaps and the recent ledger.
       const needsMore = /\bfrom (rates|assets|markets|revisions|gaps|tidemark\.fetches)\b/.test(query);
       if (!needsMore) expect(rows.length).toBeGreaterThan(0);
     });
 
-    it('chooses among what is tracked', async () => {
+    it('offer the tracked series', async () => {
       const offered = new Map<string, unknown[]>();
       for (const { templating } of dashboards)
         for (const { name, query } of templating.list) {
@@ -84,7 +84,7 @@ for (const on of ['main', 'plain'] as const) {
       });
     });
 
-    it('asks as a role that may change nothing, and sees no keys', async () => {
+    it('query as a role that may change nothing and sees no keys', async () => {
       const code = (sql: string) =>
         viewer.query(sql).then(
           () => 'done',
@@ -111,7 +111,7 @@ for (const on of ['main', 'plain'] as const) {
       expect(await grantViewer(store.database, { role, password: null })).toBe(false);
       const owner = new URL(store.url).username || 'postgres';
       await expect(grantViewer(store.database, { role: owner, password: 'x' })).rejects.toThrow(
-        'another making',
+        'was not created by',
       );
     });
   });

@@ -1,4 +1,4 @@
-/** The dashboards as Grafana reads them, with its macros and variables written out as it does. */
+/** The dashboards as Grafana reads them, with its macros and variables expanded. */
 
 import { readFileSync } from 'node:fs';
 
@@ -35,7 +35,7 @@ export function queries(kind: 'expr' | 'rawSql'): Array<{ title: string; query: 
   );
 }
 
-/** @throws Error for a macro or variable that Grafana has and this does not know. */
+/** @throws Error for a macro or variable of Grafana that is unknown here. */
 export function writtenOut(query: string, variables: Readonly<Record<string, string>> = {}): string {
   const from = "'2024-03-01T00:00:00Z'";
   const to = "'2024-03-08T00:00:00Z'";
@@ -51,6 +51,6 @@ export function writtenOut(query: string, variables: Readonly<Record<string, str
     .replace(/\$\{(\w+):sqlstring\}/g, (whole, name: string) =>
       variables[name] === undefined ? whole : `'${variables[name].replaceAll("'", "''")}'`,
     );
-  if (text.includes('$')) throw new Error(`a macro that nobody knows: ${text}`);
+  if (text.includes('$')) throw new Error(`an unknown macro: ${text}`);
   return text;
 }

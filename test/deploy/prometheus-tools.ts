@@ -1,4 +1,4 @@
-/** Prometheus' own programs, where the machine has them. */
+/** Prometheus' own programs, if they are installed. */
 
 import { spawnSync } from 'node:child_process';
 import { describe } from 'vitest';
@@ -9,13 +9,13 @@ const why =
     ? ''
     : "promtool is not in the PATH; Debian's package `prometheus` has it";
 
-/** Like `describe`, but skipped where there is no promtool, which the run's last lines then say. */
+/** Like `describe`, but skipped without promtool, which the last lines of the run then report. */
 export function describeWithPromtool(title: string, body: () => void): void {
   if (why === '') describe(title, body);
   else describeMissing(title, `needs promtool: ${why}`, body);
 }
 
-/** Runs promtool. @returns its exit status, and all that it printed. */
+/** Runs promtool. @returns its exit status and its whole output. */
 export function promtool(words: readonly string[], input?: string): { status: number | null; said: string } {
   const { status, stdout, stderr } = spawnSync('promtool', words, { input, encoding: 'utf8' });
   return { status, said: `${stdout}${stderr}` };

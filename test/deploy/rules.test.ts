@@ -7,10 +7,10 @@ import { describeWithPromtool, promtool } from './prometheus-tools.ts';
 
 const rulesFile = 'deploy/prometheus/rules.yml';
 const named = [...readFileSync(rulesFile, 'utf8').matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
-/** What is absent is absent from every other case too. */
+/** These fire on absent metrics, which are absent in every other case too. */
 const firesOnNothing = ['TidemarkGone', 'TidemarkStateUnknown'];
 
-it('every alert has samples at which it fires, samples at which it does not, and a word on what to do', () => {
+it('every alert has samples at which it fires, samples at which it does not, and a remedy', () => {
   expect(new Set(alertCases.map(({ alert }) => alert))).toEqual(new Set(named));
   for (const name of named)
     expect(alertCases.some(({ alert, quiet }) => alert === name && quiet.length > 0)).toBe(true);
@@ -18,7 +18,7 @@ it('every alert has samples at which it fires, samples at which it does not, and
   expect([...page.matchAll(/^\| `(Tidemark\w+)` \|/gm)].map(([, name]) => name)).toEqual(named);
 });
 
-it('what has to be there is looked up by its name, which is its label', () => {
+it('every required process is looked up by its name, which is its label', () => {
   const config = readFileSync('deploy/prometheus/prometheus.yml', 'utf8');
   const lookedUp = /names: \[(.+)\]/.exec(config)?.[1]?.split(', ');
   expect(config).toMatch(/source_labels: \[__meta_dns_name\]\s+target_label: process/);
@@ -34,7 +34,7 @@ describeWithPromtool('the rules, as Prometheus reads them', () => {
     expect([config.status, config.said]).toEqual([0, expect.stringContaining('1 rule files found')]);
   });
 
-  it.each(alertCases)('$alert fires when it has to, and says why', (one) => {
+  it.each(alertCases)('$alert fires when it has to, with its summary', (one) => {
     const { alert, at, labels, severity, summary } = one;
     const expected = { exp_labels: { severity, ...labels }, exp_annotations: { summary } };
     expect(tested([testOf(one.fires, alert, [at], [expected])])).toEqual([
@@ -43,7 +43,7 @@ describeWithPromtool('the rules, as Prometheus reads them', () => {
     ]);
   });
 
-  it.each(alertCases)('$alert does not fire at what only looks like it', ({ alert, quiet }) => {
+  it.each(alertCases)('$alert does not fire at similar samples', ({ alert, quiet }) => {
     const cases = firesOnNothing.includes(alert) ? quiet : [...quiet, { unrelated: '0' }];
     const tests = cases.map((samples) => testOf(samples, alert, everyFewMinutes, []));
     expect(tested(tests)).toEqual([0, expect.stringContaining('SUCCESS')]);
@@ -65,7 +65,7 @@ function testOf(
   };
 }
 
-/** A test file of promtool's, in the JSON that is YAML too. */
+/** A test file for promtool, in JSON, which is valid YAML. */
 function tested(tests: readonly object[]): [number | null, string] {
   const file = join(emptyDirectory(), 'tests.yml');
   const content = { rule_files: [resolve(rulesFile)], evaluation_interval: '30s', tests };

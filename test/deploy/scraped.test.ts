@@ -12,10 +12,10 @@ import { describeWithPromtool, promtool } from './prometheus-tools.ts';
 const rules = readFileSync('deploy/prometheus/rules.yml', 'utf8');
 const expressions = queries('expr').map(({ title, query }) => ({ title, query: writtenOut(query) }));
 
-/** Made by Prometheus itself, and by the Node exporter. */
+/** Metrics of Prometheus itself and of the Node exporter. */
 const ofOthers = /^(up|node_filesystem_((avail|size)_bytes|readonly))$/;
 
-/** Every name in a text that looks like a metric's. */
+/** Every name in a text that looks like a metric. */
 function namesIn(text: string): string[] {
   const withoutWords = text.replace(/"[^"]*"/g, '').replace(/'[^']*'/g, '');
   return [
@@ -23,9 +23,9 @@ function namesIn(text: string): string[] {
   ];
 }
 
-describeWithPromtool('what processes tell Prometheus', () => {
+describeWithPromtool('the metrics of the processes', () => {
   it(
-    'holds every metric that rules and dashboards name; all of it passes, and is answered by a real Prometheus',
+    'include every metric that rules and dashboards use, and are valid for a real Prometheus',
     async () => {
       const { scrape, addresses } = await startProcesses();
       const scraped = await scrape();
@@ -65,7 +65,7 @@ interface Answer {
   readonly data: { readonly result: readonly unknown[] };
 }
 
-/** Starts Prometheus with the rules of this project, and has it read these. @returns what asks it. */
+/** Starts Prometheus with the rules of this project and these targets. @returns a function that queries it. */
 async function prometheusAt(targets: readonly string[]): Promise<(query: string) => Promise<Answer>> {
   const directory = emptyDirectory();
   const port = await freePort();

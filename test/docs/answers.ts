@@ -1,12 +1,12 @@
-/** A document's SQL with the answers that a database gives: what psql would show, in plain text. */
+/** Puts the answers of a database into a document with SQL: psql's output, in plain text. */
 
 import pg from 'pg';
-import { table } from '../../scripts/table.ts';
+import { table } from '../../scripts/output/table.ts';
 
-/** An ```sql block, and the ```text block that shows its answer. */
+/** An ```sql block, and the ```text block with its answer. */
 const example = /```sql\n(.*?)```\n(?:\n```text\n.*?```\n)?/gs;
 
-/** The document with the answer behind every statement that it shows. */
+/** The document with an answer after every statement. */
 export async function withAnswers(document: string, url: string): Promise<string> {
   const client = new pg.Client({
     connectionString: url,

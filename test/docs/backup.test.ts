@@ -1,10 +1,10 @@
-/** The commands of docs/operations.md by which a database is backed up and restored. */
+/** Tests the commands of docs/operations.md that back up and restore a database. */
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
-import { accountInsteadOfRoot } from '../../store/embedded/unprivileged.ts';
+import { unprivilegedAccount } from '../../store/embedded/unprivileged.ts';
 import { hypertables } from '../../store/timescale/hypertables.ts';
 import { databaseAt } from '../faults/database-away.ts';
 import { describeMissing } from '../parts/describe-needing.ts';
@@ -12,17 +12,17 @@ import { dumpPrograms } from '../parts/dump-programs.ts';
 import { keepDirectory } from '../parts/kept-directory.ts';
 import { type ClusterPrograms, initCluster } from '../parts/throw-away-cluster.ts';
 import { emptyDirectory, tidemark } from '../scripts/command.ts';
-import { everyRow } from '../scripts/move-store.ts';
+import { everyRow } from '../scripts/commands/move-store.ts';
 import { blockOf, runBlock } from './shell-blocks.ts';
 
-// Each runs several commands and servers, one after the other.
+// Each runs several commands and servers in sequence.
 vi.setConfig({ testTimeout: 240_000 });
 
 const page = 'docs/operations.md';
 const programs = dumpPrograms();
 
 async function startCluster(of: ClusterPrograms): Promise<string> {
-  const cluster = await initCluster(of, keepDirectory(accountInsteadOfRoot()));
+  const cluster = await initCluster(of, keepDirectory(unprivilegedAccount()));
   const server = await cluster.start();
   onTestFinished(() => server.stop());
   return cluster.url;
@@ -39,7 +39,7 @@ async function source(): Promise<Record<string, string>> {
   return { SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '0' };
 }
 
-/** What people see of a database, and what keeps it. */
+/** The visible contents of a database, and the objects that keep them up to date. */
 async function seenOf(url: string) {
   const { pool } = databaseAt(url);
   const rows = async (sql: string) => (await pool.query(sql)).rows;
@@ -54,7 +54,7 @@ async function seenOf(url: string) {
     ),
     coverage: await rows('select * from coverage order by 1, 2, 3, 4, 5'),
     behind: await rows('select * from tidemark.rollups_behind'),
-    // Nobody but its owner and the service may call these.
+    // Only its owner and the service may call these.
     rights: await rows(
       `select proname, array(select case a.grantee when 0 then 'public' else a.grantee::regrole::text end
                              from aclexplode(proacl) a order by 1) as grantees
@@ -76,7 +76,7 @@ async function seenOf(url: string) {
   };
 }
 
-/** Backs `old` up and restores it to `restored`, which is a new database. */
+/** Backs `old` up and restores it to `restored`, a new database. */
 async function backUpAndRestore(
   folder: string,
   from: string,
@@ -103,7 +103,7 @@ async function goesOn(url: string, env: Record<string, string>): Promise<void> {
   expect(await tidemark(['verify', '--all'], restored)).toMatchObject({ exitCode: 0 });
 }
 
-it('a backup locks every table that has a columnstore', () => {
+it('the backup command locks every table with compressed chunks', () => {
   const [, listed = ''] = /lock table ([^;]+) in access share mode/.exec(blockOf(page, 'A backup')) ?? [];
   const named = listed.split(',').map((name) => name.trim());
   const compressed = hypertables.filter(({ segmentBy }) => segmentBy !== null);
@@ -111,7 +111,7 @@ it('a backup locks every table that has a columnstore', () => {
 });
 
 function suite({ folder, timescale, plain }: Exclude<typeof programs, string>): void {
-  it('TimescaleDB, to another server: rows, views, rollups and policies are the same, and ingestion goes on', async () => {
+  it('restores TimescaleDB to another server with the same rows, views, rollups and policies, and ingestion resumes', async () => {
     const env = await source();
     const [old, restored] = await Promise.all([startCluster(timescale), startCluster(timescale)]);
     expect(await tidemark(['migrate'], { DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
@@ -137,7 +137,7 @@ function suite({ folder, timescale, plain }: Exclude<typeof programs, string>): 
     await goesOn(target.href, env);
   });
 
-  it('PostgreSQL, to another database', async () => {
+  it('restores PostgreSQL to another database', async () => {
     const env = await source();
     const old = await startCluster(plain);
     expect(await tidemark(['migrate'], { DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
@@ -147,7 +147,7 @@ function suite({ folder, timescale, plain }: Exclude<typeof programs, string>): 
     await databaseAt(old).pool.query('create database tidemark template template0');
     const target = new URL(old);
     target.pathname = '/tidemark';
-    // Where the file is to be lies a directory.
+    // The path of the file is a directory.
     const cwd = emptyDirectory();
     mkdirSync(join(cwd, 'tidemark.dump'));
     const failed = await runBlock(blockOf(page, 'A backup'), { folder, cwd, env: { DATABASE_URL: old } });
@@ -162,12 +162,12 @@ function suite({ folder, timescale, plain }: Exclude<typeof programs, string>): 
 
 if (typeof programs === 'string') {
   describeMissing('a backup and its restoration', `needs pg_dump, pg_restore and psql: ${programs}`, () => {
-    it('could not be tried', () => {});
+    it('needs the programs of PostgreSQL', () => {});
   });
 } else describe('a backup and its restoration', () => suite(programs));
 
 describe('a copy of the embedded database', () => {
-  it('is its directory, copied while nothing runs', async () => {
+  it('is its directory, copied while no process runs', async () => {
     const env = await source();
     const directory = emptyDirectory();
     const data = join(directory, '.tidemark');

@@ -1,11 +1,11 @@
 /**
- * Every statement of docs/sql.md and docs/cookbook.md is run on a simulated year, with TimescaleDB and without, and its
- * answer is what the document shows. `npm run docs` writes the answers anew.
+ * Runs every statement of docs/sql.md and docs/cookbook.md on a simulated year, with and without TimescaleDB, and
+ * compares the answer with the document. `npm run docs` rewrites the answers.
  */
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { derivedObjects } from '../../store/derived/objects.ts';
+import { derivedObjects } from '../../store/views/objects.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
 import { withAnswers } from './answers.ts';
@@ -17,7 +17,7 @@ const published = derivedObjects(false)
   .map(({ name }) => name)
   .filter((name) => name.startsWith('public.'));
 
-it('docs/cookbook.md answers thirteen questions, none of them with an error or with nothing', () => {
+it('docs/cookbook.md answers thirteen questions, each without an error and with rows', () => {
   const questions = cookbook.split(/^## /m).slice(1);
   expect(questions.map((question) => question.slice(0, question.indexOf('.')))).toEqual(
     Array.from({ length: 13 }, (_, place) => String(place + 1)),
@@ -48,7 +48,7 @@ for (const kind of ['main', 'plain'] as const) {
     });
     afterAll(() => store.close());
 
-    it('every function says in the database what it does', async () => {
+    it('every function has a comment in the database', async () => {
       const functions = published.filter((name) => name.includes('('));
       const result = await store.database.pool.query<{ name: string }>(
         `select name from unnest($1::text[]) name where obj_description(name::regprocedure, 'pg_proc') is null`,
@@ -58,7 +58,7 @@ for (const kind of ['main', 'plain'] as const) {
       expect(result.rows).toEqual([]);
     });
 
-    it.each(['sql', 'cookbook'])('docs/%s.md shows what its statements answer', async (name) => {
+    it.each(['sql', 'cookbook'])('docs/%s.md shows the answers of its statements', async (name) => {
       const document = readFileSync(`docs/${name}.md`, 'utf8');
       expect(document).toMatch(/```sql\n/);
       await expect(await withAnswers(document, store.url)).toMatchFileSnapshot(`../../docs/${name}.md`);

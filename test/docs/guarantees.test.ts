@@ -16,11 +16,11 @@ it('docs/guarantees.md names only tests that exist', () => {
   expect(missing).toEqual([]);
 });
 
-it('docs/guarantees.md shows each of its guarantees by a test', () => {
+it('docs/guarantees.md has a test for each of its guarantees', () => {
   const sections = text.split(/^##+ /m).slice(1);
   const bare = sections
     .filter((section) => !/^- `test\//m.test(section))
     .map((section) => section.split('\n')[0]);
-  // The last tells how to find more.
+  // The last section describes how to find more.
   expect(bare).toEqual(['To break it yourself']);
 });

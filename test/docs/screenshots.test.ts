@@ -1,6 +1,6 @@
 /**
- * The pictures of the dashboard in README.md and docs/dashboard.md, of a simulated year. `npm run docs` takes them anew;
- * otherwise only what they show is tried, as no two browsers draw a letter alike.
+ * The pictures of the dashboard in README.md and docs/dashboard.md, of a simulated year. `npm run docs` takes them
+ * again. Otherwise only their contents are checked, because browsers draw letters differently.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -8,8 +8,9 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
-import { trackSeries } from '../../store/series.ts';
-import { commitWindow, type WindowCommit } from '../../store/windows.ts';
+import { commitWindow } from '../../store/commit/commit-windows.ts';
+import type { WindowCommit } from '../../store/commit/prepare-window.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { open, withBrowser } from '../service/dashboard/browser/browser.ts';
 import { type DashboardWorld, openDashboardWorld } from '../service/dashboard/dashboard-world.ts';
@@ -18,13 +19,17 @@ import { loadSyntheticYear } from './synthetic-year.ts';
 
 const nowMs = Date.UTC(2025, 0, 1, 0, 40, 20);
 const endMs = Date.UTC(2025, 0, 1);
-const mostBytes = 200_000;
+const maxBytes = 200_000;
 
 const minutes: CandleSeries = {
-  ...{ dataset: 'candles', exchange: 'binance', baseId: 'ethereum', quoteId: 'tether', interval: 'm1' },
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'ethereum',
+  quoteId: 'tether',
+  interval: 'm1',
 };
 
-it('every picture that the documents show is there, and small', () => {
+it('every picture in the documents exists and is small', () => {
   const texts = ['README.md', 'docs/dashboard.md'].map((name) => readFileSync(name, 'utf8'));
   const shown = new Set(
     texts.flatMap((text) => [...text.matchAll(/images\/[\w-]+\.png/g)].map(([name]) => `docs/${name}`)),
@@ -32,7 +37,7 @@ it('every picture that the documents show is there, and small', () => {
   expect(shown.size).toBeGreaterThanOrEqual(4);
   for (const name of shown) {
     expect(existsSync(name), name).toBe(true);
-    expect(statSync(name).size, name).toBeLessThan(mostBytes);
+    expect(statSync(name).size, name).toBeLessThan(maxBytes);
   }
 });
 
@@ -60,6 +65,7 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
     world = await openDashboardWorld(store, { synthetic: true }, 0, () => nowMs);
     world.queue = {
       depth: { waiting: 2, active: 4, delayed: 0, workers: 2, pausedMs: 0 },
+      perMinute: 200,
       windows: new Map([[seriesId, next]]),
     };
   });
@@ -68,7 +74,7 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
     await store.close();
   });
 
-  /** A series of which the backfill is under way. */
+  /** A series with a backfill in progress. */
   async function halfOfDecember(): Promise<number> {
     const startMs = endMs - 31 * dayMs;
     const { seriesId } = await trackSeries(store.database, minutes, startMs, null);
@@ -78,11 +84,21 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
       { startMs: endMs - dayMs, endMs },
     ]) {
       await commitWindow(store.database, {
-        ...{ seriesId, series: minutes, window, lane: 'backfill', attempt: 1, nowMs: nowMs - 2 * hourMs },
-        ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
+        seriesId,
+        series: minutes,
+        window,
+        lane: 'backfill',
+        attempt: 1,
+        nowMs: nowMs - 2 * hourMs,
+        graceMs: minuteMs,
+        emptyConfirmMs: hourMs,
         answer: {
-          ...{ rows: truth.candles(minutes, window), rejected: [], sourceTimeMs: nowMs },
-          ...{ status: 200, bytes: 0, durationMs: 0 },
+          rows: truth.candles(minutes, window),
+          rejected: [],
+          sourceTimeMs: nowMs,
+          status: 200,
+          bytes: 0,
+          durationMs: 0,
         },
       } as WindowCommit);
     }
@@ -93,7 +109,7 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
     it(`show the overview and a series, ${colorScheme}`, async () => {
       const { page } = await open(world.url, { colorScheme, viewport: { width: 1120, height: 1080 } });
       const picture = async (name: string) => {
-        // Once everything is drawn: two frames.
+        // Two frames later everything is drawn.
         await page.evaluate(
           'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
         );
@@ -109,7 +125,7 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
       await page.getByRole('link', { name: 'binance ethereum/tether h1' }).click();
       await page.getByText('Every candle of h1, as stored.').waitFor();
       await page.getByRole('button', { name: '1 year' }).click();
-      await page.getByText('Candles of d1, made of those of h1.').waitFor();
+      await page.getByText('Candles of d1, aggregated from h1.').waitFor();
       const box = await page.locator('.chart').boundingBox();
       await page.mouse.move((box?.x ?? 0) + 430, (box?.y ?? 0) + 120);
       await page.locator('.exact', { hasText: 'close' }).waitFor();

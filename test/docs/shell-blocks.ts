@@ -1,4 +1,4 @@
-/** Runs shell blocks of a page in docs/, as someone who copies them does. */
+/** Runs shell blocks of a page in docs/ as a user who copies them does. */
 
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -20,14 +20,14 @@ export function blockOf(page: string, title: string): string {
 }
 
 /**
- * @param where.folder a directory whose programs are found first, such as those of a PostgreSQL.
- * @param where.cwd directory to run it in.
+ * @param where.folder a directory whose programs come first, such as those of a PostgreSQL.
+ * @param where.cwd the working directory.
  */
 export async function runBlock(
   block: string,
   where: { folder: string; cwd: string; env: Readonly<Record<string, string>> },
 ): Promise<BlockEnded> {
-  // `npx tidemark` would ask the registry; the build of this repository is what it stands for.
+  // `npx tidemark` would query the registry, so it runs the build of this repository instead.
   const npx = `npx() { shift; '${process.execPath}' '${resolve('dist/scripts/tidemark.js')}' "$@"; }`;
   const child = spawn('bash', ['-euo', 'pipefail', '-c', `${npx}\n${block}`], {
     cwd: where.cwd,

@@ -9,20 +9,20 @@ import type { SnapshotList } from '../../contract/lists.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
-import type { Database } from '../../store/database.ts';
-import { deferWindow } from '../../store/pending.ts';
-import { commitRates } from '../../store/rates.ts';
-import { trackSeries } from '../../store/series.ts';
-import { trackList, untrackList } from '../../store/snapshots/lists.ts';
-import type { SnapshotRow } from '../../store/snapshots/rows.ts';
-import { commitWindow } from '../../store/windows.ts';
-import { poll as pollList } from '../store/snapshots/polling.ts';
+import { commitWindow } from '../../store/commit/commit-windows.ts';
+import { deferWindow } from '../../store/commit/deferred-windows.ts';
+import type { Database } from '../../store/db/database.ts';
+import { trackList, untrackList } from '../../store/lists/lists.ts';
+import { commitRates } from '../../store/lists/rates.ts';
+import type { SnapshotRow } from '../../store/lists/rows.ts';
+import { trackSeries } from '../../store/series/series.ts';
+import { poll as pollList } from '../store/lists/polling.ts';
 
 const day = (year: number, month: number, date: number) => Date.UTC(year, month - 1, date);
 const year: Range = { startMs: day(2024, 1, 1), endMs: day(2025, 1, 1) };
 const december: Range = { startMs: day(2024, 12, 1), endMs: year.endMs };
 const fetchedMs = day(2025, 1, 2);
-/** When the change was seen, and how far it reaches. */
+/** The time when the change was seen, and its extent. */
 const changed = { hourMs: day(2024, 6, 1) + 12 * hourMs, seenMs: day(2025, 1, 10) };
 const truth = createSimulator({ seed: 'docs', now: () => fetchedMs }).truth;
 
@@ -40,7 +40,7 @@ const history = (assetId: string, interval: HistorySeries['interval']): HistoryS
 
 const bitcoin = candles('binance', 'bitcoin', 'tether', 'h1');
 const ethereum = candles('binance', 'ethereum', 'tether', 'h1');
-/** A week of ethereum's that the service refused on every attempt. */
+/** A week of ethereum that the service refused on every attempt. */
 const outage: Range = { startMs: day(2024, 8, 5), endMs: day(2024, 8, 12) };
 
 const series: readonly { key: SeriesKey; range: Range; without?: Range }[] = [
@@ -57,7 +57,9 @@ const series: readonly { key: SeriesKey; range: Range; without?: Range }[] = [
   { key: history('bitcoin', 'h1'), range: december },
 ];
 
-/** Assets every Monday at noon, the others on the last day, before, while and after some are not listed. */
+/**
+ * Assets every Monday at noon, and the other lists on the last day: before, during and after some entries are missing.
+ */
 const polled: ReadonlyArray<{
   list: SnapshotList;
   timesMs: readonly EpochMs[];
@@ -85,7 +87,7 @@ const polled: ReadonlyArray<{
   },
 ];
 
-/** Fills an empty, migrated database. The same rows, whenever and wherever it runs. */
+/** Fills an empty, migrated database with the same rows on every run. */
 export async function loadSyntheticYear(database: Database): Promise<void> {
   for (const { key, range, without } of series) {
     const { seriesId } = await trackSeries(database, key, range.startMs, range.endMs);
@@ -118,13 +120,13 @@ export async function loadSyntheticYear(database: Database): Promise<void> {
   for (const { list, timesMs, rows } of polled) {
     await trackList(database, list, hourMs);
     for (const timeMs of timesMs) await pollList(database, timeMs, rows(timeMs));
-    // So that the next one is polled alone.
+    // The next list is then polled alone.
     await untrackList(database, list, fetchedMs);
   }
   await database.pool.query('update tidemark.lists set untracked_at = null');
 }
 
-/** The service gives one closed hour another close and volume than before. */
+/** The service changes the close and volume of one closed hour. */
 async function revise(database: Database): Promise<void> {
   const { seriesId } = await trackSeries(database, bitcoin, year.startMs, year.endMs);
   const window = { startMs: changed.hourMs, endMs: changed.hourMs + hourMs };

@@ -1,16 +1,19 @@
-/** What the simulator answered as it should, and when it was asked. */
+/** The simulator's correct answers, and when their requests arrived. */
 
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { normalize, type Range } from '../../planning/ranges.ts';
-import { noFaults } from '../../simulator/faults.ts';
-import type { RequestCounts } from '../../simulator/request-log.ts';
+import { noFaults } from '../../simulator/faults/faults.ts';
+import type { RequestCounts } from '../../simulator/requests.ts';
 
 interface Asked extends Range {
-  /** As `seriesName` gives it. */
+  /** As `seriesName` returns it. */
   readonly name: string;
 }
 
-/** The ranges of the series that an answer without a fault held, merged; of a stale one what had happened by then. */
+/**
+ * The ranges of the series in answers without a fault, merged. For a stale answer, the periods that existed by its
+ * time.
+ */
 export function answeredRanges({ recent, total }: RequestCounts, series: SeriesKey): Range[] {
   if (recent.length < total) throw new Error('the simulator has forgotten its first requests');
   const name = seriesName(series);
@@ -38,10 +41,10 @@ function askedFor(address: string): Asked | null {
 }
 
 /**
- * Requests beyond the budget: the most by which those of any span of time exceeded it. However slow the machine is,
- * as many as can be under way at once may arrive in a bunch, and no more.
+ * The number of requests beyond the budget: the largest excess over any span of time. However slow the machine is, at
+ * most the requests in flight at once may arrive in a burst.
  */
-export function mostBeyondBudget({ recent }: RequestCounts, requestsPerMinute: number): number {
+export function maxBeyondBudget({ recent }: RequestCounts, requestsPerMinute: number): number {
   const spacingMs = 60_000 / requestsPerMinute;
   let least = Number.POSITIVE_INFINITY;
   let most = 0;

@@ -1,13 +1,13 @@
-/** A backfill of two series in many small windows, for faults to strike. */
+/** A backfill of two series in many small windows, as a target for faults. */
 
 import { expect } from 'vitest';
 import { type EpochMs, hourMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import type { SchedulerOptions } from '../../scheduler/scheduler.ts';
-import type { Faults } from '../../simulator/faults.ts';
+import type { Faults } from '../../simulator/faults/faults.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
-import type { Database } from '../../store/database.ts';
+import type { Database } from '../../store/db/database.ts';
 import type { WorkerOptions } from '../../workers/worker.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import {
@@ -21,7 +21,7 @@ import {
   simulate,
 } from '../pipeline/run-pipeline.ts';
 import type { Kind } from '../queue/queue-parts.ts';
-import { mostBeyondBudget } from './answered.ts';
+import { maxBeyondBudget } from './answered.ts';
 import type { Chance } from './seeded.ts';
 import type { Witnessed } from './witness.ts';
 
@@ -29,9 +29,9 @@ const startOfNowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const endMs = Date.UTC(2024, 1, 16);
 export const windowMs = 6 * hourMs;
 export const rangeLimits = { candles: { h1: windowMs }, asset_history: { h1: windowMs } };
-/** Jobs of one worker under way at once. */
+/** Concurrent jobs of one worker. */
 export const concurrency = 8;
-/** Where a process dies: soon over, and long enough for a busy machine to renew it. */
+/** For tests that kill processes: locks expire soon, but late enough for a busy machine to renew them. */
 export const lockMs = 2000;
 
 const series: readonly SeriesKey[] = [
@@ -43,9 +43,9 @@ export interface BackfillOptions extends PipelineOptions {
   /** Windows of each series. */
   readonly windows: number;
   readonly faults?: Partial<Faults>;
-  /** 0 unless given: the source has no limit. */
+  /** Default: 0, the source has no limit. */
   readonly requestsPerMinute?: number;
-  /** Where the test itself reads, when not through the pipeline's connections. */
+  /** Where the test itself reads, if not through the pipeline's connections. */
   readonly beside?: Database;
 }
 
@@ -56,25 +56,26 @@ export interface FaultyBackfill extends Witnessed {
   readonly attempts: number;
   readonly worker: Partial<WorkerOptions> & { readonly settings: WorkerOptions['settings'] };
   readonly scheduler: Partial<SchedulerOptions>;
-  /** Windows of all series that are tracked by now. */
+  /** Windows of all series that are tracked so far. */
   windows(): number;
-  /** Tracks further into the past, so that there is more to do. */
+  /** Tracks further into the past, so that there is more work. */
   widen(windows: number): Promise<void>;
-  /** Requests for a window as it was planned: a silence at the edge of an answer may be asked for again by itself. */
+  /** Requests for windows as planned. An empty range at the edge of an answer may be requested separately. */
   requestsForWindows(): number;
   /** Waits until this many more requests have arrived. */
   requestsMore(count: number): Promise<void>;
-  /** Waits until this many have arrived in all. */
+  /** Waits until this many requests have arrived in total. */
   requestsInAll(count: number): Promise<void>;
   /**
-   * Every window was asked for, and at most this many requests were made beside; never more at a time than the
-   * budget allows and `underWay` lets arrive in a bunch.
+   * Expects a request for every window and at most `extra` others, and never more at a time than the budget and a burst
+   * of `underWay` requests allow.
    */
   expectFewRequests(limits: { extra: number; underWay?: number }): void;
 }
 
 /**
- * Tracks the series; nothing works on them yet. One attempt each unless given: what counts against a window loses it.
+ * Tracks the series, without a worker yet. The default is one attempt, so that anything that counts as an attempt loses
+ * a window.
  */
 export async function beginBackfill(
   kind: Kind,
@@ -99,7 +100,14 @@ export async function beginBackfill(
     waitFor(`${count} requests`, () => simulator.requests().total >= count, { everyMs: 2, withinMs: 60_000 });
 
   return {
-    ...{ clock, simulator, pipeline, attempts, tracked, range, widen, requestsInAll },
+    clock,
+    simulator,
+    pipeline,
+    attempts,
+    tracked,
+    range,
+    widen,
+    requestsInAll,
     database: beside ?? pipeline.database,
     worker: {
       settings: { concurrency, attempts, failedRetryMs, emptyConfirmMs, graceMs },
@@ -113,12 +121,12 @@ export async function beginBackfill(
     expectFewRequests({ extra, underWay = concurrency }) {
       const requests = simulator.requests();
       expect(requests.total).toBeGreaterThanOrEqual(all());
-      // A silence at the edge of an answer is asked for again by itself, where no larger answer had come before.
+      // An empty range at the edge of an answer is requested separately when no larger answer came before.
       const most = all() + extra + requests.recent.filter(isOfPart).length;
       const why = () => `too many: ${JSON.stringify(askedAgain(requests.recent))}`;
       expect(requests.total, requests.total > most ? why() : '').toBeLessThanOrEqual(most);
       if (requestsPerMinute > 0) {
-        expect(mostBeyondBudget(requests, requestsPerMinute)).toBeLessThanOrEqual(underWay + 1);
+        expect(maxBeyondBudget(requests, requestsPerMinute)).toBeLessThanOrEqual(underWay + 1);
       }
     },
   };
@@ -131,7 +139,7 @@ function isOfPart({ url }: Requests[number]): boolean {
   return Number(searchParams.get('end')) - Number(searchParams.get('start')) < windowMs;
 }
 
-/** What was asked for again although it had an answer without a fault, and all the answers to it. */
+/** The requests repeated after an answer without a fault, with all answers to them. */
 function askedAgain(recent: Requests): Record<string, string[]> {
   const answers = new Map<string, string[]>();
   for (const { url, status, fault } of recent) {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { closedUpTo } from '../../planning/closed.ts';
+import { closedUpTo } from '../../planning/periods.ts';
 import { graceMs, openPipeline, simulate } from '../pipeline/run-pipeline.ts';
 import { coverageOf, revisionsOf, storedPoints, truthOf } from '../pipeline/stored.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
@@ -18,10 +18,10 @@ const every: readonly SeriesKey[] = [
   { dataset: 'asset_history', assetId: 'ethereum', interval: 'm1' },
 ];
 
-onEachBackend('a source whose clock', (kind) => {
+onEachBackend('coverage', (kind) => {
   for (const { title, clockOffsetMs } of [
-    { title: 'is five minutes ahead is believed no further than our own', clockOffsetMs: offMs },
-    { title: 'is five minutes behind is waited for', clockOffsetMs: -offMs },
+    { title: 'ends at our clock when the clock of the source is five minutes ahead', clockOffsetMs: offMs },
+    { title: 'ends at the clock of the source when that is five minutes behind', clockOffsetMs: -offMs },
   ]) {
     seededTest(title, async (chance) => {
       const clock = { nowMs: noonMs + 10_000 };
@@ -32,7 +32,7 @@ onEachBackend('a source whose clock', (kind) => {
       const scheduler = await pipeline.startScheduler({ refresh: true });
       await pipeline.startWorker();
 
-      /** What is claimed had closed by both clocks, and is what the source will say of it for ever. */
+      /** Every covered period had closed by both clocks, and has its final value. */
       async function expectTrue(isUpToDate: boolean): Promise<void> {
         await scheduler.settled();
         for (const [seriesId, series] of tracked) {
@@ -51,7 +51,7 @@ onEachBackend('a source whose clock', (kind) => {
               : final.history(series, range, asOfMs);
           const stored = await storedPoints(pipeline.database, series);
           expect(stored.slice(0, truth.length)).toEqual(truth);
-          // An open candle that changes is no revision, and nothing else has changed.
+          // A change of an open candle is no revision, and nothing else has changed.
           expect(await revisionsOf(pipeline.database, seriesId)).toEqual([]);
         }
       }
@@ -60,7 +60,7 @@ onEachBackend('a source whose clock', (kind) => {
         await expectTrue(false);
         clock.nowMs += chance.whole(20, 200) * 1000;
       }
-      // Someone sets it right.
+      // The source's clock is corrected.
       simulator.setFaults({});
       clock.nowMs += 2 * offMs;
       await expectTrue(true);

@@ -7,12 +7,12 @@ import { seededTest } from './seeded.ts';
 import { expectWhole, untilWhole, watch } from './witness.ts';
 
 onEachBackend('a backfill', (kind) => {
-  seededTest('by two schedulers and four workers asks for every window once', async (chance) => {
+  seededTest('requests every window once with two schedulers and four workers', async (chance) => {
     const requestsPerMinute = 3000;
     const faults = { latencyMs: chance.whole(0, 40) };
     const backfill = await beginBackfill(kind, chance, { windows: 100, requestsPerMinute, faults });
     const watching = watch(backfill);
-    // Each with connections of its own, as on hosts of their own.
+    // Each has connections of its own, as on separate hosts.
     const ownQueues = () => openQueue(backfill.pipeline.queueOptions, { attempts: 1 });
     for (let place = 0; place < 2; place += 1) {
       await backfill.pipeline.startScheduler({ ...backfill.scheduler, queues: await ownQueues() });
@@ -26,20 +26,23 @@ onEachBackend('a backfill', (kind) => {
     backfill.expectFewRequests({ extra: 0, underWay: 4 * concurrency });
   });
 
-  seededTest('of windows that are forced in twice stores each once', async (chance) => {
+  seededTest('stores each window once when windows are queued twice', async (chance) => {
     const faults = { latencyMs: chance.whole(0, 40) };
     const backfill = await beginBackfill(kind, chance, { windows: 30, faults });
     const { pipeline, clock, simulator } = backfill;
     const windows = [...backfill.tracked].flatMap(([seriesId, series]) =>
       [...cut(backfill.range(), windowMs)].map((range) => ({
-        ...{ seriesId, series, ...range },
+        seriesId,
+        series,
+        ...range,
         lane: 'backfill' as const,
       })),
     );
-    // In one queue a window is one job, however often it is put in.
+    // In one queue a window is one job, however often it is added.
     for (let place = 0; place < 3; place += 1) await pipeline.queues.requests.addWindows(windows);
     expect(await pipeline.queues.requests.depth()).toMatchObject({ waiting: windows.length });
-    // Another installation's queue on the same database knows nothing of that, and commits the same at the same time.
+    // The queue of another installation on the same database does not know these jobs, and commits the same windows
+    // concurrently.
     const other = await openPipeline(kind, clock, simulator.url, { store: pipeline, attempts: 1 });
     await other.queues.requests.addWindows([...windows].reverse());
     const watching = watch(backfill);

@@ -1,8 +1,8 @@
 /** Ways in which a backfill loses its database for a while. */
 
 import { onTestFinished, type TestContext } from 'vitest';
-import { type Database, openDatabase } from '../../store/database.ts';
-import { migrate } from '../../store/migrate.ts';
+import { type Database, openDatabase } from '../../store/db/database.ts';
+import { migrate } from '../../store/db/migrate.ts';
 import { type OwnCluster, ownCluster } from '../parts/own-cluster.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { type CuttableProxy, proxyTo } from '../queue/cuttable-proxy.ts';
@@ -28,7 +28,7 @@ export async function storeToCrash(
   return { cluster, database: databaseAt(cluster.url) };
 }
 
-/** A migrated store behind a proxy, and the same one by a way that is never cut. */
+/** A migrated store behind a proxy, and a direct connection to it that is never cut. */
 export async function storeToCut(): Promise<{
   proxy: CuttableProxy;
   database: Database;
@@ -40,12 +40,14 @@ export async function storeToCut(): Promise<{
   return { proxy, database: databaseAt(proxy.url), beside: store.database };
 }
 
-/** Ends about `share` of the sessions that others have in the database. @returns how many those were. */
+/** Terminates this share of the other sessions in the database, at least one. @returns their number. */
 export async function terminateSome(database: Database, share: number): Promise<number> {
   const { rows } = await database.pool.query<{ ended: number }>(
-    `select count(*) filter (where pg_terminate_backend(pid)) as ended from pg_stat_activity
-     where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
-       and random() < $1`,
+    `select count(*) filter (where pg_terminate_backend(pid)) as ended from (
+       select pid, row_number() over (order by random()) as place, count(*) over () as others from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
+     ) sessions
+     where place <= greatest(1, others * $1::double precision)`,
     [share],
   );
   return rows[0]?.ended ?? 0;

@@ -7,11 +7,11 @@ import { expectWhole, untilWhole, watch } from './witness.ts';
 
 const windows = 40;
 const times = 2;
-/** Whatever the queue says of a store that is away. */
+/** The queue may log anything while its store is unreachable. */
 const anything = /./;
 
 onEachBackend('a backfill', (kind) => {
-  /** Lets the fault strike again and again. What is under way then is asked for again, and no more. */
+  /** Injects the fault repeatedly. Only the requests in flight at those times are repeated. */
   async function strike(
     backfill: FaultyBackfill,
     chance: Chance,
@@ -20,7 +20,7 @@ onEachBackend('a backfill', (kind) => {
     const lines: string[] = [];
     const log = collectingLog(lines);
     await backfill.pipeline.startScheduler({ ...backfill.scheduler, lockMs, log });
-    // One attempt each: a window that was held to account for the database would be put aside.
+    // With one attempt, a database failure that counted as an attempt would defer the window.
     await backfill.pipeline.startWorker({ ...backfill.worker, lockMs, log });
     const watching = watch(backfill);
     for (let struck = 0; struck < times; struck += 1) {
@@ -34,7 +34,7 @@ onEachBackend('a backfill', (kind) => {
     return lines;
   }
 
-  seededTest('whose database crashes and comes back', async (chance, context) => {
+  seededTest('loses nothing when the database crashes and restarts', async (chance, context) => {
     const { cluster, database } = await storeToCrash(context);
     const backfill = await beginBackfill(kind, chance, {
       ...{ windows, requestsPerMinute: 1200, complaints: anything, store: { database } },
@@ -44,12 +44,12 @@ onEachBackend('a backfill', (kind) => {
       await cluster.start();
       await untilItAnswers(database);
     });
-    const away = lines.filter((line) => line.includes('the database is away'));
+    const away = lines.filter((line) => line.includes('the database is unreachable'));
     expect(away.length).toBeGreaterThan(0);
     expect(away.length).toBeLessThanOrEqual(times);
   });
 
-  seededTest('whose network breaks and comes back', async (chance) => {
+  seededTest('loses nothing when the network breaks and recovers', async (chance) => {
     const { proxy, database, beside } = await storeToCut();
     const backfill = await beginBackfill(kind, chance, {
       ...{ windows, requestsPerMinute: 1200, complaints: anything, store: { database }, beside },
@@ -60,9 +60,11 @@ onEachBackend('a backfill', (kind) => {
     });
   });
 
-  seededTest('whose sessions are ended at random', async (chance) => {
+  seededTest('loses nothing when random sessions are terminated', async (chance) => {
     const backfill = await beginBackfill(kind, chance, {
-      ...{ windows, requestsPerMinute: 1200, complaints: anything },
+      windows,
+      requestsPerMinute: 1200,
+      complaints: anything,
     });
     let ended = 0;
     await strike(backfill, chance, async () => {

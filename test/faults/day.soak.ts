@@ -1,26 +1,26 @@
-/** A day of keeping up and of filling the past, in minutes, with faults of every kind all the while. */
+/** A day of refreshes and backfill within minutes, with faults of every kind throughout. */
 
 import { expect } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
-import { closedUpTo } from '../../planning/closed.ts';
+import { closedUpTo } from '../../planning/periods.ts';
 import { subtract } from '../../planning/ranges.ts';
-import type { Faults } from '../../simulator/faults.ts';
-import { type Gap, listGaps } from '../../store/gaps.ts';
+import type { Faults } from '../../simulator/faults/faults.ts';
+import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import type { ChildModule } from '../parts/child-module.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { clockOf } from '../pipeline/process-clock.ts';
 import { openPipeline, type Pipeline, simulate } from '../pipeline/run-pipeline.ts';
 import { coverageOf, storedPoints, truthOf } from '../pipeline/stored.ts';
 import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
-import { mostBeyondBudget } from './answered.ts';
+import { maxBeyondBudget } from './answered.ts';
 import { lockMs } from './backfill.ts';
 import { terminateSome } from './database-away.ts';
 import { memoryOf } from './memory.ts';
 import { startWorkerProcess, workerName } from './processes.ts';
 import { type Chance, seededTest } from './seeded.ts';
 
-/** How long the day takes. */
+/** The real duration of the day. */
 const takesMs = 240_000;
 const speed = dayMs / takesMs;
 const requestsPerMinute = 600;
@@ -38,10 +38,13 @@ const present: readonly SeriesKey[] = [
   { dataset: 'asset_history', assetId: 'ethereum', interval: 'm1' },
   { dataset: 'asset_history', assetId: 'ethereum', interval: 'm5' },
 ];
-/** More windows of the past than the queue may hold. */
+/** More windows in the past than the queue may hold. */
 const rangeLimits = { candles: { h1: 6 * hourMs, m1: 6 * hourMs } };
 
-/** What the source does for a while. Falsely empty only once: an hour later it must not be so again. */
+/**
+ * The source's faults for a while. It is falsely empty only once: a second false answer an hour later would be
+ * accepted.
+ */
 function weather(chance: Chance, place: number): Partial<Faults> {
   if (place === 3) return { emptyRate: 0.3 };
   const rate = () => chance.whole(0, 8) / 100;
@@ -59,7 +62,7 @@ function weather(chance: Chance, place: number): Partial<Faults> {
 
 onEachBackend('a day in minutes, with faults throughout', (kind) => {
   seededTest(
-    'ends with everything there, nothing grown and nothing left behind',
+    'ends with every point stored, stable memory and sessions, and an empty queue',
     async (chance) => {
       const told = { nowMs: midnightMs, startedAtMs: Date.now(), speed };
       const now = clockOf(told);
@@ -90,9 +93,12 @@ onEachBackend('a day in minutes, with faults throughout', (kind) => {
         );
       const workers: ChildModule[] = [startWorker(), startWorker()];
       const scheduler = await pipeline.startScheduler({
-        ...{ refresh: true, requestsPerMinute, rangeLimits, lockMs },
-        // The budget is of real minutes and the ledger of quick ones, so it is the tick that leaves backfill its share:
-        // five series have a new minute at each, which is half of what the budget allows.
+        refresh: true,
+        requestsPerMinute,
+        rangeLimits,
+        lockMs,
+        // The budget counts real minutes and the ledger fast ones, so the tick reserves the share of backfill: five
+        // series have a new minute at each tick, which is half of the budget.
         settings: { tickMs: 1000, refreshMs: 10 * minuteMs, ratesMs: 0, backfillShare: 0.3 },
       });
       for (const worker of workers) await worker.waitForPrinted(/works/);
@@ -101,9 +107,9 @@ onEachBackend('a day in minutes, with faults throughout', (kind) => {
       async function tellMemory(when: string): Promise<number> {
         const [eldest] = workers;
         if (eldest === undefined) throw new Error('no worker');
-        const { rssMb, mostMb } = await memoryOf(eldest);
+        const { rssMb, maxMb } = await memoryOf(eldest);
         const own = Math.round(process.memoryUsage().rss / 2 ** 20);
-        report.push(`${when}: worker RSS ${rssMb} MB, ${mostMb} at most; scheduler and simulator ${own} MB`);
+        report.push(`${when}: worker RSS ${rssMb} MB, ${maxMb} at most; scheduler and simulator ${own} MB`);
         return rssMb;
       }
       const depths: number[] = [];
@@ -114,14 +120,14 @@ onEachBackend('a day in minutes, with faults throughout', (kind) => {
       for (let place = 0; place < changes; place += 1) {
         simulator.setFaults(weather(chance, place));
         const untilMs = midnightMs + ((place + 1) * (endMs - midnightMs)) / changes;
-        // The first worker lives through all of it: its memory is told.
+        // The first worker runs throughout, so its memory is reported.
         if (chance.happens(0.2)) {
           await workers[1]?.end('SIGKILL');
           workers[1] = startWorker();
         }
         if (chance.happens(0.2)) await terminateSome(database, 0.5).catch(() => 0);
         if (chance.happens(0.1)) await emptyQueue(pipeline.queueOptions);
-        await waitFor('the next weather', () => now() >= untilMs, { everyMs: 100, withinMs: takesMs });
+        await waitFor('the next faults', () => now() >= untilMs, { everyMs: 100, withinMs: takesMs });
         const depth = await pipeline.queues.requests.depth().catch(() => null);
         if (depth !== null) depths.push(depth.waiting + depth.active + depth.delayed);
         sessions.push(await sessionsOf(pipeline).catch(() => 0));
@@ -137,8 +143,9 @@ onEachBackend('a day in minutes, with faults throughout', (kind) => {
         left = gaps.filter((gap) => gap.startMs < endMs);
         return left.length === 0;
       };
-      await waitFor('an end of the gaps', () => isSettled().catch(() => false), {
-        ...{ everyMs: 200, withinMs: 180_000 },
+      await waitFor('every gap to be filled', () => isSettled().catch(() => false), {
+        everyMs: 200,
+        withinMs: 180_000,
       }).catch(async (error: unknown) => {
         const depth = await pipeline.queues.requests.depth();
         const { byFault, total } = simulator.requests();
@@ -169,16 +176,13 @@ onEachBackend('a day in minutes, with faults throughout', (kind) => {
           `sessions at most ${Math.max(...sessions)}`,
       );
       console.log(report.join('\n'));
-      // A minute's budget, and the jobs that were under way when a flush forgot them.
+      // A minute's budget, and the jobs in flight that a flush removed.
       expect(Math.max(...depths)).toBeLessThanOrEqual(requestsPerMinute + 4 * concurrency);
-      // Each flush loses the spacing once, and each killed worker leaves what it had under way.
-      expect(mostBeyondBudget(requests, requestsPerMinute)).toBeLessThanOrEqual(8 * concurrency);
+      // Each flush loses the spacing once, and each killed worker leaves its requests in flight.
+      expect(maxBeyondBudget(requests, requestsPerMinute)).toBeLessThanOrEqual(8 * concurrency);
       const [early = 0, , late = 0] = memory;
       expect(late - early).toBeLessThan(150);
-      await waitFor(
-        'the end of every session of the workers',
-        async () => (await workerSessions(pipeline)) === 0,
-      );
+      await waitFor('all sessions of the workers to end', async () => (await workerSessions(pipeline)) === 0);
       expect(truthOf(simulator, pastSeries, past).length).toBeGreaterThan(7000);
     },
     3 * takesMs + 300_000,

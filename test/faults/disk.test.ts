@@ -3,8 +3,8 @@ import { chownSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, type TestContext } from 'vitest';
 import { openQueueBackend } from '../../queue/backend.ts';
-import { accountInsteadOfRoot } from '../../store/embedded/unprivileged.ts';
-import { migrate } from '../../store/migrate.ts';
+import { migrate } from '../../store/db/migrate.ts';
+import { unprivilegedAccount } from '../../store/embedded/unprivileged.ts';
 import { ownCluster } from '../parts/own-cluster.ts';
 import { describeWithSmallDisk, mountSmallDisk } from '../parts/small-disk.ts';
 import { waitFor } from '../parts/wait-for.ts';
@@ -15,13 +15,13 @@ import { quickPauses } from './quick-pauses.ts';
 import { seededTest } from './seeded.ts';
 import { expectTrueSoFar, expectWhole, untilWhole } from './witness.ts';
 
-/** A store whose tables lie on a small disk. The server's own files lie elsewhere, so that it can go on. */
+/** A store whose tables are on a small disk. The server's own files are elsewhere, so that it keeps running. */
 async function storeOnSmallDisk(context: TestContext) {
   const { url: serverUrl } = await ownCluster(context);
   const disk = mountSmallDisk(128);
   const tables = join(disk, 'tables');
   mkdirSync(tables);
-  const account = accountInsteadOfRoot();
+  const account = unprivilegedAccount();
   if (account !== null) chownSync(tables, account.uid, account.gid);
   const server = databaseAt(serverUrl);
   await server.pool.query(`create tablespace small location '${tables}'`);
@@ -36,7 +36,7 @@ async function storeOnSmallDisk(context: TestContext) {
       try {
         execFileSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4k'], { stdio: 'ignore' });
       } catch {
-        // It ends so when the disk is full.
+        // Expected when the disk is full.
       }
     },
     makeRoom: () => rmSync(filler),
@@ -44,8 +44,8 @@ async function storeOnSmallDisk(context: TestContext) {
 }
 
 describeWithSmallDisk('a database whose disk is full', () => {
-  onEachBackend('in the middle of a backfill', (kind) => {
-    seededTest('stops the work with one line, and it resumes when there is room', async (chance, context) => {
+  onEachBackend('during a backfill', (kind) => {
+    seededTest('stops with one line, and resumes when there is space again', async (chance, context) => {
       const { database, fill, makeRoom } = await storeOnSmallDisk(context);
       const backfill = await beginBackfill(kind, chance, {
         ...{ windows: 150, store: { database }, complaints: /space|lock|job/i },
@@ -62,13 +62,13 @@ describeWithSmallDisk('a database whose disk is full', () => {
       await backfill.requestsMore(chance.whole(3, 30));
       fill();
       await waitFor('the line', () => lines.length > 0);
-      // A queue in the same database may find no room for a pause, nor for anything else.
-      if (kind === 'redis') await waitFor('a few more tries', () => pausesMs.length >= 6);
+      // A queue in the same database may have no space for a pause or any other row.
+      if (kind === 'redis') await waitFor('a few more attempts', () => pausesMs.length >= 6);
       await expectTrueSoFar(backfill);
       makeRoom();
       await untilWhole(backfill, 90_000);
       await expectWhole(backfill);
-      // On PostgreSQL the queue itself has trouble too, and may lose its hold of a job meanwhile.
+      // On PostgreSQL the queue itself also fails, and may lose the lock of a job.
       const full = lines.filter((line) => line.includes('No space left on device'));
       expect(full.length).toBeGreaterThan(0);
       expect(full.length).toBeLessThanOrEqual(kind === 'redis' ? 1 : 3);

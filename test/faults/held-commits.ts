@@ -1,28 +1,27 @@
 /**
- * Stops commits where a test wants them: within their transaction, with the points written and the coverage not yet.
- * The first window's row of the ledger waits for one lock, and the second's for another, which only a transaction of
- * several windows reaches.
+ * Stops commits within their transaction, after the points and before the coverage. The first window's row of the
+ * ledger waits for one lock, and the second's for another, which only a transaction of several windows reaches.
  */
 
 import { onTestFinished } from 'vitest';
-import type { Database } from '../../store/database.ts';
+import type { Database } from '../../store/db/database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 
 const anyCommit = 1;
 const groupOnly = 2;
 
 export interface HeldCommits {
-  /** Lets transactions of one window go on. Those of several get as far as their second window. */
+  /** Lets transactions of one window continue. Those of several windows reach their second window. */
   releaseSingles(): Promise<void>;
   releaseGroups(): Promise<void>;
-  /** Waits until transactions stand still: any, or one of several windows. */
+  /** Waits until transactions are stopped: any, or one of several windows. */
   waitForAny(): Promise<void>;
   waitForGroup(): Promise<void>;
-  /** Ends the sessions of transactions that stand still within a group. */
+  /** Terminates the sessions of transactions that are stopped within a group. */
   terminateGroups(): Promise<void>;
 }
 
-/** From now on every commit stands still, until released or the test has finished. */
+/** Stops every commit from now on, until it is released or the test has finished. */
 export async function holdCommits(database: Database): Promise<HeldCommits> {
   const { pool } = database;
   await pool.query(`
@@ -31,6 +30,8 @@ export async function holdCommits(database: Database): Promise<HeldCommits> {
       place int := coalesce(nullif(current_setting('test.place', true), ''), '0')::int + 1;
     begin
       perform set_config('test.place', place::text, true);
+      -- This must look like a long commit, and not like a lock of another session.
+      perform set_config('lock_timeout', '0', true);
       if place <= ${groupOnly} then perform pg_advisory_xact_lock_shared(place); end if;
       return new;
     end $$;

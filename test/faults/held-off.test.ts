@@ -9,11 +9,11 @@ import { type Chance, seededTest } from './seeded.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const noonMs = Date.UTC(2024, 2, 1, 12);
-/** Windows of an hour, so that few points make many requests. */
+/** Windows of an hour, so that few points need many requests. */
 const hourly = { candles: { h1: hourMs } };
 
-onEachBackend('a source that answers 429', (kind) => {
-  /** Refuses two requests in a row. With one attempt each, a window would be lost if that counted. */
+onEachBackend('a backfill from a source that answers 429', (kind) => {
+  /** Refuses two requests in a row. With one attempt each, a refusal that counted as an attempt would lose a window. */
   async function refusing(chance: Chance, header: Record<string, string>) {
     const first = chance.whole(1, 6);
     const clock = { nowMs };
@@ -46,27 +46,27 @@ onEachBackend('a source that answers 429', (kind) => {
     return { first, server, arrivedAtMs, pipeline, settings, expectNothingLost };
   }
 
-  // Whole seconds are all that these headers can say.
+  // These headers carry whole seconds only.
   const soonMs = nowMs + 1000;
   for (const { form, header } of [
     { form: 'Retry-After in seconds', header: { 'retry-after': '1' } },
     { form: 'Retry-After as a date', header: { 'retry-after': new Date(soonMs).toUTCString() } },
     { form: 'X-RateLimit-Reset', header: { 'x-ratelimit-reset': String(soonMs / 1000) } },
   ]) {
-    seededTest(`with ${form} is heeded, and nothing is lost`, async (chance) => {
+    seededTest(`pauses until the time in ${form}, and loses nothing`, async (chance) => {
       const { first, arrivedAtMs, pipeline, settings, expectNothingLost } = await refusing(chance, {
         ...header,
       });
       await pipeline.backfill({ settings }, { rangeLimits: hourly });
       await expectNothingLost();
-      // However slow the machine, nothing came before its time.
+      // However slow the machine is, no request came too early.
       const [refusedMs = 0, againMs = 0, answeredMs = 0] = arrivedAtMs.slice(first - 1);
       expect(againMs - refusedMs).toBeGreaterThan(950);
       expect(answeredMs - againMs).toBeGreaterThan(950);
     });
   }
 
-  seededTest('without saying until when is left alone for long, and nothing is lost', async (chance) => {
+  seededTest('pauses for long when no header gives a time, and loses nothing', async (chance) => {
     const { first, server, pipeline, settings, expectNothingLost } = await refusing(chance, {});
     const { requests } = pipeline.queues;
     for (const refused of [first, first + 1]) {
@@ -76,7 +76,7 @@ onEachBackend('a source that answers 429', (kind) => {
       await scheduler.close();
       await worker.close();
       expect(server.requests).toHaveLength(refused);
-      // A minute is too long to wait for here. The pause goes with the rest of the queue, which is planned again.
+      // The pause of a minute is too long for this test. Emptying the queue removes it, and the jobs are planned again.
       await emptyQueue(pipeline.queueOptions);
     }
     await pipeline.backfill({ settings }, { rangeLimits: hourly });

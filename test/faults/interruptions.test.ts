@@ -2,8 +2,8 @@ import { expect, onTestFinished } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { seriesStatus } from '../../store/status.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { seriesStatus } from '../../store/series/status.ts';
 import { startChildModule } from '../parts/child-module.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { waitFor } from '../parts/wait-for.ts';
@@ -45,11 +45,11 @@ async function expectNothingLost(pipeline: Pipeline, simulator: RunningSimulator
   expect(await listGaps(database, { nowMs, graceMs })).toEqual([]);
 }
 
-/** A source slow enough that a test can step in between. */
+/** A source slow enough for a test to interrupt. */
 const slowly = { faults: { latencyMs: 50 } };
 
 onEachBackend('a backfill', (kind) => {
-  // One attempt each: whatever were counted against a window would leave a gap.
+  // With one attempt, anything that counted as an attempt would leave a gap.
   async function begin({ seed }: Chance, complaints?: RegExp) {
     const clock = { nowMs };
     const simulator = await simulate(clock, { ...slowly, seed });
@@ -65,26 +65,23 @@ onEachBackend('a backfill', (kind) => {
   const midway = (simulator: RunningSimulator) =>
     waitFor('some requests', () => simulator.requests().total >= windows / 4);
 
-  seededTest(
-    'whose worker stops, and lets what is under way end, goes on without asking twice',
-    async (chance) => {
-      const { simulator, pipeline, scheduler } = await begin(chance);
-      const first = await pipeline.startWorker({ settings });
-      await midway(simulator);
-      await first.close();
-      const { total } = simulator.requests();
-      expect(total).toBeLessThan(windows);
-      const [status] = await seriesStatus(pipeline.database, { nowMs, graceMs });
-      expect(status?.coveredMs).toBe(total * 6 * hourMs);
+  seededTest('repeats no request when its worker stops gracefully', async (chance) => {
+    const { simulator, pipeline, scheduler } = await begin(chance);
+    const first = await pipeline.startWorker({ settings });
+    await midway(simulator);
+    await first.close();
+    const { total } = simulator.requests();
+    expect(total).toBeLessThan(windows);
+    const [status] = await seriesStatus(pipeline.database, { nowMs, graceMs });
+    expect(status?.coveredMs).toBe(total * 6 * hourMs);
 
-      await pipeline.startWorker({ settings });
-      await scheduler.settled();
-      await expectNothingLost(pipeline, simulator);
-      expect(simulator.requests().total).toBe(windows);
-    },
-  );
+    await pipeline.startWorker({ settings });
+    await scheduler.settled();
+    await expectNothingLost(pipeline, simulator);
+    expect(simulator.requests().total).toBe(windows);
+  });
 
-  seededTest('whose worker stops at once goes on with what that put back', async (chance) => {
+  seededTest('resumes the jobs that its worker returned when it stopped at once', async (chance) => {
     const { simulator, pipeline, scheduler } = await begin(chance);
     const first = await pipeline.startWorker({ settings });
     await midway(simulator);
@@ -101,22 +98,28 @@ onEachBackend('a backfill', (kind) => {
   });
 
   seededTest(
-    'whose worker is killed in the middle of commits has each window wholly or not at all',
+    'has each window completely or not at all when its worker is killed during commits',
     async (chance) => {
       const { simulator, pipeline, seriesId, scheduler } = await begin(chance);
       const { pool } = pipeline.database;
       const lockMs = 1000;
       const applicationName = 'the worker to be killed';
       const words: WorkerProcessSettings = {
-        ...{ databaseUrl: pipeline.database.url, applicationName, queueOptions: pipeline.queueOptions },
-        ...{ sourceUrl: simulator.url, clock: standingAt(nowMs), attempts: 1, worker: settings, lockMs },
+        databaseUrl: pipeline.database.url,
+        applicationName,
+        queueOptions: pipeline.queueOptions,
+        sourceUrl: simulator.url,
+        clock: standingAt(nowMs),
+        attempts: 1,
+        worker: settings,
+        lockMs,
       };
       const victim = startChildModule('test/pipeline/worker-process.ts', [JSON.stringify(words)]);
       onTestFinished(() => victim.end());
       await victim.waitForPrinted(/works/);
       await midway(simulator);
 
-      // Its commits have written their points and wait for the series' row when it dies.
+      // Its commits have written their points and wait for the series' row when the worker dies.
       const blocker = await pool.connect();
       await blocker.query('begin');
       await blocker.query('select from tidemark.series where id = $1 for update', [seriesId]);
@@ -152,20 +155,20 @@ onEachBackend('a backfill', (kind) => {
     },
   );
 
-  seededTest('whose queue is lost plans again what is missing', async (chance) => {
+  seededTest('plans the missing windows again when its queue is lost', async (chance) => {
     const { simulator, pipeline, scheduler } = await begin(chance, /job|lock/i);
     await pipeline.startWorker({ settings });
     await midway(simulator);
     await emptyQueue(pipeline.queueOptions);
     await scheduler.settled();
     await expectNothingLost(pipeline, simulator);
-    // What was under way when the queue was lost may have been asked for twice.
+    // Requests in flight when the queue was lost may be repeated.
     expect(simulator.requests().total).toBeLessThanOrEqual(windows + 2 * concurrency);
   });
 });
 
 describeNeeding('redis', 'a backfill that began on one queue', () => {
-  seededTest('goes on with another, and asks for nothing twice', async (chance) => {
+  seededTest('continues on another queue, and repeats no request', async (chance) => {
     const clock = { nowMs };
     const simulator = await simulate(clock, { ...slowly, seed: chance.seed });
     const pipeline = await openPipeline('postgres', clock, simulator.url, { attempts: 1 });

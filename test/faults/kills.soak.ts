@@ -8,7 +8,7 @@ const longestMs = 1_200_000;
 
 onEachBackend('a backfill', (kind) => {
   seededTest(
-    `whose workers are killed ${times} times`,
+    `loses nothing when its workers are killed ${times} times`,
     async (chance) => {
       const limits = { requestsPerMinute: 1200, complaints: lostLock };
       await killWorkers(await beginBackfill(kind, chance, { windows: 40, ...limits }), chance, times);
@@ -17,7 +17,7 @@ onEachBackend('a backfill', (kind) => {
   );
 
   seededTest(
-    `whose scheduler is killed ${times} times`,
+    `loses nothing when its scheduler is killed ${times} times`,
     async (chance) => {
       const backfill = await beginBackfill(kind, chance, { windows: 40, complaints: lostLock });
       await killSchedulers(backfill, chance, times);

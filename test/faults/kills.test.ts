@@ -4,7 +4,7 @@ import { killSchedulers, killWorkers, lostLock } from './processes.ts';
 import { seededTest } from './seeded.ts';
 
 onEachBackend('a backfill', (kind) => {
-  seededTest('whose workers are killed at random moments', async (chance) => {
+  seededTest('loses nothing when its workers are killed at random times', async (chance) => {
     const budget = { requestsPerMinute: 1200 };
     await killWorkers(
       await beginBackfill(kind, chance, { windows: 40, ...budget, complaints: lostLock }),
@@ -13,7 +13,7 @@ onEachBackend('a backfill', (kind) => {
     );
   });
 
-  seededTest('whose scheduler is killed at random moments', async (chance) => {
+  seededTest('loses nothing when its scheduler is killed at random times', async (chance) => {
     await killSchedulers(await beginBackfill(kind, chance, { windows: 40, complaints: lostLock }), chance, 2);
   });
 });

@@ -1,4 +1,4 @@
-/** How much memory a process of the tests takes, by its own account. */
+/** The memory use of a test process, as it reports it. */
 
 import type { ChildModule } from '../parts/child-module.ts';
 import { waitFor } from '../parts/wait-for.ts';
@@ -6,8 +6,8 @@ import { waitFor } from '../parts/wait-for.ts';
 export interface Memory {
   /** Resident set, MB of 2^20. */
   readonly rssMb: number;
-  /** The largest it has been. */
-  readonly mostMb: number;
+  /** The maximum so far. */
+  readonly maxMb: number;
 }
 
 const answer = /^rss (\d+) at most (\d+)$/gm;
@@ -19,5 +19,5 @@ export async function memoryOf(worker: ChildModule): Promise<Memory> {
   worker.process.stdin?.write('\n');
   await waitFor('a word about its memory', () => answers().length > before);
   const [, rss, most] = answers().at(-1) ?? [];
-  return { rssMb: Math.round(Number(rss) / 1024), mostMb: Math.round(Number(most) / 1024) };
+  return { rssMb: Math.round(Number(rss) / 1024), maxMb: Math.round(Number(most) / 1024) };
 }

@@ -1,4 +1,4 @@
-/** Workers and schedulers of a backfill in processes of their own, and how to kill them. */
+/** Runs the workers and schedulers of a backfill as separate processes, and kills them. */
 
 import { onTestFinished } from 'vitest';
 import { type ChildModule, startChildModule } from '../parts/child-module.ts';
@@ -9,12 +9,12 @@ import { concurrency, type FaultyBackfill, lockMs } from './backfill.ts';
 import type { Chance } from './seeded.ts';
 import { expectWhole, untilWhole, watch } from './witness.ts';
 
-/** A busy machine may not renew the lock of a job in time. It is then run twice, which changes nothing. */
+/** A busy machine may renew the lock of a job too late. The job then runs twice, which changes nothing. */
 export const lostLock = /lock|job/i;
 
 export const workerName = 'a worker to be killed';
 
-/** What a worker has to be told. */
+/** The settings that a worker process needs. */
 type Surroundings = Pick<FaultyBackfill, 'pipeline' | 'simulator' | 'attempts' | 'nowMs' | 'worker'>;
 
 export function startWorkerProcess(
@@ -49,7 +49,9 @@ export function startSchedulerProcess(
     settings: { tickMs: 100, refreshMs: 10_000, ratesMs: 0, backfillShare: 0.2 },
     graceMs: backfill.worker.settings.graceMs,
     refresh: false,
-    ...{ requestsPerMinute: 0, rangeLimits: backfill.scheduler.rangeLimits, lockMs },
+    requestsPerMinute: 0,
+    rangeLimits: backfill.scheduler.rangeLimits,
+    lockMs,
     ...options,
   };
   return started('scheduler-process', words);
@@ -61,16 +63,16 @@ function started(module: string, settings: object): ChildModule {
   return child;
 }
 
-/** Whenever less is left to ask for than this, there is more. */
+/** More work is added when fewer windows than this are left. */
 const leftAtLeast = 40;
 
-/** What the database still lacks, in windows, is kept from running out before the last kill. */
+/** Adds windows, so that the database does not run out of missing ones before the last kill. */
 async function keepGoing(backfill: FaultyBackfill): Promise<void> {
   const left = backfill.windows() - backfill.simulator.requests().total;
   if (left < leftAtLeast) await backfill.widen(leftAtLeast);
 }
 
-/** Kills one of two workers, `times` over, at moments that only chance knows. */
+/** Kills one of two workers at random times, `times` times. */
 export async function killWorkers(backfill: FaultyBackfill, chance: Chance, times: number): Promise<void> {
   await backfill.pipeline.startScheduler(backfill.scheduler);
   const workers = [startWorkerProcess(backfill), startWorkerProcess(backfill)];
@@ -87,15 +89,16 @@ export async function killWorkers(backfill: FaultyBackfill, chance: Chance, time
   await untilWhole(backfill, 120_000);
   await watching.stop();
   await expectWhole(backfill);
-  // What a worker had asked for when it died is asked for again.
+  // The requests in flight of a killed worker are repeated.
   backfill.expectFewRequests({ extra: times * concurrency, underWay: 4 * concurrency });
 }
 
-/** Kills the only scheduler, `times` over, while a worker goes on with what there is in the queue. */
+/** Kills the only scheduler `times` times, while a worker continues with the queued jobs. */
 export async function killSchedulers(backfill: FaultyBackfill, chance: Chance, times: number): Promise<void> {
   await backfill.pipeline.startWorker({ ...backfill.worker, lockMs });
-  // Its queue holds few windows, so that without it the work soon stops.
-  const few = { requestsPerMinute: 30 };
+  // The queue holds few windows, so that work soon stops without a scheduler.
+  // After some seconds the worker keeps to this budget as well.
+  const few = { requestsPerMinute: 240 };
   let scheduler = startSchedulerProcess(backfill, few);
   const watching = watch(backfill);
   for (let killed = 0; killed < times; killed += 1) {
@@ -112,7 +115,7 @@ export async function killSchedulers(backfill: FaultyBackfill, chance: Chance, t
   backfill.expectFewRequests({ extra: times });
 }
 
-/** Any moment of a window's way, from its request to its commit, takes some milliseconds: one of them. */
+/** Waits for some random milliseconds: a window takes about as long from its request to its commit. */
 async function aMoment(chance: Chance): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, chance.whole(0, 60)));
 }

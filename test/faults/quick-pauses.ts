@@ -1,4 +1,4 @@
-/** Queues whose pauses are over in a moment, while the test's clock moves on by all of each. */
+/** Queues whose pauses end at once, while the test's clock moves by the whole of each. */
 
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { Clock } from '../pipeline/run-pipeline.ts';

@@ -1,6 +1,6 @@
 /**
- * Queues whose retries do not wait longer and longer: of many windows that fail by chance, one fails eight times in a
- * row now and then, and its last wait alone would be longer than a test.
+ * Queues whose retries have no growing delay. Among many windows that fail at random, one occasionally fails eight
+ * times in a row, and its last delay alone would take longer than a test.
  */
 
 import type { QueueBackend } from '../../queue/backend.ts';

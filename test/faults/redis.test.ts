@@ -4,16 +4,19 @@ import { beginBackfill, concurrency, lockMs } from './backfill.ts';
 import { seededTest } from './seeded.ts';
 import { expectWhole, untilWhole, watch } from './witness.ts';
 
-describeNeeding('redis', 'a backfill whose Redis', () => {
+describeNeeding('redis', 'a backfill', () => {
   const waysBack = [
-    { title: 'stops and comes back empty', save: false },
-    { title: 'stops and comes back as it was a while before', save: true },
+    { title: 'loses nothing when Redis restarts empty', save: false },
+    { title: 'loses nothing when Redis restarts with an older snapshot', save: true },
   ];
   for (const { title, save } of waysBack) {
     seededTest(title, async (chance, context) => {
       const redis = await ownRedis(context);
       const backfill = await beginBackfill('redis', chance, {
-        ...{ windows: 40, requestsPerMinute: 1200, redisUrl: redis.url, complaints: /./ },
+        windows: 40,
+        requestsPerMinute: 1200,
+        redisUrl: redis.url,
+        complaints: /./,
       });
       await backfill.pipeline.startScheduler({ ...backfill.scheduler, lockMs });
       await backfill.pipeline.startWorker({ ...backfill.worker, lockMs });
@@ -31,16 +34,19 @@ describeNeeding('redis', 'a backfill whose Redis', () => {
       await untilWhole(backfill, 90_000);
       await watching.stop();
       await expectWhole(backfill);
-      // What had been done since it was saved stands in the queue again, and is asked for again.
+      // The jobs completed since the snapshot are queued again, and their windows are requested again.
       const again = save ? 2 * since : 0;
       backfill.expectFewRequests({ extra: again + 4 * concurrency, underWay: 3 * concurrency });
     });
   }
 
-  seededTest('is flushed again and again', async (chance, context) => {
+  seededTest('loses nothing when Redis is flushed repeatedly', async (chance, context) => {
     const redis = await ownRedis(context);
     const backfill = await beginBackfill('redis', chance, {
-      ...{ windows: 40, requestsPerMinute: 1200, redisUrl: redis.url, complaints: /lock|job/i },
+      windows: 40,
+      requestsPerMinute: 1200,
+      redisUrl: redis.url,
+      complaints: /lock|job/i,
     });
     await backfill.pipeline.startScheduler(backfill.scheduler);
     await backfill.pipeline.startWorker(backfill.worker);
@@ -52,7 +58,7 @@ describeNeeding('redis', 'a backfill whose Redis', () => {
     await untilWhole(backfill, 90_000);
     await watching.stop();
     await expectWhole(backfill);
-    // The spacing is lost with the queue, and so is what is known to be under way.
+    // The queue loses the spacing of requests and the list of those in flight.
     backfill.expectFewRequests({ extra: 2 * 2 * concurrency, underWay: 3 * concurrency });
   });
 });

@@ -1,7 +1,6 @@
 /**
- * Tests that leave to chance when and where a fault strikes. Each prints the seed that it draws from, and a failure
- * tells how to replay it: with TEST_SEED. What processes and servers do meanwhile is theirs: a replay draws the same
- * faults, and may meet them at other moments.
+ * Tests that choose the time and place of faults at random. Each prints its seed, and a failure says how to replay it
+ * with TEST_SEED. A replay draws the same faults, but processes and servers may meet them at other times.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -9,15 +8,15 @@ import { type TestContext, test } from 'vitest';
 import { streamKey, uniformAt } from '../../simulator/hash.ts';
 
 export interface Chance {
-  /** For what draws by itself, such as the simulator. */
+  /** For components that draw by themselves, such as the simulator. */
   readonly seed: string;
-  /** A whole number, the ends included. */
+  /** An integer, both ends included. */
   whole(least: number, most: number): number;
   happens(share: number): boolean;
   oneOf<Choice>(choices: readonly Choice[]): Choice;
 }
 
-/** A limit for what hangs. */
+/** The timeout of a test that hangs. */
 const longestMs = 240_000;
 
 /** A test that draws from a seed of its own, or from TEST_SEED. */

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { dayMs, minuteMs } from '../../contract/intervals.ts';
 import { cut } from '../../planning/ranges.ts';
-import { rateLimitHeaders } from '../../simulator/faults.ts';
-import { listGaps } from '../../store/gaps.ts';
+import { rateLimitHeaders } from '../../simulator/faults/faults.ts';
+import { listGaps } from '../../store/series/gaps.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyConfirmMs, failedRetryMs, graceMs } from '../pipeline/run-pipeline.ts';
 import { coverageOf, revisionsOf, storedPoints, truthOf, verdictsOf } from '../pipeline/stored.ts';
@@ -13,16 +13,25 @@ import { quickRetries } from './quick-retries.ts';
 import { seededTest } from './seeded.ts';
 import { expectTrueSoFar, expectWhole, untilWhole, watch } from './witness.ts';
 
-onEachBackend('a source', (kind) => {
-  seededTest('that fails three times in ten, in every way, gives everything in the end', async (chance) => {
+onEachBackend('a backfill from a faulty source', (kind) => {
+  seededTest('loses nothing when three in ten requests fail, in every way', async (chance) => {
     const backfill = await beginBackfill(kind, chance, {
       windows: 40,
       faults: {
-        ...{ errorRate: 0.05, notFoundRate: 0.04, htmlRate: 0.04, truncateRate: 0.04, resetRate: 0.04 },
-        ...{ timeoutRate: 0.02, dripRate: 0.02, hugeRate: 0.02, rateLimitRate: 0.01, rateLimitBurst: 3 },
-        ...{ staleRate: 0.05, hugeBytes: 20_000_000 },
+        errorRate: 0.05,
+        notFoundRate: 0.04,
+        htmlRate: 0.04,
+        truncateRate: 0.04,
+        resetRate: 0.04,
+        timeoutRate: 0.02,
+        dripRate: 0.02,
+        hugeRate: 0.02,
+        rateLimitRate: 0.01,
+        rateLimitBurst: 3,
+        staleRate: 0.05,
+        hugeBytes: 20_000_000,
       },
-      // Enough that no window is put aside.
+      // Enough that no window is deferred.
       attempts: 20,
       source: { timeoutMs: 2000 },
       requestsPerMinute: 3000,
@@ -34,17 +43,20 @@ onEachBackend('a source', (kind) => {
     await untilWhole(backfill, 90_000);
     await watching.stop();
     await expectWhole(backfill);
-    // Every fault cost its own request, and no other window's; the ledger has them all.
+    // Every fault cost its own request and no other window's. The ledger has them all.
     const { stale: _, ...faulty } = backfill.simulator.requests().byFault;
     const failed = Object.values(faulty).reduce((sum, count) => sum + count, 0);
     expect(failed).toBeGreaterThan(backfill.windows() / 10);
     backfill.expectFewRequests({ extra: failed });
     const verdicts = await verdictsOf(backfill.database);
-    expect(verdicts.find(({ verdict }) => verdict === 'filled')?.requests).toBe(backfill.windows());
-    expect(verdicts.reduce((sum, { requests }) => sum + requests, 0)).toBe(backfill.windows() + failed);
+    const asked = verdicts.reduce((sum, { requests }) => sum + requests, 0);
+    // An empty range at the edge of a window is requested again, with the points beside it.
+    const ofParts = backfill.simulator.requests().total - backfill.requestsForWindows();
+    expect(asked).toBeGreaterThanOrEqual(backfill.windows() + failed);
+    expect(asked).toBeLessThanOrEqual(backfill.windows() + failed + ofParts);
   });
 
-  seededTest('that answers falsely empty one time in five is not believed', async (chance) => {
+  seededTest('loses nothing when one in five answers is falsely empty', async (chance) => {
     const backfill = await beginBackfill(kind, chance, { windows: 40, faults: { emptyRate: 0.2 } });
     const { pipeline, simulator, clock } = backfill;
     await pipeline.backfill(backfill.worker, backfill.scheduler);
@@ -61,131 +73,147 @@ onEachBackend('a source', (kind) => {
     backfill.expectFewRequests({ extra: empty });
   });
 
-  seededTest('that is away for minutes is left alone ever longer, which is said once', async (chance) => {
-    const awayMs = 10 * minuteMs;
-    const backfill = await beginBackfill(kind, chance, { windows: 60, attempts: 2 });
-    const { pipeline, simulator, clock } = backfill;
-    const lines: string[] = [];
-    const { queues, pausesMs } = quickPauses(pipeline.queues, clock);
-    const watching = watch(backfill);
-    await pipeline.startScheduler(backfill.scheduler);
-    simulator.setFaults({ latencyMs: 20 });
-    await pipeline.startWorker({ ...backfill.worker, queues, log: collectingLog(lines) });
-    await backfill.requestsMore(chance.whole(5, 30));
-    // What is on its way was asked for before.
-    clock.nowMs += 1000;
-    const awaySinceMs = clock.nowMs;
-    const before = simulator.requests().total;
-    simulator.setFaults({ errorRate: 1 });
-    await waitFor('the end of the outage', () => clock.nowMs >= awaySinceMs + awayMs, { withinMs: 60_000 });
-    simulator.setFaults({});
-    const during = simulator.requests().total - before;
-
-    const growing = pausesMs.filter((ms, place) => place === 0 || ms > Math.max(...pausesMs.slice(0, place)));
-    expect(growing).toEqual([1, 2, 4, 8, 16, 32, 60].map((seconds) => seconds * 1000));
-    // After each pause as many ask as can before the first of them is answered, and those that were taken meanwhile.
-    expect(during).toBeLessThanOrEqual((pausesMs.length + 2) * 2 * concurrency);
-
-    // What was put aside has its time again.
-    await waitFor('work that goes on', () => simulator.requests().total > before + during);
-    clock.nowMs += failedRetryMs;
-    await untilWhole(backfill, 90_000);
-    await watching.stop();
-    await expectWhole(backfill);
-    expect(lines.filter((line) => line.includes('the source is away'))).toHaveLength(1);
-    expect(lines).toHaveLength(1);
-  });
-
-  for (const form of rateLimitHeaders) {
-    seededTest(`that holds us off in storms is heeded, and nothing is lost: ${form}`, async (chance) => {
-      const backfill = await beginBackfill(kind, chance, { windows: 30 });
+  seededTest(
+    'pauses ever longer when the source is unreachable for minutes, and logs that once',
+    async (chance) => {
+      const awayMs = 10 * minuteMs;
+      const backfill = await beginBackfill(kind, chance, { windows: 60, attempts: 2 });
       const { pipeline, simulator, clock } = backfill;
-      const rateLimitResetMs = 1000 * chance.whole(2, 50);
+      const lines: string[] = [];
       const { queues, pausesMs } = quickPauses(pipeline.queues, clock);
+      const watching = watch(backfill);
       await pipeline.startScheduler(backfill.scheduler);
       simulator.setFaults({ latencyMs: 20 });
-      await pipeline.startWorker({ ...backfill.worker, queues });
-      for (let storms = 0; storms < 2; storms += 1) {
-        const { count429 } = simulator.requests();
-        await backfill.requestsMore(chance.whole(1, 10));
-        simulator.setFaults({ rateLimitRate: 1, rateLimitHeader: form, rateLimitResetMs });
-        const refused = chance.whole(1, 3 * concurrency);
-        await waitFor('a storm', () => simulator.requests().count429 >= count429 + refused, { everyMs: 5 });
-        simulator.setFaults({ latencyMs: 20 });
-      }
-      await untilWhole(backfill);
+      await pipeline.startWorker({ ...backfill.worker, queues, log: collectingLog(lines) });
+      await backfill.requestsMore(chance.whole(5, 30));
+      // Requests in flight were sent before.
+      clock.nowMs += 1000;
+      const awaySinceMs = clock.nowMs;
+      const before = simulator.requests().total;
+      simulator.setFaults({ errorRate: 1 });
+      await waitFor('the end of the outage', () => clock.nowMs >= awaySinceMs + awayMs, { withinMs: 60_000 });
+      simulator.setFaults({});
+      const during = simulator.requests().total - before;
+
+      const growing = pausesMs.filter(
+        (ms, place) => place === 0 || ms > Math.max(...pausesMs.slice(0, place)),
+      );
+      expect(growing).toEqual([1, 2, 4, 8, 16, 32, 60].map((seconds) => seconds * 1000));
+      // After each pause, workers send as many requests as they can before the first answer, and those claimed meanwhile.
+      expect(during).toBeLessThanOrEqual((pausesMs.length + 2) * 2 * concurrency);
+
+      // Deferred windows are due again.
+      await waitFor('work to resume', () => simulator.requests().total > before + during);
+      clock.nowMs += failedRetryMs;
+      await untilWhole(backfill, 90_000);
+      await watching.stop();
       await expectWhole(backfill);
-      const saidMs = form === 'none' ? minuteMs : rateLimitResetMs;
-      expect(pausesMs).toContain(saidMs);
-      // A moment that has passed when it is read says nothing, and then it is a minute.
-      const isAbsolute = form === 'reset' || form === 'date';
-      const unheeded = pausesMs.filter((ms) => ms > saidMs && !(isAbsolute && ms === minuteMs));
-      expect(unheeded).toEqual([]);
-      backfill.expectFewRequests({ extra: simulator.requests().count429 });
-    });
+      expect(lines.filter((line) => line.includes('the source is unreachable'))).toHaveLength(1);
+      expect(lines).toHaveLength(1);
+    },
+  );
+
+  for (const form of rateLimitHeaders) {
+    seededTest(
+      `pauses and loses nothing when the source refuses requests in bursts: ${form}`,
+      async (chance) => {
+        const backfill = await beginBackfill(kind, chance, { windows: 30 });
+        const { pipeline, simulator, clock } = backfill;
+        const rateLimitResetMs = 1000 * chance.whole(2, 50);
+        const { queues, pausesMs } = quickPauses(pipeline.queues, clock);
+        await pipeline.startScheduler(backfill.scheduler);
+        simulator.setFaults({ latencyMs: 20 });
+        await pipeline.startWorker({ ...backfill.worker, queues });
+        for (let storms = 0; storms < 2; storms += 1) {
+          const { count429 } = simulator.requests();
+          await backfill.requestsMore(chance.whole(1, 10));
+          simulator.setFaults({ rateLimitRate: 1, rateLimitHeader: form, rateLimitResetMs });
+          const refused = chance.whole(1, 3 * concurrency);
+          await waitFor('a storm', () => simulator.requests().count429 >= count429 + refused, { everyMs: 5 });
+          simulator.setFaults({ latencyMs: 20 });
+        }
+        await untilWhole(backfill);
+        await expectWhole(backfill);
+        const saidMs = form === 'none' ? minuteMs : rateLimitResetMs;
+        expect(pausesMs).toContain(saidMs);
+        // A time that has already passed says nothing, and the default of a minute applies.
+        const isAbsolute = form === 'reset' || form === 'date';
+        const unheeded = pausesMs.filter((ms) => ms > saidMs && !(isAbsolute && ms === minuteMs));
+        expect(unheeded).toEqual([]);
+        backfill.expectFewRequests({ extra: simulator.requests().count429 });
+      },
+    );
   }
 
-  seededTest('that revises what it said is followed, and what it said before is kept', async (chance) => {
-    const backfill = await beginBackfill(kind, chance, {
-      windows: 30,
-      faults: { reviseRate: chance.whole(10, 40) / 100, reviseAfterMs: 18 * dayMs },
-    });
-    const { pipeline, simulator, clock, tracked, database } = backfill;
-    const truth = () =>
-      new Map([...tracked].map(([id, series]) => [id, truthOf(simulator, series, backfill.range())]));
-    await pipeline.backfill(backfill.worker, backfill.scheduler);
-    await expectWhole(backfill);
-    const early = truth();
-    clock.nowMs += 30 * dayMs;
-    const final = truth();
-
-    const windows = [...tracked].flatMap(([seriesId, series]) =>
-      [...cut(backfill.range(), windowMs)].map((range) => ({
-        ...{ seriesId, series, ...range },
-        lane: 'backfill' as const,
-      })),
-    );
-    // The second reading finds what was revised, the third nothing.
-    for (const readings of [2, 3]) {
-      await pipeline.queues.requests.addWindows(windows);
+  seededTest(
+    'stores revised values and keeps the old ones when the source revises answers',
+    async (chance) => {
+      const backfill = await beginBackfill(kind, chance, {
+        windows: 30,
+        faults: { reviseRate: chance.whole(10, 40) / 100, reviseAfterMs: 18 * dayMs },
+      });
+      const { pipeline, simulator, clock, tracked, database } = backfill;
+      const truth = () =>
+        new Map([...tracked].map(([id, series]) => [id, truthOf(simulator, series, backfill.range())]));
       await pipeline.backfill(backfill.worker, backfill.scheduler);
-      expect(backfill.requestsForWindows()).toBe(readings * windows.length);
-    }
-    let revised = 0;
-    for (const [seriesId, series] of tracked) {
-      expect(await storedPoints(database, series)).toEqual(final.get(seriesId));
-      const before = (early.get(seriesId) ?? []).filter(
-        (row, place) => JSON.stringify(row) !== JSON.stringify(final.get(seriesId)?.[place]),
-      );
-      const kept = await revisionsOf(database, seriesId);
-      expect(kept.map((revision) => revision.timeMs)).toEqual(
-        before.map((row) => ('period' in row ? row.period : 'time' in row ? row.time : null)),
-      );
-      for (const [place, revision] of kept.entries()) {
-        const { price_usd: priceUsd, ...columns } = revision.before;
-        expect(before[place]).toMatchObject(priceUsd === undefined ? columns : { priceUsd });
-      }
-      revised += kept.length;
-    }
-    expect(revised).toBeGreaterThan(0);
-  });
+      await expectWhole(backfill);
+      const early = truth();
+      clock.nowMs += 30 * dayMs;
+      const final = truth();
 
-  seededTest('that caps its answers at any number of rows loses nothing', async (chance) => {
+      const windows = [...tracked].flatMap(([seriesId, series]) =>
+        [...cut(backfill.range(), windowMs)].map((range) => ({
+          seriesId,
+          series,
+          ...range,
+          lane: 'backfill' as const,
+        })),
+      );
+      // The second reading finds the revised values, the third none.
+      for (const readings of [2, 3]) {
+        await pipeline.queues.requests.addWindows(windows);
+        await pipeline.backfill(backfill.worker, backfill.scheduler);
+        expect(backfill.requestsForWindows()).toBe(readings * windows.length);
+      }
+      let revised = 0;
+      for (const [seriesId, series] of tracked) {
+        expect(await storedPoints(database, series)).toEqual(final.get(seriesId));
+        const before = (early.get(seriesId) ?? []).filter(
+          (row, place) => JSON.stringify(row) !== JSON.stringify(final.get(seriesId)?.[place]),
+        );
+        const kept = await revisionsOf(database, seriesId);
+        expect(kept.map((revision) => revision.timeMs)).toEqual(
+          before.map((row) => ('period' in row ? row.period : 'time' in row ? row.time : null)),
+        );
+        for (const [place, revision] of kept.entries()) {
+          const { price_usd: priceUsd, ...columns } = revision.before;
+          expect(before[place]).toMatchObject(priceUsd === undefined ? columns : { priceUsd });
+        }
+        revised += kept.length;
+      }
+      expect(revised).toBeGreaterThan(0);
+    },
+  );
+
+  seededTest('loses nothing when the source caps its answers at any number of rows', async (chance) => {
     const maxRows = chance.whole(20, 300);
     const backfill = await beginBackfill(kind, chance, { windows: 120, faults: { maxRows } });
     const monthly = { candles: {}, asset_history: {} };
     await backfill.pipeline.backfill(backfill.worker, { ...backfill.scheduler, rangeLimits: monthly });
     const { range, tracked, simulator, database } = backfill;
     let least = 0;
+    let most = 0;
     for (const [seriesId, series] of tracked) {
       const truth = truthOf(simulator, series, range());
       expect(await storedPoints(database, series)).toEqual(truth);
       expect(await coverageOf(database, seriesId)).toEqual([range()]);
-      // What an answer leaves is asked for together with its last point; that comes in each but the first.
-      least += Math.ceil((truth.length - 1) / (maxRows - 1));
+      // The rest of an answer is requested together with its last point, which is repeated in each answer but the
+      // first. A range of the maximum length has no room for it.
+      least += Math.ceil(truth.length / maxRows);
+      most += Math.ceil((truth.length - 1) / (maxRows - 1));
     }
-    // A last answer that is full to the cap before a silent end takes one more.
+    // A last answer that is full to the cap before a silent end needs one more request.
     expect(simulator.requests().total).toBeGreaterThanOrEqual(least);
-    expect(simulator.requests().total).toBeLessThanOrEqual(least + tracked.size);
+    expect(simulator.requests().total).toBeLessThanOrEqual(most + tracked.size);
   });
 });

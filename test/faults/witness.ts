@@ -1,6 +1,6 @@
 /**
- * Compares what the database claims with what the simulator answered: at any moment of a backfill, while everything
- * around it fails, and at its end.
+ * Compares the claims of the database with the simulator's answers, at any time of a backfill under faults and at its
+ * end.
  */
 
 import { expect, onTestFinished } from 'vitest';
@@ -8,40 +8,40 @@ import type { EpochMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { type Range, subtract } from '../../planning/ranges.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
-import type { Database } from '../../store/database.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { seriesStatus } from '../../store/status.ts';
+import type { Database } from '../../store/db/database.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { seriesStatus } from '../../store/series/status.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { graceMs } from '../pipeline/run-pipeline.ts';
 import { coverageOf, revisionsOf, storedPoints, truthOf } from '../pipeline/stored.ts';
 import { answeredRanges } from './answered.ts';
 
 export interface Witnessed {
-  /** Reached without the faults of the test, or as soon as they let through. */
+  /** A connection that the test's faults do not affect, or that recovers when they end. */
   readonly database: Database;
   readonly simulator: RunningSimulator;
   /** By series id. */
   readonly tracked: ReadonlyMap<number, SeriesKey>;
-  /** What is tracked of each, all of it closed. */
+  /** The tracked range of each series, all of it closed. */
   range(): Range;
   nowMs(): EpochMs;
 }
 
-/** Looks again and again until stopped. A look that the database refuses is left out. */
+/** Checks repeatedly until stopped. A check that the database rejects is skipped. */
 export interface Watch {
-  /** @throws what a look found wrong; Error when none got through. */
+  /** @throws the failure of a check; Error when no check succeeded. */
   stop(): Promise<void>;
 }
 
 /**
- * Whether at this moment everything that is claimed was answered, is stored, and is as it was answered.
+ * Checks that every claim at this time was answered, is stored, and equals its answer.
  *
- * @throws AssertionError for a claim that is not true; whatever the database throws.
+ * @throws AssertionError for a false claim, and any error of the database.
  */
 export async function expectTrueSoFar(witnessed: Witnessed): Promise<void> {
   const { database, simulator } = witnessed;
   for (const [seriesId, series] of witnessed.tracked) {
-    // In this order: what is claimed at first is stored by then, and was answered before.
+    // The order matters: a period that is covered at first was answered before and is stored by now.
     const covered = await coverageOf(database, seriesId);
     const stored = await storedPoints(database, series);
     expect(subtract(covered, answeredRanges(simulator.requests(), series)), 'never answered').toEqual([]);
@@ -79,7 +79,7 @@ export function watch(witnessed: Witnessed): Watch {
     stopped = true;
     await done;
     if (wrong !== undefined) throw wrong;
-    if (looks === 0) throw new Error('the database was never there to be looked at');
+    if (looks === 0) throw new Error('no check of the database succeeded');
   };
   onTestFinished(async () => {
     stopped = true;
@@ -88,7 +88,7 @@ export function watch(witnessed: Witnessed): Watch {
   return { stop };
 }
 
-/** The database equals the truth as text, every window of it was answered, and nothing is missing. */
+/** Checks that the database equals the truth as text, that every window was answered, and that nothing is missing. */
 export async function expectWhole(witnessed: Witnessed): Promise<void> {
   const { database, simulator } = witnessed;
   const range = witnessed.range();
@@ -100,14 +100,15 @@ export async function expectWhole(witnessed: Witnessed): Promise<void> {
     expect(subtract([range], answeredRanges(simulator.requests(), series)), 'never answered').toEqual([]);
     const query = { nowMs: witnessed.nowMs(), graceMs, seriesIds: [seriesId] };
     expect(await seriesStatus(database, query)).toMatchObject([
-      { missingMs: 0, confirmedEmptyMs: 0, points: truth.length, blocked: null },
+      // A pause of the market may be confirmed as empty, if outages kept it from being answered with its neighbours.
+      { missingMs: 0, points: truth.length, blocked: null },
     ]);
     expect(await listGaps(database, query)).toEqual([]);
     expect(await revisionsOf(database, seriesId)).toEqual([]);
   }
 }
 
-/** Waits until every window of the tracked series is covered, whatever still stands in the queue. */
+/** Waits until every window of the tracked series is covered, whatever remains in the queue. */
 export async function untilWhole(witnessed: Witnessed, withinMs = 60_000): Promise<void> {
   const { database } = witnessed;
   const isWhole = async () => {
@@ -118,7 +119,7 @@ export async function untilWhole(witnessed: Witnessed, withinMs = 60_000): Promi
     });
     return gaps.length === 0;
   };
-  await waitFor('an end of the gaps', () => isWhole().catch(() => false), { everyMs: 100, withinMs });
+  await waitFor('every gap to be filled', () => isWhole().catch(() => false), { everyMs: 100, withinMs });
 }
 
 function timeOf(row: object): EpochMs {

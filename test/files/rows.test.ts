@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
+import { openRows, openRowWriter } from '../../files/formats.ts';
 import { type FileFormat, fileFormats, type Layout, layouts, type Rows } from '../../files/layout.ts';
 import { decimalOf, fractionDigitsOf, unscaled } from '../../files/parquet-schema.ts';
-import { openRows } from '../../files/row-reader.ts';
-import { openRowWriter } from '../../files/row-writer.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-files-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -92,7 +91,7 @@ for (const format of fileFormats) {
   }
 }
 
-it('a decimal is the same after its way through whole numbers, zeros at the end included', () => {
+it('decimals survive the conversion to whole numbers, trailing zeros included', () => {
   fc.assert(
     fc.property(decimal, fc.nat(6), (text, more) => {
       const digits = fractionDigitsOf(text);
@@ -101,12 +100,12 @@ it('a decimal is the same after its way through whole numbers, zeros at the end 
   );
 });
 
-it('a decimal that its column does not hold is refused, not rounded', () => {
+it('rejects a decimal that does not fit its column, without rounding', () => {
   expect(unscaled('1.2300', 2)).toBe(123n);
   expect(() => unscaled('1.235', 2)).toThrow(RangeError);
 });
 
-it('reads CSV that another program wrote: quotes around everything, CRLF, columns in another order', async () => {
+it('reads CSV of other programs: quotes, CRLF, columns in another order', async () => {
   const path = join(directory, 'foreign.csv');
   writeFileSync(
     path,
@@ -117,7 +116,7 @@ it('reads CSV that another program wrote: quotes around everything, CRLF, column
   ]);
 });
 
-it('takes no row that a file ends within for a row', async () => {
+it('rejects a truncated last row', async () => {
   const whole = 'asset,interval,time,price_usd\nbitcoin,m1,2024-01-31T06:00:00Z,1.2345\n';
   for (let cut = whole.length - 1; cut > whole.indexOf('\n') + 1; cut -= 1) {
     const path = join(directory, 'cut.csv');
@@ -131,8 +130,8 @@ it('takes no row that a file ends within for a row', async () => {
 it.each([
   ['csv', 'a,b,c\n1,2,3\n', 'its columns are not those of an export'],
   ['csv', '', 'it has no header'],
-  ['csv', Buffer.from([0x61, 0xff, 0x0a]), 'it is no text in UTF-8'],
-  ['jsonl', 'not json\n', 'its first line is no JSON object'],
+  ['csv', Buffer.from([0x61, 0xff, 0x0a]), 'it is not UTF-8 text'],
+  ['jsonl', 'not json\n', 'its first line is not a JSON object'],
   ['parquet', 'PAR1 but no more', ''],
 ] as const)('says what is wrong with a file that is no %s', async (format, content, reason) => {
   const path = join(directory, 'wrong');
@@ -143,7 +142,7 @@ it.each([
   });
 });
 
-it('takes no number of JSON for a decimal: it has been through a double', async () => {
+it('rejects a JSON number as a decimal', async () => {
   const path = join(directory, 'numbers.jsonl');
   writeFileSync(path, '{"asset":"bitcoin","interval":"m1","time":"2024-01-31T06:00:00Z","price_usd":1.1}\n');
   expect((await readBack(path, 'jsonl')).rows).toMatchObject([{ values: [null] }]);

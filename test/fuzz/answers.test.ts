@@ -7,11 +7,12 @@ import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { openSource, type Source } from '../../source/source.ts';
 import { SourceError } from '../../source/source-error.ts';
-import type { Database } from '../../store/database.ts';
-import { recordAttemptFailure } from '../../store/ledger.ts';
-import { commitRates } from '../../store/rates.ts';
-import { trackSeries } from '../../store/series.ts';
-import { commitWindow, type WindowCommit } from '../../store/windows.ts';
+import { commitWindow } from '../../store/commit/commit-windows.ts';
+import type { WindowCommit } from '../../store/commit/prepare-window.ts';
+import type { Database } from '../../store/db/database.ts';
+import { recordAttemptFailure } from '../../store/ledger/ledger.ts';
+import { commitRates } from '../../store/lists/rates.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { readStore } from '../model/read-store.ts';
 import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
@@ -47,7 +48,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** What a worker does with a window: one request, then the commit, or the failure into the ledger. */
+/** A worker's steps for a window: one request, then the commit, or the failure into the ledger. */
 async function fetchAndStore(series: SeriesKey, seriesId: number, window: Range, nowMs: number) {
   const range = { start: window.startMs, end: window.endMs };
   try {
@@ -56,8 +57,15 @@ async function fetchAndStore(series: SeriesKey, seriesId: number, window: Range,
         ? await source.candles({ ...series, ...range })
         : await source.assetHistory(series.assetId, { interval: series.interval, ...range });
     await commitWindow(database, {
-      ...{ seriesId, series, window, lane: 'backfill', attempt: 1, answer, nowMs },
-      ...{ graceMs: 0, emptyConfirmMs: hourMs },
+      seriesId,
+      series,
+      window,
+      lane: 'backfill',
+      attempt: 1,
+      answer,
+      nowMs,
+      graceMs: 0,
+      emptyConfirmMs: hourMs,
     } as WindowCommit);
     return { rows: answer.rows.length, rejected: answer.rejected.length };
   } catch (error) {
@@ -66,7 +74,7 @@ async function fetchAndStore(series: SeriesKey, seriesId: number, window: Range,
   }
 }
 
-/** @throws whatever is not an error of the source. */
+/** @throws any error that is not a source error. */
 async function recordFailure(
   error: unknown,
   dataset: 'candles' | 'asset_history' | 'rates',
@@ -78,13 +86,18 @@ async function recordFailure(
   const facts = { kind, status, message, bytes, durationMs };
   await recordAttemptFailure(database, {
     ...facts,
-    ...{ timeMs, dataset, seriesId, range: null, lane: 'backfill', attempt: 1 },
+    timeMs,
+    dataset,
+    seriesId,
+    range: null,
+    lane: 'backfill',
+    attempt: 1,
   });
 }
 
-const spoilt = fc.record({ which: fc.nat(), spoil: mutation, isPacked: fc.boolean() });
+const mutated = fc.record({ which: fc.nat(), spoil: mutation, isPacked: fc.boolean() });
 
-/** When an answer may say that it was made. */
+/** Possible values of the answer's timestamp. */
 const oddTimes = ['0', '1', '8640000000000000', '253402300800000', '1780272000001', '1e12', 'null', '"x"'];
 
 function serveSpoilt(body: Buffer, isPacked: boolean): void {
@@ -93,7 +106,7 @@ function serveSpoilt(body: Buffer, isPacked: boolean): void {
     : httpAnswer(body, ['content-type: application/json']);
 }
 
-/** The whole case in the message: a mutation does not show in a report. */
+/** Puts the whole case into the message, because a report does not show a mutation. */
 function about(body: Buffer, error: unknown): Error {
   const text = body.toString('latin1').slice(0, 4000);
   return new Error(`${error instanceof Error ? error.message : String(error)}\nfor: ${text}`, {
@@ -102,13 +115,13 @@ function about(body: Buffer, error: unknown): Error {
 }
 
 test(
-  'of a spoilt answer nothing is stored that it does not say for that period, and nothing plain is lost',
+  'stores only values that a mutated answer has for their period, and loses no valid row',
   async () => {
     let stored = 0;
     let refused = 0;
     const cases = await tryWhile(
-      'spoilt series',
-      spoilt,
+      'mutated series',
+      mutated,
       async ({ which, spoil, isPacked }) => {
         const { series, text, times } = bodies[which % bodies.length] as SeriesBody;
         const body = spoil(text);
@@ -128,7 +141,7 @@ test(
           if (read === null) {
             refused += 1;
             expect([found?.points.size, found?.covered]).toEqual([0, []]);
-            // Too deep to read is refused too; a list is not, otherwise.
+            // A body that is nested too deeply is rejected too, but a deep list is not.
             if (!body.includes('[[[[') && !body.includes('{"a":{"a":'))
               expect(expected?.rows ?? null).toBeNull();
             return;
@@ -145,7 +158,7 @@ test(
       },
       { batch: 50 },
     );
-    // Else it would show nothing.
+    // Otherwise the test would show nothing.
     if (cases > 1) {
       expect(stored).toBeGreaterThan(10);
       expect(refused).toBeGreaterThan(0);
@@ -155,13 +168,13 @@ test(
 );
 
 test(
-  'of spoilt rates nothing is stored that they do not say',
+  'stores only values that mutated rates have',
   async () => {
     let stored = 0;
     const cases = await tryWhile(
-      'spoilt rates',
-      fc.record({ spoilt, timestamp: fc.option(fc.constantFrom(...oddTimes), { freq: 2 }) }),
-      async ({ spoilt: { which, spoil, isPacked }, timestamp: odd }) => {
+      'mutated rates',
+      fc.record({ mutated, timestamp: fc.option(fc.constantFrom(...oddTimes), { freq: 2 }) }),
+      async ({ mutated: { which, spoil, isPacked }, timestamp: odd }) => {
         const text = rates[which % rates.length] as string;
         const body = spoil(odd === null ? text : text.replace(/"timestamp":\d+/, `"timestamp":${odd}`));
         const nowMs = Date.UTC(2026, 5, 1);

@@ -1,4 +1,4 @@
-/** Answers to be spoilt: as the simulator gives them, and as they were recorded where recordings are at hand. */
+/** Answers to mutate: from the simulator, and from recordings where they are available. */
 
 import { type EpochMs, hourMs, intervalMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
@@ -11,7 +11,7 @@ export interface SeriesBody {
   readonly times: readonly EpochMs[];
 }
 
-/** Rows of each: enough to have neighbours, and few enough that a change hits each field often. */
+/** Rows in each: enough to have neighbours, and few enough that mutations hit each field often. */
 const rowsOfEach = 6;
 
 const recorded: ReadonlyArray<[string, SeriesKey]> = [
@@ -66,7 +66,7 @@ function bodyOf(series: SeriesKey, text: string): SeriesBody {
   return { series, text: short, times };
 }
 
-/** The first rows, as they were written: their decimals are texts. */
+/** The first rows verbatim: their decimals are texts. */
 function shortened(text: string): string {
   const { data, timestamp = Date.UTC(2026, 0, 1) }: { data: object[]; timestamp?: number } = JSON.parse(text);
   return JSON.stringify({ data: data.slice(0, rowsOfEach), timestamp });

@@ -1,15 +1,15 @@
 /**
- * A second reading of JSON that keeps every digit, which shares nothing with the client's: the text of each number is
- * put into a string with a mark, and `JSON.parse` does the rest.
+ * A second JSON parser that keeps every digit and shares no code with the client: it puts the text of each number into
+ * a marked string, and `JSON.parse` does the rest.
  */
 
 import { isUtf8 } from 'node:buffer';
 
-/** Private use: no source sends it, and the mutations do not either. */
+/** From the private use area: neither a source nor a mutation sends it. */
 const mark = '\uE000';
 const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** @returns undefined when the bytes are no JSON text in UTF-8. */
+/** @returns undefined when the bytes are not JSON text in UTF-8. */
 export function readExactly(body: Buffer): unknown {
   if (!isUtf8(body)) return undefined;
   const text = body.toString('utf8').replace(/^\uFEFF/, '');
@@ -26,7 +26,7 @@ export function numberText(value: unknown): string | null {
   return typeof value === 'string' && value.startsWith(mark) ? value.slice(mark.length) : null;
 }
 
-/** A field of an object's own, be it a text or a number, as its text; null when there is none. */
+/** The text of an object's own field, a string or a number. Null when there is none. */
 export function fieldText(object: unknown, name: string): string | null {
   const value = field(object, name);
   return typeof value === 'string' ? (numberText(value) ?? value) : null;
@@ -38,7 +38,9 @@ export function field(object: unknown, name: string): unknown {
     : undefined;
 }
 
-/** What PostgreSQL shows of a decimal: without exponent, leading zeros and a sign of zero. Null when it is none. */
+/**
+ * The form in which PostgreSQL shows a decimal: no exponent, leading zeros or sign of zero. Null when it is no decimal.
+ */
 export function shown(decimal: string): string | null {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(decimal);
   if (match === null) return null;

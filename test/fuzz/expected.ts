@@ -1,4 +1,4 @@
-/** What may be stored of an answer, and what must be, by a second reading of its text. */
+/** The points of an answer that may be stored, and those that must be, according to a second parser. */
 
 import { compareDecimals, decimalText } from '../../contract/decimal.ts';
 import { type EpochMs, intervalMs, isOnGrid } from '../../contract/intervals.ts';
@@ -7,15 +7,15 @@ import type { Range } from '../../planning/ranges.ts';
 import { field, fieldText, numberText, readExactly, shown } from './exact-reading.ts';
 
 export interface Expected {
-  /** By time: the values that some row of the answer has for it, as the database would show them. */
+  /** By time: the values that any row of the answer has for it, as the database would show them. */
   readonly allowed: ReadonlyMap<EpochMs, readonly string[]>;
-  /** Times of rows that leave no doubt, alone for their time, of periods that had ended when the answer was given. */
+  /** Times of valid rows that are unique for their time, in periods that had ended when the answer was made. */
   readonly due: readonly EpochMs[];
-  /** Rows of any kind; null when the answer holds no list. */
+  /** The number of rows of any kind. Null when the answer has no list. */
   readonly rows: number | null;
 }
 
-/** @returns null when the body is no JSON. */
+/** @returns null when the body is not JSON. */
 export function expectedOf(body: Buffer, series: SeriesKey, window: Range): Expected | null {
   const tree = readExactly(body);
   if (tree === undefined) return null;
@@ -36,7 +36,7 @@ export function expectedOf(body: Buffer, series: SeriesKey, window: Range): Expe
     allowed.set(timeMs, [...(allowed.get(timeMs) ?? []), values.join(' ')]);
     if (isPlain(texts, series, timeMs)) plain.add(timeMs);
   }
-  // A copy from before a period's end, by its own word, may be dropped as old.
+  // An answer from before the end of a period, by its own timestamp, may be dropped as stale.
   const timestamp = Number(numberText(field(tree, 'timestamp')) ?? Number.NaN);
   const answeredMs = Number.isNaN(timestamp) ? Number.POSITIVE_INFINITY : timestamp;
   const isDue = (timeMs: EpochMs) =>
@@ -44,7 +44,7 @@ export function expectedOf(body: Buffer, series: SeriesKey, window: Range): Expe
   return { allowed, due: [...plain].filter(isDue), rows: data.length };
 }
 
-/** As every row of every recording is. */
+/** Whether the row has the form of every recorded row. */
 function isPlain(texts: ReadonlyArray<string | null>, series: SeriesKey, timeMs: EpochMs): boolean {
   if (texts.some((text) => text === null || !/^\d{1,30}\.\d{1,30}$/.test(text))) return false;
   if (!isOnGrid(timeMs, series.interval) && series.dataset === 'candles') return false;

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { listAnswer } from '../../source/answer.ts';
-import { candleAnswer } from '../../source/candle-answer.ts';
+import { candleAnswer, scanCandles } from '../../source/candle-answer.ts';
 import { candleReader } from '../../source/rows.ts';
-import { scanCandles } from '../../source/scan-candles.ts';
 import { SourceError } from '../../source/source-error.ts';
 import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';
 import { type SeriesBody, seriesBodies } from './bodies.ts';
@@ -14,7 +13,7 @@ beforeAll(async () => {
   bodies = (await seriesBodies()).filter(({ series }) => series.dataset === 'candles');
 });
 
-/** What comes of reading, be it an error. */
+/** The result of parsing, or its error. */
 function outcomeOf<Answer>(read: () => Answer): Answer | { kind: string; message: string } {
   try {
     return read();
@@ -25,7 +24,7 @@ function outcomeOf<Answer>(read: () => Answer): Answer | { kind: string; message
 }
 
 test(
-  'spoilt candles are read alike by the pattern and by JSON and the schema',
+  'the fast path parses mutated candles as JSON and the schema do',
   async () => {
     let scanned = 0;
     const cases = await tryWhile(
@@ -49,7 +48,7 @@ test(
       },
       { batch: 500, share: 0.3 },
     );
-    // Else it would show nothing.
+    // Otherwise the test would show nothing.
     if (cases > 1) expect(scanned).toBeGreaterThan(10);
   },
   seededTimeoutMs,

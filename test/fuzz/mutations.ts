@@ -1,10 +1,10 @@
-/** Ways to spoil the text of an answer. */
+/** Mutations of the text of an answer. */
 
 import fc from 'fast-check';
 
 const pair = /"(\w+)":("(?:[^"\\]|\\.)*"|[-\w.]+)/g;
 
-/** Values that stand where another was due. */
+/** Values that replace another one. */
 const oddValues = [
   ...[
     'null',
@@ -97,10 +97,10 @@ const oddNames = [
 
 type Mutation = (text: string) => string | Buffer;
 
-/** Where in the text, and what of it: shares of the whole. */
+/** The place in the text and the length: shares of the whole. */
 const at = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-/** Changes the n-th field of the text, wherever that is. */
+/** Changes the n-th field of the text. */
 function atField(share: number, change: (name: string, value: string) => string): Mutation {
   return (text) => {
     const fields = [...text.matchAll(pair)];
@@ -125,7 +125,7 @@ const onFields = fc.oneof(
     .tuple(at, fc.constantFrom(...oddValues, '"7.70"'))
     .map(([share, odd]) => atField(share, (name, value) => `"${name}":${value},"${name}":${odd}`)),
   at.map((share) => atField(share, () => '"dropped":1')),
-  // The text of a decimal as a number, and the other way round.
+  // Converts a decimal between text and number.
   at.map((share) =>
     atField(share, (name, value) => `"${name}":${value.startsWith('"') ? value.slice(1, -1) : `"${value}"`}`),
   ),
@@ -184,7 +184,7 @@ const onBytes = fc.oneof(
   ),
 );
 
-/** One to three changes of fields and text, and then perhaps a byte. */
+/** One to three changes of fields and text, and sometimes of a byte. */
 export const mutation: fc.Arbitrary<(text: string) => Buffer> = fc
   .tuple(
     fc.array(fc.oneof({ weight: 3, arbitrary: onFields }, { weight: 1, arbitrary: onText }), {

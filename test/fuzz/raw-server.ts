@@ -1,4 +1,4 @@
-/** A server that writes bytes as they are given, whatever HTTP makes of them, and closes. */
+/** A server that writes the given bytes, valid HTTP or not, and closes the connection. */
 
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -6,7 +6,7 @@ import { portOf } from '../source/local-server.ts';
 
 export interface RawServer {
   readonly baseUrl: string;
-  /** What the next request is answered with. */
+  /** The answer to the next request. */
   answer: Buffer;
   close(): void;
 }
@@ -16,7 +16,7 @@ export async function startRawServer(): Promise<RawServer> {
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // A client that has had enough cuts the connection.
+    // A client may reset the connection.
     socket.on('error', () => {});
     socket.once('data', () => socket.end(raw.answer));
   });
@@ -33,7 +33,7 @@ export async function startRawServer(): Promise<RawServer> {
   return raw;
 }
 
-/** A whole answer of HTTP/1.1. */
+/** A complete HTTP/1.1 response. */
 export function httpAnswer(body: Buffer, headers: readonly string[] = [], status = '200 OK'): Buffer {
   const head = [`HTTP/1.1 ${status}`, `content-length: ${body.length}`, 'connection: close', ...headers];
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), body]);

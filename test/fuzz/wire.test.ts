@@ -8,7 +8,11 @@ import { type RawServer, startRawServer } from './raw-server.ts';
 
 const body = JSON.stringify({
   data: Array.from({ length: 5 }, (_, place) => ({
-    ...{ open: '1.10', high: '2.20', low: '1.00', close: '1.50', volume: '0.30' },
+    open: '1.10',
+    high: '2.20',
+    low: '1.00',
+    close: '1.50',
+    volume: '0.30',
     period: Date.UTC(2024, 0, 1, place),
   })),
   timestamp: Date.UTC(2024, 0, 2),
@@ -151,7 +155,7 @@ const answer = fc.record({
   odd: fc.array(fc.constantFrom(...headers), { maxLength: 2 }),
   packing: fc.constantFrom(...packings),
   isCounted: fc.boolean(),
-  // One byte changed, or the connection cut, somewhere.
+  // One changed byte, or the connection cut, at any place.
   flip: fc.option(fc.tuple(share, fc.nat({ max: 255 })), { freq: 4 }),
   cut: fc.option(share, { freq: 4 }),
   share,
@@ -168,7 +172,7 @@ function bytesOf(of: typeof answer extends fc.Arbitrary<infer Answer> ? Answer :
 }
 
 test(
-  'whatever the wire carries, a request ends as the answer that was sent or as an error of the source',
+  'a request ends with the sent answer or with a source error, whatever bytes arrive',
   async () => {
     const ends = new Map<string, number>();
     const cases = await tryWhile(
@@ -187,13 +191,13 @@ test(
           },
         );
         ends.set(end.kind, (ends.get(end.kind) ?? 0) + 1);
-        // A byte changed within the text is another test's; the length of the list is told by its brackets.
+        // Another test covers bytes that change within the text. The brackets give the length of the list.
         if (end.read !== null && sent.flip === null) expect(end.read).toEqual(rows);
         if (end.read !== null) expect(end.read).toHaveLength(rows.length);
       },
       { batch: 100, share: 0.6 },
     );
-    // Else it would show nothing. One case repeated ends in one way.
+    // Otherwise the test would show nothing. A single repeated case always ends in the same way.
     if (cases > 300) {
       for (const kind of ['answer', 'unreachable', 'unexpected', 'too_large', 'server_error'])
         expect(ends.get(kind), kind).toBeGreaterThan(0);

@@ -24,6 +24,22 @@ export const someStore: StoreState = {
     failuresSince: 4,
   },
   quarantine: [{ dataset: 'candles', rows: 7 }],
+  upkeep: {
+    failingJobs: [
+      {
+        jobId: 1000,
+        kind: 'policy_compression',
+        of: 'tidemark.candle_points',
+        state: 'failed',
+        failures: 3,
+        lastRunMs: 0,
+        message: 'no room',
+      },
+    ],
+    rollupsBehind: 2,
+    chunksDue: 4,
+    locks: { statements: 1, holders: ['4711 psql'] },
+  },
   databaseBytes: 1_000_000,
   disk: { freeBytes: 10, sizeBytes: 100 },
 };
@@ -32,6 +48,7 @@ export const someQueue: QueueState = {
   depth: { waiting: 5, active: 1, delayed: 2 },
   load: { refresh: 1, backfill: 4 },
   workers: 2,
+  requestsPerMinute: 500,
 };
 
 export function anyState(sources: Partial<StateSources> = {}): StateSources {

@@ -23,7 +23,7 @@ function counted() {
   metrics.work();
   metrics.planning();
   metrics.serving();
-  metrics.watchState(anyState());
+  metrics.measureState(anyState());
   return metrics.registry
     .getMetricsAsArray()
     .filter(({ name }) => name.startsWith('tidemark_'))
@@ -41,7 +41,7 @@ it('docs/metrics.md lists every metric, its type and its labels, and no other', 
   expect(listed.sort(byName)).toEqual(counted().sort(byName));
 });
 
-it('names have the unit that the page gives, and counters end in _total', () => {
+it('names metrics with their unit and counters with _total', () => {
   for (const { name, type, unit } of documented()) {
     expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
     const base = name.replace(/_total$/, '');

@@ -53,6 +53,9 @@ export async function startProcesses(on: 'main' | 'plain' = 'main'): Promise<Run
   await waitFor('the worker to work', async () =>
     (await scrapers.worker()).includes('tidemark_windows_total'),
   );
+  await waitFor('the scheduler to plan', async () =>
+    (await scrapers.scheduler()).includes('tidemark_planning_passes_total'),
+  );
   await waitFor('the service', () => /http:\S+\/v2/.test(service.stdout()));
   return {
     scrape: async () => ({

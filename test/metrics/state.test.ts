@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../metrics/metrics.ts';
-import { readingAtMostEvery } from '../../metrics/reading.ts';
+import { readAtMostEvery } from '../../metrics/reading.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { anyState, someStore } from './any-state.ts';
 
-const times = { everyMs: 15_000, patienceMs: 5000, oldestMs: 60_000 };
+const times = { everyMs: 15_000, waitMs: 5000, oldestMs: 60_000 };
 
-describe('readingAtMostEvery', () => {
-  it('reads once for all who ask at once, and not again before its time', async () => {
+describe('readAtMostEvery', () => {
+  it('reads once for simultaneous calls and not again before the interval', async () => {
     let nowMs = 0;
     let readings = 0;
-    const ask = readingAtMostEvery(async () => ++readings, times, { now: () => nowMs, onError: () => {} });
+    const ask = readAtMostEvery(async () => ++readings, times, { now: () => nowMs, onError: () => {} });
     const answers = await Promise.all([ask(), ask(), ask()]);
     expect(answers.map((answer) => answer?.value)).toEqual([1, 1, 1]);
     nowMs = 14_999;
@@ -19,7 +19,7 @@ describe('readingAtMostEvery', () => {
     expect((await ask())?.value).toBe(2);
   });
 
-  it('gives what it read before while reading fails, and nothing once that is old', async () => {
+  it('returns the last value while readings fail, and null once it is too old', async () => {
     let nowMs = 0;
     let isAway = false;
     const errors: unknown[] = [];
@@ -27,7 +27,7 @@ describe('readingAtMostEvery', () => {
       if (isAway) throw new Error('away');
       return 'read';
     };
-    const ask = readingAtMostEvery(read, times, {
+    const ask = readAtMostEvery(read, times, {
       now: () => nowMs,
       onError: (error) => void errors.push(error),
     });
@@ -43,14 +43,14 @@ describe('readingAtMostEvery', () => {
     expect((await ask())?.value).toBe('read');
   });
 
-  it('waits once for a reading that hangs, gives it up in the end, and begins another', async () => {
+  it('waits once for a reading that hangs, abandons it and starts another', async () => {
     let nowMs = 0;
     const answers: ((value: string) => void)[] = [];
     const errors: unknown[] = [];
     const hanging = () => new Promise<string>((resolve) => answers.push(resolve));
-    const ask = readingAtMostEvery(
+    const ask = readAtMostEvery(
       hanging,
-      { ...times, patienceMs: 1 },
+      { ...times, waitMs: 1 },
       { now: () => nowMs, onError: (error) => void errors.push(error) },
     );
     expect([await ask(), await ask()]).toEqual([null, null]);
@@ -68,13 +68,13 @@ describe('readingAtMostEvery', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('lets nobody wait for what somebody has waited for in vain', async () => {
+  it('does not wait again for a late reading', async () => {
     let waits = 0;
-    const ask = readingAtMostEvery(
+    const ask = readAtMostEvery(
       () => new Promise<string>(() => {}),
       {
         ...times,
-        get patienceMs() {
+        get waitMs() {
           waits += 1;
           return 1;
         },
@@ -86,13 +86,13 @@ describe('readingAtMostEvery', () => {
   });
 });
 
-describe('the state of the whole', () => {
+describe('state metrics', () => {
   const values = (text: string) =>
     new Map(text.split('\n').map((line) => line.split(/ (?=\S+$)/) as [string, string]));
 
-  it('is exported with what is missing for no reason at all at 0', async () => {
+  it('exports gap reasons without gaps as 0', async () => {
     const metrics = createMetrics({ command: 'scheduler', version: '1.2.3' });
-    metrics.watchState(anyState());
+    metrics.measureState(anyState());
     const of = values((await metrics.read()).text);
     expect(of.get('tidemark_gap_seconds{dataset="candles",interval="h1",reason="failed"}')).toBe('3600');
     expect(of.get('tidemark_gap_seconds{dataset="candles",interval="h1",reason="not_asked"}')).toBe('0');
@@ -103,11 +103,11 @@ describe('the state of the whole', () => {
     expect(of.get('tidemark_disk_free_bytes')).toBe('10');
   });
 
-  it('leaves out what is gone, and, when database or queue is away, all that they would tell', async () => {
+  it('omits vanished labels and the metrics of an unavailable database or queue', async () => {
     let nowMs = 0;
     let store: () => Promise<typeof someStore> = async () => ({ ...someStore, disk: null });
     const metrics = createMetrics({ command: 'scheduler', version: '1.2.3' });
-    metrics.watchState(anyState({ store: () => store(), now: () => nowMs }));
+    metrics.measureState(anyState({ store: () => store(), now: () => nowMs }));
     const whole = (await metrics.read()).text;
     expect(whole).toMatch(/^tidemark_lag_seconds\{/m);
     expect(whole).not.toMatch(/^tidemark_disk_free_bytes /m);

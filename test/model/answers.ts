@@ -1,40 +1,47 @@
-/** Answers of the model's source, good and bad, as its client would hand them to the store. */
+/** Good and bad answers of the model's source, as its client would pass them to the store. */
 
 import fc from 'fast-check';
 import { type EpochMs, intervalMs, periodStart } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import { hasOpenPoint } from '../../planning/closed.ts';
+import { hasOpenPoint } from '../../planning/periods.ts';
 import type { Range } from '../../planning/ranges.ts';
-import type { RejectedRow } from '../../store/quarantine.ts';
+import type { RejectedRow } from '../../store/ledger/quarantine.ts';
 import { graceMs } from './series-model.ts';
 import { rowOf, type Truth, type Values } from './truth.ts';
 
 export interface AnswerPlan {
-  /** `whole`: all that the source has. `cut`: the first few. `empty`: nothing. `unreadable`: no row that is one. */
-  readonly kind: 'whole' | 'cut' | 'empty' | 'unreadable' | 'strangers';
-  /** Rows of a `cut`. */
+  /** `whole`: all rows. `cut`: a few from one end. `empty`: none. `unreadable`: no readable row. */
+  readonly kind: 'whole' | 'cut' | 'empty' | 'unreadable' | 'outOfRangeRows';
+  /** The number of rows of a `cut`. */
   readonly rows: number;
-  /** Whether one row among the good ones is broken. */
+  /** The end from which a cut or a cap keeps rows. */
+  readonly keeps: 'oldest' | 'newest';
+  /** Whether one of the rows is invalid, and whether it still has its time. */
   readonly oneBroken: boolean;
-  /** Rows from beside the window, twice the same, and in disorder. */
+  readonly brokenTells: boolean;
+  /** Rows outside the window, one row twice, and unordered. */
   readonly untidy: boolean;
-  /** The source's clock: as ours, not told, minutes off, or of a copy that is older than the window. */
+  /** The source's clock: equal to ours, absent, minutes off, or of a copy that is older than the window. */
   readonly clock: 'right' | 'none' | 'behind' | 'ahead' | 'stale';
   /** A copy of an older answer, with older values. */
   readonly old: boolean;
 }
 
-/** What the source says of a window. */
+/** The source's answer to a window. */
 export interface Answered {
   readonly rows: ReadonlyArray<Candle | HistoryPoint>;
   readonly rejected: readonly RejectedRow[];
   readonly sourceTimeMs: EpochMs | null;
   readonly durationMs: number;
-  /** The rows within the window that can be read, by time, but for those of a stale copy that were not final there. */
+  /** The readable rows within the window by time, without those of a stale copy that were not final then. */
   readonly points: ReadonlyMap<EpochMs, Values>;
-  /** Whether the source has more in the window than it gave. */
-  readonly isShort: boolean;
-  /** Rows came, and none of them is of any use. */
+  /** The first and last row with a time. Null: there is none. */
+  readonly shown: Range | null;
+  /** Whether the source omitted points before those rows, and after them. */
+  readonly lacks: { readonly before: boolean; readonly after: boolean };
+  /** The time of an invalid row. Null: it is unreadable. Absent: no invalid row. */
+  readonly brokenMs?: EpochMs | null;
+  /** The answer has rows, and all are invalid. */
   readonly isUseless: boolean;
 }
 
@@ -45,10 +52,12 @@ export const answerPlan: fc.Arbitrary<AnswerPlan> = fc.record({
     { weight: 6, arbitrary: fc.constant('whole' as const) },
     { weight: 3, arbitrary: fc.constant('cut' as const) },
     { weight: 4, arbitrary: fc.constant('empty' as const) },
-    { weight: 1, arbitrary: fc.constantFrom('unreadable' as const, 'strangers' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('unreadable' as const, 'outOfRangeRows' as const) },
   ),
   rows: fc.integer({ min: 1, max: 8 }),
+  keeps: fc.constantFrom('oldest' as const, 'newest'),
   oneBroken: seldom,
+  brokenTells: fc.boolean(),
   untidy: seldom,
   clock: fc.oneof(
     { weight: 6, arbitrary: fc.constant('right' as const) },
@@ -57,7 +66,10 @@ export const answerPlan: fc.Arbitrary<AnswerPlan> = fc.record({
   old: seldom,
 });
 
-/** @param cap rows that the source gives at most, whatever is asked for; null: no cap. */
+/**
+ * @param window the requested range, including witnesses.
+ * @param cap the maximum number of rows in an answer; null: no cap.
+ */
 export function answerTo(
   truth: Truth,
   window: Range,
@@ -68,7 +80,7 @@ export function answerTo(
   const length = intervalMs[series.interval];
   const durationMs = 200;
   const sourceTimeMs = clockOf(plan.clock, window, at.nowMs);
-  // What there was when the source answered: the period that runs then is the last.
+  // The data at the time of the answer: the period that is open then is the last.
   const untilMs = sourceTimeMs === null ? at.nowMs - durationMs : Math.min(sourceTimeMs, at.nowMs);
   const newestMs = periodStart(untilMs, series.interval) - (hasOpenPoint(series) ? 0 : length);
   const times: EpochMs[] = [];
@@ -76,24 +88,35 @@ export function answerTo(
     if (truth.has(timeMs)) times.push(timeMs);
   }
   const most = Math.min(plan.kind === 'cut' ? plan.rows : times.length, at.cap ?? times.length);
-  const given = plan.kind === 'whole' || plan.kind === 'cut' ? times.slice(0, most) : [];
+  const kept = plan.keeps === 'oldest' ? times.slice(0, most) : times.slice(times.length - most);
+  const given = plan.kind === 'whole' || plan.kind === 'cut' ? kept : [];
   const broken = plan.oneBroken && given.length > 2 ? given[1] : undefined;
   const points = new Map<EpochMs, Values>();
   for (const timeMs of given) {
     if (timeMs !== broken) points.set(timeMs, truth.valuesAt(timeMs, at.nowMs, plan.old ? 1 : 0));
   }
+  // An invalid row has its time, or nothing.
+  const placed = given.filter((timeMs) => timeMs !== broken || plan.brokenTells);
+  const firstMs = placed[0];
+  const lastMs = placed.at(-1);
+  const shown = firstMs === undefined || lastMs === undefined ? null : { startMs: firstMs, endMs: lastMs };
   const rows = [...points].map(([timeMs, values]) => rowOf(series, timeMs, values));
   const closedMs = periodStart(at.nowMs - graceMs, series.interval);
   const closedThereMs = periodStart(sourceTimeMs ?? at.nowMs - durationMs, series.interval);
   for (const timeMs of points.keys()) {
     if (timeMs >= closedThereMs && timeMs < closedMs) points.delete(timeMs);
   }
-  if (plan.kind === 'strangers') {
+  if (plan.kind === 'outOfRangeRows') {
     rows.push(rowOf(series, window.startMs - 9 * length, truth.valuesAt(window.startMs, at.nowMs)));
   }
   const rejected =
     plan.kind === 'unreadable' || broken !== undefined
-      ? [{ raw: `{"broken":${broken ?? window.startMs}}`, reason: 'open: not a decimal' }]
+      ? [
+          {
+            raw: `{"${broken !== undefined && plan.brokenTells ? 'period' : 'broken'}":${broken ?? window.startMs}}`,
+            reason: 'open: not a decimal',
+          },
+        ]
       : [];
   return {
     rows: plan.untidy ? untidied(rows, truth, window, at.nowMs) : rows,
@@ -101,8 +124,13 @@ export function answerTo(
     sourceTimeMs,
     durationMs,
     points,
-    isShort: given.length < times.length,
-    isUseless: points.size === 0 && (rejected.length > 0 || plan.kind === 'strangers'),
+    shown,
+    lacks: {
+      before: times.some((timeMs) => timeMs < (firstMs ?? 0)),
+      after: times.some((timeMs) => timeMs > (lastMs ?? 0)),
+    },
+    ...(broken === undefined ? {} : { brokenMs: plan.brokenTells ? broken : null }),
+    isUseless: points.size === 0 && (rejected.length > 0 || plan.kind === 'outOfRangeRows'),
   };
 }
 
@@ -136,6 +164,6 @@ function untidied(
     truth.valuesAt(timeMs, nowMs).map((text) => `${text}9`),
   );
   const after = rowOf(truth.series, window.endMs, truth.valuesAt(window.endMs, nowMs));
-  // The last of a duplicate counts.
+  // The last row of a duplicate counts.
   return [wrong, after, ...rows.slice(1), first];
 }

@@ -1,12 +1,12 @@
-/** Everything that can happen to the store, as commands of a model run. All of them are possible at any time. */
+/** Everything that can happen to the store, as commands of a model run. Each is possible at any time. */
 
 import fc from 'fast-check';
 import { readConfig } from '../../config.ts';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
-import { applyRetention } from '../../store/drop-old.ts';
-import { deferWindow } from '../../store/pending.ts';
-import { listRetentions, removeRetention, setRetention } from '../../store/retention.ts';
-import { blockSeries, trackSeries, untrackSeries } from '../../store/series.ts';
+import { deferWindow } from '../../store/commit/deferred-windows.ts';
+import { applyRetention } from '../../store/retention/drop-old.ts';
+import { listRetentions, removeRetention, setRetention } from '../../store/retention/retention.ts';
+import { blockSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
 import { replayed } from '../parts/seeded.ts';
 import {
   choose,
@@ -20,12 +20,13 @@ import {
 } from './commit-command.ts';
 import { checkInvariants } from './invariants.ts';
 import { plannedAll } from './planned.ts';
+import { probe, verify } from './read-commands.ts';
 import type { SeriesModel } from './series-model.ts';
 import { type Real, seriesCount, type World, windowOf } from './world.ts';
 
 const { chunkDays } = readConfig({}).storage;
 
-/** A command that does its work on both sides and then compares them. */
+/** A command that does its work in the model and in the store, and then compares them. */
 function command(
   name: string,
   given: unknown,
@@ -36,7 +37,7 @@ function command(
     run: async (world, real) => {
       await work(world, real);
       await checkInvariants(real.database, world.models, world.nowMs);
-      // No two commands happen at the same moment.
+      // No two commands happen at the same time.
       world.nowMs += 1000;
     },
     toString: () => `${name}(${JSON.stringify(given)})`,
@@ -60,7 +61,7 @@ const place = fc.record({
 });
 const modelOf = (world: World, place: number) => world.models[place] as SeriesModel;
 
-/** Tracks a range; of a series that is tracked, this widens. */
+/** Tracks a range. A tracked series is widened. */
 const track = commandOf(
   'track',
   fc.record({ place, isOpen: fc.boolean() }),
@@ -99,7 +100,7 @@ const wait = commandOf('wait', fc.constantFrom(1, 11, 45, 61, 61, 180, 1560), (m
   world.nowMs += minutes * minuteMs;
 });
 
-/** What a planning pass puts into the queue is on its way until it is committed, fails or is lost with the queue. */
+/** A window that a planning pass queues is claimed until it is committed, fails or is lost with the queue. */
 const plan = commandOf(
   'plan',
   fc.record({ total: fc.integer({ min: 1, max: 12 }), cursor: fc.nat({ max: 1000 }) }),
@@ -159,24 +160,99 @@ const retain = commandOf(
   },
 );
 
+const compare = commandOf('verify', pick, verify);
+const probing = commandOf(
+  'probe',
+  fc.record({
+    series: fc.constantFrom(0, 1, 3),
+    daysAgo: fc.integer({ min: 2, max: 60 }),
+    days: fc.integer({ min: 2, max: 8 }),
+    lacking: fc.oneof(fc.constant(8), fc.nat({ max: 8 })),
+  }),
+  probe,
+);
 const commit = commandOf('commit', picks, commitGroup);
 const together = commandOf('together', fc.array(picks, { minLength: 2, maxLength: 3 }), commitTogether);
 const cutOff = commandOf('crash', fc.record({ picks, crash }), ({ picks, crash }, world, real) =>
   commitAndCrash(picks, crash, world, real),
 );
-/** The same window, answered so again after the time that confirms an emptiness. */
+/** The same window with the same answer, after the time that confirms an empty answer. */
 const twice = commandOf('twice', pick, async (picked, world, real) => {
   const again = { ...picked, planned: false };
   await commitGroup([again], world, real);
-  // What the first has covered, the second may revise.
+  // The second answer may revise the points that the first one covered.
   await checkInvariants(real.database, world.models, world.nowMs);
   world.nowMs += 61 * minuteMs;
   await commitGroup([again], world, real);
 });
 
+const sound = {
+  planned: false,
+  beside: false,
+  lane: 'backfill' as const,
+  answer: {
+    kind: 'whole' as const,
+    rows: 8,
+    keeps: 'oldest' as const,
+    oneBroken: false,
+    brokenTells: false,
+    untidy: false,
+    clock: 'right' as const,
+    old: false,
+  },
+};
+const dense = fc.constantFrom(0, 2, 3);
+
+/** Adjacent windows, each answer with one row fewer than the one before. */
+const shrinking = commandOf(
+  'shrinking cap',
+  fc.record({
+    series: dense,
+    from: fc.nat({ max: 30 }),
+    keeps: fc.constantFrom('oldest' as const, 'newest'),
+  }),
+  async ({ keeps, ...at }, world, real) => {
+    for (const place of [0, 1, 2, 3]) {
+      const answer = { ...sound.answer, kind: 'cut' as const, rows: 8 - place, keeps };
+      await commitGroup([{ ...sound, ...at, from: at.from + 8 * place, periods: 8, answer }], world, real);
+      await checkInvariants(real.database, world.models, world.nowMs);
+      world.nowMs += 1000;
+    }
+  },
+);
+
+/** Two empty answers that agree, and then points in the middle of their range. */
+const refuted = commandOf(
+  'refuted emptiness',
+  fc.record({ series: dense, from: fc.nat({ max: 30 }), beside: fc.boolean() }),
+  async ({ beside, ...at }, world, real) => {
+    const answer = { ...sound.answer, kind: 'empty' as const };
+    for (const _ of [1, 2]) {
+      await commitGroup([{ ...sound, ...at, periods: 8, answer }], world, real);
+      await checkInvariants(real.database, world.models, world.nowMs);
+      world.nowMs += 61 * minuteMs;
+    }
+    await commitGroup([{ ...sound, ...at, from: at.from + 3, periods: 2, beside }], world, real);
+  },
+);
+
 export const allCommands = fc.commands(
   [
-    ...[commit, commit, commit, commit, commit, plan, plan, twice, twice],
+    ...[
+      commit,
+      commit,
+      commit,
+      commit,
+      commit,
+      plan,
+      plan,
+      twice,
+      twice,
+      compare,
+      probing,
+      shrinking,
+      refuted,
+    ],
     ...[together, cutOff, fail, revise, revise, wait, wait, wait, track, untrack, block, loseQueue, retain],
   ],
   { maxCommands: 30, size: 'max', ...replayed },

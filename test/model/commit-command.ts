@@ -1,28 +1,36 @@
-/** Commits: one window, several in a transaction, several transactions at once, one that a crash cuts off. */
+/** Commits: one window, several in a transaction, several transactions at once, and one that a crash interrupts. */
 
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Range } from '../../planning/ranges.ts';
-import type { Database } from '../../store/database.ts';
-import { type PreparedWindow, prepareWindow } from '../../store/prepared.ts';
-import { commitWindows, type WindowCommit, type WindowResult } from '../../store/windows.ts';
-import { storeTroubleOf } from '../../workers/store-trouble.ts';
+import { commitWindows } from '../../store/commit/commit-windows.ts';
+import {
+  type PreparedWindow,
+  prepareWindow,
+  type WindowCommit,
+  type WindowResult,
+} from '../../store/commit/prepare-window.ts';
+import type { Database } from '../../store/db/database.ts';
+import { storeTroubleOf } from '../../workers/store-failure.ts';
 import { type Answered, type AnswerPlan, answerPlan, answerTo } from './answers.ts';
 import { breakingAt, type Crash } from './crash.ts';
 import { type Counts, emptyConfirmMs, graceMs, type SeriesModel } from './series-model.ts';
 import { openStore, type Real, seriesCount, type World, windowOf } from './world.ts';
 
-/** Which window, and how it is answered. */
+/** A window and its answer. */
 export interface Pick {
   readonly series: number;
   readonly from: number;
   readonly periods: number;
-  /** Rather one that was planned, where there is one. */
+  /** Prefers a planned window, if there is one. */
   readonly planned: boolean;
+  /** Whether the request also includes the periods beside the window. */
+  readonly beside: boolean;
+  readonly lane: 'backfill' | 'reread' | 'repair';
   readonly answer: AnswerPlan;
 }
 
-/** From the beginning, or, rather often, from the end. */
+/** From the beginning or, rather often, from the end. */
 export const from = fc.oneof(fc.nat({ max: 60 }), fc.integer({ min: -4, max: -1 }));
 
 export const pick: fc.Arbitrary<Pick> = fc.record({
@@ -30,6 +38,8 @@ export const pick: fc.Arbitrary<Pick> = fc.record({
   from,
   periods: fc.integer({ min: 1, max: 12 }),
   planned: fc.boolean(),
+  beside: fc.boolean(),
+  lane: fc.constantFrom('backfill' as const, 'backfill', 'reread', 'repair'),
   answer: answerPlan,
 });
 export const picks = fc.oneof(
@@ -41,46 +51,63 @@ export const crash: fc.Arbitrary<Crash> = fc.record({ at: fc.nat({ max: 12 }), i
 interface Chosen {
   readonly model: SeriesModel;
   readonly window: Range;
+  readonly requested: Range;
+  readonly isNewest: boolean;
   readonly answer: Answered;
   readonly prepared: PreparedWindow;
 }
 
-export function choose(world: World, { series, from, periods, planned }: Omit<Pick, 'answer'>) {
+export function choose(
+  world: World,
+  { series, from, periods, planned }: Omit<Pick, 'answer' | 'beside' | 'lane'>,
+) {
   const model = world.models[series] as SeriesModel;
   const claim = planned ? model.claimed[Math.abs(from) % Math.max(1, model.claimed.length)] : undefined;
   if (claim !== undefined) model.claimed = model.claimed.filter((other) => other !== claim);
   return { model, window: claim ?? windowOf(world, model, from, periods) };
 }
 
-function answerPick(world: World, picked: Pick): Chosen {
+export function answerPick(world: World, picked: Pick): Chosen {
   const { model, window } = choose(world, picked);
-  const answer = answerTo(model.truth, window, picked.answer, world);
+  const requested = picked.beside
+    ? { startMs: window.startMs - model.lengthMs, endMs: window.endMs + model.lengthMs }
+    : window;
+  const answer = answerTo(model.truth, requested, picked.answer, world);
+  const lane = picked.planned ? 'refresh' : picked.lane;
   const commit = {
     seriesId: model.seriesId,
     series: model.truth.series,
-    window,
-    lane: picked.planned ? 'refresh' : 'backfill',
+    window: picked.beside ? { ...window, requested } : window,
+    lane,
     attempt: 1,
     answer: { ...answer, status: 200, bytes: 1 },
     nowMs: world.nowMs,
     graceMs,
     emptyConfirmMs,
   } as WindowCommit;
-  return { model, window, answer, prepared: prepareWindow(commit) };
+  const isNewest = lane === 'refresh';
+  return { model, window, requested, isNewest, answer, prepared: prepareWindow(commit) };
 }
 
-/** All of them as old: else it would matter in which order a group is stored, which it does not promise. */
+/** All old or none: otherwise the result would depend on the order within a group, which is not defined. */
 function answerGroup(world: World, picked: readonly Pick[], old = picked[0]?.answer.old ?? false): Chosen[] {
-  return picked.map((one) => answerPick(world, { ...one, answer: { ...one.answer, old } }));
+  // The coverage of one window decides whether the witnesses of another are stored, and a group has no order.
+  const beside = picked.length === 1 && (picked[0]?.beside ?? false);
+  return picked.map((one) => answerPick(world, { ...one, beside, answer: { ...one.answer, old } }));
 }
 
-/** The model learns what came: all are counted before the first is judged. */
+/** Tells the model the answers: all are counted before the first is evaluated. */
 function learn(chosen: readonly Chosen[], world: World, order: 'known' | 'unknown' = 'known'): Counts[] {
   for (const { model, answer } of chosen) model.sawRows(answer);
-  return chosen.map(({ model, window, answer }) => model.answered(window, answer, world.nowMs, order));
+  const exactly = order === 'known' && chosen.length === 1 ? 'alone' : order;
+  // Within a group points count first: they end the empty answers that another window might have confirmed.
+  const inTurn = [...chosen].sort(
+    (a, b) => Number(a.answer.shown === null) - Number(b.answer.shown === null),
+  );
+  return inTurn.map(({ model, answer, ...asked }) => model.answered(asked, answer, world.nowMs, exactly));
 }
 
-/** As workers do: a group that cannot be stored as one is committed window by window (workers/commit-groups.ts). */
+/** As workers do: a group that cannot be stored together is committed window by window (workers/commit-groups.ts). */
 async function commitAll(database: Database, chosen: readonly Chosen[]): Promise<WindowResult[]> {
   const windows = chosen.map(({ prepared }) => prepared);
   try {
@@ -100,20 +127,26 @@ export async function commitGroup(picked: readonly Pick[], world: World, real: R
   expect(results.map(countsOf).reduce(sum), 'counts of points').toEqual(counts.reduce(sum));
 }
 
-/** Groups at the same time, of the same windows among others. */
+/** Commits several groups concurrently, which may contain the same windows. */
 export async function commitTogether(
   groups: ReadonlyArray<readonly Pick[]>,
   world: World,
   real: Real,
 ): Promise<void> {
-  // Nor is there an order among groups.
-  const chosen = groups.map((group) => answerGroup(world, group, false));
+  // There is no order among groups either.
+  const chosen = groups.map((group) =>
+    answerGroup(
+      world,
+      group.map((one) => ({ ...one, beside: false })),
+      false,
+    ),
+  );
   await Promise.all([...chosen, ...chosen.slice(0, 1)].map((group) => commitAll(real.database, group)));
   const all = [...chosen, ...chosen.slice(0, 1)].flat();
   learn(all, world, 'unknown');
 }
 
-/** After it, the work goes on with connections of its own. */
+/** Work then continues with new connections. */
 export async function commitAndCrash(
   picked: readonly Pick[],
   crash: Crash,

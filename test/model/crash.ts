@@ -1,17 +1,17 @@
-/** A database whose connections break at a chosen query, as those of a process that is killed there. */
+/** A database whose connections break at a chosen query, like those of a process that is killed there. */
 
 import type pg from 'pg';
-import type { Database } from '../../store/database.ts';
+import type { Database } from '../../store/db/database.ts';
 
 export interface Crash {
-  /** Which query breaks, from 0. */
+  /** The number of the query that breaks, from 0. */
   readonly at: number;
-  /** Whether the server has still run it. */
+  /** Whether the server has executed it. */
   readonly isDone: boolean;
 }
 
 export interface BreakingDatabase extends Database {
-  /** Transactions that were committed before the break, or with it, and those that were rolled back. */
+  /** Transactions committed before the break or with it, and those rolled back. */
   readonly ended: { readonly commits: number; readonly rollbacks: number };
 }
 
@@ -36,7 +36,7 @@ export function breakingAt(database: Database, crash: Crash): BreakingDatabase {
     };
     return new Proxy(client, {
       get(target, name) {
-        // A COPY is a stream, which breaks at its end or not at all: the queries around it do.
+        // A COPY is a stream that breaks only at its end. The queries around it break.
         if (name === 'query')
           return (...given: unknown[]) =>
             typeof given[0] === 'object' && given[0] !== null && 'submit' in given[0]

@@ -1,10 +1,10 @@
-/** What must be true of the store after every command, whatever came before. */
+/** The invariants of the store, which hold after every command. */
 
 import { expect } from 'vitest';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { lengthMs, normalize, overlaps, type Range, subtract } from '../../planning/ranges.ts';
-import type { Database } from '../../store/database.ts';
-import { listGaps } from '../../store/gaps.ts';
+import type { Database } from '../../store/db/database.ts';
+import { listGaps } from '../../store/series/gaps.ts';
 import { plannedAll } from './planned.ts';
 import { readStore, type StoredSeries } from './read-store.ts';
 import { graceMs, type SeriesModel } from './series-model.ts';
@@ -31,7 +31,7 @@ export async function checkInvariants(
   await checkPlan(database, models, store, nowMs);
 }
 
-/** By text first: of thousands of comparisons all but one at most are equal. */
+/** Compares as text first, which is fast: all comparisons but at most one succeed. */
 function expectSame(actual: unknown, expected: unknown, what: string): void {
   if (JSON.stringify(actual) !== JSON.stringify(expected)) expect(actual, what).toEqual(expected);
 }
@@ -75,7 +75,7 @@ function checkCoverage(stored: StoredSeries, model: SeriesModel, nowMs: EpochMs)
   expectSame(
     outside.filter((timeMs) => !within(stored.uncoveredPoints)(timeMs)),
     [],
-    'points outside of coverage that uncovered_points does not hold',
+    'points outside coverage that are not in uncovered_points',
   );
   expectSame(
     stored.pending.filter(({ range }) => subtract([range], stored.covered).length === 0),
@@ -90,11 +90,11 @@ function checkGaps(listed: readonly Range[], stored: StoredSeries, model: Series
     expectSame({ startMs: stored.trackedFromMs, endMs: stored.trackedToMs }, model.tracked, 'tracked range');
   }
   const pieces = listed.map(({ startMs, endMs }) => ({ startMs, endMs }));
-  // Where two waits overlap a piece is listed with both reasons.
+  // Where two deferred windows overlap, the piece is listed with both reasons.
   expectSame(normalize(pieces), gapsOf(stored, model, nowMs), 'gaps');
 }
 
-/** Tracked range, up to the last closed period, minus coverage: by hand. */
+/** Tracked range, up to the last closed period, minus coverage, computed naively. */
 function gapsOf(stored: StoredSeries, model: SeriesModel, nowMs: EpochMs): Range[] {
   if (model.tracked === null) return [];
   const closedMs = model.closedUpToMs(nowMs);
@@ -116,13 +116,13 @@ async function checkPlan(
     const gaps = read.find(({ seriesId }) => seriesId === model.seriesId)?.gaps ?? [];
     const windows = plan.windows.filter(({ seriesId }) => seriesId === model.seriesId);
     if (model.tracked === null || model.blockedUntilMs > nowMs) {
-      expectSame(windows, [], 'windows of a series that is not to be asked for');
+      expectSame(windows, [], 'windows of a series that is not due');
       continue;
     }
     const stored = store.get(model.seriesId);
     if (stored === undefined) continue;
     const waiting = stored.pending.filter(({ retryAtMs }) => retryAtMs > nowMs).map(({ range }) => range);
-    expectSame(gaps, subtract(gapsOf(stored, model, nowMs), waiting), 'gaps to be asked for');
+    expectSame(gaps, subtract(gapsOf(stored, model, nowMs), waiting), 'gaps to request');
     const span = spanOf(model);
     const backfill = windows.filter(({ lane }) => lane === 'backfill');
     for (const window of windows) {
@@ -135,7 +135,7 @@ async function checkPlan(
     }
     expectSame(subtract(backfill, gaps), [], 'planned although not missing');
     expectSame(lengthMs(normalize(windows)), lengthMs(windows), 'windows that overlap');
-    // The newest gap waits while a part of what would be asked with it is on its way.
+    // The newest gap waits while a part of its next request is claimed.
     const tail = { startMs: endOf(model) - span, endMs: endOf(model) };
     const waits = model.claimed.some((claim) => overlaps(claim, tail));
     const left = subtract(gaps, [...windows, ...model.claimed, ...(waits ? [tail] : [])]);

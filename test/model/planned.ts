@@ -1,15 +1,15 @@
-/** What the planner makes of the gaps that the store tells it, as a planning pass puts the two together. */
+/** The planner's result for the gaps in the store, as in a planning pass. */
 
 import type { EpochMs } from '../../contract/intervals.ts';
-import { newestEnd } from '../../planning/closed.ts';
+import { newestEnd } from '../../planning/periods.ts';
 import { type PlanInput, planWindows } from '../../planning/plan.ts';
 import { longestRange, type RangeLimits } from '../../planning/windows.ts';
-import type { Database } from '../../store/database.ts';
-import { seriesWithGaps } from '../../store/gaps.ts';
+import type { Database } from '../../store/db/database.ts';
+import { seriesWithGaps } from '../../store/series/gaps.ts';
 import { graceMs, type SeriesModel } from './series-model.ts';
 
 const hours = 3_600_000;
-/** Short, so that a gap takes several windows. */
+/** Short, so that a gap needs several windows. */
 const limits: RangeLimits = {
   candles: { h1: 7 * hours, w1: 3 * 168 * hours },
   asset_history: { d1: 5 * 24 * hours },

@@ -1,8 +1,8 @@
-/** Everything that the store says of some series, as the model compares it. */
+/** Everything that the store has about some series, as the model compares it. */
 
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
-import type { Database } from '../../store/database.ts';
+import type { Database } from '../../store/db/database.ts';
 import type { Values } from './truth.ts';
 
 export interface StoredSeries {
@@ -17,7 +17,7 @@ export interface StoredSeries {
   readonly trackedToMs: EpochMs | null;
   readonly requests: number;
   readonly points: Map<EpochMs, Values>;
-  /** `time seenAt`: the values before. */
+  /** `time seenAt`: the previous values. */
   readonly revisions: Map<string, Values>;
   readonly pending: ReadonlyArray<{ readonly range: Range; readonly retryAtMs: EpochMs }>;
   readonly quarantined: string[];
@@ -73,7 +73,7 @@ export async function readStore(
       [seriesIds],
     ),
     pool.query<{ id: number; time: EpochMs; seen_at: EpochMs; before: Record<string, string> }>(
-      // As text: a number of JSON would lose its digits on the way.
+      // As text, because a JSON number would lose digits.
       `select series_id as id, time, seen_at, (select jsonb_object_agg(key, value) from jsonb_each_text(before)) as before
        from tidemark.point_revisions where series_id = any ($1)`,
       [seriesIds],

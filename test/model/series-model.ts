@@ -1,19 +1,21 @@
 /**
- * The naive model of one series: what was asked, what came, and what a store may and must make of it, period by period.
+ * The naive model of one series: its requests, its answers, and what the store may and must hold, period by period.
  *
- * It does not repeat the rules by which an answer is judged. It knows what they must not claim (`mayCover`: a period
- * that no answer spoke of, or that a cap cut off) and what they must not lose (`mustCover`: what came).
+ * It does not repeat the rules that evaluate an answer. It knows the limits of their result: coverage stays within
+ * `mayCover`, which excludes periods outside any answer and periods that a cap removed, and contains `mustCover`, the
+ * periods with received points.
  */
 
 import { type EpochMs, intervalMs, periodStart } from '../../contract/intervals.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { clip, type Range } from '../../planning/ranges.ts';
 import type { Answered } from './answers.ts';
 import { areSame, type Truth, type Values } from './truth.ts';
 
 export const graceMs = 60_000;
 export const emptyConfirmMs = 3_600_000;
 /**
- * A source that lists no more rows than it did of late may have been cut off; a longer silence always counts as that.
+ * An answer may be truncated if it has at least as many rows as every recent answer. A longer empty range always counts
+ * as truncated.
  */
 const longestPauseMs = 2 * 3_600_000;
 
@@ -31,25 +33,28 @@ export interface Counts {
 export class SeriesModel {
   readonly truth: Truth;
   readonly seriesId: number;
-  /** Null before the series is tracked, and while it is not. */
+  /** Null when the series is not tracked. */
   tracked: { startMs: EpochMs; endMs: EpochMs | null } | null = null;
   blockedUntilMs = 0;
   readonly points = new Map<EpochMs, Values>();
-  /** `time seenAt`: the values before. */
+  /** `time seenAt`: the previous values. */
   readonly revisions = new Map<string, Values>();
-  /** Those that are kept if another commit of the same time covered the period first. */
+  /** Revisions that exist only if another concurrent commit covered the period first. */
   readonly perhapsRevisions = new Map<string, Values>();
   readonly mustCover = new Set<EpochMs>();
   readonly mayCover = new Set<EpochMs>();
-  /** What the store had covered after the last command. */
+  /** The store's coverage after the last command. */
   covered: ReadonlySet<EpochMs> = new Set();
   readonly quarantined = new Set<string>();
   requests = 0;
   claimed: Range[] = [];
+  #isProbed = false;
   readonly #empties: EmptyAnswer[] = [];
-  /** Those since when nothing of the series was put aside for another reason, which may cost a further answer. */
+  /**
+   * Empty answers since which no window of the series was deferred for another reason, which may need a further answer.
+   */
   #undisturbed: EmptyAnswer[] = [];
-  /** Rows of the largest answer so far, of all series with the same dataset and interval: they would share a cap. */
+  /** Rows of the largest answer so far, among all series with the same dataset and interval: they would share a cap. */
   readonly #largest: Map<string, number>;
 
   constructor(truth: Truth, seriesId: number, largest: Map<string, number>) {
@@ -62,7 +67,7 @@ export class SeriesModel {
     return `${this.truth.series.dataset} ${this.truth.series.interval}`;
   }
 
-  get #mostRows(): number {
+  get #maxRows(): number {
     return this.#largest.get(this.#cap) ?? 0;
   }
 
@@ -84,62 +89,135 @@ export class SeriesModel {
     return periodStart(nowMs - graceMs, this.truth.series.interval);
   }
 
-  /** The rows of an answer are counted before any of those committed with it is judged. */
+  /** The rows of an answer are counted before any answer committed with it is evaluated. */
   sawRows(answer: Answered): void {
-    this.#largest.set(this.#cap, Math.max(this.#mostRows, rowsIn(answer)));
+    this.#largest.set(this.#cap, Math.max(this.#maxRows, rowsIn(answer)));
   }
 
   /**
    * An answer was committed.
    *
-   * @param order whether it is known which answers were committed before this one.
-   * @returns what it did to the points.
+   * @param asked `requested` is the window with its witnesses; `isAlone`: no other window is committed with it.
+   * @returns how it changed the points.
    */
-  answered(window: Range, answer: Answered, nowMs: EpochMs, order: 'known' | 'unknown' = 'known'): Counts {
+  answered(
+    asked: { readonly window: Range; readonly requested: Range; readonly isNewest: boolean },
+    answer: Answered,
+    nowMs: EpochMs,
+    order: 'alone' | 'known' | 'unknown' = 'known',
+  ): Counts {
+    const { window, requested, isNewest } = asked;
     const { interval } = this.truth.series;
     this.requests += 1;
     for (const { raw } of answer.rejected) this.quarantined.add(raw);
-    const fetched = this.#store(answer, nowMs, order);
+    const isWithin = (timeMs: EpochMs) => timeMs >= window.startMs && timeMs < window.endMs;
+    const points = new Map([...answer.points].filter(([timeMs]) => isWithin(timeMs)));
+    // Witnesses are stored where the series was already covered, and dropped elsewhere.
+    const witnesses = new Map(
+      [...answer.points].filter(([timeMs]) => !isWithin(timeMs) && this.covered.has(timeMs)),
+    );
+    const known = new Set(this.points.keys());
+    const fetched = this.#store(points, nowMs, order);
+    const beside = this.#store(witnesses, nowMs, order);
+    const counts = {
+      fresh: fetched.fresh + beside.fresh,
+      changed: fetched.changed + beside.changed,
+      unchanged: fetched.unchanged,
+    };
+    const { shown } = answer;
+    const surprises = [...points.keys(), ...witnesses.keys()].filter(
+      (timeMs) => !known.has(timeMs) && this.covered.has(timeMs),
+    );
+    if (shown !== null && surprises.length > 0) this.#reopen(surprises, shown, known, order);
+    // An empty range beside a stored point that the answer lacks proves nothing, and a range with points is not empty.
+    const hull = shown === null ? null : { startMs: shown.startMs, endMs: shown.endMs + this.lengthMs };
+    if (hull !== null) {
+      const overlapped = this.periodsOf(hull);
+      if (this.#undisturbed.some(({ periods }) => overlapped.some((timeMs) => periods.has(timeMs))))
+        this.#undisturbed = [];
+    }
     const sourceMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs - answer.durationMs);
     const closedMs = Math.min(window.endMs, this.closedUpToMs(nowMs), periodStart(sourceMs, interval));
     if (closedMs < Math.min(window.endMs, this.closedUpToMs(nowMs))) this.wasPutAside();
-    const times = [...answer.points.keys()];
-    if (times.length === 0) {
-      if (answer.isUseless) this.wasPutAside();
-      else this.#sawNothing({ startMs: window.startMs, endMs: closedMs }, nowMs);
-      return fetched;
+    const closed = { startMs: window.startMs, endMs: closedMs };
+    const isBetweenWitnesses =
+      shown !== null && shown.startMs < window.startMs && shown.endMs >= window.endMs;
+    const isBroken = answer.brokenMs === null || (answer.brokenMs !== undefined && isWithin(answer.brokenMs));
+    if (points.size === 0 && !isBetweenWitnesses && (answer.isUseless || isBroken)) {
+      this.wasPutAside();
+      return counts;
     }
-    const firstMs = Math.min(...times);
-    const lastMs = Math.max(...times);
-    const reachedMs = lastMs + this.lengthMs;
-    this.#cover(this.mayCover, { startMs: window.startMs, endMs: Math.min(reachedMs, closedMs) });
-    // A point beside a silence may be asked for again, to tell a cut from a pause.
-    this.#cover(this.mustCover, {
-      startMs: firstMs > window.startMs ? firstMs + this.lengthMs : window.startMs,
-      endMs: Math.min(reachedMs < closedMs ? lastMs : reachedMs, closedMs),
-    });
-    const rest = { startMs: reachedMs, endMs: closedMs };
-    // A silence of one period is slack: the newest point may be late.
-    const left = this.periodsOf(rest).slice(0, this.#isSurelyCut(answer, rest) ? 1 : undefined);
-    for (const timeMs of left) this.mayCover.add(timeMs);
-    // What brought nothing new may be taken to say of the rest that nothing is there.
-    if (fetched.fresh === 0 || order === 'unknown') this.#agree(rest, nowMs, this.#empties, this.mayCover);
-    return fetched;
+    if (hull === null) {
+      const isContradicted = [...known].some((timeMs) => within(requested, timeMs) && !isWithin(timeMs));
+      // An answer to a window with witnesses is worthless if it lacks them.
+      if (isContradicted) this.wasPutAside();
+      else this.#sawNothing(closed, nowMs);
+      return counts;
+    }
+    const proved = clip([hull], closed);
+    for (const range of proved) this.#cover(this.mustCover, range);
+    for (const range of proved) this.#cover(this.mayCover, range);
+    const isWitnessOnly = points.size === 0;
+    for (const side of ['before', 'after'] as const) {
+      const silence =
+        side === 'before'
+          ? { startMs: window.startMs, endMs: Math.min(hull.startMs, closedMs) }
+          : { startMs: Math.max(hull.endMs, window.startMs), endMs: closedMs };
+      const periods = this.periodsOf(silence);
+      if (periods.length === 0) continue;
+      if (this.#mayBelieve(answer, side, silence, isNewest, order))
+        for (const timeMs of periods) this.mayCover.add(timeMs);
+      // An answer without new points may mean that the rest of the window is empty.
+      if (isWitnessOnly) this.#agree(silence, Number.NEGATIVE_INFINITY, this.#empties, this.mayCover);
+      if (counts.fresh === 0 || order === 'unknown')
+        this.#agree(silence, nowMs, this.#empties, this.mayCover);
+    }
+    return counts;
+  }
+
+  /** Removes the coverage of the empty ranges around such points, up to stored points. */
+  #reopen(
+    surprises: readonly EpochMs[],
+    shown: Range,
+    known: ReadonlySet<EpochMs>,
+    order: 'alone' | 'known' | 'unknown',
+  ): void {
+    const forget = (timeMs: EpochMs) => {
+      this.mustCover.delete(timeMs);
+      // Other windows committed at the same time may cover it.
+      if (order === 'alone') this.mayCover.delete(timeMs);
+    };
+    // A point before the beginning removes the coverage of all empty ranges there, at any distance.
+    if (this.#isProbed) this.#forgetEmptiness();
+    const isSilent = (timeMs: EpochMs) => this.covered.has(timeMs) && !known.has(timeMs);
+    const firstMs = Math.min(...surprises);
+    const lastMs = Math.max(...surprises);
+    if (firstMs <= shown.startMs)
+      for (let timeMs = firstMs - this.lengthMs; isSilent(timeMs); timeMs -= this.lengthMs) forget(timeMs);
+    if (lastMs >= shown.endMs)
+      for (let timeMs = lastMs + this.lengthMs; isSilent(timeMs); timeMs += this.lengthMs) forget(timeMs);
+  }
+
+  /** Whether a rule that knows only the answers may accept the empty range at an edge of this one as a pause. */
+  #mayBelieve(
+    answer: Answered,
+    side: 'before' | 'after',
+    silence: Range,
+    isNewest: boolean,
+    order: 'alone' | 'known' | 'unknown',
+  ): boolean {
+    if (!answer.lacks[side] || !this.truth.isDense) return true;
+    if (order !== 'unknown' && rowsIn(answer) >= this.#maxRows) return false;
+    return isNewest && side === 'after' && silence.endMs - silence.startMs <= longestPauseMs;
   }
 
   #cover(set: Set<EpochMs>, range: Range): void {
     for (const timeMs of this.periodsOf(range)) set.add(timeMs);
   }
 
-  /** Whether no rule that knows only the answers may take the silence at the end of this one for a pause. */
-  #isSurelyCut(answer: Answered, rest: Range): boolean {
-    if (!answer.isShort || !this.truth.isDense) return false;
-    return rowsIn(answer) >= this.#mostRows || rest.endMs - rest.startMs > longestPauseMs;
-  }
-
-  #store(answer: Answered, nowMs: EpochMs, order: 'known' | 'unknown'): Counts {
+  #store(points: ReadonlyMap<EpochMs, Values>, nowMs: EpochMs, order: 'alone' | 'known' | 'unknown'): Counts {
     const counts: Counts = { fresh: 0, changed: 0, unchanged: 0 };
-    for (const [timeMs, values] of answer.points) {
+    for (const [timeMs, values] of points) {
       const before = this.points.get(timeMs);
       if (before === undefined) counts.fresh += 1;
       else if (areSame(before, values)) {
@@ -147,7 +225,7 @@ export class SeriesModel {
         continue;
       } else {
         counts.changed += 1;
-        // That an open candle changes is its nature.
+        // An open candle changes by nature.
         const isKept = this.covered.has(timeMs);
         if (isKept) this.revisions.set(`${timeMs} ${nowMs}`, before);
         else if (order === 'unknown') this.perhapsRevisions.set(`${timeMs} ${nowMs}`, before);
@@ -162,7 +240,7 @@ export class SeriesModel {
     this.#agree(range, nowMs, this.#undisturbed, this.mustCover);
   }
 
-  /** Two empty answers that agree, an hour apart, are believed. */
+  /** Two empty answers that agree, an hour apart, are accepted. */
   #agree(range: Range, nowMs: EpochMs, empties: EmptyAnswer[], believed: Set<EpochMs>): void {
     const periods = new Set(this.periodsOf(range));
     for (const earlier of empties) {
@@ -172,12 +250,25 @@ export class SeriesModel {
     if (periods.size > 0) empties.push({ periods, atMs: nowMs });
   }
 
+  /** A probe found an empty range, or a day that has points, which may revoke the results of earlier probes. */
+  probed(empty: Range | null, nowMs: EpochMs): void {
+    this.requests += 1;
+    this.#isProbed = true;
+    this.#forgetEmptiness();
+    if (empty !== null) this.#agree(empty, nowMs, this.#empties, this.mayCover);
+  }
+
+  #forgetEmptiness(): void {
+    for (const timeMs of [...this.mustCover]) if (!this.points.has(timeMs)) this.mustCover.delete(timeMs);
+    this.wasPutAside();
+  }
+
   /** A window failed, or was answered too early to count. */
   wasPutAside(): void {
     this.#undisturbed = [];
   }
 
-  /** Retention: nothing from before the cut is kept, and nothing wanted. */
+  /** Retention: points before the cut are deleted, and no longer required. */
   droppedBefore(cutMs: EpochMs): void {
     const started = periodStart(cutMs, this.truth.series.interval);
     const sinceMs = started === cutMs ? cutMs : started + this.lengthMs;
@@ -185,7 +276,7 @@ export class SeriesModel {
     for (const key of [...this.revisions.keys()]) {
       if (Number(key.split(' ')[0]) < cutMs) this.revisions.delete(key);
     }
-    // That nothing was there remains true; it may be known no more.
+    // The range is still empty, but its coverage may be gone.
     this.wasPutAside();
     for (const set of [this.mustCover, this.mayCover]) {
       for (const timeMs of [...set]) if (timeMs < sinceMs) set.delete(timeMs);
@@ -196,7 +287,11 @@ export class SeriesModel {
   }
 }
 
-/** A cap counts every row, whatever it is worth. */
+function within({ startMs, endMs }: Range, timeMs: EpochMs): boolean {
+  return timeMs >= startMs && timeMs < endMs;
+}
+
+/** Every row counts against a cap, valid or not. */
 function rowsIn({ rows, rejected }: Answered): number {
   return rows.length + rejected.length;
 }

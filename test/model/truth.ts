@@ -1,11 +1,11 @@
-/** What the source of a model run holds: a point for most periods, and a version of each that a revision raises. */
+/** The data of the source in a model run: a point for most periods, and a version of each that a revision raises. */
 
 import { decimalText } from '../../contract/decimal.ts';
 import { type EpochMs, intervalMs } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 
-/** The values of a point in the order of the table's columns, as text. */
+/** The values of a point as text, in the order of the table's columns. */
 export type Values = readonly string[];
 
 export class Truth {
@@ -13,7 +13,7 @@ export class Truth {
   /** Whether every period has a point. */
   readonly isDense: boolean;
   readonly #versions = new Map<EpochMs, number>();
-  /** Zeros at the end of every value: a source may write the same number another way. */
+  /** Trailing zeros of every value: a source may write the same number in another way. */
   readonly #zeros = new Map<EpochMs, number>();
 
   constructor(series: SeriesKey, isDense: boolean) {
@@ -24,7 +24,7 @@ export class Truth {
   has(timeMs: EpochMs): boolean {
     if (this.isDense) return true;
     const place = timeMs / intervalMs[this.series.interval];
-    // Silences of one to eight periods.
+    // Empty ranges of one to eight periods.
     return place % 3 !== 1 && place % 13 < 6;
   }
 
@@ -34,9 +34,9 @@ export class Truth {
   }
 
   /**
-   * As the source has it at a time: a period that has not ended changes by the second.
+   * The values at the source at a time: a period that has not ended changes by the second.
    *
-   * @param behind versions ago, as a copy of an older answer has it.
+   * @param behind the number of versions by which a copy of an older answer is behind.
    */
   valuesAt(timeMs: EpochMs, nowMs: EpochMs, behind = 0): Values {
     const isOpen = timeMs + intervalMs[this.series.interval] > nowMs;
@@ -44,7 +44,7 @@ export class Truth {
       ? 1000 + (Math.floor(nowMs / 1000) % 1000)
       : Math.max(0, (this.#versions.get(timeMs) ?? 0) - behind);
     const end = `${version}${'0'.repeat(1 + (this.#zeros.get(timeMs) ?? 0))}`;
-    // More digits than a double holds.
+    // More digits than a double can represent.
     const value = (column: number) => `${(timeMs / 60_000) % 100_003}.12345678901${column}${end}`;
     return this.series.dataset === 'candles' ? [0, 1, 2, 3, 4].map(value) : [value(0)];
   }
@@ -66,7 +66,7 @@ export function rowOf(series: SeriesKey, timeMs: EpochMs, values: Values): Candl
   };
 }
 
-/** Whether two texts are the same number: what a source writes with other zeros at its end has not changed. */
+/** Whether two texts are the same number: other trailing zeros are no change. */
 export function areSame(a: Values, b: Values): boolean {
   const bare = (text: string | undefined) => text?.replace(/0+$/, '');
   return a.length === b.length && a.every((text, place) => bare(text) === bare(b[place]));

@@ -2,16 +2,16 @@
 
 import { type EpochMs, hourMs, intervalMs, periodStart } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { newestEnd } from '../../planning/closed.ts';
+import { newestEnd } from '../../planning/periods.ts';
 import type { Range } from '../../planning/ranges.ts';
-import { type Database, openDatabase } from '../../store/database.ts';
-import { trackSeries } from '../../store/series.ts';
+import { type Database, openDatabase } from '../../store/db/database.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { graceMs, SeriesModel } from './series-model.ts';
 import { Truth } from './truth.ts';
 
 export interface World {
   readonly models: readonly SeriesModel[];
-  /** Rows that the source gives at most. */
+  /** The maximum number of rows in an answer. */
   readonly cap: number | null;
   nowMs: EpochMs;
 }
@@ -21,9 +21,9 @@ export interface Real {
   database: Database;
 }
 
-/** A boundary of the chunks of candles and of history alike, so that retention has something to cut. */
+/** A chunk boundary of both candles and history, so that retention has something to drop. */
 const chunkEdgeMs = 219 * 90 * 24 * hourMs;
-/** Some hours behind it, with seconds: no period ends now. */
+/** Some hours after it, with seconds, so that no period ends now. */
 export const beginMs: EpochMs = chunkEdgeMs + 20 * hourMs + 34 * 60_000 + 5_000;
 
 const lines: ReadonlyArray<{ series: (run: string) => SeriesKey; isDense: boolean; periods: number }> = [
@@ -42,9 +42,9 @@ function candles(run: string, baseId: string, interval: 'h1' | 'w1'): SeriesKey 
   return { dataset: 'candles', exchange: run, baseId, quoteId: 'tether', interval };
 }
 
-/** Tracks every series from a while ago, open-ended. @param run names this run's series. */
+/** Tracks every series from some time ago, open-ended. @param run the name of this run's series. */
 export async function createWorld({ database }: Real, run: string, cap: number | null): Promise<World> {
-  // Series of an earlier run saw larger answers at the same time of day.
+  // Series of an earlier run had larger answers at the same time of day.
   await database.pool.query('update tidemark.series set most_rows_at = null');
   const largest = new Map<string, number>();
   const models: SeriesModel[] = [];
@@ -68,10 +68,7 @@ export function openStore(url: string): Database {
   });
 }
 
-/**
- * A window of some periods that begins some periods after the beginning of time, or before its end, which is the
- * present.
- */
+/** A window of some periods. It begins some periods after the first one, or before the present. */
 export function windowOf(world: World, model: SeriesModel, from: number, periods: number): Range {
   const { series } = model.truth;
   const length = model.lengthMs;

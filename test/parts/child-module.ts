@@ -1,4 +1,4 @@
-/** Runs a TypeScript module of the tests in a process of its own, to be killed, stopped or waited for. */
+/** Runs a TypeScript module of the tests in a separate process, which a test kills, stops or waits for. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,17 +8,18 @@ import { waitFor } from './wait-for.ts';
 
 export interface ChildModule {
   readonly process: ChildProcess;
-  /** Everything it has printed, to either output. */
+  /** The whole output, stdout and stderr. */
   printed(): string;
-  /** Waits until it has printed a text that matches. @throws Error when it ends, or half a minute passes, without. */
+  /** Waits until the output matches. @throws Error when the process ends or half a minute passes without a match. */
   waitForPrinted(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends the signal, SIGKILL by default, and waits for the end. */
+  /** Sends the signal, by default SIGKILL, and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /**
- * Node 20 runs no TypeScript, and `dist/` may be older than the sources; so Vite, which comes with Vitest, loads the
- * module. It is evaluated with the arguments in `process.argv` from index 2 on, as if it had been started by itself.
+ * Node 20 does not run TypeScript, and `dist/` may be older than the sources, so Vite, which comes with Vitest, loads
+ * the module. `process.argv` holds the arguments from index 2 on, as in a process of its own.
+ *
  * @param path relative to the repository's root, such as `test/store/embedded/holder.ts`.
  */
 export function startChildModule(

@@ -1,9 +1,9 @@
-/** A Chromium for a test run, and how it was come by. */
+/** The Chromium for a test run, and where it comes from. */
 
 import { execFileSync } from 'node:child_process';
 
 export interface ChromiumPart {
-  /** The program. */
+  /** The path of the program. */
   readonly path: string;
   /** Such as `Chromium 141.0.7390.54`. */
   readonly version: string;
@@ -13,8 +13,9 @@ export interface ChromiumPart {
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 /**
- * The first of: TEST_CHROMIUM, a Chromium or Chrome that is installed; or why there is none.
- * @throws Error when TEST_CHROMIUM is set and does not run: what was asked for by name is not replaced.
+ * Returns the first of TEST_CHROMIUM and an installed Chromium or Chrome, or the reason why there is none.
+ *
+ * @throws Error when TEST_CHROMIUM is set and does not run: an explicit choice is not replaced.
  */
 export function obtainChromium(): ChromiumPart | string {
   const given = process.env.TEST_CHROMIUM;
@@ -24,7 +25,7 @@ export function obtainChromium(): ChromiumPart | string {
       const path = execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
       return { path, version: versionOf(path), how: path };
     } catch {
-      // this one is not installed, or does not run
+      // not installed, or does not run
     }
   }
   return 'no Chromium is installed';

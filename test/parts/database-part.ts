@@ -1,4 +1,4 @@
-/** A database server for a test run, and how it was come by. */
+/** The database server for a test run, and where it comes from. */
 
 import pg from 'pg';
 
@@ -6,14 +6,14 @@ export interface DatabasePart {
   readonly url: string;
   /** Such as `PostgreSQL 15.8`. */
   readonly server: string;
-  /** The version that `create extension timescaledb` would give, or null. */
+  /** The version that `create extension timescaledb` would create, or null. */
   readonly timescale: string | null;
-  /** How it was come by, in a few words. */
+  /** Where it comes from, in a few words. */
   readonly how: string;
   stop(): Promise<void>;
 }
 
-/** Asks the server at `url` what it is. @throws Error of `pg` when it cannot be reached. */
+/** Reads the versions of the server at `url`. @throws Error of `pg` when it is unreachable. */
 export async function describeServer(url: string): Promise<{ server: string; timescale: string | null }> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
   await client.connect();
@@ -23,7 +23,7 @@ export async function describeServer(url: string): Promise<{ server: string; tim
              (select default_version from pg_available_extensions where name = 'timescaledb') as available,
              current_setting('shared_preload_libraries') ~ 'timescaledb' as preloaded`);
     const row = rows[0];
-    // An extension that lies on the disk but is not preloaded cannot be created.
+    // An extension that is installed but not preloaded cannot be created.
     return { server: `PostgreSQL ${row?.server}`, timescale: row?.preloaded ? row.available : null };
   } finally {
     await client.end();

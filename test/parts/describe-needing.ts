@@ -1,4 +1,4 @@
-/** Groups of tests that need a part which not every machine has. */
+/** Groups of tests that need a part which some machines lack. */
 
 import { describe, inject } from 'vitest';
 import type { ProvidedParts } from './provided.ts';
@@ -12,14 +12,17 @@ const names: Readonly<Record<Part, string>> = {
   chromium: 'a browser',
 };
 
-/** Like `describe`, but skipped where the part is absent; the group's name then says why, and the report repeats it. */
+/**
+ * Like `describe`, but skipped when the part is absent. The group's name then gives the reason, and the report repeats
+ * it.
+ */
 export function describeNeeding(part: Part, title: string, body: () => void): void {
   const why = inject('absent')[part];
   if (why === '') describe(title, body);
   else describeMissing(title, `needs ${names[part]}: ${why}`, body);
 }
 
-/** A skipped group whose name says why. */
+/** A skipped group whose name gives the reason. */
 export function describeMissing(title: string, why: string, body: () => void): void {
   describe.skip(`${title} (skipped: ${why})`, body);
 }

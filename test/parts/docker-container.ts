@@ -1,23 +1,27 @@
-/** Parts from a Docker engine, where there is one. */
+/** Parts from a Docker engine, if there is one. */
 
 import { existsSync } from 'node:fs';
 import type { StartedTestContainer } from 'testcontainers';
+import { composeImage } from './compose-images.ts';
 import { type DatabasePart, describeServer } from './database-part.ts';
 import type { ServerSettings } from './throw-away-cluster.ts';
 
-/** The images of docker-compose.yml. */
-const timescaleImage = 'timescale/timescaledb:2.28.3-pg18';
-const redisImage = 'redis:8.2.9-bookworm';
+const timescaleImage = composeImage('timescale/timescaledb');
+const redisImage = composeImage('redis');
+
+/** TEST_PARTS=docker takes database and Redis from containers, even if they are installed. */
+export const isFromContainers = process.env.TEST_PARTS === 'docker';
+export const fromContainers = 'TEST_PARTS=docker leaves out what is installed';
 
 const noEngine = 'there is no Docker engine';
 
-// Loading testcontainers takes a while, and most machines without an engine can be told at a glance.
+// Loading testcontainers is slow, and this quick check recognizes most machines without an engine.
 const mayHaveEngine = () =>
   process.env.DOCKER_HOST !== undefined ||
   existsSync('/var/run/docker.sock') ||
   ['darwin', 'win32'].includes(process.platform);
 
-/** Starts TimescaleDB, or says why not. @param settings beside the tests' own, and instead of them. */
+/** Starts TimescaleDB, or returns the reason why not. @param settings override those of the tests. */
 export async function dockerTimescale(settings: ServerSettings = {}): Promise<DatabasePart | string> {
   if (!mayHaveEngine()) return noEngine;
   const all = { fsync: 'off', max_connections: 300, max_worker_processes: 64, ...settings };
@@ -32,8 +36,8 @@ export async function dockerTimescale(settings: ServerSettings = {}): Promise<Da
       })
       .withCommand(['postgres', ...flags])
       .withExposedPorts(5432)
-      // The image starts the server twice: once to set it up, then for good.
-      .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
+      // Over TCP: while the image initializes the database, it listens on its socket only.
+      .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready --quiet --host=127.0.0.1'))
       .start();
     const url = `postgres://postgres:throw-away@${container.getHost()}:${container.getMappedPort(5432)}/postgres`;
     return {
@@ -47,7 +51,7 @@ export async function dockerTimescale(settings: ServerSettings = {}): Promise<Da
   }
 }
 
-/** Starts Redis, or says why not. */
+/** Starts Redis, or returns the reason why not. */
 export async function dockerRedis(): Promise<{ url: string; how: string; stop(): Promise<void> } | string> {
   if (!mayHaveEngine()) return noEngine;
   try {

@@ -1,4 +1,4 @@
-/** PostgreSQL's own programs for backups, beside those of a server of the same version. */
+/** PostgreSQL's backup programs, and a server of the same version. */
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,14 +6,14 @@ import { timescalePrograms } from './local-timescale.ts';
 import type { ClusterPrograms } from './throw-away-cluster.ts';
 
 export interface DumpPrograms {
-  /** Where they are. */
+  /** Their folder. */
   readonly folder: string;
   readonly timescale: ClusterPrograms;
   /** The same server without TimescaleDB. */
   readonly plain: ClusterPrograms;
 }
 
-/** The programs, or why there are none. */
+/** The programs, or the reason why there are none. */
 export function dumpPrograms(): DumpPrograms | string {
   const timescale = timescalePrograms();
   if (typeof timescale === 'string') return timescale;

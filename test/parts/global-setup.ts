@@ -1,4 +1,4 @@
-/** Starts the real parts once for the whole run, tells every test where they are, and stops them at its end. */
+/** Starts the real parts once for the whole run, passes their addresses to every test, and stops them at the end. */
 
 import type { TestProject } from 'vitest/node';
 import { type ChromiumPart, obtainChromium } from './chromium-part.ts';

@@ -1,4 +1,4 @@
-/** A temporary directory that lives no longer than this process, for a server that is started in it several times. */
+/** A temporary directory for a server that a test starts several times. It is removed when this process ends. */
 
 import { chownSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import { type Account, asPresentUser } from '../../store/embedded/unprivileged.ts';
 import { startTethered } from './tethered.ts';
 
-/** @param account who owns it; null: the present user. @returns where it is, until the test has finished. */
+/** @param account the owner; null: the current user. @returns the path, valid until the test has finished. */
 export function keepDirectory(account: Account | null = null): string {
   const directory = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
   if (account !== null) chownSync(directory, account.uid, account.gid);

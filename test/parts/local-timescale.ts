@@ -1,4 +1,4 @@
-/** A throw-away cluster of a PostgreSQL that is installed on this machine together with TimescaleDB. */
+/** A throw-away cluster of the PostgreSQL with TimescaleDB that is installed on this machine. */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -11,7 +11,7 @@ interface Installation {
   readonly shared: string;
 }
 
-/** Where Debian, Red Hat and Homebrew put PostgreSQL, and what `pg_config` says; the newest version first. */
+/** The folders of PostgreSQL on Debian, Red Hat and Homebrew, and that of `pg_config`; the newest version first. */
 function installations(): Installation[] {
   const found: Installation[] = [];
   const list = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
@@ -30,12 +30,12 @@ function installations(): Installation[] {
       execFileSync('pg_config', [what], { encoding: 'utf8', stdio: 'pipe' }).trim();
     found.push({ binaries: ask('--bindir'), shared: ask('--sharedir') });
   } catch {
-    // no pg_config: the folders above are all there is to know
+    // no pg_config: only the folders above count
   }
   return found.filter(({ binaries }) => existsSync(join(binaries, 'initdb')));
 }
 
-/** The programs, or why there are none. @param settings beside the tests' own, and instead of them. */
+/** The programs, or the reason why there are none. @param settings override those of the tests. */
 export function timescalePrograms(settings: ServerSettings = {}): ClusterPrograms | string {
   const installed = installations();
   if (installed.length === 0) return 'no PostgreSQL is installed';
@@ -48,7 +48,7 @@ export function timescalePrograms(settings: ServerSettings = {}): ClusterProgram
     settings: {
       shared_preload_libraries: 'timescaledb',
       'timescaledb.telemetry_level': 'off',
-      // Every database with the extension keeps a worker of its own, and tests make many databases.
+      // Every database with the extension has a worker of its own, and tests create many databases.
       'timescaledb.max_background_workers': 48,
       max_worker_processes: 64,
       max_locks_per_transaction: 256,
@@ -57,7 +57,7 @@ export function timescalePrograms(settings: ServerSettings = {}): ClusterProgram
   };
 }
 
-/** Starts the cluster, or says why there is none. @param settings beside the tests' own, and instead of them. */
+/** Starts the cluster, or returns the reason why there is none. @param settings override those of the tests. */
 export async function localTimescale(settings: ServerSettings = {}): Promise<DatabasePart | string> {
   const programs = timescalePrograms(settings);
   if (typeof programs === 'string') return programs;

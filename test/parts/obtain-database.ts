@@ -1,19 +1,21 @@
 /**
- * Which databases the tests run against. The main one is the first of: TEST_DATABASE_URL, an installed PostgreSQL
- * with TimescaleDB, TimescaleDB from Docker, the embedded PostgreSQL. Beside it stands one without the extension,
- * because Tidemark has to work there too.
+ * Selects the databases of the tests. The main one is the first of: TEST_DATABASE_URL, an installed PostgreSQL with
+ * TimescaleDB, TimescaleDB from Docker, the embedded PostgreSQL. A second one has no extension, because Tidemark must
+ * also work without it.
  */
 
 import { locateBinaries } from '../../store/embedded/binaries.ts';
 import { type DatabasePart, describeServer } from './database-part.ts';
-import { dockerTimescale } from './docker-container.ts';
+import { dockerTimescale, fromContainers, isFromContainers } from './docker-container.ts';
 import { localTimescale } from './local-timescale.ts';
 import { type ServerSettings, startThrowAwayCluster } from './throw-away-cluster.ts';
 
 /**
- * A database with TimescaleDB, or why there is none. TEST_DATABASE_URL is taken even when it lacks the extension.
- * @param settings for a server that is started here, instead of the tests' own.
- * @throws Error when nothing answers at TEST_DATABASE_URL: what was asked for by name is not replaced.
+ * Returns a database with TimescaleDB, or the reason why there is none. TEST_DATABASE_URL is used even when it lacks
+ * the extension.
+ *
+ * @param settings override those of the tests, for a server that is started here.
+ * @throws Error when TEST_DATABASE_URL does not answer: an explicit choice is not replaced.
  */
 export async function obtainTimescale(settings: ServerSettings = {}): Promise<DatabasePart | string> {
   const given = process.env.TEST_DATABASE_URL;
@@ -23,13 +25,13 @@ export async function obtainTimescale(settings: ServerSettings = {}): Promise<Da
     });
     return { url: given, ...described, how: 'TEST_DATABASE_URL', stop: async () => {} };
   }
-  const local = await localTimescale(settings);
+  const local = isFromContainers ? fromContainers : await localTimescale(settings);
   if (typeof local !== 'string') return local;
   const docker = await dockerTimescale(settings);
   return typeof docker === 'string' ? `${local}, and ${docker}` : docker;
 }
 
-/** A cluster of the embedded PostgreSQL's programs, which have no TimescaleDB, or why there is none. */
+/** A cluster of the embedded PostgreSQL, which has no TimescaleDB, or the reason why there is none. */
 export async function obtainPlain(): Promise<DatabasePart | string> {
   try {
     const { initdb, postgres } = await locateBinaries();

@@ -1,10 +1,10 @@
-/** A PostgreSQL cluster of one test's own, to be crashed and started again. */
+/** A PostgreSQL cluster for one test, which can crash it and start it again. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, type TestContext } from 'vitest';
 import { locateBinaries } from '../../store/embedded/binaries.ts';
-import { accountInsteadOfRoot } from '../../store/embedded/unprivileged.ts';
+import { unprivilegedAccount } from '../../store/embedded/unprivileged.ts';
 import { keepDirectory } from './kept-directory.ts';
 import { timescalePrograms } from './local-timescale.ts';
 import { type ClusterPrograms, initCluster, type ServerSettings } from './throw-away-cluster.ts';
@@ -12,20 +12,20 @@ import { waitFor } from './wait-for.ts';
 
 export interface OwnCluster {
   readonly url: string;
-  /** Ends the server as a crash of it would: nothing is written, every connection breaks. */
+  /** Ends the server like a crash: nothing is written, and every connection breaks. */
   crash(): Promise<void>;
-  /** Starts it again: it recovers what was committed. */
+  /** Starts it again: it recovers all committed data. */
   start(): Promise<void>;
 }
 
 /**
- * Starts the installed PostgreSQL with TimescaleDB, else the embedded one without; where there is neither, the test is
- * skipped and says why. The settings are a real server's as far as crashes go.
+ * Starts the installed PostgreSQL with TimescaleDB, or else the embedded one without it. If there is neither, the test
+ * is skipped with the reason. The settings that matter for crashes equal those of a real server.
  */
 export async function ownCluster(context: TestContext, settings: ServerSettings = {}): Promise<OwnCluster> {
   const programs = await programsFor({ fsync: 'on', full_page_writes: 'on', ...settings });
   if (typeof programs === 'string') return context.skip(programs);
-  const cluster = await initCluster(programs, keepDirectory(accountInsteadOfRoot()));
+  const cluster = await initCluster(programs, keepDirectory(unprivilegedAccount()));
   let server = await cluster.start();
   onTestFinished(() => server.stop());
   return {
@@ -33,7 +33,7 @@ export async function ownCluster(context: TestContext, settings: ServerSettings 
     async crash() {
       const [pid = ''] = readFileSync(join(cluster.data, 'postmaster.pid'), 'utf8').split('\n');
       process.kill(Number(pid), 'SIGQUIT'); // the immediate shutdown
-      await waitFor('the end of the server', () => !server.isRunning());
+      await waitFor('the server to end', () => !server.isRunning());
     },
     async start() {
       server = await cluster.start();

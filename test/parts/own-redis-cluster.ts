@@ -1,4 +1,4 @@
-/** A Redis cluster of one test's own, without replicas. */
+/** A Redis cluster for one test, without replicas. */
 
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -10,7 +10,9 @@ import { waitFor } from './wait-for.ts';
 
 const slots = 16_384;
 
-/** @returns the address of its first node. Where there is no `redis-server` of version 7, the test is skipped and says why. */
+/**
+ * @returns the address of its first node. Without a `redis-server` of version 7 the test is skipped with the reason.
+ */
 export async function ownRedisCluster(
   context: TestContext,
   { size, announced = true }: { size: number; announced?: boolean },
@@ -22,7 +24,7 @@ export async function ownRedisCluster(
     const flags = {
       'cluster-enabled': 'yes',
       'cluster-port': String(busPort),
-      // One that met no other does not know its address unless it is told.
+      // A node that has met no other does not know its own address unless it is configured.
       ...(announced ? { 'cluster-announce-ip': '127.0.0.1' } : {}),
       'cluster-config-file': join(directory, `nodes-${place}.conf`),
     };

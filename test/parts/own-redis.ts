@@ -1,4 +1,4 @@
-/** A Redis of one test's own, to be stopped and started again. */
+/** A Redis for one test, which can stop it and start it again. */
 
 import { Redis } from 'ioredis';
 import { onTestFinished, type TestContext } from 'vitest';
@@ -8,16 +8,16 @@ import { startRedis } from './redis-part.ts';
 
 export interface OwnRedis {
   readonly url: string;
-  /** Loses all that it holds. */
+  /** Deletes all its data. */
   flush(): Promise<void>;
-  /** Writes what it holds to the disk: with that it comes back. */
+  /** Saves its data to the disk. It has this data after a restart. */
   save(): Promise<void>;
-  /** Ends the server. What it held since it was saved last is lost. */
+  /** Stops the server. Changes since the last save are lost. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** Starts the machine's `redis-server`; where there is none, the test is skipped and says why. */
+/** Starts the machine's `redis-server`. If there is none, the test is skipped with the reason. */
 export async function ownRedis(context: TestContext): Promise<OwnRedis> {
   const port = await freePort();
   const directory = keepDirectory();

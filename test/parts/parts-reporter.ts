@@ -1,7 +1,6 @@
-/** The last lines of a run: what it ran against, what was skipped and why, and the count. */
+/** The last lines of a run: the parts it used, the skipped tests with reasons, and the counts. */
 
 import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from 'vitest/node';
-import type {} from './provided.ts';
 
 export class PartsReporter implements Reporter {
   #vitest: Vitest | undefined;
@@ -18,7 +17,7 @@ export class PartsReporter implements Reporter {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
     for (const test of tests) count[test.result().state] += 1;
-    // A file that does not load and an error outside any test fail the run without failing a test.
+    // A file that does not load, or an error outside any test, fails the run without a failed test.
     count.failed += modules.filter((module) => module.errors().length > 0).length + unhandledErrors.length;
     const provided = this.#vitest?.getRootProject().getProvidedContext();
     if (provided?.partsReport === undefined) count.failed += 1;
@@ -39,7 +38,7 @@ function isFaults({ moduleId }: { readonly moduleId: string }): boolean {
   return moduleId.includes('/test/faults/');
 }
 
-/** How long the fault tests took, as if one came after the other. */
+/** The total duration of the fault tests, as if they ran one after the other. */
 function faultsLine(modules: readonly TestModule[]): string {
   const faults = modules.filter(isFaults);
   const tests = faults.reduce((sum, module) => sum + [...module.children.allTests()].length, 0);
@@ -47,12 +46,12 @@ function faultsLine(modules: readonly TestModule[]): string {
   return `Faults: ${tests} tests in ${Math.round(ms / 1000)} s, one after the other`;
 }
 
-/** Whether it is the long set of `npm run test:soak`. */
+/** Whether this is the long set of `npm run test:soak`. */
 function isLong(modules: readonly { readonly moduleId: string }[]): boolean {
   return modules.some(({ moduleId }) => moduleId.endsWith('.soak.ts'));
 }
 
-/** Skipped tests, counted by the outermost group that says why, else by their own note. */
+/** Skipped tests, counted by the outermost group that gives a reason, or else by their own note. */
 function groups(skipped: readonly TestCase[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const test of skipped) {

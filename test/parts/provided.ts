@@ -1,20 +1,22 @@
-/** What the run's set-up hands to every test through `inject`. */
+/** The values that the set-up of the run provides to every test through `inject`. */
 
 export interface ProvidedParts {
-  /** A database server's address, as a role that may create databases. Use `createTestDatabase`, not this. */
+  /**
+   * The address of a database server, with a role that may create databases. Use `createTestDatabase` instead of this.
+   */
   databaseUrl: string;
-  /** Whether that server can `create extension timescaledb`. */
+  /** Whether `create extension timescaledb` works on that server. */
   hasTimescale: boolean;
-  /** A server without the extension; the same one where there is no other; null when none can run here. */
+  /** A server without the extension. The same server if there is no other; null when none can run here. */
   plainDatabaseUrl: string | null;
   redisUrl: string | null;
-  /** A browser's program; null where there is none. */
+  /** The path of a browser. Null when there is none. */
   chromiumPath: string | null;
-  /** Why a part is absent, in a few words; the empty string when it is there. */
+  /** The reason why a part is absent, in a few words. Empty when it is available. */
   absent: { timescale: string; plainPostgres: string; redis: string; chromium: string };
-  /** Whether what tests write into docs/ is to be written anew: `--update`. */
+  /** Whether tests rewrite the texts in docs/ that they generate: `--update`. */
   updatesDocs: boolean;
-  /** What the tests ran against, for the last lines of the run. */
+  /** The parts used by the tests, for the last lines of the run. */
   partsReport: string[];
 }
 

@@ -1,4 +1,4 @@
-/** A command in a real terminal, by util-linux' `script`: part of every Debian, and no native package. */
+/** Runs a command in a real terminal by `script` of util-linux: part of every Debian, and no native package. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { emptyDirectory } from '../scripts/command.ts';
 import { TerminalScreen } from './terminal-screen.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Why there is no pseudo-terminal here; empty where there is. */
+/** The reason why there is no pseudo-terminal here. Empty when there is one. */
 export function noPseudoTerminal(): string {
   try {
     const says = execFileSync('script', ['--version'], {
@@ -24,7 +24,7 @@ export function noPseudoTerminal(): string {
 
 export interface TerminalSession {
   readonly screen: TerminalScreen;
-  /** All that came out of it, escape codes included. */
+  /** All its output, including escape codes. */
   output(): string;
   type(keys: string): void;
   resize(columns: number, rows: number): void;
@@ -32,7 +32,7 @@ export interface TerminalSession {
   readonly ended: Promise<number | null>;
 }
 
-/** @param words the program and its arguments. Only the given variables and the system's own reach it. */
+/** @param words the program and its arguments. It receives only the given variables and those of the system. */
 export async function inTerminal(
   words: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -53,7 +53,7 @@ export async function inTerminal(
       SERVE_PORT: '0',
       ...env,
     },
-    // Its input stays open: an end would be typed as Ctrl-D.
+    // Its input stays open, because an end of input would be typed as Ctrl-D.
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -73,7 +73,7 @@ export async function inTerminal(
     try {
       process.kill(Number(pid), 'SIGKILL');
     } catch {
-      // It has ended, as it should.
+      // The process has already ended.
     }
   });
   return {

@@ -1,4 +1,4 @@
-/** A Redis for a test run, and how it was come by. */
+/** The Redis for a test run, and where it comes from. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { asPresentUser } from '../../store/embedded/unprivileged.ts';
-import { dockerRedis } from './docker-container.ts';
+import { dockerRedis, fromContainers, isFromContainers } from './docker-container.ts';
 import { freePort } from './free-port.ts';
 import { startTethered, type Tethered } from './tethered.ts';
 import { waitFor } from './wait-for.ts';
@@ -20,14 +20,16 @@ export interface RedisPart {
 }
 
 /**
- * The first of: TEST_REDIS_URL, the machine's `redis-server`, a Docker image; or why there is none.
- * @throws Error when TEST_REDIS_URL is set and nothing answers there: what was asked for by name is not replaced.
+ * Returns the first of TEST_REDIS_URL, the machine's `redis-server` and a Docker image, or the reason why there is
+ * none.
+ *
+ * @throws Error when TEST_REDIS_URL is set and does not answer: an explicit choice is not replaced.
  */
 export async function obtainRedis(): Promise<RedisPart | string> {
   const given = process.env.TEST_REDIS_URL;
   if (given)
     return { url: given, server: await describe(given), how: 'TEST_REDIS_URL', stop: async () => {} };
-  const local = await localRedis();
+  const local = isFromContainers ? fromContainers : await localRedis();
   if (typeof local !== 'string') return local;
   const docker = await dockerRedis();
   if (typeof docker !== 'string') return { ...docker, server: await describe(docker.url) };
@@ -52,16 +54,16 @@ async function localRedis(): Promise<RedisPart | string> {
 }
 
 /**
- * Starts the machine's `redis-server` and waits until it answers. It writes nothing to the disk by itself.
+ * Starts the machine's `redis-server` and waits until it answers. It does not save to the disk by itself.
  *
- * @param place.removed directory that is removed when the server has ended; empty: none.
+ * @param place.removed the directory that is removed when the server has ended; empty: none.
  * @throws Error when it did not start.
  */
 export async function startRedis(place: {
   port: number;
   directory: string;
   removed: string;
-  /** Settings beside the usual ones. */
+  /** Settings that override the usual ones. */
   flags?: Readonly<Record<string, string>>;
 }): Promise<Tethered> {
   const { port, directory, removed } = place;
@@ -97,7 +99,7 @@ export async function startRedis(place: {
 
 async function describe(url: string): Promise<string> {
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
-  // The rejected call below tells the same; without a listener the error would end the run.
+  // The rejected call below reports the same error. Without a listener it would end the run.
   redis.on('error', () => {});
   try {
     await redis.connect();

@@ -1,17 +1,17 @@
 /**
- * Properties that are tried for a time instead of a number of times. Each says the seed that it began with, and a
- * failure how to repeat exactly that case.
+ * Runs property tests for a time instead of a number of cases. Each prints its first seed, and a failure prints how to
+ * repeat exactly that case.
  *
- *   TEST_SOAK=1              tries for minutes instead of seconds
+ *   TEST_SOAK=1              runs for minutes instead of seconds
  *   TEST_SEED, TEST_PATH     the seed, and the path to one case, as a failure prints them
- *   TEST_REPLAY_PATH         of a sequence of commands: which of that case are run
+ *   TEST_REPLAY_PATH         for a sequence of commands: selects the commands of that case to run
  */
 
 import fc from 'fast-check';
 
 const quickMs = 10_000;
 const soakMs = 300_000;
-/** How long a case that fails is made smaller. */
+/** The time limit for shrinking a failing case. */
 const shrinkMs = 60_000;
 
 const isSoak = process.env.TEST_SOAK === '1';
@@ -24,12 +24,12 @@ export const replayed =
 export const seededTimeoutMs = 2 * (isSoak ? soakMs : quickMs) + 2 * shrinkMs;
 
 /**
- * Tries a property in batches, each with a seed of its own, until the time is over.
+ * Checks a property in batches, each with a seed of its own, until the time is over.
  *
- * @param holds throws where the property does not hold.
- * @param share of the usual time.
- * @returns how many cases were tried.
- * @throws Error with the smallest case found that fails, and how to repeat it.
+ * @param holds throws when the property does not hold.
+ * @param share the share of the usual time.
+ * @returns the number of cases.
+ * @throws Error with the smallest failing case, and how to repeat it.
  */
 export async function tryWhile<Case>(
   title: string,
@@ -43,7 +43,7 @@ export async function tryWhile<Case>(
   const endMs = Date.now() + (isSoak ? soakMs : quickMs) * share;
   let failedMs: number | null = null;
   const property = fc.asyncProperty(arbitrary, async (tried) => {
-    // What is not tried any more counts as holding: the smallest case so far is then the result.
+    // A case that is skipped counts as passed, so the smallest case so far is the result.
     if (failedMs !== null && Date.now() - failedMs > shrinkMs) return;
     try {
       await holds(tried);
@@ -67,7 +67,7 @@ export async function tryWhile<Case>(
   return cases;
 }
 
-/** Other tests take seeds that are words: of those a number is made. */
+/** Other tests accept words as seeds. This one converts them to a number. */
 function firstSeed(given: string | undefined): number {
   if (given === undefined || given === '') return Math.floor(Math.random() * 2 ** 30);
   return /^\d{1,10}$/.test(given) ? Number(given) : Number.parseInt(given, 36) % 2 ** 30 || 0;

@@ -1,4 +1,4 @@
-/** A disk so small that a test can fill it: a tmpfs, which only root may mount, and not everywhere. */
+/** A disk that a test can fill: a small tmpfs, which only root may mount, and only on some machines. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, onTestFinished } from 'vitest';
 import { describeMissing } from './describe-needing.ts';
 
-/** Mounts a small disk, or says why not. */
+/** Mounts a small disk, or returns the reason why not. */
 function smallDisk(megabytes: number): { path: string; unmount(): void } | string {
   if (process.getuid?.() !== 0 || process.platform !== 'linux')
     return 'needs root on Linux, to mount a small disk';
@@ -26,7 +26,7 @@ function smallDisk(megabytes: number): { path: string; unmount(): void } | strin
   return { path, unmount };
 }
 
-/** Like `describe`, but skipped aloud where no small disk can be mounted. */
+/** Like `describe`, but skipped with the reason when no small disk can be mounted. */
 export function describeWithSmallDisk(title: string, body: () => void): void {
   const probe = smallDisk(1);
   if (typeof probe === 'string') {
@@ -37,7 +37,7 @@ export function describeWithSmallDisk(title: string, body: () => void): void {
   describe(title, body);
 }
 
-/** Mounts one until the end of the test. @returns where it is. */
+/** Mounts a small disk until the end of the test. @returns its path. */
 export function mountSmallDisk(megabytes: number): string {
   const disk = smallDisk(megabytes);
   if (typeof disk === 'string') throw new Error(disk);

@@ -1,6 +1,6 @@
-/** What a terminal shows of the codes that Tidemark uses. Any other is an error: no terminal need know it. */
+/** Emulates a terminal for the codes that Tidemark uses. Any other code is an error: a terminal need not support it. */
 
-/** After the escape itself. */
+/** After the escape character. */
 const code = /^\[(?<private>\?)?(?<number>[\d;]*)(?<letter>[A-Za-z])/;
 
 interface Buffer {
@@ -14,12 +14,12 @@ const blank = (): Buffer => ({ rows: [''], row: 0, column: 0 });
 export class TerminalScreen {
   columns: number;
   height: number;
-  /** Whether a program has the screen to itself. */
+  /** Whether a program uses the whole screen. */
   isWhole = false;
   isCursorShown = true;
   /** Lines that were too long for the terminal, as drawn. */
   readonly folded: string[] = [];
-  /** How often a style was set. */
+  /** The number of times a style was set. */
   styles = 0;
   #buffer = blank();
   #former = blank();
@@ -30,7 +30,7 @@ export class TerminalScreen {
     this.height = height;
   }
 
-  /** The lines that stand there, without blanks at their ends. With a program that has the screen: its lines alone. */
+  /** The visible lines, without trailing blanks. When a program uses the whole screen, only its lines. */
   lines(): string[] {
     return this.#buffer.rows.map((row) => row.trimEnd());
   }
@@ -115,7 +115,7 @@ export class TerminalScreen {
     const buffer = this.#buffer;
     buffer.row += 1;
     if (buffer.row === buffer.rows.length) buffer.rows.push('');
-    // Of a screen that a program has to itself nothing scrolls away unseen.
+    // When a program uses the whole screen, no line may scroll away.
     if (this.isWhole && buffer.row >= this.height) throw new Error('drawn below the end of the screen');
   }
 

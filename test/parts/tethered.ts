@@ -1,19 +1,18 @@
 /**
- * A server that lives no longer than the process that started it, even when that is killed with SIGKILL: a shell
- * between them waits for the end of its own standard input, which only this process holds open.
+ * A server that ends with the process that started it, even when that is killed with SIGKILL: a shell between them
+ * waits for the end of its standard input, which only this process holds open.
  */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Launch } from '../../store/embedded/unprivileged.ts';
-import { spawnOptions } from '../../store/embedded/unprivileged.ts';
+import { type Launch, spawnOptions } from '../../store/embedded/unprivileged.ts';
 
 export interface Tethered {
-  /** False once the server has ended, by itself or by `stop`. */
+  /** False once the server has ended, on its own or by `stop`. */
   isRunning(): boolean;
-  /** The last lines that it printed. */
+  /** The last lines of its output. */
   output(): string;
-  /** Ends the server and removes its directory. */
+  /** Stops the server and removes its directory. */
   stop(): Promise<void>;
 }
 
@@ -28,7 +27,7 @@ kill $tether 2>/dev/null
 [ -z "$directory" ] || rm -rf "$directory"
 `;
 
-/** Starts `command`; `signal` asks it to stop, and `directory`, unless it is empty, is removed once it has ended. */
+/** Starts `command`. `signal` asks it to stop. `directory`, unless empty, is removed once it has ended. */
 export function startTethered(
   command: readonly string[],
   { launch, signal, directory }: { launch: Launch; signal: 'INT' | 'TERM'; directory: string },

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { accountInsteadOfRoot, launchAs, spawnOptions } from '../../store/embedded/unprivileged.ts';
+import { launchAs, spawnOptions, unprivilegedAccount } from '../../store/embedded/unprivileged.ts';
 import { type DatabasePart, describeServer } from './database-part.ts';
 import { freePort } from './free-port.ts';
 import { startTethered, type Tethered } from './tethered.ts';
@@ -16,13 +16,13 @@ export type ServerSettings = Readonly<Record<string, string | number>>;
 export interface ClusterPrograms {
   readonly initdb: string;
   readonly postgres: string;
-  /** Settings beside the common ones. */
+  /** Settings that override the common ones. */
   readonly settings: ServerSettings;
-  /** What to call this in the report. */
+  /** Its name in the report. */
   readonly how: string;
 }
 
-/** @throws Error saying why it did not start; nothing of it is left then. */
+/** @throws Error with the reason why it did not start; it leaves no files then. */
 export async function startThrowAwayCluster(programs: ClusterPrograms): Promise<DatabasePart> {
   const directory = mkdtempSync(join(tmpdir(), 'tidemark-test-postgres-'));
   try {
@@ -46,7 +46,7 @@ async function start(programs: ClusterPrograms, directory: string): Promise<Data
 
 export interface Cluster {
   readonly url: string;
-  /** Where its files are. */
+  /** The directory of its files. */
   readonly data: string;
   /**
    * Starts its server, always at the same address, and waits until that answers.
@@ -55,9 +55,9 @@ export interface Cluster {
   start(removed?: string): Promise<Tethered>;
 }
 
-/** Makes a cluster in the directory, and starts no server. */
+/** Creates a cluster in the directory, and starts no server. */
 export async function initCluster(programs: ClusterPrograms, directory: string): Promise<Cluster> {
-  const account = accountInsteadOfRoot();
+  const account = unprivilegedAccount();
   const password = randomBytes(16).toString('hex');
   const passwordFile = join(directory, 'password');
   writeFileSync(passwordFile, password, { mode: 0o600 });
@@ -79,7 +79,7 @@ export async function initCluster(programs: ClusterPrograms, directory: string):
     unix_socket_directories: '',
     max_connections: 300,
     timezone: 'UTC',
-    // Nothing in the cluster outlives the run, so nothing needs to reach the disk.
+    // The cluster does not outlive the run, so its data need not reach the disk.
     fsync: 'off',
     full_page_writes: 'off',
     ...programs.settings,

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Waits until `condition` holds, asking again every `everyMs`.
- * @throws Error naming `what` after `withinMs`: a limit for a condition that never comes, not a measure of speed.
+ * Waits until `condition` holds, and checks it every `everyMs`.
+ *
+ * @throws Error naming `what` after `withinMs`: a limit for a condition that never holds, not a measure of speed.
  */
 export async function waitFor(
   what: string,
@@ -11,7 +12,7 @@ export async function waitFor(
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms in vain for: ${what}`);
+    if (performance.now() > deadline) throw new Error(`timed out after ${withinMs} ms, waiting for: ${what}`);
     await delay(everyMs);
   }
 }

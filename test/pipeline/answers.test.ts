@@ -3,9 +3,9 @@ import { dayMs, hourMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { quarantinedRows } from '../../store/quarantine.ts';
-import { seriesStatus } from '../../store/status.ts';
+import { readQuarantined } from '../../store/ledger/quarantine.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { seriesStatus } from '../../store/series/status.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { serve } from '../source/local-server.ts';
 import { graceMs, openPipeline } from './run-pipeline.ts';
@@ -25,7 +25,7 @@ const range = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 6) };
 const daily = { rangeLimits: { candles: { h1: dayMs } } };
 
 onEachBackend('an answer', (kind) => {
-  /** A source that makes something of the rows of each window, and of those around it. */
+  /** Backfills from a source that answers each window with `answerTo(window)`. */
   async function filledFrom(answerTo: (window: { startMs: number; endMs: number }) => Candle[]) {
     const server = await serve((request, response) => {
       const url = new URL(request.url ?? '', 'http://localhost');
@@ -42,13 +42,13 @@ onEachBackend('an answer', (kind) => {
     expect(server.requests).toHaveLength(5);
   }
 
-  // Points beside a window are dropped: each belongs to another one, which is asked for by itself.
-  test('with points of the periods beside its window loses none of them', () =>
+  // The pipeline drops points outside a window: each belongs to another window, which is requested separately.
+  test('loses no point when it also contains points outside its window', () =>
     filledFrom(({ startMs, endMs }) =>
       truth.candles(series, { startMs: startMs - hourMs, endMs: endMs + hourMs }),
     ));
 
-  test('in disorder, with every point twice and some from far away, stores each once', () =>
+  test('stores each point once when it is unordered, has every point twice and has points far away', () =>
     filledFrom((window) => {
       const rows = truth.candles(series, window);
       const far = truth.candles(series, { startMs: range.endMs + dayMs, endMs: range.endMs + 2 * dayMs });
@@ -66,41 +66,36 @@ onEachBackend('an answer', (kind) => {
     ['a field that is missing', { ...good, open: undefined }, 'open: not a decimal'],
     ['text that is not a decimal', { ...good, low: '1,0' }, 'low: not a decimal'],
     ['an infinite value', { ...good, high: 'Infinity' }, 'high: not a decimal'],
-  ])(
-    'with %s goes to quarantine as it came, and the rest of its window is stored',
-    async (_, bad, reason) => {
-      const rowAt = (timeMs: number, values: object) => ({
-        timeMs,
-        json: JSON.stringify({ ...values, period: timeMs }),
-      });
-      const rows = Array.from({ length: 24 }, (_, hour) => {
-        const timeMs = Date.UTC(2024, 0, 2) + hour * hourMs;
-        return rowAt(timeMs, timeMs === noonMs ? bad : good);
-      });
-      const server = await serveRows(() => ({ rows, timestampMs: nowMs }));
-      const pipeline = await openPipeline(kind, { nowMs }, server.baseUrl);
-      const { database } = pipeline;
-      const day = { startMs: Date.UTC(2024, 0, 2), endMs: Date.UTC(2024, 0, 3) };
-      const seriesId = await pipeline.track(series, day.startMs, day.endMs);
-      await pipeline.backfill({}, daily);
-      const stored = rows.filter(({ timeMs }) => timeMs !== noonMs).map(({ json }) => JSON.parse(json));
-      expect(await storedPoints(database, series)).toEqual(stored);
-      const kept = await database.pool.query('select raw, reason, time from tidemark.quarantine');
-      expect(kept.rows).toEqual([
-        { raw: rows.find(({ timeMs }) => timeMs === noonMs)?.json, reason, time: noonMs },
-      ]);
-      // It was answered, so it is no gap; and there is no point, so it is named.
-      expect(await coverageOf(database, seriesId)).toEqual([day]);
-      expect(await listGaps(database, { nowMs, graceMs })).toEqual([]);
-      expect(await seriesStatus(database, { nowMs, graceMs })).toMatchObject([
-        { quarantined: 1, points: 23 },
-      ]);
-      expect(await quarantinedRows(database)).toEqual([{ seriesId, rows: 1, reason }]);
-      expect(server.requests).toHaveLength(1);
-    },
-  );
+  ])('quarantines a row with %s unchanged, and stores the rest of its window', async (_, bad, reason) => {
+    const rowAt = (timeMs: number, values: object) => ({
+      timeMs,
+      json: JSON.stringify({ ...values, period: timeMs }),
+    });
+    const rows = Array.from({ length: 24 }, (_, hour) => {
+      const timeMs = Date.UTC(2024, 0, 2) + hour * hourMs;
+      return rowAt(timeMs, timeMs === noonMs ? bad : good);
+    });
+    const server = await serveRows(() => ({ rows, timestampMs: nowMs }));
+    const pipeline = await openPipeline(kind, { nowMs }, server.baseUrl);
+    const { database } = pipeline;
+    const day = { startMs: Date.UTC(2024, 0, 2), endMs: Date.UTC(2024, 0, 3) };
+    const seriesId = await pipeline.track(series, day.startMs, day.endMs);
+    await pipeline.backfill({}, daily);
+    const stored = rows.filter(({ timeMs }) => timeMs !== noonMs).map(({ json }) => JSON.parse(json));
+    expect(await storedPoints(database, series)).toEqual(stored);
+    const kept = await database.pool.query('select raw, reason, time from tidemark.quarantine');
+    expect(kept.rows).toEqual([
+      { raw: rows.find(({ timeMs }) => timeMs === noonMs)?.json, reason, time: noonMs },
+    ]);
+    // The period was answered, so it is no gap. It has no point, so the report names it.
+    expect(await coverageOf(database, seriesId)).toEqual([day]);
+    expect(await listGaps(database, { nowMs, graceMs })).toEqual([]);
+    expect(await seriesStatus(database, { nowMs, graceMs })).toMatchObject([{ quarantined: 1, points: 23 }]);
+    expect(await readQuarantined(database)).toEqual([{ seriesId, rows: 1, reason }]);
+    expect(server.requests).toHaveLength(1);
+  });
 
-  test('with a period off its grid goes to quarantine, and what it lacks then is asked for no more', async () => {
+  test('quarantines a period off its grid, and requests its missing period no more', async () => {
     const rows = [0, 1, 2, 3].map((hour) => {
       const timeMs = Date.UTC(2024, 0, 2, hour, hour === 2 ? 7 : 0);
       return { timeMs, json: JSON.stringify({ ...good, period: timeMs }) };
@@ -113,6 +108,6 @@ onEachBackend('an answer', (kind) => {
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([hours]);
     expect(await storedPoints(pipeline.database, series)).toHaveLength(3);
     const reason = 'does not start a period of h1';
-    expect(await quarantinedRows(pipeline.database)).toEqual([{ seriesId, rows: 1, reason }]);
+    expect(await readQuarantined(pipeline.database)).toEqual([{ seriesId, rows: 1, reason }]);
   });
 });

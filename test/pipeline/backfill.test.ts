@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { dayMs, hourMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { longestRange, requestsFor } from '../../planning/windows.ts';
 import { planTick } from '../../scheduler/plan-tick.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { ratesStatus, seriesStatus } from '../../store/status.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { ratesStatus, seriesStatus } from '../../store/series/status.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
@@ -15,15 +15,15 @@ import { byId, coverageOf, storedPoints, storedRates, truthOf } from './stored.t
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 
-// The simulator's outages lie elsewhere than at the edges of any of these windows: an answer that leaves a silence
-// there is rightly asked for again, unless another one of late had more rows. In a thin market there is one at most
-// edges.
+// No outage of the simulator lies at an edge of these windows: an empty range at the edge of an answer is requested
+// again. A thin market has one at most edges.
 const datasets: readonly {
   title: string;
   series: SeriesKey;
   range: Range;
   requests: number;
   atMost?: number;
+  maxEmptyMs?: number;
 }[] = [
   {
     title: 'minute candles',
@@ -37,6 +37,7 @@ const datasets: readonly {
     range: { startMs: Date.UTC(2023, 11, 30, 7, 13), endMs: Date.UTC(2024, 0, 2) },
     requests: 3,
     atMost: 3 * 3,
+    maxEmptyMs: 30 * minuteMs,
   },
   {
     title: 'hourly candles',
@@ -62,13 +63,14 @@ function candles(exchange: string, baseId: string, quoteId: string, interval: 'm
   return { dataset: 'candles', exchange, baseId, quoteId, interval };
 }
 
-/** Status, gaps and the points themselves all say that exactly this range is there, digit by digit. */
+/** Status, gaps and the points themselves show that exactly this range is stored, digit by digit. */
 async function expectComplete(
   pipeline: Pipeline,
   simulator: RunningSimulator,
   seriesId: number,
   series: SeriesKey,
   range: Range,
+  maxEmptyMs = 0,
 ): Promise<void> {
   const { database } = pipeline;
   const stored = await storedPoints(database, series);
@@ -80,9 +82,20 @@ async function expectComplete(
   const lengthMs = range.endMs - range.startMs;
   expect(await seriesStatus(database, { nowMs, graceMs, seriesIds: [seriesId] })).toMatchObject([
     {
-      ...{ seriesId, series, wantedMs: lengthMs, coveredMs: lengthMs, confirmedEmptyMs: 0 },
-      ...{ missingMs: 0, gaps: 0, awaitingMs: 0, failedMs: 0, points: truth.length, blocked: null },
-      ...{ earliestMs: timeOf(truth[0]), newestMs: timeOf(truth.at(-1)) },
+      seriesId,
+      series,
+      wantedMs: lengthMs,
+      coveredMs: lengthMs,
+      // An empty range of a thin market at an edge may need a request of its own.
+      confirmedEmptyMs: expect.toSatisfy((ms: number) => ms <= maxEmptyMs),
+      missingMs: 0,
+      gaps: 0,
+      awaitingMs: 0,
+      failedMs: 0,
+      points: truth.length,
+      blocked: null,
+      earliestMs: timeOf(truth[0]),
+      newestMs: timeOf(truth.at(-1)),
     },
   ]);
 }
@@ -95,8 +108,12 @@ async function passOf(pipeline: Pipeline): Promise<number> {
   const { database, queues } = pipeline;
   const pass = await planTick(
     {
-      ...{ database, requests: queues.requests, requestsPerMinute: 0 },
-      ...{ backfillShare: 0.2, graceMs, openRefreshMs: null },
+      database,
+      requests: queues.requests,
+      requestsPerMinute: 0,
+      backfillShare: 0.2,
+      graceMs,
+      openRefreshMs: null,
     },
     nowMs,
     0,
@@ -105,35 +122,38 @@ async function passOf(pipeline: Pipeline): Promise<number> {
 }
 
 onEachBackend('a backfill', (kind) => {
-  test.each(datasets)('of $title', async ({ series, range, requests, atMost = requests }) => {
-    const clock = { nowMs };
-    const simulator = await simulate(clock);
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    const { database } = pipeline;
-    const seriesId = await pipeline.track(series, range.startMs, range.endMs);
-    expect(await listGaps(database, { nowMs, graceMs })).toMatchObject([{ ...range, reason: 'not_asked' }]);
+  test.each(datasets)(
+    'stores every point of $title',
+    async ({ series, range, requests, atMost = requests, maxEmptyMs = 0 }) => {
+      const clock = { nowMs };
+      const simulator = await simulate(clock);
+      const pipeline = await openPipeline(kind, clock, simulator.url);
+      const { database } = pipeline;
+      const seriesId = await pipeline.track(series, range.startMs, range.endMs);
+      expect(await listGaps(database, { nowMs, graceMs })).toMatchObject([{ ...range, reason: 'not_asked' }]);
 
-    await pipeline.backfill();
-    await expectComplete(pipeline, simulator, seriesId, series, range);
-    expect(requestsFor(range, longestRange(series))).toBe(requests);
-    const { total, byStatus } = simulator.requests();
-    expect(byStatus).toEqual({ 200: total });
-    expect(total).toBeGreaterThanOrEqual(requests);
-    expect(total).toBeLessThanOrEqual(atMost);
+      await pipeline.backfill();
+      await expectComplete(pipeline, simulator, seriesId, series, range, maxEmptyMs);
+      expect(requestsFor(range, longestRange(series))).toBe(requests);
+      const { total, byStatus } = simulator.requests();
+      expect(byStatus).toEqual({ 200: total });
+      expect(total).toBeGreaterThanOrEqual(requests);
+      expect(total).toBeLessThanOrEqual(atMost);
 
-    await pipeline.backfill();
-    expect(await passOf(pipeline)).toBe(0);
-    expect(simulator.requests().total).toBe(total);
+      await pipeline.backfill();
+      expect(await passOf(pipeline)).toBe(0);
+      expect(simulator.requests().total).toBe(total);
 
-    // What is added to the tracked range is all that a third one asks for.
-    const earlierMs = range.startMs - longestRange(series);
-    await pipeline.track(series, earlierMs, range.endMs);
-    expect(await listGaps(database, { nowMs, graceMs })).toMatchObject([
-      { startMs: earlierMs, endMs: range.startMs },
-    ]);
-  });
+      // A third backfill requests only the extension of the tracked range.
+      const earlierMs = range.startMs - longestRange(series);
+      await pipeline.track(series, earlierMs, range.endMs);
+      expect(await listGaps(database, { nowMs, graceMs })).toMatchObject([
+        { startMs: earlierMs, endMs: range.startMs },
+      ]);
+    },
+  );
 
-  test('up to now of all of them at once, the open candles included', async () => {
+  test('stores every series up to now at once, including the open candles', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -143,7 +163,8 @@ onEachBackend('a backfill', (kind) => {
         candles('kraken', 'litecoin', 'euro', 'm1'),
         candles('kraken', 'bitcoin', 'euro', 'h1'),
       ].map(async (series) => {
-        // Half a day longer than one request may span: two windows, of which the newest holds the open candle.
+        // Half a day longer than the longest range of a request: two windows, of which the newer contains the open
+        // candle.
         const startMs = Math.floor(nowMs / hourMs) * hourMs - longestRange(series) - dayMs / 2;
         return { series, startMs, seriesId: await pipeline.track(series, startMs, null) };
       }),
@@ -153,19 +174,19 @@ onEachBackend('a backfill', (kind) => {
       expect(await storedPoints(pipeline.database, series)).toEqual(
         truthOf(simulator, series, { startMs, endMs: nowMs }),
       );
-      // At half a minute past twelve, with a minute of grace, nothing of twelve has closed, nor its last minute.
+      // At half past noon, with a minute of grace, the hour from noon and the last minute are still open.
       const closedMs = series.interval === 'm1' ? nowMs - 90_000 : nowMs - 30_000 - hourMs;
       expect(await coverageOf(pipeline.database, seriesId)).toEqual([{ startMs, endMs: closedMs }]);
     }
     const { total } = simulator.requests();
     expect(total).toBeGreaterThanOrEqual(6);
-    // Two of them are of a thin market, which may be asked again for a silence at either edge.
+    // Two of them are in a thin market, where an empty range at either edge may be requested again.
     expect(total).toBeLessThanOrEqual(6 + 4);
     await pipeline.backfill();
     expect(simulator.requests().total).toBe(total);
   });
 
-  test('beside polls of the rates, each snapshot stored once', async () => {
+  test('stores each snapshot of the rates once while it runs', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -198,13 +219,13 @@ onEachBackend('a backfill', (kind) => {
     );
     expect(stored.rows).toEqual([{ rates: 2 * count }]);
     expect(await ratesStatus(pipeline.database)).toEqual({ currencies: count, newestMs: laterMs });
-    // Polls take nothing from the backfill.
+    // Polls do not take requests from the backfill.
     expect(await storedPoints(pipeline.database, series)).toEqual(truthOf(simulator, series, range));
   });
 });
 
 describeNeeding('plainPostgres', 'a backfill without TimescaleDB', () => {
-  test('of everything at once', async () => {
+  test('stores every series', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline('postgres', clock, simulator.url, { on: 'plain' });
@@ -217,8 +238,8 @@ describeNeeding('plainPostgres', 'a backfill without TimescaleDB', () => {
       seriesIds.push(await pipeline.track(series, range.startMs, range.endMs));
     }
     await pipeline.backfill();
-    for (const [index, { series, range }] of datasets.entries()) {
-      await expectComplete(pipeline, simulator, seriesIds[index] ?? 0, series, range);
+    for (const [index, { series, range, maxEmptyMs }] of datasets.entries()) {
+      await expectComplete(pipeline, simulator, seriesIds[index] ?? 0, series, range, maxEmptyMs);
     }
     const { total } = simulator.requests();
     expect(total).toBeGreaterThanOrEqual(datasets.reduce((sum, { requests }) => sum + requests, 0));

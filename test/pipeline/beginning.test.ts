@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
 import { longestCandleRangeMs, longestHistoryRangeMs } from '../../contract/limits.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { bornIn2019Ms } from '../../simulator/markets.ts';
+import { bornIn2019Ms } from '../../simulator/catalogue.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { seriesStatus } from '../../store/status.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { seriesStatus } from '../../store/series/status.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { serve } from '../source/local-server.ts';
 import { emptyConfirmMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
@@ -19,7 +19,7 @@ const born: SeriesKey = {
   interval: 'm1',
 };
 const years = { startMs: Date.UTC(2015, 0, 1), endMs: bornIn2019Ms };
-/** Twelve days of the series itself, a window each. */
+/** The first twelve days of the series, one window each. */
 const range = { startMs: years.startMs, endMs: bornIn2019Ms + 12 * dayMs };
 const windows = 12;
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
@@ -29,21 +29,19 @@ function pathsOf(simulator: RunningSimulator): number {
 }
 
 onEachBackend('the years before a market begins', (kind) => {
-  test('cost a few requests, and are covered when a second probe has agreed', async () => {
+  test('cost a few requests, and are covered after a second probe agrees', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
     const { database } = pipeline;
     const seriesId = await pipeline.track(born, range.startMs, range.endMs);
     await pipeline.backfill();
-    // The series itself is there at once; the years before wait for their second answer, and say so.
+    // The series itself is stored at once. The years before it are reported as waiting for a second answer.
     expect(await storedPoints(database, born)).toEqual(truthOf(simulator, born, range));
     expect(await coverageOf(database, seriesId)).toEqual([{ startMs: years.endMs, endMs: range.endMs }]);
     const gaps = await listGaps(database, { nowMs, graceMs });
     expect(new Set(gaps.map((gap) => gap.reason))).toEqual(new Set(['awaits_second_answer']));
-    expect(gaps.map((gap) => gap.message)).toContain(
-      'asked by days, the source has no point before 2019-06-01',
-    );
+    expect(gaps.map((gap) => gap.message)).toContain('the source has no daily point before 2019-06-01');
 
     clock.nowMs += emptyConfirmMs;
     await pipeline.backfill();
@@ -55,7 +53,7 @@ onEachBackend('the years before a market begins', (kind) => {
       confirmedEmptyMs: years.endMs - years.startMs,
       earliestMs: bornIn2019Ms,
     });
-    // The day before the beginning was asked for in minutes.
+    // The day before the beginning was requested in minutes.
     expect(status?.beforeBeginningMs).toBe(years.endMs - years.startMs - dayMs);
     expect(pathsOf(simulator)).toBeLessThanOrEqual(windows + 20);
 
@@ -65,7 +63,7 @@ onEachBackend('the years before a market begins', (kind) => {
     expect(pathsOf(simulator)).toBe(before);
   });
 
-  test('cost no more up to now, while the newest data is kept fresh', async () => {
+  test('cost no further requests, while the newest data is refreshed', async () => {
     const clock = { nowMs: bornIn2019Ms + 12 * dayMs + 30_000 };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -81,7 +79,7 @@ onEachBackend('the years before a market begins', (kind) => {
     expect(pathsOf(simulator)).toBeLessThanOrEqual(windows + 2 + 20);
   });
 
-  test('cost as few where days too may be asked for by the year only', async () => {
+  test('cost a few requests when daily candles are limited to one year a request', async () => {
     const clock = { nowMs };
     const limits = {
       longestCandleRangeMs: { ...longestCandleRangeMs, d1: 366 * dayMs },
@@ -99,7 +97,7 @@ onEachBackend('the years before a market begins', (kind) => {
     expect(pathsOf(simulator)).toBeLessThanOrEqual(windows + 20);
   });
 
-  test('are not taken for empty because of one false answer', async () => {
+  test('are not confirmed empty by one false answer', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock, { faults: { emptyRate: 1 } });
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -118,10 +116,10 @@ onEachBackend('the years before a market begins', (kind) => {
     ]);
   });
 
-  test('are asked for window by window where days are of no use', async () => {
+  test('are requested window by window when daily candles are not available', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock);
-    // Days of nothing are answered as if the market were not known by days.
+    // The source answers requests for days as if it did not know the market by days.
     const server = await serve((request, response) => {
       const url = new URL(request.url ?? '', 'http://localhost');
       if (url.searchParams.get('interval') === 'd1') {
@@ -146,13 +144,13 @@ onEachBackend('the years before a market begins', (kind) => {
     ]);
   });
 
-  test('that hold points after all, which days did not show, are asked for anew', async () => {
+  test('are requested again when they contain points that the daily candles omitted', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock, { faults: { maxRows: 5, capKeeps: 'newest' } });
     const pipeline = await openPipeline(kind, clock, simulator.url);
     const hours: SeriesKey = { ...born, interval: 'h1' };
     const seriesId = await pipeline.track(hours, range.startMs, range.endMs);
-    // A cap that takes the oldest days shows the series to begin where it does not.
+    // A cap that omits the oldest days makes the series appear to begin later.
     const rangeLimits = { candles: { h1: dayMs } };
     for (let times = 0; times < 4; times += 1) {
       await pipeline.backfill({}, { rangeLimits });
@@ -162,7 +160,7 @@ onEachBackend('the years before a market begins', (kind) => {
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
   });
 
-  test('of a market that began before them cost not one request', async () => {
+  test('cost no request when the market began before them', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);

@@ -6,10 +6,11 @@ import type { SeriesKey } from '../../contract/series.ts';
 import { planWindows } from '../../planning/plan.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
-import type { Database } from '../../store/database.ts';
-import { listGaps, seriesWithGaps } from '../../store/gaps.ts';
-import { trackSeries } from '../../store/series.ts';
-import { commitWindow, type WindowCommit } from '../../store/windows.ts';
+import { commitWindow } from '../../store/commit/commit-windows.ts';
+import type { WindowCommit } from '../../store/commit/prepare-window.ts';
+import type { Database } from '../../store/db/database.ts';
+import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { openTestStore } from '../store/open-store.ts';
 import { emptyConfirmMs, graceMs } from './run-pipeline.ts';
@@ -38,7 +39,7 @@ interface Cap {
   readonly keeps: 'oldest' | 'newest';
 }
 
-/** Plans and commits until nothing is left to ask for, the clock moving on where only time helps. @returns requests. */
+/** Plans and commits until nothing is left to request, and moves the clock when only time helps. @returns requests. */
 async function fill(database: Database, seriesIds: number[], spanMs: number, cap: Cap): Promise<number> {
   let requests = 0;
   let atMs = nowMs;
@@ -68,9 +69,9 @@ async function fill(database: Database, seriesIds: number[], spanMs: number, cap
   return requests;
 }
 
-describeNeeding('plainPostgres', 'a source that caps its answers in silence', () => {
+describeNeeding('plainPostgres', 'a source that silently caps its answers', () => {
   const caps = fc.record({
-    // Around the sizes of answers in which a cap takes only a few rows, and any below.
+    // Around the sizes where a cap omits only a few rows, and any smaller size.
     rows: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 125 })),
     keeps: fc.constantFrom('oldest' as const, 'newest' as const),
   });
@@ -82,7 +83,7 @@ describeNeeding('plainPostgres', 'a source that caps its answers in silence', ()
     spanMs: fc.constantFrom(hourMs, 2 * hourMs),
   });
 
-  test('loses nothing, for any cap, whichever rows it takes', async () => {
+  test('loses nothing, for any cap and any choice of rows', async () => {
     const store = await openTestStore('plain');
     try {
       let place = 0;
@@ -91,7 +92,7 @@ describeNeeding('plainPostgres', 'a source that caps its answers in silence', ()
           await store.database.pool.query(
             'truncate tidemark.candle_points, tidemark.asset_history_points, tidemark.series cascade',
           );
-          // One at a time and all together: other series' answers speak for one another.
+          // One at a time and all together: answers of other series are witnesses for one another.
           place += 1;
           const chosen = place % 3 === 0 ? lines : lines.slice(place % 4, (place % 4) + 1);
           const range = { startMs, endMs: startMs + lengthMs };
@@ -113,7 +114,7 @@ describeNeeding('plainPostgres', 'a source that caps its answers in silence', ()
     }
   });
 
-  test('is asked for each row about once, however it caps', async () => {
+  test('costs about one request a row at most, for any cap', async () => {
     const store = await openTestStore('plain');
     try {
       const range = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 1) + dayMs };
@@ -121,7 +122,7 @@ describeNeeding('plainPostgres', 'a source that caps its answers in silence', ()
       const { seriesId } = await trackSeries(store.database, series, range.startMs, range.endMs);
       const requests = await fill(store.database, [seriesId], dayMs, { rows: 100, keeps: 'newest' });
       expect(await storedPoints(store.database, series)).toEqual(rowsOf(series, range));
-      // Each answer but the first brings 99 rows of 1,440, and the row beside them once more.
+      // Every answer but the first brings 99 of 1,440 rows, and repeats the row beside them.
       expect(requests).toBeLessThanOrEqual(16);
     } finally {
       await store.close();

@@ -3,7 +3,7 @@ import { writeCoverage } from '../../contract/coverage-header.ts';
 import { hourMs, minuteMs, periodStart } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { type Range, subtract } from '../../planning/ranges.ts';
-import { listGaps } from '../../store/gaps.ts';
+import { listGaps } from '../../store/series/gaps.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { type Clock, failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
@@ -12,12 +12,16 @@ import { coverageOf, storedPoints, verdictsOf } from './stored.ts';
 
 const noonMs = Date.UTC(2024, 2, 1, 12);
 const candles: SeriesKey = {
-  ...{ dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'h1' },
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'h1',
 };
 const hour = (of: number) => noonMs + of * hourMs;
 const hours = (from: number, to: number) => ({ startMs: hour(from), endMs: hour(to) });
 
-/** What of the range it has, as a Tidemark would say it that counts what has ended a minute ago. */
+/** The part of the range that the source states to have, as a Tidemark that closes periods after a minute would. */
 function stating(clock: Clock, covered: () => readonly Range[]) {
   return ({ startMs, endMs }: Range): string => {
     const untilMs = Math.max(startMs, Math.min(endMs, periodStart(clock.nowMs - minuteMs, 'h1')));
@@ -38,13 +42,13 @@ async function truth(clock: Clock): Promise<ServedRow[]> {
     .map((row) => ({ timeMs: row.period, json: JSON.stringify(row) }));
 }
 
-onEachBackend('a source that says what it does not have itself', (kind) => {
-  test('is asked once for each run of what it has, and again for the rest when that has waited', async () => {
+onEachBackend('a source that states which ranges it lacks', (kind) => {
+  test('receives one request for each range it has, and a later one for the rest', async () => {
     const clock = { nowMs: noonMs + 90_000 };
     const rows = await truth(clock);
     let has: readonly Range[] = [hours(-48, -36), hours(-30, -20), hours(-10, -1)];
     const source = await serveRows(() => ({
-      // Also rows of what it does not claim to have: they may be of a period that it has in part.
+      // It also sends rows outside its stated coverage: they may belong to a period that it has in part.
       rows,
       timestampMs: clock.nowMs,
       coverage: stating(clock, () => has),
@@ -67,7 +71,7 @@ onEachBackend('a source that says what it does not have itself', (kind) => {
     ]);
     for (const { reason, message } of gaps)
       expect([reason, message]).toEqual(['failed', 'the source says that it does not have this itself']);
-    // What closed just now is asked for again soon, as the source may only lag.
+    // A recently closed period is requested again soon, because the source may only lag.
     expect(gaps.map(({ retryAtMs }) => (retryAtMs ?? 0) - clock.nowMs)).toEqual([
       ...[failedRetryMs, failedRetryMs, failedRetryMs, 90_000],
     ]);
@@ -85,10 +89,12 @@ onEachBackend('a source that says what it does not have itself', (kind) => {
     expect(source.requests).toHaveLength(7);
   });
 
-  test('is no outage: one attempt a window, and a pause that grows with the time it is missing', async () => {
+  test('is no outage: each window costs one attempt, and the pause grows with the age of the gap', async () => {
     const clock = { nowMs: noonMs + 90_000 };
     const source = await serveRows(() => ({
-      ...{ rows: [], timestampMs: clock.nowMs, coverage: stating(clock, () => []) },
+      rows: [],
+      timestampMs: clock.nowMs,
+      coverage: stating(clock, () => []),
     }));
     const pipeline = await openPipeline(kind, clock, source.baseUrl);
     const seriesId = await pipeline.track(candles, hour(-40), hour(-20));
@@ -109,11 +115,13 @@ onEachBackend('a source that says what it does not have itself', (kind) => {
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
   });
 
-  test('in a way that cannot be read is not believed to have it', async () => {
+  test('is not trusted to have a range when its statement is unreadable', async () => {
     const clock = { nowMs: noonMs + 90_000 };
     const rows = await truth(clock);
     const source = await serveRows(() => ({
-      ...{ rows, timestampMs: clock.nowMs, coverage: () => 'share=1, gaps=0' },
+      rows,
+      timestampMs: clock.nowMs,
+      coverage: () => 'share=1, gaps=0',
     }));
     const pipeline = await openPipeline(kind, clock, source.baseUrl);
     const seriesId = await pipeline.track(candles, hour(-40), hour(-20));
@@ -125,12 +133,14 @@ onEachBackend('a source that says what it does not have itself', (kind) => {
     expect(gap?.message).toContain('cannot be read: share=1, gaps=0');
   });
 
-  test('and lags behind us is followed: the open candle comes, and no refresh waits', async () => {
+  test('is refreshed without delay when it lags: the open candle is stored', async () => {
     const clock = { nowMs: noonMs + 65_000 };
     const rows = await truth(clock);
     let has = [hours(-10, -1)];
     const source = await serveRows(() => ({
-      ...{ rows, timestampMs: clock.nowMs, coverage: stating(clock, () => has) },
+      rows,
+      timestampMs: clock.nowMs,
+      coverage: stating(clock, () => has),
     }));
     const pipeline = await openPipeline(kind, clock, source.baseUrl);
     const seriesId = await pipeline.track(candles, hour(-10), null);
@@ -141,15 +151,15 @@ onEachBackend('a source that says what it does not have itself', (kind) => {
         (row) => (row as { period: number }).period === hour(of),
       );
     await waitFor('the open candle', () => stored(0));
-    // The source has the hour before as it was while it ran.
+    // The source has the previous hour only as it was while that hour was open.
     expect(await stored(-1)).toBe(false);
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([hours(-10, -1)]);
     const asked = source.requests.length;
-    // The next refresh reads it again, though its own time has not come.
+    // The next refresh requests it again, although its own retry is not due.
     has = [hours(-10, 0)];
     clock.nowMs += 10_000;
     await waitFor(
-      'the hour before',
+      'the previous hour',
       async () => (await coverageOf(pipeline.database, seriesId))[0]?.endMs === hour(0),
     );
     expect(asked).toBe(1);

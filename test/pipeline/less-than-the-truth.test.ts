@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { seriesStatus } from '../../store/status.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { seriesStatus } from '../../store/series/status.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { emptyConfirmMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { coverageOf, storedPoints, truthOf } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
-/** Few points to a request, so that there are many requests to go wrong. */
+/** Few points in a request, so that a backfill makes many requests that can go wrong. */
 const sixHourly = { candles: { h1: 6 * hourMs } };
 const range = { startMs: Date.UTC(2024, 1, 1), endMs: Date.UTC(2024, 1, 16) };
 
-onEachBackend('an answer that is less than the truth', (kind) => {
-  test('and empty is not believed until it has been given twice', async () => {
+onEachBackend('an empty or truncated answer', (kind) => {
+  test('is not confirmed when it is falsely empty once', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock, { faults: { emptyRate: 0.3 } });
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -38,11 +38,11 @@ onEachBackend('an answer that is less than the truth', (kind) => {
     ]);
   });
 
-  test('and truly empty is confirmed by the second, and asked for no more', async () => {
+  test('is confirmed by a second answer when it is truly empty, and then requested no more', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
-    // The market stood still in the first week of March.
+    // The market had no trades in the first week of March.
     const series: SeriesKey = { ...bitcoinHours, exchange: 'kraken', baseId: 'litecoin', quoteId: 'euro' };
     const suspended = { startMs: Date.UTC(2021, 2, 1), endMs: Date.UTC(2021, 2, 8) };
     const around = { startMs: suspended.startMs - 2 * dayMs, endMs: suspended.endMs + dayMs };
@@ -67,7 +67,7 @@ onEachBackend('an answer that is less than the truth', (kind) => {
     expect(simulator.requests().total).toBe(17);
   });
 
-  test('and cut short covers what it holds, and the rest is asked for again', async () => {
+  test('covers only its rows when it is truncated, and the rest is requested again', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock, { faults: { maxRows: 100 } });
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -82,7 +82,7 @@ onEachBackend('an answer that is less than the truth', (kind) => {
   });
 
   test.each([500, 1000])(
-    'and cut short at %i rows among outages and quiet minutes loses nothing',
+    'loses nothing when it is truncated at %i rows among outages and quiet minutes',
     async (maxRows) => {
       const clock = { nowMs };
       const simulator = await simulate(clock, { faults: { maxRows } });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { standingNotice } from '../../store/ledger.ts';
+import { readServiceMessage } from '../../store/ledger/ledger.ts';
+import { listGaps } from '../../store/series/gaps.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { collectingLog, emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
@@ -22,7 +22,39 @@ const hourly = { candles: { h1: hourMs } };
 
 onEachBackend('a source that answers with a notice in place of a list', (kind) => {
   test.each([200, 429])(
-    'with status %i stops all work, says so once, and confirms nothing',
+    'with status %i is requested again automatically, and work resumes when it has data again',
+    async (status) => {
+      const clock = { nowMs };
+      let isRetired = true;
+      const server = await serveCandles(
+        () => nowMs,
+        (_, response) => {
+          if (!isRetired) return false;
+          response.writeHead(status, { 'content-type': 'application/json' });
+          response.end('{"data":{"message":"This version is deprecated"},"timestamp":1}');
+          return true;
+        },
+      );
+      // With one attempt, a window would be lost if the notice counted as an attempt.
+      const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
+      const range = { startMs: noonMs - 40 * hourMs, endMs: noonMs - hourMs };
+      const seriesId = await pipeline.track(series, range.startMs, range.endMs);
+      await pipeline.startScheduler({ rangeLimits: hourly });
+      // The default pause of a minute is too long for this test.
+      await pipeline.startWorker({ noticePauses: { firstMs: 1000, longestMs: 2000 } });
+      await waitFor('a pause', async () => (await pipeline.queues.requests.pausedForMs()) > 500);
+      await waitFor('another request after it', () => server.requests.length > 8);
+      expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
+      isRetired = false;
+      await waitFor('all to be fetched', async () => {
+        const [covered] = await coverageOf(pipeline.database, seriesId);
+        return covered?.startMs === range.startMs && covered.endMs === range.endMs;
+      });
+    },
+  );
+
+  test.each([200, 429])(
+    'with status %i stops all work, logs it once, and confirms nothing',
     async (status) => {
       const clock = { nowMs };
       let isRetired = true;
@@ -35,7 +67,7 @@ onEachBackend('a source that answers with a notice in place of a list', (kind) =
           return true;
         },
       );
-      // A window would be lost if an attempt that met the notice counted.
+      // With one attempt, a window would be lost if the notice counted as an attempt.
       const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
       const { database, queues } = pipeline;
       const range = { startMs: noonMs - 40 * hourMs, endMs: noonMs - hourMs };
@@ -44,19 +76,16 @@ onEachBackend('a source that answers with a notice in place of a list', (kind) =
       const scheduler = await pipeline.startScheduler({ rangeLimits: hourly });
       const worker = await pipeline.startWorker({ log: collectingLog(lines) });
       await waitFor('a long pause', async () => (await queues.requests.pausedForMs()) > 30_000);
-      await waitFor(
-        'the attempts under way to end',
-        async () => (await queues.requests.depth()).active === 0,
-      );
+      await waitFor('the running attempts to end', async () => (await queues.requests.depth()).active === 0);
       await scheduler.close();
       await worker.close();
 
-      // No more than travel at once.
+      // At most the requests that are in flight at once.
       expect(server.requests.length).toBeLessThanOrEqual(8);
-      expect(lines.filter((line) => line.includes('notice'))).toHaveLength(1);
+      expect(lines.filter((line) => line.includes('a message in place of data'))).toHaveLength(1);
       expect(lines.join('')).toContain('This version is being retired');
       expect(lines).toHaveLength(1);
-      expect(await standingNotice(database, nowMs)).toMatchObject({
+      expect(await readServiceMessage(database, nowMs)).toMatchObject({
         timeMs: nowMs,
         message: expect.stringContaining('This version is being retired'),
       });
@@ -65,12 +94,12 @@ onEachBackend('a source that answers with a notice in place of a list', (kind) =
       expect(await listGaps(database, { nowMs, graceMs })).toMatchObject([{ ...range, reason: 'not_asked' }]);
 
       isRetired = false;
-      // A minute is too long to wait for here. The pause goes with the rest of the queue, which is planned again.
+      // The pause of a minute is too long for this test. Emptying the queue removes it, and the jobs are planned again.
       await emptyQueue(pipeline.queueOptions);
       clock.nowMs += 60_000;
       await pipeline.backfill({}, { rangeLimits: hourly });
       expect(await coverageOf(database, seriesId)).toEqual([range]);
-      expect(await standingNotice(database, clock.nowMs)).toBeNull();
+      expect(await readServiceMessage(database, clock.nowMs)).toBeNull();
     },
   );
 });

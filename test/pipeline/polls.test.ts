@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SnapshotList } from '../../contract/lists.ts';
-import type { Database } from '../../store/database.ts';
-import { trackList } from '../../store/snapshots/lists.ts';
+import type { Database } from '../../store/db/database.ts';
+import { trackList } from '../../store/lists/lists.ts';
 import { startChildModule } from '../parts/child-module.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { waitFor } from '../parts/wait-for.ts';
@@ -46,7 +46,7 @@ async function pollsOf(database: Database, list: string) {
   return polls.rows;
 }
 
-/** Waits until each of the lists has so many polls that are over, and none that is open. */
+/** Waits until each of the lists has this many finished polls, and no open one. */
 function over(database: Database, polls: number, lists: number) {
   return waitFor(`${polls} polls of ${lists} lists`, async () => {
     const ended = await database.pool.query<{ polls: number }>(
@@ -66,7 +66,7 @@ async function rowsKept(database: Database): Promise<number[]> {
 }
 
 function body(kind: Kind, on: 'main' | 'plain') {
-  test('every list is read to its last page, and what did not change costs no row', async () => {
+  test('read every list to its last page, and store no row when nothing changed', async () => {
     const clock = { nowMs: startMs };
     const { baseUrl, requests, served } = await serveLists(clock, listsOfAll());
     const { database, startScheduler, startWorker } = await openPipeline(kind, clock, baseUrl, { on });
@@ -80,7 +80,7 @@ function body(kind: Kind, on: 'main' | 'plain') {
       '/v2/assets/króna-(x)/markets?limit=2000&offset=2',
       '/v2/assets?limit=2000&offset=0',
       '/v2/assets?limit=2000&offset=2000',
-      // The page before is shorter than the first, but nobody knows yet how many there are.
+      // The previous page is shorter than the first, but the page size is not known yet.
       '/v2/assets?limit=2000&offset=2500',
       '/v2/exchanges',
       '/v2/markets?limit=2000&offset=0',
@@ -95,7 +95,7 @@ function body(kind: Kind, on: 'main' | 'plain') {
       { pages: 3, rows: 2500, changed: 2500, complete: true },
       { pages: 2, rows: 2500, changed: 0, complete: true },
     ]);
-    // One price, one rank and one that goes, each seen once; the rest as it was.
+    // One price and one rank change and one entry disappears, each seen once. The rest is unchanged.
     const [, second, ...others] = listsOfAll()['/assets'];
     served.lists['/assets'] = [rowOf.asset('asset-0', 1, '1.50'), { ...second, rank: 3 }, ...others.slice(1)];
     for (const polls of [3, 4]) {
@@ -118,7 +118,7 @@ onEachBackend('polls of lists', (kind) => {
   describeNeeding('timescale', 'on TimescaleDB', () => body(kind, 'main'));
   describeNeeding('plainPostgres', 'on plain PostgreSQL', () => body(kind, 'plain'));
 
-  test('a poll is taken up after its worker was lost and its queue flushed, and given up when that took long', async () => {
+  test('resume after the worker is lost and the queue is flushed, and are given up when that takes too long', async () => {
     const clock = { nowMs: startMs };
     const { baseUrl, requests, served } = await serveLists(clock, { '/assets': manyAssets(2500) });
     const pipeline = await openPipeline(kind, clock, baseUrl, { complaints: /./ });
@@ -127,13 +127,13 @@ onEachBackend('polls of lists', (kind) => {
     let held = false;
     served.instead = (_, offset) => {
       if (offset === 0 || held) return false;
-      // The answer never comes: the worker is lost meanwhile.
+      // The answer never arrives, because the worker is lost first.
       held = true;
       return true;
     };
     const scheduler = await pipeline.startScheduler({ refresh: true });
     const lost = await pipeline.startWorker();
-    await waitFor('the second page to be asked for', () => held);
+    await waitFor('the request for the second page', () => held);
     await lost.close(0);
     await emptyQueue(pipeline.queueOptions);
     await pipeline.startWorker();
@@ -141,10 +141,10 @@ onEachBackend('polls of lists', (kind) => {
     expect(await pollsOf(database, 'assets')).toMatchObject([{ pages: 3, rows: 2500, complete: true }]);
     expect(requests.length).toBe(4);
 
-    // Once more, and nobody is there for an hour.
+    // The same again, with no worker for an hour.
     clock.nowMs += everyMs;
     held = false;
-    await waitFor('the second page to be asked for again', () => held);
+    await waitFor('another request for the second page', () => held);
     await scheduler.close();
     clock.nowMs += hourMs;
     await emptyQueue(pipeline.queueOptions);
@@ -159,7 +159,7 @@ onEachBackend('polls of lists', (kind) => {
     expect(await rowsKept(database)).toEqual([2500, 0, 0, 0]);
   });
 
-  test('a page whose worker is killed is asked for again by another, and kept once', async () => {
+  test('request the page of a killed worker again, and store it once', async () => {
     const clock = { nowMs: startMs };
     const { baseUrl, requests, served } = await serveLists(clock, { '/assets': manyAssets(2500) });
     const pipeline = await openPipeline(kind, clock, baseUrl, { complaints: /lock|job/i });
@@ -173,13 +173,18 @@ onEachBackend('polls of lists', (kind) => {
     };
     await pipeline.startScheduler({ refresh: true });
     const settings: WorkerProcessSettings = {
-      ...{ queueOptions: pipeline.queueOptions, databaseUrl: database.url, applicationName: 'to be killed' },
-      ...{ sourceUrl: baseUrl, clock: standingAt(startMs), attempts: 3, lockMs: 1000 },
+      queueOptions: pipeline.queueOptions,
+      databaseUrl: database.url,
+      applicationName: 'to be killed',
+      sourceUrl: baseUrl,
+      clock: standingAt(startMs),
+      attempts: 3,
+      lockMs: 1000,
       worker: { concurrency: 2, attempts: 3, failedRetryMs, emptyConfirmMs, graceMs },
     };
     const killed = startChildModule('test/pipeline/worker-process.ts', [JSON.stringify(settings)]);
     onTestFinished(() => killed.end());
-    await waitFor('the second page to be asked for', () => held);
+    await waitFor('the request for the second page', () => held);
     await killed.end('SIGKILL');
     await pipeline.startWorker({ lockMs: 1000 });
     await over(database, 1, 1);
@@ -190,7 +195,7 @@ onEachBackend('polls of lists', (kind) => {
     expect(requests.length).toBe(4);
   });
 
-  test('a list that the source does not have is left alone for longer each time, and the others go on', async () => {
+  test('retry a list that the source lacks after growing pauses, and read the other lists', async () => {
     const clock = { nowMs: startMs };
     const { baseUrl, requests, served } = await serveLists(clock, { '/assets': manyAssets(3) });
     const { database, startScheduler, startWorker } = await openPipeline(kind, clock, baseUrl, {
@@ -207,7 +212,7 @@ onEachBackend('polls of lists', (kind) => {
       clock.nowMs += everyMs;
       await waitFor('a poll of the assets', async () => (await complete()) === polls);
     }
-    // After 0, 5, 10, 20, 30, ... minutes: never longer than what failed is left alone.
+    // After 0, 5, 10, 20, 30, ... minutes: never longer than the pause of a failed list.
     expect(failedRetryMs).toBe(2 * everyMs);
     expect(asked()).toBe(8);
     expect((await pollsOf(database, 'exchanges'))[0]).toMatchObject({
@@ -219,7 +224,7 @@ onEachBackend('polls of lists', (kind) => {
     await waitFor('the exchanges', async () => (await rowsKept(database))[1] === 1);
   });
 
-  test('an answer of another shape fails its poll, and a notice of retirement stops all work', async () => {
+  test('fail when an answer has another shape, and stop all work after a notice of retirement', async () => {
     const clock = { nowMs: startMs };
     const { baseUrl, requests, served } = await serveLists(clock, {});
     const pipeline = await openPipeline(kind, clock, baseUrl, { attempts: 1 });
@@ -245,7 +250,7 @@ onEachBackend('polls of lists', (kind) => {
 });
 
 onEachBackend('a day of the simulator', (kind) => {
-  test('is kept as it gave it, with what vanished and came back', async () => {
+  test('is stored unchanged, including entries that disappear and return', async () => {
     const clock = { nowMs: Date.UTC(2024, 5, 30, 4, 0, 30) };
     const simulator = await simulate(clock);
     const { database, startScheduler, startWorker } = await openPipeline(kind, clock, simulator.url);
@@ -285,7 +290,8 @@ onEachBackend('a day of the simulator', (kind) => {
       );
       clock.nowMs += hourMs;
     }
-    // As it was at each of these times, looking back; the poll at six missed it, and the one at seven made sure.
+    // The state at each of these times in the past. The poll at six did not list it, and the poll at seven confirmed
+    // that.
     for (const at of times) {
       expect(await text(`${listed} assets_at($1) where gone_since is null order by rank`, at)).toEqual(
         trulyListed(at),

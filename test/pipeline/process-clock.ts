@@ -1,13 +1,13 @@
-/** An injected clock that several processes can share: they are told how it goes. */
+/** An injected clock that several processes share: each receives its start and speed. */
 
 import type { EpochMs } from '../../contract/intervals.ts';
 
 export interface ProcessClock {
-  /** What it showed at the start. */
+  /** The time it shows at the start. */
   readonly nowMs: EpochMs;
-  /** When that was, by the system's clock. */
+  /** The start by the system's clock. */
   readonly startedAtMs: EpochMs;
-  /** How much faster than the system's it goes; 0: it stands still. */
+  /** The speed relative to the system's clock. 0: it stands still. */
   readonly speed: number;
 }
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { longestCandleRangeMs, longestHistoryRangeMs } from '../../contract/limits.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { longestRanges } from '../../store/longest-ranges.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { readLongestRanges } from '../../store/series/longest-ranges.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
@@ -20,7 +20,7 @@ const hours: SeriesKey = {
 };
 
 onEachBackend('a source that refuses a range', (kind) => {
-  test('as too long is asked for half of it from then on, by those who come later too', async () => {
+  test('receives half the range from then on when it calls the range too long, also from later series', async () => {
     const clock = { nowMs };
     const limits = {
       longestCandleRangeMs: { ...longestCandleRangeMs, h1: 8 * dayMs },
@@ -33,9 +33,9 @@ onEachBackend('a source that refuses a range', (kind) => {
     await pipeline.backfill();
     expect(await storedPoints(pipeline.database, hours)).toEqual(truthOf(simulator, hours, range));
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
-    // 30 days, 15, 7 and a half.
-    expect(await longestRanges(pipeline.database)).toEqual(new Map([['candles h1', 7.5 * dayMs]]));
-    // At most one for each length of each of the four windows that travel at once.
+    // 30 days, 15, and 7.5.
+    expect(await readLongestRanges(pipeline.database)).toEqual(new Map([['candles h1', 7.5 * dayMs]]));
+    // At most one for each length of each of the four concurrent windows.
     expect(simulator.requests().byStatus[400]).toBeLessThanOrEqual(2 * 4);
     expect(simulator.requests().byStatus[200]).toBe(16);
 
@@ -47,7 +47,7 @@ onEachBackend('a source that refuses a range', (kind) => {
     expect(simulator.requests().byStatus).toEqual({ 200: 32, 400: before });
   });
 
-  test('in whatever words is, when its half is accepted', async () => {
+  test('receives half the range with any error text when it accepts that half', async () => {
     const clock = { nowMs };
     const server = await serveCandles(
       () => nowMs,
@@ -64,12 +64,12 @@ onEachBackend('a source that refuses a range', (kind) => {
     const seriesId = await pipeline.track(hours, range.startMs, range.endMs);
     await pipeline.backfill();
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
-    expect(await longestRanges(pipeline.database)).toEqual(new Map([['candles h1', 15 * hourMs]]));
-    // 60 hours twice, 30, and four of 15.
+    expect(await readLongestRanges(pipeline.database)).toEqual(new Map([['candles h1', 15 * hourMs]]));
+    // Two of 60 hours, one of 30, and four of 15.
     expect(server.requests).toHaveLength(2 + 1 + 4);
   });
 
-  test('whatever its length is not asked for ever', async () => {
+  test('receives no more requests when it refuses a range of any length', async () => {
     const clock = { nowMs };
     const server = await serveCandles(
       () => nowMs,
@@ -91,8 +91,8 @@ onEachBackend('a source that refuses a range', (kind) => {
         retryAtMs: nowMs + failedRetryMs,
       })),
     );
-    expect(await longestRanges(pipeline.database)).toEqual(new Map());
-    // Each window a few times while the lengths go down: 100 hours twice, 50, 25, 12, 6, 3, 1.
+    expect(await readLongestRanges(pipeline.database)).toEqual(new Map());
+    // Each window is requested a few times while the lengths go down: 100 hours twice, then 50, 25, 12, 6, 3 and 1.
     expect(server.requests.length).toBeLessThanOrEqual(4 * 8);
   });
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries, SeriesKey } from '../../contract/series.ts';
-import { closedUpTo } from '../../planning/closed.ts';
-import { listGaps } from '../../store/gaps.ts';
+import { closedUpTo } from '../../planning/periods.ts';
+import { listGaps } from '../../store/series/gaps.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { type ServedRow, serveRows } from './serve-rows.ts';
@@ -18,7 +18,7 @@ const bitcoinHours: CandleSeries = {
 const noonMs = Date.UTC(2024, 2, 1, 12);
 
 onEachBackend('refreshing', (kind) => {
-  test('the open candle is stored, replaced as time moves, and covered once it has closed', async () => {
+  test('stores the open candle, replaces it while it changes, and covers it once it has closed', async () => {
     const clock = { nowMs: noonMs + 20 * minuteMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -42,7 +42,7 @@ onEachBackend('refreshing', (kind) => {
     expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(truth());
     expect(await covered()).toEqual([{ startMs, endMs: noonMs }]);
 
-    // It has closed by the clock; within the grace it may still change.
+    // It has closed by the clock. Within the grace period it may still change.
     clock.nowMs = noonMs + hourMs + graceMs / 2;
     await scheduler.settled();
     expect(truth()).toHaveLength(6);
@@ -54,13 +54,13 @@ onEachBackend('refreshing', (kind) => {
     expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(truth());
     expect(await covered()).toEqual([{ startMs, endMs: noonMs + hourMs }]);
 
-    // One request each time, and of what had closed nothing was rewritten.
+    // One request each time, and no closed row was rewritten.
     expect(simulator.requests().total).toBe(4);
-    // That an open candle changes is no revision of it.
+    // A change of an open candle is no revision.
     expect(await revisionsOf(pipeline.database, seriesId)).toEqual([]);
   });
 
-  test('open-ended series of every kind keep up, minute by minute and after days without anyone', async () => {
+  test('keeps open-ended series of every kind up to date, each minute and after days of downtime', async () => {
     const clock = { nowMs: noonMs + 10_000 };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -101,7 +101,7 @@ onEachBackend('refreshing', (kind) => {
     await worker.close();
   });
 
-  test('the mean of a day is asked for when the day is over, and not before', async () => {
+  test('requests the mean of a day only after the day is over', async () => {
     const midnightMs = noonMs + dayMs / 2;
     const clock = { nowMs: midnightMs - 10 * minuteMs };
     const simulator = await simulate(clock);
@@ -129,7 +129,7 @@ onEachBackend('refreshing', (kind) => {
     expect(await revisionsOf(pipeline.database, seriesId)).toEqual([]);
   });
 
-  test('a closed value that the source changes is replaced, and kept as it was', async () => {
+  test('replaces a closed value that the source changes, and keeps the old value', async () => {
     const clock = { nowMs: noonMs + 20 * minuteMs };
     const rows = new Map<number, ServedRow>();
     function write(hoursBack: number, price: string): void {
@@ -146,7 +146,7 @@ onEachBackend('refreshing', (kind) => {
     await scheduler.settled();
     expect(await revisionsOf(pipeline.database, seriesId)).toEqual([]);
 
-    // Unchanged, in whatever way it is written, is not changed.
+    // The same value in another notation is no change.
     write(1, '101.1');
     clock.nowMs += minuteMs;
     await scheduler.settled();
@@ -161,7 +161,11 @@ onEachBackend('refreshing', (kind) => {
     clock.nowMs += minuteMs;
     await scheduler.settled();
     const before = (price: string) => ({
-      ...{ open: price, high: price, low: price, close: price, volume: '0.50' },
+      open: price,
+      high: price,
+      low: price,
+      close: price,
+      volume: '0.50',
     });
     expect(await revisionsOf(pipeline.database, seriesId)).toEqual([
       { timeMs: noonMs - hourMs, seenAtMs, before: before('101.1000') },

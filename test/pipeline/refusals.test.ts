@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { hourMs } from '../../contract/intervals.ts';
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { seriesStatus } from '../../store/status.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { seriesStatus } from '../../store/series/status.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { serve } from '../source/local-server.ts';
 import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
@@ -10,17 +10,17 @@ import { coverageOf, storedPoints, truthOf, verdictsOf } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const noonMs = Date.UTC(2024, 2, 1, 12);
-/** Windows of an hour, so that few points make many requests. */
+/** Windows of an hour, so that few points need many requests. */
 const hourly = { candles: { h1: hourMs }, asset_history: { h1: hourMs } };
 
-onEachBackend('a source that says no', (kind) => {
+onEachBackend('a source that refuses a request', (kind) => {
   const unknown: readonly SeriesKey[] = [
     { dataset: 'asset_history', assetId: 'no-such-asset', interval: 'h1' },
     { ...bitcoinHours, baseId: 'no-such-asset' },
   ];
 
   test.each(unknown)(
-    'to $dataset of an unknown id costs few requests, and holds up nothing',
+    'costs few requests for an unknown id of $dataset, and blocks nothing',
     async (series) => {
       const clock = { nowMs };
       const simulator = await simulate(clock);
@@ -38,7 +38,7 @@ onEachBackend('a source that says no', (kind) => {
       expect(await coverageOf(pipeline.database, knownId)).toEqual([
         { startMs: noonMs - 30 * hourMs, endMs: range.endMs },
       ]);
-      // One for each of the eight that travel at once, one more where the first was tried again.
+      // One for each of the eight concurrent windows, and one more when the first was retried.
       const { byStatus } = simulator.requests();
       expect(byStatus[200]).toBe(29);
       expect(byStatus[404]).toBeGreaterThan(1);
@@ -46,7 +46,7 @@ onEachBackend('a source that says no', (kind) => {
     },
   );
 
-  test('in HTML stores nothing, and every window says why', async () => {
+  test('stores nothing when it answers in HTML, and every window gives the reason', async () => {
     const clock = { nowMs };
     const server = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><h1>Welcome</h1>');
@@ -61,14 +61,14 @@ onEachBackend('a source that says no', (kind) => {
     const gaps = await listGaps(pipeline.database, { nowMs, graceMs });
     expect(gaps).toHaveLength(3);
     for (const gap of gaps) {
-      expect(gap).toMatchObject({ reason: 'failed', retryAtMs: nowMs + failedRetryMs });
+      expect(gap).toMatchObject({ reason: 'failed', retryAtMs: nowMs + minuteMs });
       expect(gap.message).toContain('HTML instead of JSON');
     }
     const [status] = await seriesStatus(pipeline.database, { nowMs, graceMs });
     expect(status).toMatchObject({ missingMs: 3 * hourMs, failedMs: 3 * hourMs, coveredMs: 0 });
   });
 
-  test('for a while only is asked again when that has passed', async () => {
+  test('receives another request after a temporary refusal has passed', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock, { faults: { errorRate: 1 } });
     const pipeline = await openPipeline(kind, clock, simulator.url, { attempts: 1 });

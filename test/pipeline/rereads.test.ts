@@ -4,15 +4,15 @@ import { decimalText } from '../../contract/decimal.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
 import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
-import { postponeProbe } from '../../store/beginning.ts';
-import type { Database } from '../../store/database.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { forgetCovered } from '../../store/pending.ts';
-import { seriesStatus } from '../../store/status.ts';
+import { postponeProbe } from '../../store/commit/commit-probe.ts';
+import { deleteDueRereads } from '../../store/commit/deferred-windows.ts';
+import type { Database } from '../../store/db/database.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { seriesStatus } from '../../store/series/status.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
-import { ask } from '../store/derived/price-line.ts';
+import { ask } from '../store/views/price-line.ts';
 import { failedRetryMs, graceMs, openPipeline, type Pipeline, simulate } from './run-pipeline.ts';
 import { revisionsOf, storedPoints, truthOf } from './stored.ts';
 
@@ -30,7 +30,7 @@ const everySeries: readonly SeriesKey[] = [minutes, hours, prices];
 const midnightMs = Date.UTC(2024, 2, 8);
 const reread = { periods: 2, rangeMs: 3 * dayMs, everyMs: dayMs };
 
-/** What of each series the present round has read again. */
+/** The range of each series that the current round has read again. */
 async function rereadRanges(database: Database) {
   const result = await database.pool.query<{ range: string; at: EpochMs }>(
     `select reread::text as range, reread_at as at from tidemark.series order by id`,
@@ -47,7 +47,7 @@ async function requestsOf(database: Database, lane: string) {
   return result.rows[0];
 }
 
-/** Waits until every series was read again in the round that begins at `roundMs`. */
+/** Waits until every series was reread in the round that begins at `roundMs`. */
 async function untilReread(pipeline: Pipeline, roundMs: EpochMs): Promise<void> {
   const text = (timeMs: EpochMs) => new Date(timeMs).toISOString().replace('T', ' ').replace('.000Z', '+00');
   const whole = `{["${text(roundMs - 3 * dayMs)}","${text(roundMs)}")}`;
@@ -57,7 +57,7 @@ async function untilReread(pipeline: Pipeline, roundMs: EpochMs): Promise<void> 
 }
 
 onEachBackend('the trailing range', (kind) => {
-  test('is read again once a day; a changed value is updated, kept as it was, counted, and told once', async () => {
+  test('is reread once a day; a changed value is updated, kept as a revision, counted and reported once', async () => {
     const clock = { nowMs: midnightMs + 10 * minuteMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -71,7 +71,7 @@ onEachBackend('the trailing range', (kind) => {
     await pipeline.startWorker({ log });
     await scheduler.settled();
     await untilReread(pipeline, midnightMs);
-    // Three days of minutes are three requests, of hours one.
+    // Three days of minutes need three requests, three days of hours one.
     expect(await requestsOf(database, 'reread')).toEqual({ requests: 5, changed: 0, revised: 0 });
     await scheduler.settled();
     expect(await requestsOf(database, 'reread')).toMatchObject({ requests: 5 });
@@ -105,7 +105,7 @@ onEachBackend('the trailing range', (kind) => {
       const stored = await storedPoints(database, series);
       const truth = truthOf(simulator, series, { startMs: fromMs, endMs: clock.nowMs });
       const expected = truth.map((row) =>
-        // Longer ago than the days that are read again.
+        // Older than the days that are reread.
         series === prices && 'time' in row && row.time === tooOldMs ? truthThen[3 * 24] : row,
       );
       expect(stored).toEqual(expected);
@@ -126,7 +126,7 @@ onEachBackend('the trailing range', (kind) => {
       ]),
     );
 
-    // Both times, through the functions that people query.
+    // Both versions, through the functions for users.
     const known = async (atMs: EpochMs) => {
       const answer = await ask(
         database.url,
@@ -138,7 +138,7 @@ onEachBackend('the trailing range', (kind) => {
     expect(await known(seenAtMs - 1)).toEqual([(before as { priceUsd: string }).priceUsd]);
     expect(await known(seenAtMs)).toEqual(['123456789012.12345678901234567890']);
 
-    // One line for each window, with the count, and the first few with both values.
+    // One line for each window, with the count, and the first few changes with both values.
     const told = lines.map((line): Record<string, unknown> => JSON.parse(line));
     expect(told).toHaveLength(2);
     const ofMinutes = told.find((line) => line.revised === 7);
@@ -156,7 +156,7 @@ onEachBackend('the trailing range', (kind) => {
     });
   });
 
-  test('is read again through an outage, and what waited for it is forgotten', async () => {
+  test('is reread through an outage, and deferred windows of the old round are deleted', async () => {
     const clock = { nowMs: midnightMs + 10 * minuteMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url, { attempts: 1 });
@@ -168,7 +168,7 @@ onEachBackend('the trailing range', (kind) => {
     simulator.setFaults({ errorRate: 1 });
     let scheduler = await pipeline.startScheduler({ refresh: true, reread });
     const worker = await pipeline.startWorker();
-    await waitFor('the window to be put aside', async () => (await pending()).length === 1);
+    await waitFor('the window to be deferred', async () => (await pending()).length === 1);
     expect(await listGaps(database, { nowMs: clock.nowMs, graceMs })).toEqual([]);
     await scheduler.settled();
     expect(await requestsOf(database, 'reread')).toMatchObject({ requests: 1 });
@@ -179,21 +179,21 @@ onEachBackend('the trailing range', (kind) => {
     await scheduler.close();
     await worker.close();
 
-    // The next round has other bounds, so what failed in this one would stay for good.
+    // The next round has other bounds, so the deferred windows of this round would otherwise remain.
     clock.nowMs = midnightMs + dayMs + 10 * minuteMs;
     await pipeline.backfill({}, { refresh: true });
     simulator.setFaults({ errorRate: 1 });
     scheduler = await pipeline.startScheduler({ refresh: true, reread });
     await pipeline.startWorker();
-    await waitFor('a window of this round to be put aside', async () => (await pending()).length === 1);
+    await waitFor('a deferred window of this round', async () => (await pending()).length === 1);
     await scheduler.close();
-    await forgetCovered(database, clock.nowMs + failedRetryMs - 1);
+    await deleteDueRereads(database, clock.nowMs + failedRetryMs - 1);
     const held = (await pending()).length;
-    await forgetCovered(database, clock.nowMs + failedRetryMs);
+    await deleteDueRereads(database, clock.nowMs + failedRetryMs);
     expect({ held, left: (await pending()).length }).toEqual({ held: 1, left: 0 });
   });
 
-  test('costs the hypertables no byte where nothing changed', async () => {
+  test('leaves the hypertables unchanged to the byte when nothing changed', async () => {
     const clock = { nowMs: midnightMs + 10 * minuteMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -227,7 +227,7 @@ onEachBackend('the trailing range', (kind) => {
       openRefreshMs: null,
       trailing: reread,
     };
-    // Of three days, of which one request spans one of minutes.
+    // Three days, of which one request can cover one day of minutes.
     expect(await planTick(parts, clock.nowMs, 0)).toMatchObject({ added: 5 });
     const worker = await pipeline.startWorker();
     await untilReread(pipeline, midnightMs);
@@ -236,7 +236,7 @@ onEachBackend('the trailing range', (kind) => {
     expect(await sizes()).toEqual(before);
   });
 
-  test('takes few places from backfill and none from refreshes, and all that nobody else wants', async () => {
+  test('takes few requests from backfill and none from refreshes, and all that are left', async () => {
     const clock = { nowMs: midnightMs + 10 * minuteMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -250,21 +250,26 @@ onEachBackend('the trailing range', (kind) => {
       midnightMs - 900 * dayMs,
       midnightMs - 800 * dayMs,
     );
-    // Where it begins is not to be found out first.
+    // No probe for the beginning of the series.
     await postponeProbe(database, past, clock.nowMs + dayMs);
 
     const parts: TickParts = {
-      ...{ database, requests, requestsPerMinute: 60, backfillShare: 0.2, graceMs },
-      ...{ openRefreshMs: 1, trailing: reread },
+      database,
+      requests,
+      requestsPerMinute: 60,
+      backfillShare: 0.2,
+      graceMs,
+      openRefreshMs: 1,
+      trailing: reread,
     };
     clock.nowMs += minuteMs;
     await planTick(parts, clock.nowMs, 0);
-    // A twentieth of sixty; the two open candles are asked for whatever else there is.
+    // A twentieth of sixty. The two open candles are always refreshed.
     expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 3, backfill: 55 });
     await planTick({ ...parts, requestsPerMinute: 62 }, clock.nowMs, 0);
     expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 4, backfill: 56 });
 
-    // Once in the queue, or out of it again: what is left is derived from the database.
+    // In the queue or not: the remaining rereads are derived from the database.
     await emptyQueue(pipeline.queueOptions);
     await planTick({ ...parts, requestsPerMinute: 3 }, clock.nowMs, 0);
     expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 1, backfill: 0 });
@@ -278,7 +283,7 @@ onEachBackend('the trailing range', (kind) => {
     onTestFinished(() => emptyQueue(pipeline.queueOptions));
   });
 
-  test('begins with the first round after a series did, and ends where it is no longer tracked', async () => {
+  test('starts with the first round after the series begins, and ends when it is untracked', async () => {
     const clock = { nowMs: Date.now() };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
@@ -289,10 +294,15 @@ onEachBackend('the trailing range', (kind) => {
     await pipeline.track(prices, clock.nowMs - 6 * dayMs, ended);
     await pipeline.backfill({}, { refresh: true });
     const parts: TickParts = {
-      ...{ database, requests, requestsPerMinute: 60, backfillShare: 0.2, graceMs },
-      ...{ openRefreshMs: null, trailing: reread },
+      database,
+      requests,
+      requestsPerMinute: 60,
+      backfillShare: 0.2,
+      graceMs,
+      openRefreshMs: null,
+      trailing: reread,
     };
-    // Both were made today, by the clock on the wall.
+    // Both were created today, by the real clock.
     await planTick(parts, clock.nowMs, 0);
     expect((await requests.claimedWindows()).load.reread).toBe(0);
     await database.pool.query(`update tidemark.series set created_at = created_at - interval '1 day'`);

@@ -3,7 +3,7 @@
 import { expect, onTestFinished } from 'vitest';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { hasOpenPoint } from '../../planning/closed.ts';
+import { hasOpenPoint } from '../../planning/periods.ts';
 import type { QueueBackend, QueueBackendOptions } from '../../queue/backend.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
 import {
@@ -12,21 +12,21 @@ import {
   startSimulator,
 } from '../../simulator/start.ts';
 import { openSource, type SourceOptions } from '../../source/source.ts';
-import type { Database } from '../../store/database.ts';
-import { seriesWithGaps } from '../../store/gaps.ts';
-import { trackSeries } from '../../store/series.ts';
+import type { Database } from '../../store/db/database.ts';
+import { seriesWithGaps } from '../../store/series/gaps.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { openTestStore } from '../store/open-store.ts';
 
-/** Shared by the source, the worker and the scheduler; stands still until the test moves it. */
+/** The clock of the source, the worker and the scheduler. It stands still until the test moves it. */
 export interface Clock {
   nowMs: EpochMs;
 }
 
 export interface RunningParts {
-  /** Waits until nothing is left that can be asked for by the clock's time, as a whole planning pass saw it. */
+  /** Waits until a whole planning pass at the clock's time finds nothing left to request. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -39,20 +39,20 @@ export interface Pipeline {
   track(series: SeriesKey, fromMs: EpochMs, toMs: EpochMs | null): Promise<number>;
   startWorker(options?: Partial<WorkerOptions>): Promise<RunningWorker>;
   startScheduler(options?: Partial<SchedulerOptions>): Promise<RunningParts>;
-  /** Runs a worker and a scheduler until nothing is left that can be asked for, and stops both. */
+  /** Runs a worker and a scheduler until nothing is left to request at the clock's time, and stops both. */
   backfill(worker?: Partial<WorkerOptions>, scheduler?: Partial<SchedulerOptions>): Promise<void>;
 }
 
 export interface PipelineOptions {
   readonly on?: 'main' | 'plain';
-  /** A store that this one takes over, such as another pipeline's, instead of an empty one. */
+  /** An existing store, such as another pipeline's, instead of an empty one. */
   readonly store?: Pick<Pipeline, 'database'>;
-  /** Instead of the tests' common one. */
+  /** Replaces the common server of the tests. */
   readonly redisUrl?: string;
-  /** Attempts of a window before it is put aside. */
+  /** Attempts of a window before it is deferred. */
   readonly attempts?: number;
   readonly source?: Partial<SourceOptions>;
-  /** What the queue may complain of, where a test breaks it. */
+  /** The log lines of the queue that a test expects when it breaks the queue. */
   readonly complaints?: RegExp;
 }
 
@@ -62,7 +62,7 @@ export const emptyConfirmMs = 3_600_000;
 const refreshMs = 10_000;
 const concurrency = 8;
 
-/** Opens everything but the source; it is closed when the test has finished. */
+/** Opens everything but the source. It closes when the test has finished. */
 export async function openPipeline(
   kind: Kind,
   clock: Clock,
@@ -93,7 +93,7 @@ export async function openPipeline(
       settings: { concurrency, attempts, failedRetryMs, emptyConfirmMs, graceMs },
       log: silent,
       now: () => clock.nowMs,
-      // Retries come as soon as they may.
+      // Retries without added jitter.
       random: () => 0,
       ...options,
     });
@@ -135,8 +135,8 @@ export async function openPipeline(
     return {
       async settled() {
         const before = passes;
-        // Each pass asks for the time once, so when a third one begins, the second was whole.
-        await waitFor('nothing left to ask for', async () => passes >= before + 3 && (await isSettled()));
+        // Each pass reads the time once, so when a third pass begins, the second one was complete.
+        await waitFor('nothing left to request', async () => passes >= before + 3 && (await isSettled()));
       },
       close: () => scheduler.close(),
     };
@@ -169,7 +169,7 @@ async function newStore(on: 'main' | 'plain'): Promise<Database> {
   return store.database;
 }
 
-/** A simulator without a request limit, by the test's clock; it closes when the test has finished. */
+/** A simulator without a request limit, on the test's clock. It closes when the test has finished. */
 export async function simulate(
   clock: Clock,
   options: Partial<SimulatorServiceOptions> = {},

@@ -1,9 +1,9 @@
-/** A scheduler in a process of its own, to be killed. Argument: its settings as JSON. */
+/** A scheduler in a separate process, for tests that kill it. Argument: its settings as JSON. */
 
 import { pino } from 'pino';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
-import { openDatabase } from '../../store/database.ts';
+import { openDatabase } from '../../store/db/database.ts';
 import { clockOf, type ProcessClock } from './process-clock.ts';
 
 export interface SchedulerProcessSettings

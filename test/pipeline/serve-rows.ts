@@ -1,11 +1,11 @@
-/** A source that serves given rows as they are written, and of a series those that start within the range asked for. */
+/** A source that serves given rows verbatim, and for a series the rows that start within the requested range. */
 
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { type LocalServer, serve } from '../source/local-server.ts';
 
 export interface ServedRow {
-  /** Null for a row that belongs to no time. */
+  /** Null for a row without a time. */
   readonly timeMs: EpochMs | null;
   /** JSON text. */
   readonly json: string;
@@ -13,13 +13,13 @@ export interface ServedRow {
 
 export interface ServedAnswer {
   readonly rows: readonly ServedRow[];
-  /** Null: the answer has none. */
+  /** Null: the answer has no timestamp. */
   readonly timestampMs: EpochMs | null;
-  /** What the source says of its coverage; absent: nothing. */
+  /** The source's statement of its coverage. Absent: none. */
   readonly coverage?: (range: Range) => string;
 }
 
-/** @param answerTo what there is for a path and an interval; null: nothing is known there. */
+/** @param answerTo the data for a path and an interval. Null: unknown to the source. */
 export function serveRows(
   answerTo: (path: string, interval: string | null) => ServedAnswer | null,
 ): Promise<LocalServer> {
@@ -41,10 +41,10 @@ export function serveRows(
   });
 }
 
-/** The rows of a recorded answer, each in its own JSON text. */
+/** The rows of a recorded answer, each as its own JSON text. */
 export function rowsIn(text: string): ServedRow[] {
   const parsed: { data: object[] } = JSON.parse(text);
-  // Rows hold no objects, so each lies between one pair of braces.
+  // Rows contain no objects, so each lies between one pair of braces.
   const rows = text.slice(text.indexOf('[')).match(/\{[^{}]*\}/g) ?? [];
   if (rows.length !== parsed.data.length) throw new Error('the recording is not a list of flat rows');
   return rows.map((json) => {
@@ -53,7 +53,7 @@ export function rowsIn(text: string): ServedRow[] {
   });
 }
 
-/** The recorded text with every decimal as a JSON number: some services of this interface write them so. */
+/** The recorded text with every decimal as a JSON number, as some services of this interface write it. */
 export function withNumbers(text: string): string {
   return text.replaceAll(/"(-?(?:0|[1-9]\d*)\.\d+)"/g, '$1');
 }

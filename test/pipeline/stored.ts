@@ -1,10 +1,10 @@
-/** What the database holds, read as a user would, with every decimal as the text that PostgreSQL keeps. */
+/** Reads the database as a user would, with every decimal as the text that PostgreSQL keeps. */
 
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
-import type { Database } from '../../store/database.ts';
+import type { Database } from '../../store/db/database.ts';
 
 /** The points of a series in the shape of the source's rows, oldest first. */
 export async function storedPoints(database: Database, series: SeriesKey): Promise<object[]> {
@@ -24,7 +24,7 @@ export async function storedPoints(database: Database, series: SeriesKey): Promi
   return result.rows;
 }
 
-/** The rates of the snapshot at `timeMs` in the shape of the source's rows, by id. */
+/** The rates of the snapshot at `timeMs` in the shape of the source's rows, ordered by id. */
 export async function storedRates(database: Database, timeMs: EpochMs): Promise<object[]> {
   const result = await database.pool.query<object>(
     `select r.currency as id, r.symbol, c.currency_symbol as "currencySymbol", r.type,
@@ -49,7 +49,7 @@ export async function coverageOf(database: Database, seriesId: number): Promise<
   return result.rows;
 }
 
-/** What the simulator would answer for the whole range at its clock's time. */
+/** The simulator's answer for the whole range at its clock's time. */
 export function truthOf(simulator: RunningSimulator, series: SeriesKey, range: Range): object[] {
   return series.dataset === 'candles'
     ? simulator.truth.candles(series, range)
@@ -59,11 +59,11 @@ export function truthOf(simulator: RunningSimulator, series: SeriesKey, range: R
 export interface Revision {
   readonly timeMs: EpochMs;
   readonly seenAtMs: EpochMs;
-  /** Column and value before, as text. */
+  /** Column and previous value, as text. */
   readonly before: Readonly<Record<string, string>>;
 }
 
-/** Values that were overwritten, in order of time and of seeing. */
+/** Overwritten values, ordered by time and then by when the change was seen. */
 export async function revisionsOf(database: Database, seriesId: number): Promise<Revision[]> {
   const result = await database.pool.query<Revision>(
     `select r.time as "timeMs", r.seen_at as "seenAtMs",
@@ -74,7 +74,7 @@ export async function revisionsOf(database: Database, seriesId: number): Promise
   return result.rows;
 }
 
-/** How many requests ended in which way, by the ledger. */
+/** The number of requests by verdict, from the ledger. */
 export async function verdictsOf(database: Database): Promise<{ verdict: string; requests: number }[]> {
   const result = await database.pool.query<{ verdict: string; requests: number }>(
     'select verdict, count(*) as requests from tidemark.fetches group by verdict order by verdict',

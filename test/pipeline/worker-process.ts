@@ -1,12 +1,12 @@
 /**
- * A worker in a process of its own, to be killed. Argument: its settings as JSON. Each line on its standard input is
- * answered with one about its memory.
+ * A worker in a separate process, for tests that kill it. Argument: its settings as JSON. It answers each line on its
+ * standard input with a line about its memory use.
  */
 
 import { pino } from 'pino';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
 import { openSource } from '../../source/source.ts';
-import { openDatabase } from '../../store/database.ts';
+import { openDatabase } from '../../store/db/database.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { clockOf, type ProcessClock } from './process-clock.ts';
 
@@ -20,7 +20,7 @@ export interface WorkerProcessSettings {
   readonly attempts: number;
   readonly worker: WorkerOptions['settings'];
   readonly lockMs: number;
-  /** 0 unless given. */
+  /** Default: 0. */
   readonly requestsPerMinute?: number;
   readonly timeoutMs?: number;
 }
@@ -51,7 +51,7 @@ await startWorker({
   lockMs: settings.lockMs,
 });
 process.stdin.on('data', () => {
-  // KiB, as the system counts it.
+  // In KiB, as the system reports it.
   const { maxRSS } = process.resourceUsage();
   console.log(`rss ${Math.round(process.memoryUsage().rss / 1024)} at most ${maxRSS}`);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import { type Beginning, holdBack, judgeProbe, probesAgain } from '../../planning/beginning.ts';
+import { type Beginning, evaluateProbe, holdBack, probesAgain } from '../../planning/beginning.ts';
 import type { Range } from '../../planning/ranges.ts';
 
 const startMs = Date.UTC(2015, 0, 1);
@@ -11,20 +11,25 @@ const nothing: Beginning = { knownMs: null, isAsked: false, mayProbe: true };
 function held(beginning: Beginning | undefined, more: Partial<Parameters<typeof holdBack>[0]> = {}) {
   const gaps = more.gaps ?? [years];
   return holdBack({
-    ...{ gaps, free: gaps, beginning, claimed: [], spanMs: dayMs, probeSpanMs: 7305 * dayMs },
+    gaps,
+    free: gaps,
+    beginning,
+    claimed: [],
+    spanMs: dayMs,
+    probeSpanMs: 7305 * dayMs,
     ...more,
   });
 }
 
-describe('what is held back until the beginning of a series is known', () => {
-  it('is all but the oldest window at first, then all for a probe', () => {
+describe('the ranges held back until the beginning of a series is known', () => {
+  it('are all but the oldest window at first, and then all of the range of a probe', () => {
     const first = { startMs, endMs: day(1), lane: 'backfill' };
     expect(held(nothing)).toEqual({ open: [], ahead: first });
     const probe = { ...years, lane: 'probe' };
     expect(held({ ...nothing, isAsked: true })).toEqual({ open: [], ahead: probe });
   });
 
-  it('is what lies before the earliest point, and the probe asks for its day too', () => {
+  it('end at the earliest point, and the probe includes its day', () => {
     const knownMs = day(2900) + 7 * minuteMs;
     const after = { startMs: knownMs, endMs: years.endMs };
     expect(held({ ...nothing, knownMs })).toMatchObject({ open: [after], ahead: { lane: 'backfill' } });
@@ -34,35 +39,35 @@ describe('what is held back until the beginning of a series is known', () => {
     });
   });
 
-  it('is nothing when the gap is short, when points lie before it, or when a probe does not help', () => {
+  it('are empty when the gap is short, when points lie before it, or when a probe does not help', () => {
     const all = { open: [years], ahead: null };
     expect(held(undefined)).toEqual(all);
     expect(held({ ...nothing, knownMs: startMs })).toEqual(all);
     expect(held({ ...nothing, knownMs: day(10) })).toEqual(all);
     expect(held({ ...nothing, mayProbe: false })).toEqual(all);
-    // Days are asked for in windows no longer than those of the series itself.
+    // The maximum range of days is no longer than that of the series itself.
     expect(held(nothing, { probeSpanMs: 10 * dayMs })).toEqual(all);
     expect(held(nothing, { spanMs: 300 * dayMs })).toEqual(all);
   });
 
-  it('waits for what is under way, but not for the newest data', () => {
+  it('wait for claimed windows, but not for the newest data', () => {
     const claim = { startMs: day(5), endMs: day(6) };
     expect(held(nothing, { claimed: [{ ...claim, lane: 'probe' }] }).ahead).toBeNull();
     expect(held(nothing, { claimed: [{ ...claim, lane: 'backfill' }] }).ahead).toBeNull();
     expect(held(nothing, { claimed: [{ ...claim, lane: 'refresh' }] }).ahead).not.toBeNull();
   });
 
-  it('is probed in pieces where days too are asked for in shorter ranges', () => {
+  it('are probed in pieces when the maximum range of days is shorter', () => {
     const { ahead } = held({ ...nothing, isAsked: true }, { probeSpanMs: 365 * dayMs });
     expect(ahead).toEqual({ startMs, endMs: day(364), lane: 'probe' });
   });
 });
 
 describe('the answer of a probe', () => {
-  const judged = (timesMs: number[], more: Partial<Parameters<typeof judgeProbe>[0]> = {}) =>
-    judgeProbe({ window: years, timesMs, rejected: 0, knownMs: null, closedDaysMs: day(9000), ...more });
+  const judged = (timesMs: number[], more: Partial<Parameters<typeof evaluateProbe>[0]> = {}) =>
+    evaluateProbe({ window: years, timesMs, rejected: 0, knownMs: null, closedDaysMs: day(9000), ...more });
 
-  it('shows where the series begins, whatever the order, and leaves a day before to be asked for', () => {
+  it('shows the beginning of the series in any order of points, and leaves the day before it to be requested', () => {
     expect(judged([day(501), day(500), day(502)])).toEqual({
       beginsMs: day(500),
       empty: { startMs, endMs: day(499) },
@@ -71,13 +76,13 @@ describe('the answer of a probe', () => {
     expect(judged([day(0)])).toEqual({ beginsMs: day(0), empty: null, doubt: null });
   });
 
-  it('shows nothing of days that had not closed', () => {
+  it('shows nothing about days that had not closed', () => {
     expect(judged([])).toMatchObject({ beginsMs: null, empty: { startMs, endMs: day(2999) } });
     expect(judged([], { closedDaysMs: day(700) })).toMatchObject({ empty: { startMs, endMs: day(699) } });
     expect(judged([], { closedDaysMs: startMs })).toMatchObject({ doubt: expect.any(String) });
   });
 
-  it('is not trusted against what is stored, nor with days that cannot be read or were not asked for', () => {
+  it('is rejected when stored points contradict it, or when its days are unreadable or were not requested', () => {
     const knownMs = day(800) + 5 * minuteMs;
     const doubtful = { doubt: expect.any(String) };
     expect(judged([], { knownMs })).toEqual(doubtful);
@@ -86,29 +91,29 @@ describe('the answer of a probe', () => {
     expect(judged([day(600)], { knownMs })).toMatchObject({ beginsMs: day(600) });
     expect(judged([day(600)], { rejected: 1 })).toEqual(doubtful);
     expect(judged([day(5000)])).toEqual(doubtful);
-    // A running day has no point of history yet.
+    // An open day has no point of history yet.
     expect(judged([], { knownMs, closedDaysMs: day(800) })).toMatchObject({ doubt: null });
   });
 
-  it('counts the day that holds the start', () => {
+  it('counts the day that contains the start', () => {
     const window = { startMs: startMs + 6 * 60 * minuteMs, endMs: day(100) };
     expect(judged([day(0)], { window })).toEqual({ beginsMs: day(0), empty: null, doubt: null });
   });
 });
 
-describe('what asks again for the years before', () => {
+describe('the probes that verify the years before a series', () => {
   const before = { startMs: day(0), endMs: day(1000) };
   const said = (probes: Iterable<Range>) =>
     [...probes].map((probe) => ({ startMs: probe.startMs, endMs: probe.endMs - dayMs }));
 
-  it('asks for the day that is known to have a point as well', () => {
+  it('include the day that is known to have a point', () => {
     expect([...probesAgain(before, day(1001) + hourMs, 5000 * dayMs)]).toEqual([
       { startMs: day(0), endMs: day(1002) },
     ]);
     expect([...probesAgain(before, null, 5000 * dayMs)]).toEqual([{ startMs: day(0), endMs: day(1001) }]);
   });
 
-  it('leaves no day between two of them', () => {
+  it('leave no day between two of them', () => {
     for (const days of [1, 2, 3, 7, 100, 999, 1000, 1001, 1002, 1003]) {
       const pieces = said(probesAgain(before, null, days * dayMs));
       expect(pieces[0]?.startMs).toBe(before.startMs);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { freeSlots, limiterFor } from '../../planning/budget.ts';
+import { budgetInForce, differingBudgets, freeSlots, limiterFor } from '../../planning/budget.ts';
 
 describe('limiterFor', () => {
-  it('never lets more requests into a minute than the budget', () => {
+  it('never allows more requests in a minute than the budget', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60_000 }), (perMinute) => {
         const limiter = limiterFor(perMinute);
@@ -18,9 +18,32 @@ describe('limiterFor', () => {
   });
 });
 
+describe('budgetInForce', () => {
+  const stated = { requestsPerMinute: 200, isBudgetStated: true };
+  const unstated = { requestsPerMinute: 200, isBudgetStated: false };
+
+  it('is the lowest of the stated budgets', () => {
+    expect(budgetInForce(stated, [500])).toBe(200);
+    expect(budgetInForce(stated, [60, 500])).toBe(60);
+    expect(budgetInForce(stated, [0])).toBe(200);
+  });
+
+  it('is that of the workers for a process that has neither a number nor a key', () => {
+    expect(budgetInForce(unstated, [500])).toBe(500);
+    expect(budgetInForce(unstated, [0])).toBe(0);
+    expect(budgetInForce(unstated, [])).toBe(200);
+  });
+
+  it('differs only from stated budgets', () => {
+    expect(differingBudgets(unstated, [500])).toBeNull();
+    expect(differingBudgets(stated, [500])).toContain('200 requests a minute here, 500 requests a minute');
+    expect(differingBudgets(stated, [200])).toBeNull();
+  });
+});
+
 describe('freeSlots', () => {
   const load = fc.record({ refresh: fc.nat(700), backfill: fc.nat(700) });
-  it('holds the queue at a minute of budget and leaves backfill its share', () => {
+  it('limits the queue to a minute of budget and reserves the share of backfill', () => {
     fc.assert(
       fc.property(load, fc.nat(500), fc.integer({ min: 1, max: 500 }), (queued, started, perMinute) => {
         const slots = freeSlots({
@@ -33,7 +56,7 @@ describe('freeSlots', () => {
           Math.max(perMinute, queued.refresh + queued.backfill),
         );
         if (slots.refresh > 0) {
-          // Whatever is let in, refreshes started and waiting leave a fifth of the minute to backfill.
+          // Whatever is queued, started and waiting refreshes leave a fifth of the minute to backfill.
           expect(started + queued.refresh + slots.refresh).toBeLessThanOrEqual(
             perMinute - Math.ceil(perMinute * 0.2),
           );

@@ -8,11 +8,13 @@ const bytes = { row: 100, kept: 10 };
 
 /** 100 days of hours, each of which may have a point. */
 const planned = (density: number | null) => ({
-  ...{ series, isFollowed: true, density },
+  series,
+  isFollowed: true,
+  density,
   missing: [{ startMs: nowMs - 100 * dayMs, endMs: nowMs }],
 });
 
-it('keeps the newest as rows and the rest in the columnstore, where it is not at once', () => {
+it('keeps the newest points as rows and the rest compressed, except at the peak', () => {
   const rules = { bytes, rowDays: 40, nowMs, hourlyShare: 0.5 };
   const kept = 40 * 24 * 100 + 60 * 24 * 10;
   expect(diskFor([planned(null)], rules)).toEqual({
@@ -23,7 +25,7 @@ it('keeps the newest as rows and the rest in the columnstore, where it is not at
   expect(diskFor([], rules)).toEqual({ bytes: 0, peakBytes: 0 });
 });
 
-it('has no peak where nothing is compressed', () => {
+it('has no peak without compression', () => {
   const rows = 100 * 24 * 100;
   const never = { bytes, rowDays: Number.POSITIVE_INFINITY, nowMs, hourlyShare: 1 };
   expect(diskFor([planned(null)], never)).toEqual({ bytes: rows, peakBytes: rows });
@@ -31,6 +33,6 @@ it('has no peak where nothing is compressed', () => {
   expect(diskFor([planned(null)], plain)).toEqual({ bytes: rows, peakBytes: rows });
 });
 
-it('takes all of a short backfill to come within the hour', () => {
+it('assumes that all of a short backfill arrives within the hour', () => {
   expect([null, 0, hourMs / 2, hourMs, 4 * hourMs].map(hourlyShareOf)).toEqual([1, 1, 1, 1, 0.25]);
 });

@@ -1,17 +1,10 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CandleInterval, dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import {
-  type CostRules,
-  estimate,
-  type PlannedSeries,
-  refreshEveryMs,
-  sharedEveryMs,
-} from '../../planning/estimate.ts';
+import { type EstimateRules, estimate, type PlannedSeries, refreshEveryMs } from '../../planning/estimate.ts';
 import { longestRange } from '../../planning/windows.ts';
 
-const rules: CostRules = {
+const rules: EstimateRules = {
   longestRangeMs: (series) => longestRange(series),
   requestsPerMinute: 500,
   backfillShare: 0.2,
@@ -20,15 +13,22 @@ const rules: CostRules = {
   pollsEveryMs: [5 * minuteMs],
 };
 const market = (interval: CandleInterval): SeriesKey => ({
-  ...{ dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval },
+  dataset: 'candles',
+  exchange: 'x',
+  baseId: 'a',
+  quoteId: 'b',
+  interval,
 });
 const missing = (days: number) => [{ startMs: 0, endMs: days * dayMs }];
 const followed = (series: SeriesKey, days = 0): PlannedSeries => ({
-  ...{ series, missing: days === 0 ? [] : missing(days), isFollowed: true, density: null },
+  series,
+  missing: days === 0 ? [] : missing(days),
+  isFollowed: true,
+  density: null,
 });
 
 describe('the estimate of a plan', () => {
-  it('counts a request for each window, and a point for each period as dense as what is stored', () => {
+  it('counts a request for each window, and points by periods and the stored density', () => {
     const planned = [
       { ...followed(market('m1'), 10), density: 0.5 },
       followed(market('d1'), 30),
@@ -40,7 +40,7 @@ describe('the estimate of a plan', () => {
       { dataset: 'asset_history', series: 1, missingMs: 365 * dayMs, requests: 1, points: 365 },
     ]);
     expect([requests, points]).toEqual([12, 7595]);
-    // A window for each gap, however short.
+    // One window for each gap, however short.
     const torn = {
       ...followed(market('m1')),
       missing: [...missing(0.1), { startMs: dayMs, endMs: 2.5 * dayMs }],
@@ -48,7 +48,7 @@ describe('the estimate of a plan', () => {
     expect(estimate([torn], rules).requests).toBe(3);
   });
 
-  it('reckons the time with what refreshes leave, which is never less than the share of backfill', () => {
+  it('computes the duration from the requests that refreshes leave, at least the share of backfill', () => {
     const alone = estimate([{ ...followed(market('m1'), 500), isFollowed: false }], {
       ...rules,
       pollsEveryMs: [],
@@ -62,7 +62,7 @@ describe('the estimate of a plan', () => {
     });
   });
 
-  it('says how stale a watch list gets that the budget is too small for', () => {
+  it('states how stale refreshed series become when the budget is too small', () => {
     const minutes = Array.from({ length: 1000 }, () => followed(market('m1')));
     const { freshness } = estimate(minutes, {
       ...rules,
@@ -73,31 +73,13 @@ describe('the estimate of a plan', () => {
     expect(freshness.wantedEveryMs).toBe(minuteMs);
     expect(freshness.everyMs).toBe(2 * minuteMs);
     expect(freshness.everyMsInBackfill).toBe(2.5 * minuteMs);
-    expect(freshness).toMatchObject({ neededPerMinute: 1000, mostThatFit: 500 });
+    expect(freshness).toMatchObject({ neededPerMinute: 1000, maxThatFit: 500 });
     expect(estimate([], rules).freshness).toMatchObject({ wantedEveryMs: null, everyMs: null });
   });
 
-  it('reads a series at each of its periods, an open candle sooner, and days of history once a day', () => {
+  it('refreshes a series at each of its periods, an open candle more often, and daily history once a day', () => {
     expect(refreshEveryMs(market('m1'), 15 * minuteMs)).toBe(minuteMs);
     expect(refreshEveryMs(market('d1'), 15 * minuteMs)).toBe(15 * minuteMs);
     expect(refreshEveryMs({ dataset: 'asset_history', assetId: 'a', interval: 'd1' }, hourMs)).toBe(dayMs);
-  });
-
-  it('shares a budget that is too small: what all are read then adds up to it', () => {
-    const every = fc.array(fc.constantFrom(minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, dayMs), {
-      minLength: 1,
-    });
-    fc.assert(
-      fc.property(every, fc.double({ min: 0.001, max: 50, noNaN: true }), (wanted, perMinute) => {
-        const sharedMs = sharedEveryMs(wanted, perMinute);
-        if (sharedMs === null) throw new Error('nothing is left');
-        const used = wanted.reduce((sum, everyMs) => sum + minuteMs / Math.max(sharedMs, everyMs), 0);
-        const needed = wanted.reduce((sum, everyMs) => sum + minuteMs / everyMs, 0);
-        expect(used).toBeCloseTo(Math.min(needed, perMinute), 6);
-        expect(sharedMs).toBeGreaterThanOrEqual(Math.min(...wanted));
-      }),
-    );
-    expect(sharedEveryMs([minuteMs], 0)).toBeNull();
-    expect(sharedEveryMs([minuteMs], -1)).toBeNull();
   });
 });

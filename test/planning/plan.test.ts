@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayMs, intervalMs, minuteMs, periodStart } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { closedUpTo, newestEnd } from '../../planning/closed.ts';
+import { closedUpTo, newestEnd } from '../../planning/periods.ts';
 import { planWindows, type SeriesGaps } from '../../planning/plan.ts';
 import { lengthMs, normalize, overlaps, type Range, subtract } from '../../planning/ranges.ts';
 import { longestRange, requestsFor, type Window } from '../../planning/windows.ts';
@@ -67,7 +67,7 @@ const gapsUpToNow = fc
   });
 
 describe('planWindows', () => {
-  it('tiles the gaps: every gap covered, no window twice, none longer than a request may span', () => {
+  it('tiles the gaps: every gap is covered, windows never overlap, and none exceeds the maximum range', () => {
     fc.assert(
       fc.property(gapsUpToNow, fc.boolean(), (gaps, known) => {
         const trackedFromMs = (gaps[0]?.startMs ?? 0) - 5 * dayMs;
@@ -76,7 +76,7 @@ describe('planWindows', () => {
         expect(subtract(gaps, windows)).toEqual([]);
         for (const window of windows) expect(window.endMs - window.startMs).toBeLessThanOrEqual(dayMs);
         const backfill = windows.filter((window) => window.lane === 'backfill');
-        // Backfill windows lie in gaps only and never overlap each other or the refresh.
+        // Backfill windows lie in gaps only, and never overlap each other or the refresh.
         expect(subtract(backfill, gaps)).toEqual([]);
         expect(lengthMs(normalize(backfill))).toBe(backfill.reduce((sum, w) => sum + w.endMs - w.startMs, 0));
         const refresh = windows.filter((window) => window.lane === 'refresh');
@@ -89,7 +89,7 @@ describe('planWindows', () => {
     );
   });
 
-  it('asks as many requests as one gap has windows, and not one more', () => {
+  it('plans exactly the minimum number of requests for one gap', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20_000 }), (minutes) => {
         const endMs = closedUpTo(btc, nowMs, graceMs);
@@ -100,7 +100,7 @@ describe('planWindows', () => {
     );
   });
 
-  it('plans in passes exactly what it plans at once, whatever the room in the queue', () => {
+  it('plans the same windows in several passes as in one, for any room in the queue', () => {
     fc.assert(
       fc.property(gapsUpToNow, gapsUpToNow, fc.integer({ min: 1, max: 7 }), (first, second, room) => {
         const list = [series(1, first), series(2, second)];
@@ -120,7 +120,7 @@ describe('planWindows', () => {
     );
   });
 
-  it('asks for the newest data of every series before any backfill', () => {
+  it('plans the newest data of every series before any backfill', () => {
     const endMs = closedUpTo(btc, nowMs, graceMs);
     const list = [1, 2, 3].map((id) => series(id, [{ startMs: endMs - 10 * dayMs, endMs }]));
     const lanes = plan(list, { slots: { total: 5, refresh: 5, backfill: 1 } }).windows;
@@ -133,7 +133,7 @@ describe('planWindows', () => {
     ]);
   });
 
-  it('keeps room for backfill while refreshes alone would fill the queue', () => {
+  it('reserves room for backfill when refreshes alone would fill the queue', () => {
     const endMs = closedUpTo(btc, nowMs, graceMs);
     const list = Array.from({ length: 10 }, (_, id) =>
       series(id + 1, [{ startMs: endMs - 10 * dayMs, endMs }]),
@@ -165,7 +165,7 @@ describe('planWindows', () => {
     expect(served).toEqual([1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4]);
   });
 
-  it('waits for a tail that is already on its way', () => {
+  it('waits for a claimed tail', () => {
     const endMs = closedUpTo(btc, nowMs, graceMs);
     const list = [series(1, [{ startMs: endMs - 10 * minuteMs, endMs }])];
     const first = plan(list).windows;
@@ -181,7 +181,7 @@ describe('planWindows', () => {
     expect(later.windows).toEqual([]);
   });
 
-  it('reads an open candle again when it is due, together with two closed ones', () => {
+  it('refreshes an open candle when it is due, together with two closed ones', () => {
     const closedUpToMs = closedUpTo(btc, nowMs, graceMs);
     const due = series(1, [], { refreshDue: true, newestMs: closedUpToMs, trackedFromMs: 0 });
     expect(plan([due]).windows).toEqual([
@@ -194,7 +194,7 @@ describe('planWindows', () => {
     expect(plan([{ ...due, refreshDue: false }]).windows).toEqual([]);
   });
 
-  it('reads as many closed periods along as it is told to, whether or not something new has closed', () => {
+  it('refreshes the given number of closed periods, with or without a new one', () => {
     const closedUpToMs = closedUpTo(btc, nowMs, graceMs);
     const quiet = series(1, [], { refreshDue: true, newestMs: closedUpToMs, trackedFromMs: 0 });
     const closed = series(1, [{ startMs: closedUpToMs - minuteMs, endMs: closedUpToMs }], {
@@ -209,7 +209,7 @@ describe('planWindows', () => {
     expect(plan([quiet]).windows[0]?.startMs).toBe(closedUpToMs - 2 * minuteMs);
   });
 
-  it('keeps no refresh waiting for what reads again what is covered, and spares places for that', () => {
+  it('delays no refresh for a reread, and leaves the slots of rereads free', () => {
     const endMs = closedUpTo(btc, nowMs, graceMs);
     const list = [series(1, [{ startMs: endMs - 10 * dayMs, endMs }])];
     const again = { startMs: endMs - dayMs, endMs: endMs + dayMs, lane: 'reread' as const };
@@ -218,7 +218,7 @@ describe('planWindows', () => {
     expect(windows.map((window) => window.lane)).toEqual(['refresh', 'backfill']);
   });
 
-  it('asks for no running day of d1 history, which the source does not have', () => {
+  it('never requests an open day of d1 history, which the source does not have', () => {
     const history: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
     const closedUpToMs = closedUpTo(history, nowMs, graceMs);
     const { windows } = plan([
@@ -234,7 +234,7 @@ describe('planWindows', () => {
 });
 
 describe('closedUpTo', () => {
-  it('is on the grid, at least the grace in the past, and within one period of it', () => {
+  it('is on the grid, at least the grace period in the past, and within one period of it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 0, max: 3_600_000 }), (now, grace) => {
         for (const interval of ['m1', 'h8', 'd1', 'w1'] as const) {

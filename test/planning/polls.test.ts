@@ -3,16 +3,16 @@ import { isLastPage, isOutageLike } from '../../planning/polls.ts';
 
 const page = { asked: 2000, received: 500, fresh: 500, total: 2500, totalBefore: 2500, largestPage: 2000 };
 
-it('a short page is the last if the source gives larger ones and nothing is missing', () => {
+it('a short page is the last when the source has sent larger ones and no entry is missing', () => {
   expect(isLastPage(page)).toBe(true);
   expect(isLastPage({ ...page, total: 2600, received: 600, fresh: 600 })).toBe(true);
-  // It may have been capped: nobody has seen a larger one, or there should be more.
+  // It may have been capped: no larger page is known, or more entries are expected.
   expect(isLastPage({ ...page, largestPage: 500 })).toBe(false);
   expect(isLastPage({ ...page, total: 2499 })).toBe(false);
   expect(isLastPage({ ...page, totalBefore: null })).toBe(false);
 });
 
-it('a full page is not the last, unless it brings nothing new or the list comes whole', () => {
+it('a full page is not the last, unless it has no new entry or the list is complete', () => {
   const full = { ...page, received: 2000, fresh: 2000 };
   expect(isLastPage(full)).toBe(false);
   expect(isLastPage({ ...full, received: 2001 })).toBe(false);
@@ -21,7 +21,7 @@ it('a full page is not the last, unless it brings nothing new or the list comes 
   expect(isLastPage({ ...page, received: 0, fresh: 0, total: 3, totalBefore: null })).toBe(true);
 });
 
-it('some that are missing are not like an outage, and a tenth of many at once is', () => {
+it('a few missing entries do not look like an outage, and a tenth of many at once does', () => {
   expect(isOutageLike(10, 10)).toBe(false);
   expect(isOutageLike(11, 111)).toBe(false);
   expect(isOutageLike(12, 111)).toBe(true);

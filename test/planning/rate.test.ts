@@ -1,20 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { perMs, type Seen, seenAlso, timeLeftMs } from '../../planning/rate.ts';
+import { addSample, perMs, type Sample, timeLeftMs } from '../../planning/rate.ts';
 
-/** What is seen of work that goes on steadily, once a second. */
-function steadily(seconds: number, perSecond: number, from: readonly Seen[] = []): readonly Seen[] {
+/** Samples of steady work, once a second. */
+function steadily(seconds: number, perSecond: number, from: readonly Sample[] = []): readonly Sample[] {
   const start = from.at(-1) ?? { atMs: 1000, done: 0 };
   let seen = from;
   for (let second = from.length === 0 ? 0 : 1; second <= seconds; second += 1) {
     const done = start.done + Math.floor(second * perSecond);
-    seen = seenAlso(seen, { atMs: start.atMs + second * 1000, done });
+    seen = addSample(seen, { atMs: start.atMs + second * 1000, done });
   }
   return seen;
 }
 
 describe('the rate', () => {
-  it('is not known before a few seconds have passed and a few were done', () => {
+  it('is unknown before a few seconds have passed and a few items are done', () => {
     expect(perMs([])).toBeNull();
     expect(perMs(steadily(2, 100))).toBeNull();
     expect(perMs(steadily(20, 0.1))).toBeNull();
@@ -27,22 +27,22 @@ describe('the rate', () => {
     expect(perMs(steadily(60, 8, slow))).toBeCloseTo(0.008, 6);
   });
 
-  it('looks further back for what is done more rarely', () => {
+  it('uses a longer period when items are rarer', () => {
     const perHour = (perMs(steadily(900, 1 / 40)) ?? 0) * 3_600_000;
     expect(perHour).toBeGreaterThan(80);
     expect(perHour).toBeLessThan(100);
   });
 
-  it('is not known of what has stopped, however fast it was', () => {
+  it('is unknown when work has stopped, however fast it was', () => {
     const fast = steadily(60, 8);
     expect(perMs(steadily(20, 0, fast))).not.toBeNull();
     expect(perMs(steadily(40, 0, fast))).toBeNull();
     expect(perMs(steadily(40, 0, steadily(900, 1 / 40)))).not.toBeNull();
   });
 
-  it('remembers no more than ten minutes, however often it looks', () => {
-    let seen: readonly Seen[] = [];
-    for (let look = 0; look < 4000; look += 1) seen = seenAlso(seen, { atMs: look * 250, done: look });
+  it('keeps no more than ten minutes of samples, at any sampling rate', () => {
+    let seen: readonly Sample[] = [];
+    for (let look = 0; look < 4000; look += 1) seen = addSample(seen, { atMs: look * 250, done: look });
     expect(seen.length).toBeLessThan(1000);
     expect((seen.at(-1)?.atMs ?? 0) - (seen[0]?.atMs ?? 0)).toBeLessThanOrEqual(600_000);
     expect(perMs(seen)).toBeCloseTo(0.004, 6);
@@ -50,22 +50,22 @@ describe('the rate', () => {
 });
 
 describe('the time left', () => {
-  it('follows from what is left and the rate, and says nothing where there is none', () => {
+  it('follows from the remaining work and the rate, and is unknown without a rate', () => {
     expect(timeLeftMs(600, 0.01, { perMinute: 0 })).toBe(60_000);
     expect(timeLeftMs(600, null, { perMinute: 500 })).toBeNull();
     expect(timeLeftMs(0, null, { perMinute: 500 })).toBe(0);
   });
 
-  it('is never shorter than the budget allows: what falls away at a stroke is not done again', () => {
+  it('is never shorter than the budget allows, after a sudden drop of the remaining work', () => {
     expect(timeLeftMs(1000, 5, { perMinute: 500 })).toBe(120_000);
   });
 
-  it('counts what comes on top, and is not known where that is as much', () => {
+  it('includes arriving work, and is unknown when that equals the rate', () => {
     expect(timeLeftMs(100, 0.01, { perMinute: 600, arriving: 300 })).toBeCloseTo(20_000, 6);
     expect(timeLeftMs(100, 0.01, { perMinute: 600, arriving: 600 })).toBeNull();
   });
 
-  it('is never negative, infinite or beyond ten years, whatever was seen', () => {
+  it('is never negative, infinite or beyond ten years, for any samples', () => {
     const sights = fc.array(fc.tuple(fc.integer({ min: 0, max: 1e6 }), fc.integer({ min: 0, max: 1e6 })));
     fc.assert(
       fc.property(
@@ -74,11 +74,11 @@ describe('the time left', () => {
         fc.integer({ min: 0, max: 5000 }),
         fc.integer({ min: 0, max: 5000 }),
         (steps, left, perMinute, arriving) => {
-          let seen: readonly Seen[] = [];
+          let seen: readonly Sample[] = [];
           let last = { atMs: 0, done: 0 };
           for (const [ms, done] of steps) {
             last = { atMs: last.atMs + ms, done: last.done + done };
-            seen = seenAlso(seen, last);
+            seen = addSample(seen, last);
           }
           const ms = timeLeftMs(left, perMs(seen), { perMinute, arriving });
           if (ms === null) return;

@@ -14,12 +14,12 @@ const due = (ids: readonly number[]) =>
   ids.map((seriesId) => ({ seriesId, series: minutes, ranges: [trailing] }));
 
 describe('planRereads', () => {
-  it('reads every range once, in passes of any size, whatever is on its way for other reasons', () => {
+  it('reads every range once, in passes of any size, with any other claims', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 5 }), (most, count) => {
         const ids = Array.from({ length: count }, (_, index) => index + 1);
         const taken: Window[] = [];
-        // A refresh over the end of the range keeps nothing of it from being read again.
+        // A refresh over the end of the range does not prevent its reread.
         const refresh = { startMs: roundMs - minuteMs, endMs: roundMs + hourMs, lane: 'refresh' as const };
         for (;;) {
           const claimed = new Map(
@@ -40,7 +40,7 @@ describe('planRereads', () => {
     );
   });
 
-  it('takes the first of each series before the second of any', () => {
+  it('takes the first window of each series before the second of any', () => {
     const windows = planRereads({
       due: due([4, 5, 6]),
       claimed: new Map(),
@@ -53,7 +53,7 @@ describe('planRereads', () => {
 });
 
 describe('roundStart', () => {
-  it('is a midnight of UTC for rounds of a day, and one grid for every moment of a round', () => {
+  it('is midnight UTC for rounds of a day, and on one grid for every time in a round', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 1, max: 200 }), (nowMs, hours) => {
         expect(roundStart(nowMs, dayMs) % dayMs).toBe(0);
@@ -67,7 +67,7 @@ describe('roundStart', () => {
 });
 
 describe('rereadSlots', () => {
-  it('is a twentieth of what the queue holds, less what is in it, and at least one in all', () => {
+  it("is a twentieth of the queue's capacity, minus the queued rereads, and at least one in total", () => {
     expect(rereadSlots({ requestsPerMinute: 500, queued: 0 })).toBe(25);
     expect(rereadSlots({ requestsPerMinute: 500, queued: 24 })).toBe(1);
     expect(rereadSlots({ requestsPerMinute: 500, queued: 40 })).toBe(0);

@@ -21,7 +21,7 @@ const covered = fc
     lists.map((lengths, index): CoveredSeries => {
       const series = index % 2 === 0 ? minutes : hours;
       let endMs = 0;
-      // Covered and not in turns.
+      // Adjacent lengths alternate between covered and not covered.
       const ranges = lengths.flatMap((length, place) => {
         const startMs = endMs;
         endMs += length * (series === minutes ? minuteMs : hourMs);
@@ -32,7 +32,7 @@ const covered = fc
   );
 
 describe('sampleWindows', () => {
-  it('draws as many as asked for, none twice, each of them one of all', () => {
+  it('draws the requested number of windows without repetition, each from the list', () => {
     fc.assert(
       fc.property(
         covered,
@@ -54,7 +54,7 @@ describe('sampleWindows', () => {
   });
 
   it('draws every window as often as any other', () => {
-    // Two of five, with every pair of draws that the algorithm tells apart once.
+    // Two of five, with every pair of draws that the algorithm distinguishes once.
     const list = [{ seriesId: 1, series: minutes, ranges: [{ startMs: 0, endMs: 5 * dayMs }] }];
     const seen = new Map<number, number>();
     for (let first = 0; first < 4; first += 1) {
@@ -70,7 +70,7 @@ describe('sampleWindows', () => {
 });
 
 describe('windowsAround', () => {
-  it('holds every period in windows that one request may span, and no window more than that takes', () => {
+  it('covers every period with windows within the maximum range, and with no more windows than necessary', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(5000), { minLength: 1, maxLength: 60 }), (periods) => {
         const timesMs = periods.map((period) => period * minuteMs).sort((a, b) => a - b);
@@ -83,7 +83,7 @@ describe('windowsAround', () => {
           expect(timesMs).toContain(startMs);
           expect(timesMs).toContain(endMs - minuteMs);
         }
-        // Each window's first period does not fit into the window before.
+        // The first period of each window does not fit into the window before.
         for (const [place, { startMs }] of windows.entries()) {
           const before = windows[place - 1];
           if (before !== undefined) expect(startMs + minuteMs - before.startMs).toBeGreaterThan(dayMs);

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { done } from '../../queue/outcome.ts';
-import { clusterAt } from '../../queue/redis-cluster.ts';
-import { redisCounter } from '../../service/admission/redis-counter.ts';
+import { openCluster } from '../../queue/redis.ts';
+import { redisCounter } from '../../service/admission/request-counter.ts';
 import { startSimulator } from '../../simulator/start.ts';
 import { ownRedisCluster } from '../parts/own-redis-cluster.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
@@ -12,7 +12,7 @@ import { openQueue, windowAt } from './queue-parts.ts';
 
 const sizes = [1, 3];
 
-/** Queues on a cluster; several of them share it as processes on several machines do. */
+/** Queues on a cluster. Several share it like processes on several machines. */
 async function queuesOn(
   context: TestContext,
   size: number,
@@ -27,7 +27,7 @@ async function queuesOn(
 
 describe('the queue on a Redis cluster', () => {
   test.for(sizes)(
-    'of %d nodes keeps order, spacing and pauses over several workers',
+    'keeps order, spacing and pauses across several workers with %d nodes',
     async (size, context) => {
       const { open } = await queuesOn(context, size);
       const [one, other] = [await open(), await open()];
@@ -51,8 +51,8 @@ describe('the queue on a Redis cluster', () => {
       }
       await waitFor('all three', () => ran.length === 3);
       expect(ran).toEqual([8, 1, 2]);
-      // A worker shows itself at the node of the queue, to which it connects when it first waits for a job.
-      await waitFor('both workers', async () => (await one.requests.workersPresent()) === 2);
+      // A worker is visible at the node of the queue, and connects to it when it first waits for a job.
+      await waitFor('both workers', async () => (await one.requests.countWorkers()) === 2);
 
       starts.length = 0;
       await one.requests.addWindows(Array.from({ length: 24 }, (_, place) => windowAt(place + 10)));
@@ -65,7 +65,7 @@ describe('the queue on a Redis cluster', () => {
     },
   );
 
-  test('of which a node does not say where it is, is refused and not waited for', async (context) => {
+  test('is rejected at once when a node does not give its address', async (context) => {
     const redisUrl = await ownRedisCluster(context, { size: 1, announced: false });
     const opening = openQueue({
       redisUrl,
@@ -80,19 +80,17 @@ describe('the queue on a Redis cluster', () => {
     });
   });
 
-  test('of three nodes serves a whole backfill', async (context) => {
+  test('serves a whole backfill with three nodes', async (context) => {
     const redisUrl = await ownRedisCluster(context, { size: 3 });
     const { url, drop } = await createTestDatabase();
     onTestFinished(drop);
     const simulator = await startSimulator({ perMinute: null });
     onTestFinished(() => simulator.close());
     const env = {
-      ...{
-        DATABASE_URL: url,
-        REDIS_URL: redisUrl,
-        SOURCE_URL: simulator.url,
-        SOURCE_REQUESTS_PER_MINUTE: '0',
-      },
+      DATABASE_URL: url,
+      REDIS_URL: redisUrl,
+      SOURCE_URL: simulator.url,
+      SOURCE_REQUESTS_PER_MINUTE: '0',
     };
     expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
     const words = [
@@ -111,18 +109,18 @@ describe('the queue on a Redis cluster', () => {
     expect(simulator.requests().total).toBe(10);
   });
 
-  test('counts the requests of each client, wherever its key lies', async (context) => {
+  test('counts the requests of each client on any node', async (context) => {
     const url = await ownRedisCluster(context, { size: 3 });
     const open = () => {
       const counter = redisCounter({
         ...{ url, namespace: 'tidemark', onError: () => {} },
-        openCluster: (ofNode) => clusterAt(url, { ofNode }),
+        openCluster: (ofNode) => openCluster(url, { ofNode }),
       });
       onTestFinished(() => counter.close());
       return counter;
     };
     const [one, other] = [open(), open()];
-    // Many at once: the first that hears of another node replaces the connection under the others.
+    // Many at once: the first to learn of another node replaces the connection of the others.
     const callers = Array.from({ length: 20 }, (_, place) => `203.0.113.${place}`);
     const first = await Promise.all(callers.map((caller) => one.count(caller, 2)));
     const second = await Promise.all(callers.map((caller) => other.count(caller, 2)));

@@ -1,26 +1,26 @@
-/** A TCP proxy in front of a server, to take that server away and bring it back for one test alone. */
+/** A TCP proxy in front of a server, so that one test can disconnect and reconnect it. */
 
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 export interface CuttableProxy {
-  /** The server's address with the proxy's host and port. */
+  /** The server's address with the host and port of the proxy. */
   readonly url: string;
   /** Breaks every connection, and refuses new ones until `mend`. */
   cut(): Promise<void>;
   mend(): Promise<void>;
-  /** From now on nothing passes on the connections that there are, and neither end learns why. New ones work. */
+  /** From now on the existing connections pass no data, and neither end is notified. New ones work. */
   freeze(): void;
-  /** The same for connections made from now on as well, until `speak`: for new ones alone. */
+  /** The same for connections made from now on, until `speak` ends it for new ones. */
   silence(): void;
   speak(): void;
-  /** From now on nothing passes on any connection until `resume`; nothing is lost. */
+  /** From now on no connection passes data until `resume`. No data is lost. */
   hold(): void;
   resume(): void;
 }
 
-/** @param retell changes what the server says. */
+/** @param retell changes the data that the server sends. */
 export async function proxyTo(
   target: string,
   retell: (said: Buffer) => Buffer = (said) => said,

@@ -6,9 +6,9 @@ import { proxyTo } from './cuttable-proxy.ts';
 import { collectingLog, prepareQueue } from './queue-parts.ts';
 
 describeNeeding('redis', 'a Redis that may evict the queue', () => {
-  test('is said once, to those who work on it, and through the log alone', async () => {
+  test('causes one warning, in the log only, and only in processes that work on the queue', async () => {
     const options = await prepareQueue('redis');
-    // Redis itself is shared by all tests. The answer's length is given in front of it, so it has to stay.
+    // All tests share Redis itself. The reply carries its length, so the length must stay.
     const retell = (said: Buffer) =>
       Buffer.from(
         said.toString('latin1').replace('maxmemory_policy:noeviction', 'maxmemory_policy:allkeys-10'),

@@ -1,4 +1,4 @@
-/** A process that takes a job and never ends it. Arguments: the queue's options as JSON, the lock in milliseconds. */
+/** A process that claims a job and never ends it. Arguments: the queue's options as JSON, the lock in milliseconds. */
 
 import { pino } from 'pino';
 import { openQueueBackend } from '../../queue/backend.ts';

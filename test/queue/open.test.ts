@@ -1,13 +1,18 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { migrateQueueBackend, openQueueBackend } from '../../queue/backend.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { freePort } from '../parts/free-port.ts';
+import { startRedis } from '../parts/redis-part.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
+import { emptyDirectory } from '../scripts/command.ts';
 import { silent } from './queue-parts.ts';
 
 const options = { namespace: 'tidemark', attempts: 3, log: silent };
 
-test('a Redis that is not there is said to be so, without its password', async () => {
+test('an unreachable Redis is reported without its password', async () => {
   const redisUrl = `redis://:secret@127.0.0.1:${await freePort()}`;
   const opening = openQueueBackend({ ...options, redisUrl, databaseUrl: 'postgres://127.0.0.1:1/none' });
   await expect(opening).rejects.toMatchObject({ code: 'QUEUE_UNREACHABLE' });
@@ -16,24 +21,58 @@ test('a Redis that is not there is said to be so, without its password', async (
 });
 
 describeNeeding('redis', 'a database that Redis does not have', () => {
-  test('is said to be so, and not replaced by another', async () => {
+  test('is reported, and not replaced by another', async () => {
     const redisUrl = `${inject('redisUrl')}/999`;
     const opening = openQueueBackend({ ...options, redisUrl, databaseUrl: 'postgres://127.0.0.1:1/none' });
     await expect(opening).rejects.toMatchObject({
       code: 'QUEUE_UNREACHABLE',
-      message: expect.stringMatching(/^Redis at 127\.0\.0\.1:\d+: ERR DB index is out of range$/),
+      message: expect.stringMatching(/^Redis at \S+:\d+: ERR DB index is out of range$/),
     });
   });
 });
 
-test('a PostgreSQL that is not there is said to be so', async () => {
+test('the error contains the reply of a Redis that refuses the connection, for example in protected mode', async () => {
+  const words = 'DENIED Redis is running in protected mode because protected mode is enabled';
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.end(`-${words}\r\n`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const opening = openQueueBackend({
+    ...options,
+    redisUrl: `redis://127.0.0.1:${port}`,
+    databaseUrl: 'postgres://127.0.0.1:1/none',
+  });
+  await expect(opening).rejects.toThrow(`Redis at 127.0.0.1:${port}: ${words}`);
+});
+
+describeNeeding('redis', 'a Redis that takes no more clients', () => {
+  test('is reported with its reply', async () => {
+    const port = await freePort();
+    const directory = emptyDirectory();
+    const server = await startRedis({ port, directory, removed: '', flags: { maxclients: '1' } });
+    onTestFinished(() => server.stop());
+    const redisUrl = `redis://127.0.0.1:${port}`;
+    const first = new Redis(redisUrl);
+    first.on('error', () => {});
+    onTestFinished(() => first.disconnect());
+    await first.ping();
+    const opening = openQueueBackend({ ...options, redisUrl, databaseUrl: 'postgres://127.0.0.1:1/none' });
+    await expect(opening).rejects.toThrow(`Redis at 127.0.0.1:${port}: ERR max number of clients reached`);
+  });
+});
+
+test('an unreachable PostgreSQL is reported', async () => {
   const databaseUrl = `postgres://tidemark:secret@127.0.0.1:${await freePort()}/tidemark`;
   const opening = openQueueBackend({ ...options, databaseUrl });
   await expect(opening).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
   await expect(opening).rejects.not.toThrow(/secret/);
 });
 
-test("the queue's schema comes and goes with the migrations", async () => {
+test("the migrations create and drop the queue's schema", async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const target = { databaseUrl: database.url, namespace: options.namespace };
@@ -48,7 +87,7 @@ test("the queue's schema comes and goes with the migrations", async () => {
   await (await opening()).close();
 });
 
-test('settings in the address of the database are kept beside those of the queue', async () => {
+test('the queue keeps the settings in the address of the database and adds its own', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const url = new URL(database.url);

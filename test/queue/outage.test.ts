@@ -5,8 +5,8 @@ import { waitFor } from '../parts/wait-for.ts';
 import { proxyTo } from './cuttable-proxy.ts';
 import { collectingLog, onEachBackend, openQueue, prepareQueue, windowAt } from './queue-parts.ts';
 
-onEachBackend('a queue whose store goes away', (kind) => {
-  test('goes on when it is back, loses nothing, and says so in a few lines', async () => {
+onEachBackend('a queue whose store is unreachable', (kind) => {
+  test('resumes when the store is back, loses nothing, and logs a few lines', async () => {
     const options = await prepareQueue(kind);
     const proxy = await proxyTo(options.redisUrl ?? options.databaseUrl);
     const cuttable: QueueBackendOptions =
@@ -36,7 +36,7 @@ onEachBackend('a queue whose store goes away', (kind) => {
     await proxy.cut();
     release();
     await expect(queues.requests.depth()).rejects.toThrow();
-    // While it is away, another host adds to it.
+    // Another host adds a window during the outage.
     await beside.requests.addWindows([windowAt(4)]);
     await proxy.mend();
 
@@ -51,13 +51,15 @@ onEachBackend('a queue whose store goes away', (kind) => {
   });
 });
 
-test('a queue on PostgreSQL gives up connections that fall silent, and goes on by new ones', async () => {
+test('a queue on PostgreSQL replaces connections that stop responding', async () => {
   const options = await prepareQueue('postgres');
   const proxy = await proxyTo(options.databaseUrl);
   const lines: string[] = [];
   const queues = await openQueueBackend({
-    ...{ ...options, databaseUrl: proxy.url },
-    ...{ attempts: 3, log: collectingLog(lines) },
+    ...options,
+    databaseUrl: proxy.url,
+    attempts: 3,
+    log: collectingLog(lines),
   });
   onTestFinished(() => queues.close());
   const beside = await openQueue(options);
@@ -76,6 +78,6 @@ test('a queue on PostgreSQL gives up connections that fall silent, and goes on b
   proxy.freeze();
   await expect(queues.requests.depth()).rejects.toThrow(/read timeout/i);
   await beside.requests.addWindows([windowAt(2)]);
-  await waitFor('what was added meanwhile', () => ran.size === 2);
+  await waitFor('the windows that were added meanwhile', () => ran.size === 2);
   expect(await queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
 });

@@ -1,4 +1,4 @@
-/** Queues to test on: the same tests on PostgreSQL always, and on Redis where there is one. */
+/** Queues for tests: the same tests run on PostgreSQL always, and on Redis where it is available. */
 
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
@@ -20,7 +20,7 @@ export type Kind = QueueBackend['kind'];
 
 export const silent = pino({ level: 'silent' });
 
-/** A log that keeps its lines, warnings and worse. */
+/** A log that keeps its lines of level warn and above. */
 export function collectingLog(lines: string[]): Logger {
   return pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
 }
@@ -30,7 +30,7 @@ export function onEachBackend(title: string, body: (kind: Kind) => void): void {
   describeNeeding('redis', `${title}, on Redis`, () => body('redis'));
 }
 
-/** A namespace of the test's own, created and, when the test has finished, removed. */
+/** A namespace of the test's own, removed when the test has finished. */
 export async function prepareQueue(
   kind: Kind,
   databaseUrl?: string,
@@ -51,8 +51,8 @@ export async function prepareQueue(
 }
 
 /**
- * Opens the queues; they close when the test has finished. The test then fails if the queue complained of anything
- * but what it was told to `expect`.
+ * Opens the queues, which close when the test has finished. The test then fails if the queue logged any line that does
+ * not match `expect`.
  */
 export async function openQueue(
   options: QueueBackendOptions,
@@ -63,12 +63,12 @@ export async function openQueue(
   onTestFinished(async () => {
     await queues.close();
     const unexpected = lines.filter((line) => !expect.test(line));
-    if (unexpected.length > 0) throw new Error(`the queue complained: ${unexpected.join('')}`);
+    if (unexpected.length > 0) throw new Error(`unexpected log lines of the queue: ${unexpected.join('')}`);
   });
   return queues;
 }
 
-/** Loses everything the queues hold, as a flushed Redis or a restored database does. */
+/** Empties the queues, like a flushed Redis or a restored database. */
 export async function emptyQueue(options: QueueBackendOptions): Promise<void> {
   if (options.redisUrl !== undefined) {
     const redis = new Redis(options.redisUrl);

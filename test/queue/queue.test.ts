@@ -1,7 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { QueueBackend } from '../../queue/backend.ts';
-import type { RequestJob } from '../../queue/jobs.ts';
-import { windowJobId } from '../../queue/jobs.ts';
+import { type RequestJob, windowJobId } from '../../queue/jobs.ts';
 import { type Attempt, done, type Outcome, putBack } from '../../queue/outcome.ts';
 import type { WorkerSettings } from '../../queue/worker.ts';
 import { startChildModule } from '../parts/child-module.ts';
@@ -10,7 +9,7 @@ import { emptyQueue, onEachBackend, openQueue, prepareQueue, windowAt } from './
 
 type RequestAttempt = Attempt<RequestJob>;
 
-/** Runs what is queued, and closes with the test. */
+/** Runs the queued jobs, and closes with the test. */
 function startWorker(
   queues: QueueBackend,
   processor: (attempt: RequestAttempt) => Promise<Outcome> | Outcome,
@@ -26,7 +25,7 @@ function startWorker(
 }
 
 onEachBackend('the requests queue', (kind) => {
-  test('a window is queued once, whoever adds it', async () => {
+  test('queues a window once, whichever process adds it', async () => {
     const options = await prepareQueue(kind);
     const [one, other] = [await openQueue(options), await openQueue(options)];
     await one.requests.addWindows([windowAt(1), windowAt(2, 'refresh')]);
@@ -51,12 +50,12 @@ onEachBackend('the requests queue', (kind) => {
     expect(new Set(ran)).toEqual(new Set([1, 2, 3].map((place) => windowJobId(windowAt(place)))));
     expect(ran).toHaveLength(3);
 
-    // The id is free again: what is still missing can be asked for again.
+    // The id is free again: a missing window can be requested again.
     await other.requests.addWindows([windowAt(1)]);
     await waitFor('the window to run again', () => ran.length === 4);
   });
 
-  test('a job carries its window to the worker unchanged', async () => {
+  test('passes a window to the worker unchanged', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     const received: RequestAttempt[] = [];
     const window = windowAt(438_000, 'refresh', 7);
@@ -70,7 +69,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(received[0]?.job).toEqual({ name: 'candles', data: window });
   });
 
-  test('what was taken and what waits for another attempt is still claimed', async () => {
+  test('counts running jobs and jobs that wait for a retry as claimed', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3, 'refresh')]);
     let release = () => {};
@@ -86,17 +85,17 @@ onEachBackend('the requests queue', (kind) => {
       const depth = await queues.requests.depth();
       return depth.active === 1 && depth.delayed === 1 && depth.waiting === 1;
     });
-    // Another process knows none of the lanes by heart.
+    // Another process has no cached lanes.
     const claimed = await queues.requests.claimedWindows();
     expect(claimed.load).toMatchObject({ refresh: 1, backfill: 2 });
     expect(claimed.windows.get(1)).toHaveLength(3);
-    // What is looked at leaves out the one that waits for another attempt.
+    // The displayed ranges exclude the window that waits for a retry.
     const shown = (await queues.requests.queuedRanges()).get(1) ?? [];
     expect(shown.map(({ startMs }) => startMs / 3_600_000).sort()).toEqual([1, 2]);
     release();
   });
 
-  test('refreshes run before backfill, however late they come', async () => {
+  test('runs refreshes before backfill, even when they are added later', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3)]);
     await queues.requests.addWindows([windowAt(8, 'refresh'), windowAt(9, 'refresh')]);
@@ -109,7 +108,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(ran).toEqual([8, 9, 1, 2, 3]);
   });
 
-  test('pages run behind refreshes and before backfill, each once', async () => {
+  test('runs pages after refreshes and before backfill, each once', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     const page = (firstRow: number) => ({
       pollId: 7,
@@ -130,7 +129,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(ran).toEqual([8, { name: 'page', data: page(0) }, { name: 'page', data: page(2000) }, 1]);
   });
 
-  test('the limiter spaces the starts of all workers together', async () => {
+  test('spaces the starts of all workers together', async () => {
     const options = await prepareQueue(kind);
     const [one, other] = [await openQueue(options), await openQueue(options)];
     const starts: number[] = [];
@@ -148,13 +147,39 @@ onEachBackend('the requests queue', (kind) => {
     const jobs = 24;
     await one.requests.addWindows(Array.from({ length: jobs }, (_, place) => windowAt(place)));
     await waitFor('all jobs', () => starts.length === jobs);
-    // A job may start up to one spacing after it was taken, and it is the taking that is spaced.
+    // A job may start up to one spacing after it was claimed, and the limiter spaces the claims.
     const spanMs = (starts.at(-1) ?? 0) - (starts[0] ?? 0);
     expect(spanMs).toBeGreaterThanOrEqual((jobs - 2) * limiter.durationMs);
   });
 
+  test('never waits for a negative time when a slow machine delays it between two readings of the clock', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    const places = Array.from({ length: 60 }, (_, place) => place + 1);
+    await queues.requests.addWindows(places.map((place) => windowAt(place)));
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    // Each reading of the clock is 3 ms later, as on a busy machine.
+    const clock = Date.now;
+    let looks = 0;
+    const slow = vi.spyOn(Date, 'now').mockImplementation(() => clock() + 3 * looks++);
+    onTestFinished(() => {
+      slow.mockRestore();
+      timers.mockRestore();
+    });
+    let ran = 0;
+    startWorker(
+      queues,
+      () => {
+        ran += 1;
+        return done;
+      },
+      { limiter: { max: 1, durationMs: 10 } },
+    );
+    await waitFor('all windows', () => ran === places.length);
+    expect(timers.mock.calls.filter(([, ms]) => ms !== undefined && ms < 0)).toEqual([]);
+  });
+
   for (const limiter of [null, { max: 1, durationMs: 5 }]) {
-    test(`a pause holds ${limiter === null ? 'without a limiter' : 'with a limiter'}, and only grows`, async () => {
+    test(`keeps a pause ${limiter === null ? 'without a limiter' : 'with a limiter'}, and only extends it`, async () => {
       const options = await prepareQueue(kind);
       const [one, other] = [await openQueue(options), await openQueue(options)];
       const pausedAt = performance.now();
@@ -178,7 +203,7 @@ onEachBackend('the requests queue', (kind) => {
     });
   }
 
-  test('counted retries use up the attempts, and the job then leaves the queue', async () => {
+  test('counts retries as attempts, and removes the job when they are used up', async () => {
     const queues = await openQueue(await prepareQueue(kind), { attempts: 3 });
     const attempts: Array<[number, boolean]> = [];
     startWorker(queues, (attempt) => {
@@ -195,7 +220,7 @@ onEachBackend('the requests queue', (kind) => {
     ]);
   });
 
-  test('an attempt that throws is tried again', async () => {
+  test('retries an attempt that throws', async () => {
     const queues = await openQueue(await prepareQueue(kind), { expect: /a defect/ });
     const attempts: number[] = [];
     startWorker(queues, (attempt) => {
@@ -208,7 +233,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(attempts).toEqual([1, 2]);
   });
 
-  test('uncounted retries and jobs put back keep their attempts', async () => {
+  test('keeps the attempts of uncounted retries and returned jobs', async () => {
     const queues = await openQueue(await prepareQueue(kind), { attempts: 2 });
     const attempts: number[] = [];
     const outcomes: Outcome[] = [
@@ -227,7 +252,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(attempts).toEqual([1, 1, 1, 1, 1]);
   });
 
-  test('a job put back is the next of its lane', async () => {
+  test('runs a returned job next in its lane', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3)]);
     const ran: number[] = [];
@@ -239,7 +264,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(ran).toEqual([1, 1, 2, 3]);
   });
 
-  test('the job of a killed worker comes back, and the kill is not held against it', async () => {
+  test('runs the job of a killed worker again, at no cost of attempts', async () => {
     const options = await prepareQueue(kind);
     const queues = await openQueue(options);
     await queues.requests.addWindows([windowAt(1)]);
@@ -247,7 +272,7 @@ onEachBackend('the requests queue', (kind) => {
     const holder = startChildModule('test/queue/job-holder.ts', [JSON.stringify(options), String(lockMs)]);
     onTestFinished(() => holder.end());
     await holder.waitForPrinted(/holds 1_3600000_7200000/);
-    await waitFor('it to be seen', async () => (await queues.requests.workersPresent()) === 1);
+    await waitFor('the worker to be counted', async () => (await queues.requests.countWorkers()) === 1);
     await holder.end('SIGKILL');
     expect(await queues.requests.depth()).toMatchObject({ active: 1 });
 
@@ -265,7 +290,7 @@ onEachBackend('the requests queue', (kind) => {
     await waitFor('an empty queue', async () => (await queues.requests.claimedWindows()).windows.size === 0);
   });
 
-  test('closing waits for what is under way', async () => {
+  test('waits for running jobs when it closes', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2)]);
     let release = () => {};
@@ -290,7 +315,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(await queues.requests.depth()).toEqual({ waiting: 1, active: 0, delayed: 0 });
   });
 
-  test('closing puts back what does not end in time', async () => {
+  test('returns jobs that do not end in time when it closes', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2)]);
     let started = 0;
@@ -304,7 +329,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(await queues.requests.depth()).toEqual({ waiting: 2, active: 0, delayed: 0 });
   });
 
-  test('closing during a long pause does not wait for its end', async () => {
+  test('closes during a long pause without waiting for its end', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2)]);
     let started = 0;
@@ -317,10 +342,10 @@ onEachBackend('the requests queue', (kind) => {
     await waitFor('a job under way', () => started === 1);
     await worker.close(0);
     expect(await queues.requests.depth()).toEqual({ waiting: 2, active: 0, delayed: 0 });
-    expect(await queues.requests.workersPresent()).toBe(0);
+    expect(await queues.requests.countWorkers()).toBe(0);
   });
 
-  test('what a command asks for runs last, apart from windows of the same bounds, and its run can be dropped', async () => {
+  test('runs the windows of a command last, apart from windows of the same bounds, and can drop its run', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     const asked = (lane: 'verify' | 'repair', run: string, place = 1) => ({ ...windowAt(place, lane), run });
     await queues.requests.addWindows([
@@ -347,7 +372,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(ran).toEqual(['refresh', 'backfill', 'reread', 'verify']);
   });
 
-  test('the windows of one series can be dropped', async () => {
+  test('can drop the windows of one series', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     const mine = [windowAt(1, 'refresh', 12), windowAt(2, 'backfill', 12)];
     await queues.requests.addWindows([...mine, windowAt(1, 'backfill', 1), windowAt(1, 'backfill', 2)]);
@@ -355,28 +380,28 @@ onEachBackend('the requests queue', (kind) => {
     expect([...(await queues.requests.claimedWindows()).windows.keys()].sort()).toEqual([1, 2]);
   });
 
-  test('workers of this installation are counted, and no others', async () => {
+  test('counts only the workers of this installation', async () => {
     const options = await prepareQueue(kind);
     const queues = await openQueue(options);
     const stranger = await openQueue(await prepareQueue(kind, options.databaseUrl));
     await startWorker(stranger, () => done).ready();
-    expect(await queues.requests.workersPresent()).toBe(0);
+    expect(await queues.requests.countWorkers()).toBe(0);
     const worker = startWorker(queues, () => done);
     await worker.ready();
     await startWorker(queues, () => done).ready();
-    await waitFor('two workers', async () => (await queues.requests.workersPresent()) === 2);
+    await waitFor('two workers', async () => (await queues.requests.countWorkers()) === 2);
     await worker.close(0);
-    await waitFor('one of them to leave', async () => (await queues.requests.workersPresent()) === 1);
+    await waitFor('one of them to leave', async () => (await queues.requests.countWorkers()) === 1);
   });
 
-  test('polls come again and again, run before backfill, and survive the loss of the queue', async () => {
+  test('repeats polls, runs them before backfill, and keeps them when the queue is lost', async () => {
     const options = await prepareQueue(kind);
     const queues = await openQueue(options);
     await queues.requests.addWindows([windowAt(1), windowAt(2)]);
     await queues.requests.pollRatesEvery(50);
     const ran: string[] = [];
     startWorker(queues, ({ job }) => {
-      // A window that is put back is the next of its lane: a poll that did not outrank it would never run.
+      // A returned window is the next of its lane: a poll without a higher priority would never run.
       if (job.name !== 'rates' && ran.length === 0) return putBack;
       ran.push(job.name);
       return done;
@@ -393,7 +418,7 @@ onEachBackend('the requests queue', (kind) => {
     await waitFor('no poll to be left', async () => (await queues.requests.depth()).delayed === 0);
   });
 
-  test('keeping a poll alive does not add to it', async () => {
+  test('adds no poll when it keeps one alive', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.pollRatesEvery(600_000);
     await Promise.all([1, 2, 3].map(() => queues.requests.pollRatesEvery(600_000)));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
-import { trackSeries } from '../../store/series.ts';
-import { trackList } from '../../store/snapshots/lists.ts';
+import { trackList } from '../../store/lists/lists.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { candleSeries, hourMs, noonMs, openParts, type WorkerParts } from '../workers/worker-parts.ts';
 
@@ -19,10 +19,10 @@ function tickParts(parts: WorkerParts, more: Partial<TickParts> = {}): TickParts
 }
 
 onEachBackend('a planning pass', (kind) => {
-  test('fills the queue to a minute of budget, and a second one adds nothing', async () => {
+  test('fills the queue up to a minute of budget, and a second pass adds nothing', async () => {
     const parts = await openParts(kind);
     await trackSeries(parts.database, candleSeries, noonMs - 1000 * hourMs, noonMs);
-    // Else its oldest window alone would be asked for, to find out whether the series had begun by then.
+    // Otherwise the scheduler would request only the oldest window, to find out whether the series had begun by then.
     await parts.database.pool.query('update tidemark.series set earliest = lower(tracked)');
     const first = await planTick(tickParts(parts), noonMs, 0);
     expect(first).toMatchObject({ added: 50, queued: 50 });
@@ -30,7 +30,7 @@ onEachBackend('a planning pass', (kind) => {
     expect(await parts.queues.requests.depth()).toMatchObject({ waiting: 50 });
   });
 
-  test('fills the queue from a series in which every other window is covered, first with few queued, then with many', async () => {
+  test('fills the queue from a series with every other window covered, with few or many jobs queued', async () => {
     const parts = await openParts(kind);
     const { seriesId } = await trackSeries(parts.database, candleSeries, noonMs - 100 * hourMs, noonMs);
     await parts.database.pool.query(
@@ -46,7 +46,7 @@ onEachBackend('a planning pass', (kind) => {
     expect(await planTick(tickParts(parts), noonMs, 0)).toMatchObject({ added: 30, queued: 50 });
   });
 
-  test('two at once queue no window twice', async () => {
+  test('queues no window twice when two run concurrently', async () => {
     const parts = await openParts(kind);
     await trackSeries(parts.database, candleSeries, noonMs - 20 * hourMs, noonMs);
     await Promise.all([planTick(tickParts(parts), noonMs, 0), planTick(tickParts(parts), noonMs, 0)]);
@@ -56,7 +56,7 @@ onEachBackend('a planning pass', (kind) => {
     expect(new Set(starts).size).toBe(20);
   });
 
-  test('asks only for the series it is told to', async () => {
+  test('requests only the given series', async () => {
     const parts = await openParts(kind);
     await trackSeries(parts.database, candleSeries, noonMs - 3 * hourMs, noonMs);
     const other = { ...candleSeries, baseId: 'ethereum' };
@@ -67,7 +67,7 @@ onEachBackend('a planning pass', (kind) => {
     expect(claimed.load).toMatchObject({ refresh: 0, backfill: 2 });
   });
 
-  test('the newest data is a refresh, and the open candle is asked for only when told to', async () => {
+  test('queues the newest data as a refresh, and the open candle only when refreshes are on', async () => {
     const parts = await openParts(kind);
     await trackSeries(parts.database, candleSeries, noonMs, null);
     const halfPastMs = noonMs + hourMs / 2;
@@ -78,25 +78,25 @@ onEachBackend('a planning pass', (kind) => {
     expect((await parts.queues.requests.claimedWindows()).load).toMatchObject({ refresh: 1, backfill: 0 });
   });
 
-  test('lists are polled in the room that refreshes leave, and leave backfill its share', async () => {
+  test('polls lists in the room that refreshes leave, and leaves backfill its share', async () => {
     const parts = await openParts(kind);
     await trackSeries(parts.database, candleSeries, noonMs - 1000 * hourMs, null);
     await parts.database.pool.query('update tidemark.series set earliest = lower(tracked)');
     for (let place = 0; place < 60; place += 1)
       await trackList(parts.database, { dataset: 'asset_markets', asset: `asset-${place}` }, 60_000);
     const pass = () => planTick(tickParts(parts, { polls: true }), noonMs, 0);
-    // One place was kept for a page that the refresh then took.
+    // One slot was reserved for a page, and the refresh then used it.
     expect(await pass()).toMatchObject({ added: 49, queued: 49 });
     expect(await pass()).toMatchObject({ added: 1, queued: 50 });
     const { load, pages } = await parts.queues.requests.claimedWindows();
-    // A fifth is backfill's; of the rest one is the refresh.
+    // A fifth is for backfill. One of the rest is the refresh.
     expect([load.refresh, load.backfill, pages.size]).toEqual([1, 10, 39]);
     expect(await pass()).toMatchObject({ added: 0, queued: 50 });
     const open = await parts.database.pool.query('select from tidemark.list_polls');
     expect(open.rowCount).toBe(60);
   });
 
-  test('without being told to, no list is polled', async () => {
+  test('polls no list unless polling is on', async () => {
     const parts = await openParts(kind);
     await trackList(parts.database, { dataset: 'assets', asset: null }, 60_000);
     expect(await planTick(tickParts(parts), noonMs, 0)).toMatchObject({ added: 0, queued: 0 });
@@ -104,7 +104,7 @@ onEachBackend('a planning pass', (kind) => {
 });
 
 describe('a planning pass', () => {
-  test('fails when the queue cannot be listed, rather than plan as if it were empty', async () => {
+  test('fails when the queue cannot be listed, instead of treating it as empty', async () => {
     const parts = await openParts('postgres');
     await trackSeries(parts.database, candleSeries, noonMs - 3 * hourMs, noonMs);
     const requests = { ...parts.queues.requests, claimedWindows: () => Promise.reject(new Error('away')) };

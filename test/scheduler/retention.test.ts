@@ -1,11 +1,12 @@
+import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../config.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { startScheduler } from '../../scheduler/scheduler.ts';
-import { setRetention } from '../../store/retention.ts';
-import { trackSeries } from '../../store/series.ts';
+import { setRetention } from '../../store/retention/retention.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { silent } from '../queue/queue-parts.ts';
+import { collectingLog, silent } from '../queue/queue-parts.ts';
 import { commitPoints, storedPoints } from '../store/committing.ts';
 import { hourMs, openParts } from '../workers/worker-parts.ts';
 
@@ -13,7 +14,7 @@ const series: SeriesKey = { dataset: 'candles', exchange: 'x', baseId: 'a', quot
 const dayMs = 24 * hourMs;
 const startMs = Date.UTC(2020, 0, 1);
 
-test('a scheduler drops what is too old when it starts, and again by its clock', async () => {
+test('a scheduler drops expired points when it starts, and again at intervals', async () => {
   const parts = await openParts('postgres');
   const { database } = parts;
   let nowMs = Date.now();
@@ -41,7 +42,57 @@ test('a scheduler drops what is too old when it starts, and again by its clock',
     now: () => nowMs,
   });
   onTestFinished(() => scheduler.close());
-  expect(await days()).toBe(2);
+  await waitFor('the oldest to be dropped', async () => (await days()) === 2);
   nowMs = startMs + 900 * dayMs;
   await waitFor('the next to be dropped', async () => (await days()) === 1);
+});
+
+test('a locked table blocks neither the start nor the end of a scheduler', async () => {
+  const parts = await openParts('postgres');
+  const { database } = parts;
+  const of = { ...(await trackSeries(database, series, startMs, startMs + 900 * dayMs)), series };
+  await commitPoints(database, { ...of, window: { startMs, endMs: startMs + dayMs } });
+  await setRetention(database, 'candles', '100d');
+  const holder = new pg.Client({ connectionString: database.url });
+  await holder.connect();
+  onTestFinished(() => holder.end());
+  await holder.query('begin; lock table tidemark.candle_points in row exclusive mode');
+  const lines: string[] = [];
+  let passes = 0;
+  const begin = () =>
+    startScheduler({
+      database,
+      queues: parts.queues,
+      requestsPerMinute: 0,
+      settings: { tickMs: 100, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
+      chunkDays: readConfig({}).storage.chunkDays,
+      graceMs: 0,
+      refresh: false,
+      log: collectingLog(lines),
+      events: () => {
+        passes += 1;
+      },
+      now: () => startMs + 900 * dayMs,
+    });
+  const waits = async () => {
+    const { rows } = await holder.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows.length;
+  };
+  const first = await begin();
+  onTestFinished(() => first.close());
+  await waitFor('it to be said', () => lines.some((line) => line.includes('wait for a lock')));
+  const before = passes;
+  await waitFor('passes meanwhile', () => passes > before);
+  await waitFor('another try', async () => (await waits()) > 0);
+  await first.close();
+  expect(await waits()).toBe(0);
+  const second = await begin();
+  onTestFinished(() => second.close());
+  await holder.query('rollback');
+  await waitFor(
+    'the expired points to be dropped',
+    async () => (await storedPoints(database, of)).size === 0,
+  );
 });

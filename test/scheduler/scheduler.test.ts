@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { trackSeries } from '../../store/series.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyQueue, onEachBackend, openQueue, silent } from '../queue/queue-parts.ts';
 import { priceAt, serveCandles } from '../workers/candle-server.ts';
@@ -41,7 +41,7 @@ function noGapLeft(parts: WorkerParts): Promise<void> {
 }
 
 onEachBackend('scheduler and worker', (kind) => {
-  test('fill a gap window by window, with as many requests as windows, and rest when it is done', async () => {
+  test('fill a gap with one request for each window, and then stop', async () => {
     const parts = await openParts(kind);
     const server = await serveCandles(() => noonMs);
     const hours = 200;
@@ -57,7 +57,7 @@ onEachBackend('scheduler and worker', (kind) => {
       Array.from({ length: hours }, (_, place) => priceAt(noonMs - (hours - place) * hourMs)),
     );
 
-    // A second run over the same range finds nothing to ask for.
+    // A second run over the same range finds nothing to request.
     await scheduler.close();
     let passes = 0;
     await startTestScheduler(parts, {
@@ -70,21 +70,23 @@ onEachBackend('scheduler and worker', (kind) => {
     expect(server.requests).toHaveLength(hours / 2);
   });
 
-  test('two of each share the work without repeating any', async () => {
+  test('share the work without repeating any when there are two of each', async () => {
     const parts = await openParts(kind);
     const other = { ...parts, queues: await openQueue(parts.queueOptions) };
     const server = await serveCandles(() => noonMs);
     await trackSeries(parts.database, candleSeries, noonMs - 240 * hourMs, noonMs);
     for (const each of [parts, other]) {
-      await startTestWorker(each, server.baseUrl, { settings: { ...settings, concurrency: 4 } });
-      await startTestScheduler(each, { requestsPerMinute: 30 });
+      // One budget for all: after some seconds each worker uses the lowest of the connected workers.
+      const budget = { requestsPerMinute: 1200 };
+      await startTestWorker(each, server.baseUrl, { settings: { ...settings, concurrency: 4 }, ...budget });
+      await startTestScheduler(each, budget);
     }
     await noGapLeft(parts);
     expect(server.requests).toHaveLength(120);
   });
 
-  test('a flushed queue is planned again, and so are its clocks', async () => {
-    // A pass that is under way when its queue vanishes cannot report its end, or meets the vanishing itself.
+  test('plan the jobs and the schedules of a flushed queue again', async () => {
+    // A pass cannot report its end when its queue is flushed meanwhile, or it fails because of the flush.
     const parts = await openParts(kind, { expect: /Missing (key|lock) for job|deadlock detected/ });
     const server = await serveCandles(() => noonMs);
     await trackSeries(parts.database, candleSeries, noonMs - 40 * hourMs, noonMs);
@@ -100,7 +102,7 @@ onEachBackend('scheduler and worker', (kind) => {
     expect(server.requests).toHaveLength(20);
   });
 
-  test('rates are polled while refreshing, and no longer when the scheduler has gone', async () => {
+  test('poll rates while refreshing, and stop when the scheduler has closed', async () => {
     const parts = await openParts(kind);
     const server = await serveCandles(() => noonMs);
     await startTestWorker(parts, server.baseUrl);

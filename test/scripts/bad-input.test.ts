@@ -2,10 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { migrateQueueBackend } from '../../queue/backend.ts';
 import { startSimulator } from '../../simulator/start.ts';
-import { migrate } from '../../store/migrate.ts';
+import { migrate } from '../../store/db/migrate.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 import { type Ended, emptyDirectory, start, tidemark } from './command.ts';
 
@@ -19,7 +20,7 @@ function expectRefusal(ended: Ended, exitCode: number, code: string, ...words: s
 
 const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
 
-describe('a wrong argument or variable is refused in one line, before anything is done', () => {
+describe('rejects a wrong argument or variable in one line, before any work', () => {
   it.each<[string[], Record<string, string>, string, string]>([
     [['nonsense'], {}, 'BAD_ARGUMENT', 'nonsense'],
     [['status', '--nonsense'], {}, 'BAD_ARGUMENT', '--nonsense'],
@@ -89,13 +90,13 @@ describe('a wrong argument or variable is refused in one line, before anything i
     expectRefusal(await tidemark(words, env), 2, code, word);
   });
 
-  it('a .env that is no file', async () => {
+  it('a .env that is not a file', async () => {
     const directory = emptyDirectory();
     mkdirSync(join(directory, '.env'));
     expectRefusal(await start(['status'], {}, directory).ended, 2, 'BAD_CONFIGURATION', '.env');
   });
 
-  it('shows what there is to do when told nothing', async () => {
+  it('shows the help without arguments', async () => {
     const ended = await tidemark([]);
     expect(ended.exitCode).toBe(2);
     expect(ended.stderr).toContain('Usage: tidemark');
@@ -117,7 +118,7 @@ describe('a wrong argument or variable is refused in one line, before anything i
   });
 });
 
-describe('what cannot be reached or used is named in one line', () => {
+describe('names what is unreachable or unusable in one line', () => {
   const nobody = 'postgres://someone:hush@127.0.0.1:1/nothing';
 
   async function migrated(): Promise<Record<string, string>> {
@@ -128,7 +129,7 @@ describe('what cannot be reached or used is named in one line', () => {
     return { DATABASE_URL: url };
   }
 
-  it('a database that is not there, without showing its password', async () => {
+  it('an unreachable database, without its password', async () => {
     const ended = await tidemark(['status'], { DATABASE_URL: nobody });
     expectRefusal(ended, 5, 'DATABASE_UNREACHABLE', '127.0.0.1:1');
     expect(ended.stderr).not.toContain('hush');
@@ -149,7 +150,27 @@ describe('what cannot be reached or used is named in one line', () => {
     );
   });
 
-  it('a Redis that is not there', async () => {
+  it('a database error that contains its password', async () => {
+    const { url, drop } = await createTestDatabase();
+    onTestFinished(drop);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const role = `migrate_${new URL(url).pathname.slice(-12)}`;
+    await client.query(`create role ${role} login password 'migrate'`);
+    onTestFinished(async () => void (await client.query(`drop role ${role}`)));
+    const given = new URL(url);
+    given.username = role;
+    given.password = 'migrate';
+    const ended = await tidemark(['status'], { DATABASE_URL: given.href });
+    expectRefusal(ended, 5, 'DATABASE_NOT_MIGRATED', 'run `tidemark migrate`');
+    // Its server would tell whether a password is right.
+    given.pathname = '/no_such_database';
+    const missing = await tidemark(['status'], { DATABASE_URL: given.href });
+    expectRefusal(missing, 5, 'DATABASE_UNREACHABLE', 'no_such_database', 'does not exist');
+  });
+
+  it('an unreachable Redis', async () => {
     const env = { ...(await migrated()), REDIS_URL: 'redis://127.0.0.1:1' };
     expectRefusal(await tidemark(['status'], env), 6, 'QUEUE_UNREACHABLE', '127.0.0.1:1');
     // One that was never there is not waited for.
@@ -193,7 +214,7 @@ describe('what cannot be reached or used is named in one line', () => {
 
   const history = ['backfill', 'history', '--interval', 'd1', '--from', '2024-01-01', '--to', '2024-02-01'];
 
-  it('no source at all', async () => {
+  it('no source', async () => {
     const ended = await tidemark([...history, '--asset', 'bitcoin'], await migrated());
     expectRefusal(ended, 2, 'BAD_CONFIGURATION', 'SOURCE_URL');
   });

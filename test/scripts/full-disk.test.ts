@@ -6,7 +6,7 @@ import { describeWithSmallDisk, mountSmallDisk } from '../parts/small-disk.ts';
 import { tidemark } from './command.ts';
 
 describeWithSmallDisk('the disk of the embedded database fills up during a backfill', () => {
-  it('stops with one line while the server can still stop in order, loses nothing, and resumes', async () => {
+  it('stops with one line before the disk is full, loses nothing, and resumes', async () => {
     const simulator = await startSimulator({ perMinute: null });
     onTestFinished(() => simulator.close());
     const disk = mountSmallDisk(150);

@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { type Endpoint, pathOf, pathTemplates } from '../../contract/paths.ts';
 import * as resources from '../../contract/resources.ts';
-import { rendered } from '../../service/market-rows.ts';
+import { renderMarketData } from '../../service/market-data.ts';
 import { createService } from '../../service/server.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
@@ -15,7 +15,7 @@ const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 const simulator = createSimulator({ seed: 'endpoints', now: () => nowMs });
 let app: FastifyInstance;
 beforeAll(() => {
-  app = createService({ data: rendered(simulator), now: () => nowMs });
+  app = createService({ data: renderMarketData(simulator), now: () => nowMs });
 });
 afterAll(() => app.close());
 
@@ -172,12 +172,12 @@ const cases: [Endpoint, string, z.ZodType, Record<string, string>][] = [
   ),
 ];
 
-test('the cases are all endpoints', () => {
+test('covers every endpoint', () => {
   expect(new Set(cases.map(([endpoint]) => endpoint))).toEqual(new Set(Object.keys(pathTemplates)));
 });
 
 describe.each(cases)('%s', (endpoint, url, schema, types) => {
-  test('answers as the interface says', async () => {
+  test('responds as the interface specifies', async () => {
     const { data, timestamp } = await ask(url);
     expect(typeOf(timestamp)).toBe('number');
     const single = ['asset', 'exchange', 'rate'].includes(endpoint);
@@ -201,7 +201,7 @@ describe.each(cases)('%s', (endpoint, url, schema, types) => {
   });
 });
 
-test('the price of a history point is a JSON number with all its digits', async () => {
+test('sends the price of a history point as a JSON number with all its digits', async () => {
   const { data } = await ask(`/assets/bitcoin/history?interval=h1&start=${nowMs - dayMs}&end=${nowMs}`);
   const series = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' } as const;
   const points = simulator.truth.history(series, { startMs: nowMs - dayMs, endMs: nowMs });
@@ -209,7 +209,7 @@ test('the price of a history point is a JSON number with all its digits', async 
   expect((data as Row[]).map((row) => String(row.priceUsd))).toEqual(points.map((point) => point.priceUsd));
 });
 
-test('lists are paged, and ordered as in the field', async () => {
+test('pages lists and orders them as in the field', async () => {
   const ids = async (url: string) => ((await ask(url)).data as Row[]).map((row) => row.id ?? row.exchangeId);
   const all = await ids('/assets');
   expect([...(await ids('/assets?limit=5')), ...(await ids('/assets?offset=5'))]).toEqual(all);
@@ -221,7 +221,7 @@ test('lists are paged, and ordered as in the field', async () => {
   expect(data).toHaveLength(4);
 });
 
-test('a market that has not begun is no candle, an unknown one is not found', async () => {
+test('returns no candles before a market begins and 404 for an unknown market', async () => {
   const early = Date.UTC(2018, 0, 1);
   const born = `/candles?exchange=binance&interval=h1&baseId=dogecoin&quoteId=tether&start=${early}&end=${early + hourMs}`;
   expect((await ask(born)).data).toEqual([]);

@@ -1,36 +1,44 @@
 import { expect, it } from 'vitest';
-import { KnownKeys, rememberedMs } from '../../service/admission/known-keys.ts';
+import { keyCacheMs, knownKeys } from '../../service/admission/admission.ts';
 
-function lookedUp() {
-  const asked: string[] = [];
-  let nowMs = 0;
-  const keys = new KnownKeys(
+function lookups() {
+  const found: string[] = [];
+  let nowMs = 1_000_000;
+  const idOf = knownKeys(
     async (key) => {
-      asked.push(key);
+      found.push(key);
+      if (key === 'away') throw new Error('the store is away');
       return key === 'good' ? 1 : null;
     },
     () => nowMs,
   );
-  return { asked, keys, pass: (ms: number) => (nowMs += ms) };
+  return { found, idOf, pass: (ms: number) => (nowMs += ms) };
 }
 
-it('looks a key up once, until it is no longer remembered', async () => {
-  const { asked, keys, pass } = lookedUp();
-  expect([await keys.idOf('good'), await keys.idOf('good'), await keys.idOf('other')]).toEqual([1, 1, null]);
-  expect(asked).toEqual(['good', 'other']);
-  pass(rememberedMs);
-  expect(await keys.idOf('good')).toBe(1);
-  expect(asked).toEqual(['good', 'other', 'good']);
+it('looks a key up once until the cached id expires', async () => {
+  const { found, idOf, pass } = lookups();
+  expect([await idOf('good'), await idOf('good'), await idOf('other')]).toEqual([1, 1, null]);
+  expect(found).toEqual(['good', 'other']);
+  pass(keyCacheMs + 1);
+  expect(await idOf('good')).toBe(1);
+  expect(found).toEqual(['good', 'other', 'good']);
 });
 
-it('forgets the oldest of too many guesses, and no key that came after them', async () => {
-  const { asked, keys, pass } = lookedUp();
-  for (let guess = 0; guess < 9_999; guess += 1) await keys.idOf(`guess ${guess}`);
-  pass(1);
-  await keys.idOf('good');
-  for (let guess = 9_999; guess < 19_997; guess += 1) await keys.idOf(`guess ${guess}`);
-  asked.length = 0;
-  await keys.idOf('good');
-  await keys.idOf('guess 0');
-  expect(asked).toEqual(['guess 0']);
+it('does not cache a failed lookup', async () => {
+  const { found, idOf } = lookups();
+  await expect(idOf('away')).rejects.toThrow();
+  await expect(idOf('away')).rejects.toThrow();
+  expect(found).toEqual(['away', 'away']);
+});
+
+it('keeps a key that is in use when many unknown keys arrive', async () => {
+  const { found, idOf } = lookups();
+  await idOf('good');
+  for (let guess = 0; guess < 9_999; guess += 1) await idOf(`guess ${guess}`);
+  await idOf('good');
+  for (let guess = 9_999; guess < 15_000; guess += 1) await idOf(`guess ${guess}`);
+  found.length = 0;
+  await idOf('good');
+  await idOf('guess 0');
+  expect(found).toEqual(['guess 0']);
 });

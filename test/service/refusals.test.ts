@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
 import { longestHistoryRangeMs } from '../../contract/limits.ts';
 import { encodingFor } from '../../service/compression.ts';
-import { rendered } from '../../service/market-rows.ts';
+import { renderMarketData } from '../../service/market-data.ts';
 import { createService } from '../../service/server.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
@@ -13,7 +13,10 @@ const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 let app: FastifyInstance;
 let url: string;
 beforeAll(async () => {
-  app = createService({ data: rendered(createSimulator({ seed: 1, now: () => nowMs })), now: () => nowMs });
+  app = createService({
+    data: renderMarketData(createSimulator({ seed: 1, now: () => nowMs })),
+    now: () => nowMs,
+  });
   await app.listen({ port: 0, host: '127.0.0.1' });
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 });
@@ -98,7 +101,7 @@ test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE'])(
   },
 );
 
-test('HEAD answers as GET does, without a body', async () => {
+test('responds to HEAD like GET without a body', async () => {
   const head = await fetch(`${url}/v2/rates`, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } });
   const get = await fetch(`${url}/v2/rates`, { headers: { 'accept-encoding': 'identity' } });
   expect(head.status).toBe(200);
@@ -106,7 +109,7 @@ test('HEAD answers as GET does, without a body', async () => {
   expect(await head.text()).toBe('');
 });
 
-test('the longest range is answered, to the millisecond', async () => {
+test('accepts a range of exactly the maximum length', async () => {
   const start = nowMs - longestHistoryRangeMs.m1;
   const answer = await app.inject(`/v2/assets/bitcoin/history?interval=m1&start=${start}&end=${nowMs}`);
   expect(answer.statusCode).toBe(200);
@@ -118,19 +121,19 @@ describe('without a range', () => {
       (row) => row.time ?? row.period ?? 0,
     );
 
-  test('history answers the most recent range', async () => {
+  test('returns the most recent range of a history', async () => {
     const hours = await times('/assets/ethereum/history?interval=h1');
     expect(hours.at(0)).toBeGreaterThanOrEqual(nowMs - 30 * dayMs);
     expect(hours.at(-1)).toBe(Date.UTC(2024, 4, 16, 10));
     expect((await times('/assets/ethereum/history?interval=d1')).length).toBeGreaterThan(355);
   });
 
-  test('candles end with the open one', async () => {
+  test('ends candles with the open one', async () => {
     expect((await times(`/candles?${market}&interval=m1`)).at(-1)).toBe(Date.UTC(2024, 4, 16, 10, 7));
     expect((await times(`/candles?${market}&interval=w1`)).at(-1)).toBe(Date.UTC(2024, 4, 13));
   });
 
-  test('one bound of a candles range is enough', async () => {
+  test('accepts one bound of a candles range', async () => {
     const start = Date.UTC(2024, 0, 1);
     const from = await times(`/candles?${market}&interval=m1&start=${start}`);
     const to = await times(`/candles?${market}&interval=m1&end=${start + dayMs}`);
@@ -140,7 +143,7 @@ describe('without a range', () => {
 });
 
 describe('compression', () => {
-  test('gzip when asked for, the same text', async () => {
+  test('compresses responses without changing the text', async () => {
     const plain = await fetch(`${url}/v2/rates`, { headers: { 'accept-encoding': 'identity' } });
     const zipped = await fetch(`${url}/v2/rates`, { headers: { 'accept-encoding': 'gzip' } });
     expect(plain.headers.get('content-encoding')).toBe(null);
@@ -171,10 +174,10 @@ describe('compression', () => {
   });
 });
 
-test('a defect is a 500 that shows nothing of itself', async () => {
+test('responds to a defect with a 500 without details', async () => {
   const broken = createSimulator({ seed: 1, now: () => nowMs });
   broken.rates = () => Promise.reject(new Error('SELECT secret FROM rates'));
-  const failing = createService({ data: rendered(broken), now: () => nowMs });
+  const failing = createService({ data: renderMarketData(broken), now: () => nowMs });
   const answer = await failing.inject('/v2/rates');
   expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal error', timestamp: nowMs }]);
   await failing.close();

@@ -16,7 +16,7 @@ test.each([
   expect(JSON.parse(json)).toEqual({ priceUsd: Number(text), time: 5 });
 });
 
-test('text is escaped, and an empty list is a list', () => {
+test('escapes text and renders an empty list', () => {
   const json = renderRate({
     id: 'a"b\\\u2028',
     symbol: '\n',

@@ -1,15 +1,15 @@
-/** What browsers and caches go by, and what a store that is away looks like. */
+/** Headers for browsers and caches, and responses while the store is unavailable. */
 
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addHealth } from '../../service/health.ts';
-import { rendered } from '../../service/market-rows.ts';
+import { renderMarketData } from '../../service/market-data.ts';
 import { createService } from '../../service/server.ts';
 import { addWebSecurity } from '../../service/web-security.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
 let nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
-const simulator = rendered(createSimulator({ seed: 1, now: () => nowMs }));
+const simulator = renderMarketData(createSimulator({ seed: 1, now: () => nowMs }));
 let app: FastifyInstance;
 beforeAll(() => {
   app = createService({ data: simulator, now: () => nowMs, extend: addWebSecurity });
@@ -18,7 +18,7 @@ afterAll(() => app.close());
 
 describe('entity tags', () => {
   const path = '/v2/exchanges/kraken';
-  test('the same data has the same tag, whatever the time', async () => {
+  test('gives the same data the same tag at any time', async () => {
     const { headers } = await app.inject(path);
     nowMs += 1000;
     expect((await app.inject(path)).headers.etag).toBe(headers.etag);
@@ -27,7 +27,7 @@ describe('entity tags', () => {
     expect((await app.inject(path)).headers.etag).not.toBe(headers.etag);
   });
 
-  test('who has it is told so, by weak comparison', async () => {
+  test('responds with 304 to a matching tag by weak comparison', async () => {
     const etag = String((await app.inject(path)).headers.etag);
     for (const known of [etag, etag.replace('W/', ''), `"x", ${etag}`, '*']) {
       const answer = await app.inject({ url: path, headers: { 'if-none-match': known } });
@@ -37,13 +37,13 @@ describe('entity tags', () => {
     expect(other.statusCode).toBe(200);
   });
 
-  test('an error is not to be kept', async () => {
+  test('forbids caching of errors', async () => {
     expect((await app.inject('/v2/rates/asdf')).headers['cache-control']).toBe('no-store');
   });
 });
 
-describe('other sites', () => {
-  test('may read answers, and how many requests are left', async () => {
+describe('CORS', () => {
+  test('lets scripts of other sites read responses and limits', async () => {
     const { headers } = await app.inject({ url: '/v2/rates', headers: { origin: 'https://a.example' } });
     expect(headers['access-control-allow-origin']).toBe('*');
     expect(headers['access-control-expose-headers']).toMatch(/x-ratelimit-remaining/);
@@ -51,7 +51,7 @@ describe('other sites', () => {
     expect(headers.vary).toMatch(/authorization/);
   });
 
-  test('may ask whether they may send a key; any other OPTIONS is not allowed', async () => {
+  test('accepts a preflight and refuses any other OPTIONS request', async () => {
     const ask = (headers: Record<string, string>) =>
       app.inject({ method: 'OPTIONS', url: '/v2/rates', headers });
     const preflight = await ask({
@@ -65,7 +65,7 @@ describe('other sites', () => {
   });
 });
 
-describe('a store that is away', () => {
+describe('an unavailable store', () => {
   test.each([
     ['a lost connection', Object.assign(new Error('x'), { code: 'ECONNREFUSED' }), 503],
     ['a statement that takes too long', Object.assign(new Error('x'), { code: '57014' }), 503],
@@ -85,7 +85,7 @@ describe('a store that is away', () => {
     await broken.close();
   });
 
-  test('/readyz says so, and whether the process stops; /healthz goes on', async () => {
+  test('reports an unreadable store and shutdown at /readyz, not at /healthz', async () => {
     const state = { reads: true, draining: false };
     const service = createService({
       data: simulator,

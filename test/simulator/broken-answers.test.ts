@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries, HistorySeries } from '../../contract/series.ts';
-import type { Faults } from '../../simulator/faults.ts';
+import type { Faults } from '../../simulator/faults/faults.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
 import { waitFor } from '../parts/wait-for.ts';
 
@@ -11,7 +11,11 @@ afterEach(() => simulator?.close());
 const nowMs = Date.UTC(2024, 0, 1, 0, 20, 0, 500);
 const startMs = nowMs - 2 * hourMs;
 const candles: CandleSeries = {
-  ...{ dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'm1' },
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'm1',
 };
 const history: HistorySeries = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'm1' };
 const range = { startMs, endMs: nowMs + hourMs };
@@ -31,7 +35,7 @@ async function asked(
   }>;
 }
 
-test('a connection that breaks within the body', async () => {
+test('resets the connection within the body', async () => {
   const { url, requests } = await startWith({ resetRate: 1 });
   const response = await fetch(`${url}/candles?${query}`);
   expect(response.status).toBe(200);
@@ -39,7 +43,7 @@ test('a connection that breaks within the body', async () => {
   expect(requests()).toMatchObject({ byFault: { reset: 1 }, byStatus: {} });
 });
 
-test('a drip goes on until the client has had enough', async () => {
+test('drips bytes until the client disconnects', async () => {
   const { url, requests } = await startWith({ dripRate: 1 });
   const leave = new AbortController();
   const response = await fetch(`${url}/candles?${query}`, { signal: leave.signal });
@@ -54,7 +58,7 @@ test('a drip goes on until the client has had enough', async () => {
   expect(requests()).toMatchObject({ byFault: { drip: 1 }, byStatus: {} });
 });
 
-test('a huge body is an empty list of exactly that size', async () => {
+test('sends a huge body as an empty list of exactly that size', async () => {
   const hugeBytes = 200_001;
   const { url } = await startWith({ hugeRate: 1, hugeBytes });
   const text = await (await fetch(`${url}/candles?${query}`)).text();
@@ -62,7 +66,7 @@ test('a huge body is an empty list of exactly that size', async () => {
   expect(JSON.parse(text)).toEqual({ data: [], timestamp: 0 });
 });
 
-test('a stale answer is the truth of a while ago, and stamped so', async () => {
+test('sends the data and timestamp of the past in a stale response', async () => {
   const { url, truth, setFaults } = await startWith({ staleRate: 1, staleMs: 10 * minuteMs });
   const stale = await asked(`${url}/candles?${query}`);
   expect(stale.timestamp).toBe(nowMs - 10 * minuteMs);
@@ -73,7 +77,7 @@ test('a stale answer is the truth of a while ago, and stamped so', async () => {
   expect(fresh.data.length).toBeGreaterThan(stale.data.length);
 });
 
-test.each([5 * minuteMs, -5 * minuteMs])('a clock that is off by %i ms', async (clockOffsetMs) => {
+test.each([5 * minuteMs, -5 * minuteMs])('applies a clock offset of %i ms', async (clockOffsetMs) => {
   const { url, truth } = await startWith({ clockOffsetMs });
   const answer = await asked(`${url}/candles?${query}`);
   expect(answer.timestamp).toBe(nowMs + clockOffsetMs);
@@ -95,7 +99,7 @@ test.each([
   expect(told).toEqual(rateLimitHeader === 'none' ? [] : [name]);
 });
 
-test('a revision shows once its time has come, in answers and in the truth alike', async () => {
+test('applies a revision at its time to responses and truth', async () => {
   const { url, truth } = await startWith({ reviseRate: 0.3, reviseAfterMs: hourMs });
   const early = await asked(`${url}/candles?${query}`);
   expect(early.data).toEqual(truth.candles(candles, range));

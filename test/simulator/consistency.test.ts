@@ -27,7 +27,7 @@ describe.each(markets)('%s', (market) => {
   const week = { startMs: Date.UTC(2024, 4, 6), endMs: Date.UTC(2024, 4, 13) };
   const running = { startMs: Date.UTC(2024, 4, 13), endMs: Date.UTC(2024, 4, 20) };
 
-  test.each(candleIntervals)('%s candles are the aggregates of their minutes, exactly', (interval) => {
+  test.each(candleIntervals)('aggregates %s candles exactly from their minutes', (interval) => {
     for (const range of [week, running]) {
       const minutes = truth.candles(candleSeries(market, 'm1'), range);
       const byPeriod = new Map<number, Candle[]>();
@@ -45,7 +45,7 @@ describe.each(markets)('%s', (market) => {
     }
   });
 
-  test('no candle is impossible', () => {
+  test('produces no impossible candle', () => {
     for (const row of truth.candles(candleSeries(market, 'm1'), week)) {
       const [open, high, low, close] = [exact(row.open), exact(row.high), exact(row.low), exact(row.close)];
       expect(low <= open && low <= close && high >= open && high >= close && low > 0n).toBe(true);
@@ -53,7 +53,7 @@ describe.each(markets)('%s', (market) => {
     }
   });
 
-  test('any cut of a range gives the same rows', () => {
+  test('returns the same rows for any split of a range', () => {
     const whole = truth.candles(candleSeries(market, 'm5'), week);
     const parts = [0, 1, 2, 3, 4, 5, 6].flatMap((part) => {
       // Cuts off the grid: a row belongs to the part in which it starts.
@@ -65,7 +65,7 @@ describe.each(markets)('%s', (market) => {
   });
 });
 
-test('the open candle keeps its open, and its extremes and volume only grow until it closes', () => {
+test('only extends the range and volume of the open candle', () => {
   const startMs = Date.UTC(2024, 4, 15, 9);
   const range = { startMs, endMs: startMs + hourMs };
   const series = candleSeries('binance bitcoin/tether', 'h1');
@@ -91,19 +91,22 @@ describe('history', () => {
   const asset = (assetId: string, interval: 'm1' | 'm30' | 'h1' | 'h6' | 'd1') =>
     ({ dataset: 'asset_history', assetId, interval }) as const;
 
-  test.each(['bitcoin', 'galleon', 'tether'])('a d1 point of %s is the mean of the day', (assetId) => {
-    const startMs = Date.UTC(2024, 1, 1);
-    const days = truth.history(asset(assetId, 'd1'), { startMs, endMs: startMs + 40 * dayMs });
-    expect(days.length).toBeGreaterThan(35);
-    for (const day of days) {
-      const points = truth.history(asset(assetId, 'm1'), { startMs: day.time, endMs: day.time + dayMs });
-      const sum = points.map((point) => exact(point.priceUsd)).reduce((a, b) => a + b);
-      const count = BigInt(points.length);
-      expect(exact(day.priceUsd)).toBe((2n * sum + count) / (2n * count));
-    }
-  });
+  test.each(['bitcoin', 'galleon', 'tether'])(
+    'gives the mean of the day as the d1 point of %s',
+    (assetId) => {
+      const startMs = Date.UTC(2024, 1, 1);
+      const days = truth.history(asset(assetId, 'd1'), { startMs, endMs: startMs + 40 * dayMs });
+      expect(days.length).toBeGreaterThan(35);
+      for (const day of days) {
+        const points = truth.history(asset(assetId, 'm1'), { startMs: day.time, endMs: day.time + dayMs });
+        const sum = points.map((point) => exact(point.priceUsd)).reduce((a, b) => a + b);
+        const count = BigInt(points.length);
+        expect(exact(day.priceUsd)).toBe((2n * sum + count) / (2n * count));
+      }
+    },
+  );
 
-  test('coarser points are the minutes at their times', () => {
+  test('takes coarser points from the minutes at their times', () => {
     const range = { startMs: Date.UTC(2024, 4, 10), endMs: Date.UTC(2024, 4, 12) };
     const minutes = new Map(
       truth.history(asset('bitcoin', 'm1'), range).map((point) => [point.time, point.priceUsd]),
@@ -115,14 +118,14 @@ describe('history', () => {
     }
   });
 
-  test('the running day has no d1 point, and no point lies in the future', () => {
+  test('gives no d1 point for the current day and no future point', () => {
     const range = { startMs: nowMs - 3 * dayMs, endMs: nowMs + weekMs };
     expect(truth.history(asset('bitcoin', 'd1'), range).at(-1)?.time).toBe(Date.UTC(2024, 4, 15));
     expect(truth.history(asset('bitcoin', 'm1'), range).at(-1)?.time).toBe(Date.UTC(2024, 4, 16, 10, 7));
   });
 });
 
-test('a rate is the asset history at its minute', () => {
+test('gives a rate equal to the asset history at its minute', () => {
   const rate = truth.rates().find((row) => row.id === 'bitcoin');
   const [point] = truth.history(
     { dataset: 'asset_history', assetId: 'bitcoin', interval: 'm1' },

@@ -7,7 +7,7 @@ const nowMs = Date.UTC(2025, 0, 10, 12);
 const series = candleSeries('binance bitcoin/tether', 'm1');
 const day = { startMs: Date.UTC(2020, 2, 12), endMs: Date.UTC(2020, 2, 13) };
 
-test('the seed and the time alone decide, not what was asked before', () => {
+test('depends on the seed and the time, not on earlier requests', () => {
   const first = createSimulator({ seed: 7, now: () => nowMs });
   const second = createSimulator({ seed: '7', now: () => nowMs });
   for (let back = 1; back < 50; back++) {
@@ -21,20 +21,20 @@ test('the seed and the time alone decide, not what was asked before', () => {
   expect(second.truth.rates()).toEqual(first.truth.rates());
 });
 
-test('another seed is another world', () => {
+test('gives other data for another seed', () => {
   const first = createSimulator({ seed: 7, now: () => nowMs });
   const second = createSimulator({ seed: 8, now: () => nowMs });
   expect(second.truth.candles(series, day)).not.toEqual(first.truth.candles(series, day));
 });
 
-test('closed candles never change as time goes on', () => {
+test('never changes closed candles', () => {
   const { truth } = createSimulator({ seed: 7, now: () => nowMs });
   const then = truth.candles(candleSeries('binance bitcoin/tether', 'h1'), day, day.endMs);
   expect(then.length).toBe(24);
   expect(truth.candles(candleSeries('binance bitcoin/tether', 'h1'), day)).toEqual(then);
 });
 
-test('the digits are the same on every machine and version of Node', () => {
+test('gives the same digits on every machine and Node version', () => {
   const { truth } = createSimulator({ seed: 'golden', now: () => nowMs });
   const minute = { startMs: Date.UTC(2021, 0, 1, 12), endMs: Date.UTC(2021, 0, 1, 12, 1) };
   expect(truth.candles(candleSeries('binance bitcoin/tether', 'm1'), minute)).toMatchInlineSnapshot(`
@@ -75,7 +75,7 @@ test('the digits are the same on every machine and version of Node', () => {
   `);
 });
 
-test('every rate but the dollar, which is one, changes from minute to minute', () => {
+test('changes every rate except the dollar each minute', () => {
   const { truth } = createSimulator({ seed: 7, now: () => nowMs });
   const before = truth.rates(nowMs - minuteMs);
   const after = truth.rates(nowMs);
@@ -84,7 +84,7 @@ test('every rate but the dollar, which is one, changes from minute to minute', (
   expect(truth.rates(nowMs + 59_999)).toEqual(after);
 });
 
-test('most prices do not survive a double', () => {
+test('gives prices that mostly exceed the precision of a double', () => {
   const { truth } = createSimulator({ seed: 7, now: () => nowMs });
   const rows = truth.candles(series, { startMs: nowMs - hourMs, endMs: nowMs });
   const lost = rows.filter((row) => Number(row.close).toFixed(16) !== row.close);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { amountText, amountUnits, fixedText, powerOfTen, priceTail } from '../../simulator/digits.ts';
 
-test('an amount is printed digit by digit, whatever its scale and tail', () => {
+test('formats an amount exactly for any scale and tail', () => {
   const amounts = fc
     .tuple(
       fc.oneof(
@@ -26,14 +26,14 @@ test('an amount is printed digit by digit, whatever its scale and tail', () => {
   );
 });
 
-test('whole numbers of 10^-16 are printed with sign and padding', () => {
+test('formats whole numbers of 10^-16 with sign and padding', () => {
   expect(fixedText(-1n)).toBe('-0.0000000000000001');
   expect(fixedText(0n)).toBe('0.0000000000000000');
   expect(fixedText(123_4567890123456789n)).toBe('123.4567890123456789');
   expect(fixedText(12n, 3)).toBe('0.012');
 });
 
-test('a tail depends on the units alone and stays within its digits', () => {
+test('derives the tail from the units alone, within its digits', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 ** 52 }), fc.integer({ min: 0, max: 9 }), (units, digits) => {
       const tail = priceTail(units, digits);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { dayMs, minuteMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
-import { bornIn2019Ms } from '../../simulator/markets.ts';
+import { bornIn2019Ms } from '../../simulator/catalogue.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { candleSeries } from './exact.ts';
 
@@ -16,7 +16,7 @@ function holes(rows: readonly Candle[]): number[] {
     .filter((length) => length > 0);
 }
 
-test('outages last 13 to 20 minutes and are common to most markets', () => {
+test('gives outages of 13 to 20 minutes in most markets', () => {
   const startMs = Date.UTC(2024, 3, 1);
   const range = { startMs, endMs: startMs + 20 * dayMs };
   const liquid = [
@@ -38,7 +38,7 @@ test('outages last 13 to 20 minutes and are common to most markets', () => {
   expect(common.length).toBeLessThan(first.length + second.length + third.length);
 });
 
-test('a thin market lacks minutes throughout', () => {
+test('omits minutes of a thin market throughout', () => {
   const rows = truth.candles(candleSeries('bitso xrp/mexican-peso', 'm1'), {
     startMs: nowMs - dayMs,
     endMs: nowMs,
@@ -48,7 +48,7 @@ test('a thin market lacks minutes throughout', () => {
   expect(holes(rows).length).toBeGreaterThan(200);
 });
 
-test('a market begins in 2019, on the minute, in every interval', () => {
+test('begins a market in 2019 at the same minute in every interval', () => {
   const range = { startMs: nowMs - 4017 * dayMs, endMs: nowMs };
   const first = (interval: 'm1' | 'd1' | 'w1') =>
     truth.candles(candleSeries('binance dogecoin/tether', interval), {
@@ -62,7 +62,7 @@ test('a market begins in 2019, on the minute, in every interval', () => {
   expect(first('w1')?.period).toBe(Date.UTC(2019, 4, 27));
 });
 
-test('a suspended week is empty', () => {
+test('gives an empty suspended week', () => {
   const week = { startMs: Date.UTC(2021, 2, 1), endMs: Date.UTC(2021, 2, 8) };
   for (const interval of ['m1', 'h1', 'd1', 'w1'] as const) {
     expect(truth.candles(candleSeries('kraken litecoin/euro', interval), week)).toEqual([]);
@@ -71,7 +71,7 @@ test('a suspended week is empty', () => {
   expect(truth.candles(candleSeries('kraken litecoin/euro', 'd1'), after)).toHaveLength(1);
 });
 
-test('eleven years of daily history lack a few days and no more', () => {
+test('omits only a few days of eleven years of daily history', () => {
   const points = truth.history(
     { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' },
     { startMs: nowMs - 4018 * dayMs, endMs: nowMs },
@@ -80,7 +80,7 @@ test('eleven years of daily history lack a few days and no more', () => {
   expect(points.length).toBeLessThan(4017);
 });
 
-test('nothing is known of the time before the beginning or after now', () => {
+test('returns nothing before the origin or after now', () => {
   const series = candleSeries('binance bitcoin/tether', 'd1');
   expect(truth.candles(series, { startMs: 0, endMs: Date.UTC(2009, 11, 31) })).toEqual([]);
   expect(truth.candles(series, { startMs: nowMs + dayMs, endMs: nowMs + 2 * dayMs })).toEqual([]);

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { RateLimit } from '../../simulator/rate-limit.ts';
-import { RollingMinute } from '../../simulator/rolling-minute.ts';
+import { RateLimit, RollingMinute } from '../../simulator/requests.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
 
 let simulator: RunningSimulator | undefined;
 afterEach(() => simulator?.close());
 
-test('a rolling minute counts as a naive list does', () => {
+test('counts a rolling minute like a naive list', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 60 }), (steps) => {
       const minute = new RollingMinute();
@@ -25,7 +24,7 @@ test('a rolling minute counts as a naive list does', () => {
   );
 });
 
-test('200 requests a rolling minute without a key and 500 with one, each caller for itself', () => {
+test('limits each caller to 200 requests without a key and 500 with one', () => {
   const limit = new RateLimit(undefined);
   const admitted = (key: string | null, address: string, nowMs: number, tries: number) =>
     Array.from({ length: tries }, () => limit.admit(key, address, nowMs)).filter((freeAt) => freeAt === null)
@@ -40,7 +39,7 @@ test('200 requests a rolling minute without a key and 500 with one, each caller 
   expect(new RateLimit(null).admit(null, 'a', 0)).toBe(null);
 });
 
-test('over the limit: plain text, the reset in epoch seconds, and the log knows', async () => {
+test('refuses requests over the limit in plain text with the reset time', async () => {
   let nowMs = Date.UTC(2024, 0, 1, 0, 0, 0, 500);
   simulator = await startSimulator({ perMinute: 3, now: () => nowMs });
   const { url } = simulator;
@@ -61,7 +60,7 @@ test('over the limit: plain text, the reset in epoch seconds, and the log knows'
   expect(counts.recent.map((request) => request.status)).toEqual([200, 200, 200, 429, 200]);
 });
 
-test('a port in use is said so', async () => {
+test('reports a port in use', async () => {
   simulator = await startSimulator();
   await expect(startSimulator({ port: simulator.port })).rejects.toMatchObject({
     code: 'PORT_IN_USE',

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { defaultSeed } from '../../simulator/start.ts';
-import { impossible } from '../../source/impossible-candle.ts';
+import { impossible } from '../../source/rows.ts';
 
-test('every candle is possible, also one without a wick', () => {
+test('produces possible candles, also without a wick', () => {
   const startMs = Date.UTC(2025, 10, 28);
   const { truth } = createSimulator({ seed: defaultSeed, now: () => startMs + 10 * dayMs });
   const series = {

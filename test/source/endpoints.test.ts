@@ -103,7 +103,7 @@ describe('endpoints', () => {
     expect(server.requests.map((request) => request.url)).toEqual([url]);
   });
 
-  test('answers that are not wrapped are read too', async () => {
+  test('an unwrapped answer is accepted too', async () => {
     const list = await serveBody([asset]);
     expect(await sourceAt(list.baseUrl).assets()).toMatchObject({
       rows: [{ id: 'bitcoin' }],

@@ -1,4 +1,4 @@
-/** How a call ends that does not give its resource. */
+/** Returns the error of a failed call. */
 
 import type { RequestListener } from 'node:http';
 import { expect } from 'vitest';
@@ -6,10 +6,10 @@ import type { Source } from '../../source/source.ts';
 import { SourceError } from '../../source/source-error.ts';
 import { serve, sourceAt } from './local-server.ts';
 
-/** The clock that the calls of `failureAt` see. */
+/** The clock of the calls of `failureAt`. */
 export const nowMs = Date.UTC(2024, 0, 31, 12);
 
-/** The error that `call` ends with, by default one for the rates. */
+/** The error of `call`, by default a call for the rates. */
 export async function failureOf(
   source: Source,
   call: (source: Source) => Promise<unknown> = (it) => it.rates(),
@@ -23,7 +23,7 @@ export async function failureOf(
   return error;
 }
 
-/** The error at a server that treats every request like this. The call must have made exactly one. */
+/** The error at a server that answers every request with `listener`. The call must make exactly one request. */
 export async function failureAt(
   listener: RequestListener,
   options: Parameters<typeof sourceAt>[1] = {},

@@ -16,7 +16,7 @@ const numbers = fc
 const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
 
 describe('parseExactJson', () => {
-  test('a decimal survives digit by digit, as text and as a number, wherever it stands', () => {
+  test('keeps every digit of a decimal, as text or as a number, at any place', () => {
     fc.assert(
       fc.property(numbers, space, fc.string(), (number, gap, noise) => {
         const text = `{"noise":${JSON.stringify(noise)},"text":"${number}","number"${gap}:${gap}${number}${gap},"list":[${gap}${number},${gap}${number}${gap}]}`;
@@ -34,7 +34,7 @@ describe('parseExactJson', () => {
     );
   });
 
-  test('a number comes as a number only when it is written as a double would write it', () => {
+  test('returns a number only when it is written as JavaScript writes it', () => {
     expect(parseExactJson('[0, 7, -7, 999999999999999, 1633202746000]')).toEqual([
       0, 7, -7, 999999999999999, 1633202746000,
     ]);
@@ -47,7 +47,7 @@ describe('parseExactJson', () => {
     ]);
   });
 
-  test('both ways of reading agree with JSON.parse on everything but numbers', () => {
+  test('agrees with JSON.parse on everything but numbers, with both parsers', () => {
     fc.assert(
       fc.property(fc.json({ noUnicodeString: false, maxDepth: 4 }), (text) => {
         const expected = JSON.parse(`[${text},0.5]`, (_, value) =>
@@ -84,7 +84,7 @@ describe('parseExactJson', () => {
     expect(() => parseExactJson(text)).toThrow(SyntaxError);
   });
 
-  test.each(['', '1.5,'])('hostile depth (after %j) is either read or refused', (first) => {
+  test.each(['', '1.5,'])('parses or rejects extreme depth (after %j)', (first) => {
     const depth = 200_000;
     const text = `[${first}${'['.repeat(depth)}${']'.repeat(depth)}]`;
     let outcome: unknown;
@@ -106,18 +106,18 @@ describe('parseExactJson', () => {
     expect('polluted' in {}).toBe(false);
   });
 
-  test('a number of a million digits is text like any other', () => {
+  test('returns a number of a million digits as text', () => {
     const digits = '1'.repeat(1_000_000);
     expect(parseExactJson(`{"n":${digits}}`)).toEqual({ n: digits });
   });
 
-  test('of a repeated key the last value counts, either way', () => {
+  test('uses the last value of a repeated key, with both parsers', () => {
     expect(parseExactJson('{"a":1,"a":2}')).toEqual({ a: 2 });
     expect(parseExactJson('{"a":1.5,"a":2.5}')).toEqual({ a: '2.5' });
   });
 });
 
-/** The value with every number, or text of one, as a double: what is left of JSON.parse to compare with. */
+/** Converts every number, or text of a number, to a double, for the comparison with JSON.parse. */
 function numbersFrom(value: unknown): unknown {
   if (typeof value === 'string') return /^-?\d/.test(value) ? Number(value) : value;
   if (typeof value === 'number') return value;

@@ -1,4 +1,4 @@
-/** A local HTTP server that answers as a test says, and remembers what it was asked. */
+/** A local HTTP server that answers as a test requires, and records its requests. */
 
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
@@ -7,11 +7,11 @@ import { openSource, type Source, type SourceOptions } from '../../source/source
 
 export interface LocalServer {
   readonly baseUrl: string;
-  /** Every request that arrived, in order. */
+  /** All received requests, in order. */
   readonly requests: { readonly url: string; readonly headers: IncomingHttpHeaders }[];
 }
 
-/** Serves until the test ends. */
+/** Listens until the test ends. */
 export async function serve(listener: RequestListener): Promise<LocalServer> {
   const requests: LocalServer['requests'] = [];
   const server = createServer((request, response) => {
@@ -27,7 +27,7 @@ export async function serve(listener: RequestListener): Promise<LocalServer> {
   return { baseUrl: `http://127.0.0.1:${portOf(server.address())}/v2`, requests };
 }
 
-/** Serves one JSON value, or a text as it is, to every request. */
+/** Answers every request with one JSON value, or with a text verbatim. */
 export function serveBody(
   body: unknown,
   status = 200,

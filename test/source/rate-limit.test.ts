@@ -19,7 +19,7 @@ describe('rate limit', () => {
     });
   });
 
-  test('only a rate limit names a time to come back', async () => {
+  test('only a rate limit gives a time for the next request', async () => {
     expect((await failureAt(answering(503, '', { 'retry-after': '7' }))).retryAtMs).toBeNull();
   });
 });

@@ -23,7 +23,7 @@ function call(source: Source, list: List) {
   }
 }
 
-/** The recorded text with every decimal as a JSON number, as the interface has it for some resources. */
+/** The recorded text with every decimal as a JSON number, as some resources of this interface write it. */
 function withNumbers(text: string): string {
   return text.replaceAll(/"(-?(?:0|[1-9]\d*)\.\d+)"/g, '$1');
 }
@@ -38,7 +38,7 @@ describeRecordings('recorded errors', () => {
     'deprecation-assets-list-2': 'notice',
   };
 
-  test.each(Object.entries(kinds))('%s is %s, in the service’s words', async (id, kind) => {
+  test.each(Object.entries(kinds))('%s is %s, with the text of the service', async (id, kind) => {
     const all: { id: string; status: number | null; body: unknown }[] = JSON.parse(recording('errors'));
     const recorded = all.find((entry) => entry.id === id);
     const body = typeof recorded?.body === 'string' ? recorded.body : JSON.stringify(recorded?.body);
@@ -50,7 +50,7 @@ describeRecordings('recorded errors', () => {
 
 describeRecordings('recorded answers', () => {
   test.each(recordedLists)(
-    '$name: served and read, text or number, every figure is the same',
+    '$name: every digit survives being served and parsed, as text or as a number',
     async (list) => {
       const text = recording(list.name);
       const recorded: { data: Record<string, unknown>[]; timestamp?: number } = JSON.parse(text);

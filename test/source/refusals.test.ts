@@ -27,7 +27,7 @@ describe('statuses', () => {
     });
   });
 
-  test('the service’s own words are shown', async () => {
+  test('the error contains the text of the service', async () => {
     const words = { error: 'use valid interval:\n m1, m5', timestamp: 1_701_083_661_335 };
     const error = await failureAt(answering(400, JSON.stringify(words)));
     expect(error).toMatchObject({
@@ -37,20 +37,20 @@ describe('statuses', () => {
     expect(error.body).toContain('use valid interval');
   });
 
-  test('compressed words are, too', async () => {
+  test('the error contains the text of a compressed answer', async () => {
     const error = await failureAt((_, response) => {
       response.writeHead(400, { 'content-encoding': 'gzip' }).end(gzipSync('{"error":"limit exceeds 2000"}'));
     });
     expect(error.message).toBe('GET /rates: status 400: limit exceeds 2000');
   });
 
-  test('a long text is cut, and what could drive a terminal is taken out', async () => {
+  test('a long text is truncated, and control characters are removed', async () => {
     const error = await failureAt(answering(500, `\u001b[2J\u0007first${' and more'.repeat(1000)}`));
     expect(error.message).toMatch(/^GET \/rates: status 500: \[2J first and more/);
     expect([error.message.length < 400, error.body.length]).toEqual([true, 300]);
   });
 
-  test('a key that the service quotes stays hidden', async () => {
+  test('a key in the text of the service is redacted', async () => {
     const listener = answering(401, '{"error":"unknown key sesame-street"}');
     const error = await failureAt(listener, { apiKey: 'sesame-street' });
     expect(error.message).toBe('GET /rates: status 401: unknown key (the API key)');
@@ -59,6 +59,27 @@ describe('statuses', () => {
       apiKey: 'sesame-street',
     });
     expect(quoted.message + quoted.body).not.toContain('sesame');
+  });
+
+  test.each([
+    ['Invalid key Bearer s3same-street; see key=s3same-street', /^[^;]*Bearer \[redacted\]; see key=/],
+    ['the header was Bearer%20s3same-street&x=1', /the header was Bearer%20\(the API key\)&x=1$/],
+    ['no such user_s3same-street', /no such user_\(the API key\)$/],
+  ])('a key that is quoted as "%s" stays hidden, and the sentence readable', async (said, shown) => {
+    const listener = answering(401, JSON.stringify({ error: said }));
+    const error = await failureAt(listener, { apiKey: 's3same-street' });
+    expect(error.message).toMatch(shown);
+    expect(error.message + error.body).not.toContain('s3same');
+  });
+
+  test('text that equals the key is kept, and a quoted header does not reveal the key', async () => {
+    const of = async (apiKey: string, said: string) =>
+      (await failureAt(answering(403, JSON.stringify({ error: said })), { apiKey })).message;
+    expect(await of('e', 'no such exchange')).toBe('GET /rates: status 403: no such exchange');
+    expect(await of('exchange', 'no exchanges today')).toBe('GET /rates: status 403: no exchanges today');
+    expect(await of('e', 'what is "Authorization: Bearer e"?')).toBe(
+      'GET /rates: status 403: what is "Authorization: [redacted]"?',
+    );
   });
 
   test('a redirect is not followed', async () => {
@@ -89,25 +110,28 @@ describe('statuses', () => {
   });
 });
 
-describe('unknown or just not there', () => {
+describe('an unknown id and a missing path', () => {
   const unknown = '{"error":"asdf not found","timestamp":1567334797490}';
 
-  test.each([200, 400, 404])('JSON that says so, with status %i, means the id', async (status) => {
-    expect(await failureAt(answering(status, unknown))).toMatchObject({
-      kind: 'not_found',
-      unknownId: true,
-      message: `GET /rates: status ${status}: asdf not found`,
-    });
-  });
+  test.each([200, 400, 404])(
+    'a JSON error text with status %i means that the id is unknown',
+    async (status) => {
+      expect(await failureAt(answering(status, unknown))).toMatchObject({
+        kind: 'not_found',
+        unknownId: true,
+        message: `GET /rates: status ${status}: asdf not found`,
+      });
+    },
+  );
 
   test.each(['Not Found', '<h1>404 page not found</h1>', '{"error":"no route"}', '"asdf not found"'])(
-    '404 with %j says nothing about the id',
+    'a 404 with %j says nothing about the id',
     async (body) => {
       expect(await failureAt(answering(404, body))).toMatchObject({ kind: 'not_found', unknownId: false });
     },
   );
 
-  test('an outage that quotes the words is an outage', async () => {
+  test('a server error with the same text remains a server error', async () => {
     expect(await failureAt(answering(500, unknown))).toMatchObject({
       kind: 'server_error',
       unknownId: false,

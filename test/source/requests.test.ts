@@ -3,7 +3,7 @@ import { openSource } from '../../source/source.ts';
 import { serve, serveBody, sourceAt } from './local-server.ts';
 
 describe('a request', () => {
-  test('carries the key, asks for gzip only, and says who asks', async () => {
+  test('sends the key, accepts gzip only, and names its user agent', async () => {
     const server = await serveBody({ data: [] });
     await sourceAt(server.baseUrl, { apiKey: 'sesame', userAgent: 'tidemark/1.2.3' }).rates();
     await sourceAt(server.baseUrl).rates();
@@ -16,7 +16,7 @@ describe('a request', () => {
     expect(without).not.toHaveProperty('authorization');
   });
 
-  test('travels over a connection that is kept', async () => {
+  test('uses a kept-alive connection', async () => {
     const ports = new Set<number | undefined>();
     const server = await serve((request, response) => {
       ports.add(request.socket.remotePort);
@@ -27,14 +27,14 @@ describe('a request', () => {
     expect(ports.size).toBe(1);
   });
 
-  test('goes below the path of the base address, with or without a slash at its end', async () => {
+  test('uses the path of the base URL, with or without a trailing slash', async () => {
     const server = await serveBody({ data: [] });
     await sourceAt(server.baseUrl.replace('/v2', '/proxy/v2/')).rates();
     expect(server.requests[0]?.url).toBe('/proxy/v2/rates');
   });
 
   test.each(['', 'not an address', 'ftp://127.0.0.1/v2', '127.0.0.1/v2'])(
-    'address %j is refused',
+    'rejects the base URL %j',
     (baseUrl) => {
       expect(() => openSource({ baseUrl, timeoutMs: 1, maxBodyBytes: 1, connections: 1 })).toThrow(
         expect.objectContaining({
@@ -45,7 +45,7 @@ describe('a request', () => {
     },
   );
 
-  test('a key that no header can carry is refused, and not shown', () => {
+  test('a key that no header can carry is rejected, and not shown', () => {
     const options = { baseUrl: 'http://127.0.0.1/v2', timeoutMs: 1, maxBodyBytes: 1, connections: 1 };
     expect(() => openSource({ ...options, apiKey: 'secret\n' })).toThrow(
       expect.objectContaining({ code: 'BAD_CONFIGURATION', message: expect.not.stringContaining('secret') }),

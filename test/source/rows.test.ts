@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as resources from '../../contract/resources.ts';
-import { plainCandle, plainHistoryPoint } from '../../source/plain-rows.ts';
+import { plainCandle, plainHistoryPoint } from '../../source/rows.ts';
 import { serve, serveBody, sourceAt } from './local-server.ts';
 
 const candles = { exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'h1' } as const;
@@ -10,7 +10,7 @@ const candle = { open: '1.50', high: '2', low: '1', close: '1.5', volume: '0.0',
 const rate = { id: 'icelandic-króna', symbol: 'ISK', currencySymbol: null, type: 'fiat', rateUsd: '0.0076' };
 
 describe('rows', () => {
-  test('one bad row costs that row only, and is kept as it came', async () => {
+  test('an invalid row is rejected alone, and kept verbatim', async () => {
     const bad = { ...candle, high: '1.4999999999999999' };
     const server = await serveBody({
       data: [candle, bad, null, { ...candle, period: 7 }, { ...candle, close: 'x' }, candle],
@@ -31,7 +31,7 @@ describe('rows', () => {
     expect(answer.rows).toEqual([{ priceUsd: '44090.964957831288414800', time: 0 }]);
   });
 
-  test('a rejected row is kept up to a length, whatever its depth', async () => {
+  test('a rejected row is kept up to a maximum length, at any depth', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const server = await serveBody(`{"data":[{"id":"${'x'.repeat(5000)}"},${deep}]}`);
     const { rows, rejected } = await sourceAt(server.baseUrl).rates();
@@ -80,7 +80,7 @@ describe('points read without the schema', () => {
   const candleLike = fc.record({ ...fields, extra: fc.anything() }, { requiredKeys: [] });
   const pointLike = fc.record({ priceUsd: decimal, time, date: fc.string() }, { requiredKeys: [] });
 
-  test('are read as the schema reads them, and nothing else is', () => {
+  test('equal the points of the schema, or are left to it', () => {
     fc.assert(
       fc.property(fc.oneof(candleLike, fc.anything()), (value) => {
         const row = plainCandle(value);
@@ -95,7 +95,7 @@ describe('points read without the schema', () => {
     );
   });
 
-  test('are those that sources send', () => {
+  test('include the rows that sources send', () => {
     expect(plainCandle(candle)).toEqual(candle);
     expect(plainHistoryPoint({ priceUsd: '0.10', time: 0, date: 'x' })).toEqual({
       priceUsd: '0.10',
@@ -105,7 +105,7 @@ describe('points read without the schema', () => {
 });
 
 describe('compression', () => {
-  test('gzip is undone; the size is that of the text', async () => {
+  test('a gzip answer is decompressed; its size is that of the text', async () => {
     const rates = Array.from({ length: 500 }, () => rate);
     const text = JSON.stringify({ data: rates });
     const server = await serve((_, response) => {

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { listAnswer } from '../../source/answer.ts';
-import { candleAnswer } from '../../source/candle-answer.ts';
+import { candleAnswer, scanCandles } from '../../source/candle-answer.ts';
 import { candleReader } from '../../source/rows.ts';
-import { scanCandles } from '../../source/scan-candles.ts';
 
 const candle = { open: '1.50', high: '2', low: '1', close: '1.5', volume: '0.0', period: 3_600_000 };
 const decimal = fc.oneof(
@@ -45,7 +44,7 @@ const reply = (body: Buffer) => ({
 });
 
 describe('candles read by pattern', () => {
-  test('are the ones that JSON and the schema read, or are left to them', () => {
+  test('equal the candles of JSON and the schema, or are left to them', () => {
     let scanned = 0;
     const answers = fc.record({
       data: fc.array(candleLike, { minLength: 1, maxLength: 4 }),
@@ -62,7 +61,7 @@ describe('candles read by pattern', () => {
     expect(scanned).toBeGreaterThan(100);
   });
 
-  test('a changed byte is never read as something else', () => {
+  test('a changed byte is never misread', () => {
     const body = plain({ data: [candle, { ...candle, period: 7_200_000 }], timestamp: 9 });
     fc.assert(
       fc.property(fc.nat({ max: body.length - 1 }), fc.nat({ max: 255 }), (place, byte) => {
@@ -91,7 +90,7 @@ describe('candles read by pattern', () => {
     expect(scanCandles(Buffer.from(text))).toBeNull();
   });
 
-  test('what JSON takes for white space is all that may follow', () => {
+  test('only white space of JSON may follow the answer', () => {
     const body = plain({ data: [candle], timestamp: 1 });
     expect(scanCandles(Buffer.concat([body, Buffer.from(' \r\n')]))).not.toBeNull();
     for (const byte of [0x0b, 0x0c, 0xa0]) {
@@ -99,7 +98,7 @@ describe('candles read by pattern', () => {
     }
   });
 
-  test('the plain form is read without JSON, an impossible candle put apart as it came', () => {
+  test('reads the plain form without JSON, and keeps an impossible candle verbatim', () => {
     const bad = { ...candle, high: '1.4' };
     const answer = candleAnswer(reply(plain({ data: [candle, bad], timestamp: 12 })), 'h1');
     expect(answer).toMatchObject({

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { answering, failureAt, failureOf } from './failure-at.ts';
 import { portOf, serveBody, sourceAt } from './local-server.ts';
 
-describe('not the expected shape', () => {
+describe('an answer of another shape', () => {
   test.each([
     ['HTML', '<!doctype html><html>sorry</html>', 'HTML instead of JSON'],
     ['truncated JSON', '{"data":[{"id":"bitcoin","ra', 'not JSON'],
@@ -17,6 +17,9 @@ describe('not the expected shape', () => {
     ['data that is null', '{"data":null}', 'no list'],
     ['another JSON', '{"status":"ok"}', 'no list'],
     ['an error in a 200', '{"error":"internal"}', 'internal'],
+    ['an empty list with an error', '{"data":[],"error":"rate limit exceeded","timestamp":1}', 'rate limit'],
+    ['an empty list beside a message', '{"data":[],"message":"maintenance"}', 'maintenance'],
+    ['an empty list beside an error with a code', '{"data":[],"error":{"code":1,"message":"busy"}}', 'busy'],
   ])('%s', async (_, body, words) => {
     const error = await failureAt(answering(200, body));
     expect(error).toMatchObject({ kind: 'unexpected', status: 200, bytes: Buffer.byteLength(body) });
@@ -25,7 +28,7 @@ describe('not the expected shape', () => {
   });
 
   test.each([200, 403, 404, 410, 429])(
-    'a notice with status %i is one, and no rate limit',
+    'a notice with status %i is a notice, and no rate limit',
     async (status) => {
       const error = await failureAt(
         answering(status, '{"data":{"message":"We are deprecating this version"},"timestamp":1}'),
@@ -38,7 +41,7 @@ describe('not the expected shape', () => {
   test.each([
     ['a list', '{"data":[]}', 'unexpected', 'expected object'],
     ['a notice', '{"data":{"message":"gone"}}', 'notice', 'gone'],
-    ['a part', '{"data":{"id":"bitcoin"}}', 'unexpected', 'symbol'],
+    ['an incomplete resource', '{"data":{"id":"bitcoin"}}', 'unexpected', 'symbol'],
   ])('%s where one object was due', async (_, body, kind, words) => {
     const server = await serveBody(body);
     const error = await failureOf(sourceAt(server.baseUrl), (source) => source.asset('bitcoin'));
@@ -53,7 +56,7 @@ describe('not the expected shape', () => {
     expect(error).toMatchObject({ kind: 'unexpected', message: 'GET /rates: status 200: not UTF-8' });
   });
 
-  test('a server that does not speak HTTP', async () => {
+  test('a server that does not use HTTP', async () => {
     const server = createServer((socket) => socket.end('-ERR unknown command\r\n')).listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());

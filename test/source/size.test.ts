@@ -24,7 +24,7 @@ describe('size', () => {
     expect(sent).toBeLessThan(whole / 4);
   });
 
-  test('a gzip bomb is not unpacked', async () => {
+  test('a decompression bomb is not decompressed completely', async () => {
     const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024));
     const error = await failureAt(
       (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
@@ -34,7 +34,7 @@ describe('size', () => {
 
   test.each([
     ['broken gzip', 'gzip', Buffer.from('{"data":[]}'), 'compression of the body is broken'],
-    ['gzip cut short', 'gzip', gzipSync('{"data":[]}').subarray(0, 15), 'compression of the body is broken'],
+    ['truncated gzip', 'gzip', gzipSync('{"data":[]}').subarray(0, 15), 'compression of the body is broken'],
     ['deflate', 'deflate', Buffer.from('{"data":[]}'), 'content encoding deflate was not asked for'],
   ])('%s', async (_, encoding, body, words) => {
     const error = await failureAt(

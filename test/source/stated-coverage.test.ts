@@ -1,4 +1,4 @@
-/** What a source says that it does not have itself: another Tidemark does. */
+/** The coverage that a source states, as another Tidemark does. */
 
 import { describe, expect, test } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
@@ -19,17 +19,17 @@ function saying(header: string): Promise<LocalServer> {
 }
 
 describe.each(asked)('%s: an answer', (_, ask) => {
-  test('that says nothing of it is what it was', async () => {
+  test('states nothing when it has no coverage header', async () => {
     const { baseUrl } = await serveBody({ data: [], timestamp: range.end });
     expect((await ask(sourceAt(baseUrl))).known).toBe(null);
   });
 
-  test('says up to when it knows all of it', async () => {
+  test('states the end of its coverage', async () => {
     const { baseUrl } = await saying(`share=1, gaps=0, until=${range.end}`);
     expect((await ask(sourceAt(baseUrl))).known).toEqual({ untilMs: range.end, missing: [] });
   });
 
-  test('says what of the range is missing, as whole periods', async () => {
+  test('states its missing ranges as whole periods', async () => {
     const missing = `${2 * hourMs}-${2 * hourMs + 1} ${5 * hourMs}-${6 * hourMs}`;
     const { baseUrl } = await saying(`share=0.9, gaps=2, until=${range.end}, missing=${missing}`);
     expect((await ask(sourceAt(baseUrl))).known).toEqual({
@@ -41,7 +41,7 @@ describe.each(asked)('%s: an answer', (_, ask) => {
     });
   });
 
-  test('of which the source has nothing itself is none', async () => {
+  test('is an error when the source lacks the whole range', async () => {
     const { baseUrl, requests } = await saying(`share=0, gaps=1, until=${range.end}, missing=0-${range.end}`);
     const failure = await failureOf(sourceAt(baseUrl), ask);
     expect(failure).toMatchObject({ kind: 'incomplete', status: 200 });
@@ -49,7 +49,7 @@ describe.each(asked)('%s: an answer', (_, ask) => {
     expect(requests).toHaveLength(1);
   });
 
-  test('that reaches beyond what has ended is one, though all before is missing', async () => {
+  test('is accepted when it reaches the open period, though every closed one is missing', async () => {
     const { baseUrl } = await saying(`share=0, gaps=1, until=${23 * hourMs}, missing=0-${23 * hourMs}`);
     expect((await ask(sourceAt(baseUrl))).known).toEqual({
       ...{ untilMs: 23 * hourMs, missing: [{ startMs: 0, endMs: 23 * hourMs }] },
@@ -57,7 +57,7 @@ describe.each(asked)('%s: an answer', (_, ask) => {
   });
 
   test.each(['', 'share=1, gaps=0', 'share=0.99, gaps=2, until=86400000', 'all of it'])(
-    'whose coverage cannot be read is not believed to be whole: %j',
+    'is not treated as complete when its coverage header is unreadable: %j',
     async (header) => {
       const { baseUrl } = await saying(header);
       const failure = await failureOf(sourceAt(baseUrl), ask);

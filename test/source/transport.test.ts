@@ -7,7 +7,7 @@ import { waitFor } from '../parts/wait-for.ts';
 import { failureAt, failureOf } from './failure-at.ts';
 import { portOf, serve, sourceAt } from './local-server.ts';
 
-describe('no answer', () => {
+describe('a failed connection', () => {
   test('connection refused', async () => {
     const port = await freePort();
     const error = await failureOf(sourceAt(`http://127.0.0.1:${port}/v2`));
@@ -15,17 +15,17 @@ describe('no answer', () => {
     expect(error.message).toContain(`ECONNREFUSED 127.0.0.1:${port}`);
   });
 
-  test('a name with several addresses, all of them refused', async () => {
+  test('a host name with several addresses, all of which refuse', async () => {
     const error = await failureOf(sourceAt(`http://localhost:${await freePort()}/v2`));
     expect(error.message).toContain('ECONNREFUSED');
   });
 
-  test('a connection closed instead of an answer: no second request is made', async () => {
+  test('a connection closed without an answer causes no second request', async () => {
     const error = await failureAt((request) => void request.socket.destroy());
     expect(error).toMatchObject({ kind: 'unreachable', status: null });
   });
 
-  test('a connection closed within the body, before or beside its content length', async () => {
+  test('a connection closed within the body, with or without a content length', async () => {
     const cut = await failureAt((_, response) => {
       response.writeHead(200, { 'content-length': '1000' }).write('{"data":[', () => response.destroy());
     });
@@ -36,7 +36,7 @@ describe('no answer', () => {
     expect(chunked).toMatchObject({ kind: 'unreachable', status: 200 });
   });
 
-  test('a content length shorter than the body cuts the JSON', async () => {
+  test('a content length shorter than the body truncates the JSON', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"data":[]}'));
@@ -50,10 +50,10 @@ describe('no answer', () => {
 
 describe('deadline', () => {
   test.each([
-    ['no answer at all', () => {}],
+    ['no answer', () => {}],
     ['headers and no body', (_: unknown, response) => void response.writeHead(200).flushHeaders()],
     [
-      'a slow drip',
+      'a slow body',
       (_: unknown, response) => {
         const drip = setInterval(() => response.write(' '), 10);
         response.on('close', () => clearInterval(drip));
@@ -64,7 +64,7 @@ describe('deadline', () => {
     expect(error).toMatchObject({ kind: 'timeout', message: 'GET /rates: no complete answer within 150 ms' });
   });
 
-  test('a call that waits for a connection makes no request when its time is up', async () => {
+  test('a call that waits for a connection makes no request after its timeout', async () => {
     const server = await serve(() => {});
     const source = sourceAt(server.baseUrl, { connections: 1, timeoutMs: 150 });
     const [first, second] = await Promise.all([failureOf(source), failureOf(source)]);
@@ -72,7 +72,7 @@ describe('deadline', () => {
     expect(server.requests.length).toBeLessThanOrEqual(2);
   });
 
-  test('a call that has been given up ends at once, and so does closing', async () => {
+  test('an aborted call ends at once, and so does closing', async () => {
     const server = await serve(() => {});
     const source = sourceAt(server.baseUrl, { timeoutMs: 600_000 });
     const failure = failureOf(source);
@@ -81,7 +81,7 @@ describe('deadline', () => {
     expect(await failure).toMatchObject({ kind: 'unreachable', status: null });
   });
 
-  test('the next call after one that timed out gets its own answer', async () => {
+  test('the next call after a timeout gets its own answer', async () => {
     let calls = 0;
     const server = await serve((_, response) => {
       calls += 1;

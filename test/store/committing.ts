@@ -5,15 +5,16 @@ import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts'
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
-import type { Database } from '../../store/database.ts';
-import { commitWindow, type WindowCommit, type WindowResult } from '../../store/windows.ts';
+import { commitWindow } from '../../store/commit/commit-windows.ts';
+import type { WindowCommit, WindowResult } from '../../store/commit/prepare-window.ts';
+import type { Database } from '../../store/db/database.ts';
 
-/** A value that tells its time, with digits that a double would lose. */
+/** A value that identifies its time, with more digits than a double holds. */
 export function closeAt(timeMs: EpochMs): string {
   return `${timeMs}.1234567890123450`;
 }
 
-/** Every point of the window, the values of some replaced. */
+/** Every point of the window, with some values replaced. */
 export function pointsOf(
   series: SeriesKey,
   window: Range,
@@ -29,7 +30,7 @@ export function pointsOf(
   });
 }
 
-/** Commits a window that answered with all its points. */
+/** Commits a window whose answer has all its points. */
 export function commitPoints(
   database: Database,
   of: { seriesId: number; series: SeriesKey; window: Range; changed?: ReadonlyMap<EpochMs, string> },

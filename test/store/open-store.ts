@@ -1,7 +1,7 @@
-/** A migrated database of a test's own, on the server asked for. */
+/** A migrated database for one test, on the requested server. */
 
-import { type Database, openDatabase } from '../../store/database.ts';
-import { migrate } from '../../store/migrate.ts';
+import { type Database, openDatabase } from '../../store/db/database.ts';
+import { migrate } from '../../store/db/migrate.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 
@@ -31,7 +31,7 @@ export async function openTestStore(on: 'main' | 'plain' = 'main'): Promise<Test
   };
 }
 
-/** Keeps the columnstore's policies from running by themselves: a test says when. */
+/** Keeps the columnstore policies from running by themselves: tests run them. */
 async function holdPolicies(database: Database): Promise<void> {
   if ((await timescaleVersion(database.pool)) === null) return;
   await database.pool.query(

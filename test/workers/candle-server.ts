@@ -1,4 +1,4 @@
-/** A source that serves hourly candles and daily history of everything, and misbehaves as a test says. */
+/** A source that serves hourly candles and daily history of every series, and misbehaves as a test requires. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { intervalMs } from '../../contract/intervals.ts';
@@ -7,8 +7,8 @@ import { type LocalServer, serve } from '../source/local-server.ts';
 export type Misbehaviour = (request: IncomingMessage, response: ServerResponse, place: number) => boolean;
 
 /**
- * @param misbehave answers a request itself and returns true, or leaves it; `place` counts requests from 1.
- * @param now the source's clock, by which candles exist.
+ * @param misbehave answers a request and returns true, or returns false; `place` counts requests from 1.
+ * @param now the source's clock: it has the candles up to this time.
  */
 export function serveCandles(now: () => number, misbehave: Misbehaviour = () => false): Promise<LocalServer> {
   let place = 0;

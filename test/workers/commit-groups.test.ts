@@ -4,10 +4,10 @@ import { decimalText } from '../../contract/decimal.ts';
 import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import type { CandleSeries, HistorySeries } from '../../contract/series.ts';
-import type { Database } from '../../store/database.ts';
-import { listGaps } from '../../store/gaps.ts';
-import { trackSeries } from '../../store/series.ts';
-import type { WindowCommit } from '../../store/windows.ts';
+import type { WindowCommit } from '../../store/commit/prepare-window.ts';
+import type { Database } from '../../store/db/database.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { type CommitWindow, groupCommits } from '../../workers/commit-groups.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
 
@@ -20,7 +20,7 @@ function candle(period: EpochMs, close = '1.50'): Candle {
   return { open: value, high: value, low: value, close: value, volume: decimalText('0.0'), period };
 }
 
-describe('windows that wait together', () => {
+describe('a group of waiting windows', () => {
   let store: TestStore;
   let database: Database;
   let markets = 0;
@@ -87,7 +87,7 @@ describe('windows that wait together', () => {
     };
   }
 
-  /** All are there before the first transaction begins. */
+  /** All are waiting before the first transaction begins. */
   const together = (commitWindow: CommitWindow, commits: readonly WindowCommit[]) =>
     Promise.allSettled(commits.map(commitWindow));
   const gapsOf = async (seriesIds: readonly number[]) =>
@@ -100,8 +100,9 @@ describe('windows that wait together', () => {
     return result.rows[0]?.count;
   };
 
-  test('are committed in one transaction, whatever their datasets and verdicts', async () => {
+  test('is committed in one transaction, for any datasets and verdicts', async () => {
     const firstHalf = minutesOf(3).slice(0, 30);
+    const halfMs = hourOf(3).startMs + hourMs / 2;
     const results = await together(groupCommits(database, pLimit(1)), [
       candles(1, 2),
       prices(1),
@@ -113,7 +114,7 @@ describe('windows that wait together', () => {
       { value: { verdict: 'filled', fresh: 60, covered: hourOf(2) } },
       { value: { verdict: 'filled', fresh: 60, covered: hourOf(1) } },
       { value: { verdict: 'filled', fresh: 60, covered: hourOf(0) } },
-      { value: { verdict: 'filled', fresh: 30, covered: hourOf(3) } },
+      { value: { verdict: 'cut_short', fresh: 30, covered: { ...hourOf(3), endMs: halfMs } } },
       { value: { verdict: 'empty', covered: null } },
     ]);
     expect(await transactions(ids.concat(historyId))).toBe(1);
@@ -127,12 +128,13 @@ describe('windows that wait together', () => {
     ]);
     expect(await gapsOf([second])).toEqual([
       [startMs, hourOf(2).startMs],
+      [halfMs, hourOf(3).endMs],
       [hourOf(4).startMs, hourOf(4).endMs],
       [hourOf(5).startMs, startMs + 10 * hourMs],
     ]);
   });
 
-  test('the same window twice is stored once, and answered as unchanged', async () => {
+  test('stores a window once when it contains it twice, and reports the second as unchanged', async () => {
     const results = await together(groupCommits(database, pLimit(1)), [
       candles(1, 0),
       candles(1, 0),
@@ -145,7 +147,7 @@ describe('windows that wait together', () => {
     ]);
   });
 
-  test('what is known of a window is merged, and its old value kept, beside windows that are new', async () => {
+  test('merges known points and keeps their old values, beside new windows', async () => {
     const commitWindow = groupCommits(database, pLimit(1));
     await commitWindow(candles(1, 0));
     const revised = [...minutesOf(0).slice(1), candle(startMs, '1.51')];
@@ -162,7 +164,7 @@ describe('windows that wait together', () => {
     expect(rows).toEqual([{ close: '1.51', before: '1.50' }]);
   });
 
-  test('one that cannot be stored takes no other with it', async () => {
+  test('stores the other windows when one cannot be stored', async () => {
     await database.pool.query(
       `alter table tidemark.candle_points add constraint poison check (close <> ${poison})`,
     );
@@ -179,7 +181,7 @@ describe('windows that wait together', () => {
     ]);
   });
 
-  test('a database in trouble is asked once for all of them', async () => {
+  test('tries a failing database once, and not once a window', async () => {
     await database.pool.query(`
       create sequence tries;
       create function trouble() returns trigger language plpgsql as
@@ -195,7 +197,7 @@ describe('windows that wait together', () => {
     expect(await gapsOf(ids.slice(1))).toEqual([[startMs, startMs + 10 * hourMs]]);
   });
 
-  test('groups of the same series in any order do not lock each other out', async () => {
+  test('causes no deadlock with groups of the same series in another order', async () => {
     const commitWindow = groupCommits(database, pLimit(3));
     const windows = Array.from({ length: 9 }, (_, hour) => [
       candles(hour % 2, hour),

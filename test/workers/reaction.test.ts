@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceErrorKind } from '../../source/source-error.ts';
-import { backoffMs, isOutage, mayBeAboutLength, reactionTo } from '../../workers/reaction.ts';
+import { backoffMs, isOutage, mayBeAboutLength, reactionTo } from '../../workers/source-failure.ts';
 
 const nowMs = Date.UTC(2024, 0, 1);
 const context = {
@@ -8,6 +8,7 @@ const context = {
   last: false,
   unknownBefore: false,
   failedRetryMs: 600_000,
+  firstRetryMs: 30_000,
   missingPauseMs: 60_000,
   noticePauseMs: 0,
   asksForLess: false,
@@ -27,17 +28,18 @@ const error = (
 
 describe('the reaction to a failed attempt', () => {
   test.each(['unreachable', 'timeout', 'server_error', 'unexpected', 'too_large', 'not_found'] as const)(
-    '%s: another attempt, and the last one puts the window aside',
+    '%s: retries, and defers the window after the last attempt',
     (kind) => {
       expect(reactionTo(error(kind), context)).toEqual({ kind: 'retry', inMs: 500 });
       expect(reactionTo(error(kind), { ...context, attempt: 5, last: true })).toEqual({
         kind: 'defer',
-        forMs: 600_000,
+        // A body that is too large says nothing about the source's state.
+        forMs: kind === 'too_large' ? 600_000 : 30_000,
       });
     },
   );
 
-  test('unauthorized: 401 holds up everything, 403 only what was asked for', () => {
+  test('unauthorized: 401 pauses all requests, 403 only the refused one', () => {
     expect(reactionTo(error('unauthorized', { status: 401 }), context)).toEqual({
       kind: 'pause',
       forMs: 60_000,
@@ -48,12 +50,12 @@ describe('the reaction to a failed attempt', () => {
     });
   });
 
-  test('incomplete: what the source does not have is put aside at once, and is no outage', () => {
+  test('incomplete: defers the ranges that the source lacks at once, and counts no outage', () => {
     expect(reactionTo(error('incomplete'), context)).toEqual({ kind: 'defer', forMs: 60_000 });
     expect(isOutage(error('incomplete'))).toBe(false);
   });
 
-  test('rate_limited: a pause until the source says, a moment at least', () => {
+  test('rate_limited: pauses until the time from the source, at least a moment', () => {
     const pause = (retryAtMs: number) => reactionTo(error('rate_limited', { retryAtMs }), context);
     expect(pause(nowMs + 42_000)).toEqual({ kind: 'pause', forMs: 42_000 });
     expect(pause(nowMs - 5000)).toEqual({ kind: 'pause', forMs: 1000 });
@@ -63,20 +65,20 @@ describe('the reaction to a failed attempt', () => {
     });
   });
 
-  test('unauthorized: a pause, whichever attempt it is', () => {
+  test('unauthorized: pauses after any attempt', () => {
     expect(reactionTo(error('unauthorized'), { ...context, last: true })).toEqual({
       kind: 'pause',
       forMs: 60_000,
     });
   });
 
-  test('notice: a pause as long as has been worked out, whichever attempt it is', () => {
+  test('notice: pauses for the computed time after any attempt', () => {
     const waiting = { ...context, last: true, noticePauseMs: 120_000 };
     expect(reactionTo(error('notice'), waiting)).toEqual({ kind: 'pause', forMs: 120_000 });
     expect(reactionTo(error('notice'), context)).toEqual({ kind: 'pause', forMs: 1000 });
   });
 
-  test('refused: put aside at once, unless less of it is worth asking for', () => {
+  test('refused: defers at once, unless a shorter range may succeed', () => {
     expect(reactionTo(error('refused'), context)).toEqual({ kind: 'defer', forMs: 600_000 });
     const asksForLess = { ...context, last: true, asksForLess: true };
     expect(reactionTo(error('refused'), asksForLess)).toEqual({ kind: 'less' });
@@ -87,28 +89,28 @@ describe('the reaction to a failed attempt', () => {
     expect(mayBeAboutLength(error('not_found', { status: 400 }))).toBe(false);
   });
 
-  test('an unknown id: asked again, and the series blocked when it is still unknown', () => {
+  test('an unknown id: retries, and blocks the series when it is still unknown', () => {
     const unknown = error('not_found', { unknownId: true });
     expect(reactionTo(unknown, context)).toMatchObject({ kind: 'retry' });
     expect(reactionTo(unknown, { ...context, unknownBefore: true })).toEqual({
       kind: 'block',
       forMs: 3_600_000,
     });
-    // A 404 in other words proves nothing about the id, even after one that did.
+    // A 404 with another text proves nothing about the id, even after one that did.
     expect(reactionTo(error('not_found'), { ...context, unknownBefore: true })).toMatchObject({
       kind: 'retry',
     });
   });
 });
 
-test('backoff doubles up to a minute, and random spreads it over the upper half', () => {
+test('the backoff doubles up to a minute, with jitter over its upper half', () => {
   expect([1, 2, 3, 4, 5, 6, 7, 20].map((attempt) => backoffMs(attempt, 1))).toEqual([
     1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000,
   ]);
   expect(backoffMs(3, 0)).toBe(2000);
 });
 
-test('what concerns one request says nothing of the source as a whole', () => {
+test('errors of a single request do not count as an outage of the source', () => {
   const kinds: SourceErrorKind[] = [
     'unreachable',
     'timeout',

@@ -4,8 +4,8 @@ import { onTestFinished } from 'vitest';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { QueueBackend, QueueBackendOptions } from '../../queue/backend.ts';
 import type { Source } from '../../source/source.ts';
-import type { Database } from '../../store/database.ts';
-import { trackSeries } from '../../store/series.ts';
+import type { Database } from '../../store/db/database.ts';
+import { trackSeries } from '../../store/series/series.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { sourceAt } from '../source/local-server.ts';
@@ -17,7 +17,7 @@ export interface WorkerParts {
   readonly queues: QueueBackend;
 }
 
-/** Noon of a day in the past, at which everything up to eleven o'clock has closed. */
+/** Noon of a past day, at which every period up to eleven o'clock has closed. */
 export const noonMs = Date.UTC(2024, 2, 1, 12);
 export const hourMs = 3_600_000;
 
@@ -54,7 +54,7 @@ export async function startTestWorker(
     settings,
     log: silent,
     now: () => noonMs,
-    // Retries come as soon as they may.
+    // Retries without added jitter.
     random: () => 0,
     ...options,
   });
@@ -96,7 +96,7 @@ export async function ledgerOf(database: Database): Promise<LedgerLine[]> {
   return result.rows;
 }
 
-/** The covered range of the only series, as text; `{}` when nothing is. */
+/** The covered range of the only series, as text. `{}` when it is empty. */
 export async function coveredOf(database: Database): Promise<string | undefined> {
   const result = await database.pool.query<{ covered: string }>('select covered::text from tidemark.series');
   return result.rows[0]?.covered;

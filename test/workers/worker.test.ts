@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { listGaps, seriesWithGaps } from '../../store/gaps.ts';
+import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { priceAt, serveCandles } from './candle-server.ts';
@@ -28,7 +28,7 @@ async function untilIdle(parts: WorkerParts): Promise<void> {
 }
 
 onEachBackend('a worker', (kind) => {
-  test('fetches each window once and commits it, candles as well as history', async () => {
+  test('fetches each window once and commits it, for candles and history', async () => {
     const parts = await openParts(kind);
     const server = await serveCandles(() => noonMs);
     const windows = await trackHours(parts, 4);
@@ -72,7 +72,7 @@ onEachBackend('a worker', (kind) => {
     expect(rates.rows).toEqual([{ rate: '1.5' }]);
   });
 
-  test('a 429 pauses all workers until the source says, and costs the window no attempt', async () => {
+  test('pauses all workers after a 429 until the time from the source, at no cost of attempts', async () => {
     const parts = await openParts(kind, { attempts: 1 });
     const arrivals: number[] = [];
     const server = await serveCandles(
@@ -89,7 +89,7 @@ onEachBackend('a worker', (kind) => {
     await startTestWorker(parts, server.baseUrl);
     await untilIdle(parts);
 
-    // The second worker may have been under way already when the first was told to wait.
+    // The second worker may have sent its request before the first received the 429.
     const held = (arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0);
     expect(held).toBeGreaterThanOrEqual(1990);
     expect(arrivals).toHaveLength(4);
@@ -101,7 +101,7 @@ onEachBackend('a worker', (kind) => {
     expect(await coveredOf(parts.database)).toBe(wholeTrack(3));
   });
 
-  test('a window out of attempts is put aside with its reason, and holds up no other', async () => {
+  test('defers a window with its reason when its attempts are used up, and continues with the others', async () => {
     const parts = await openParts(kind, { attempts: 2 });
     const [broken, ...others] = await trackHours(parts, 3);
     const server = await serveCandles(
@@ -119,14 +119,14 @@ onEachBackend('a worker', (kind) => {
     expect(server.requests).toHaveLength(4);
     const gaps = await listGaps(parts.database, { nowMs: noonMs, graceMs: 0 });
     expect(gaps).toMatchObject([
-      { startMs: broken?.startMs, endMs: broken?.endMs, reason: 'failed', retryAtMs: noonMs + 600_000 },
+      { startMs: broken?.startMs, endMs: broken?.endMs, reason: 'failed', retryAtMs: noonMs + 60_000 },
     ]);
     expect(gaps[0]?.message).toMatch(/500/);
     const failures = (await ledgerOf(parts.database)).filter((line) => line.verdict === 'server_error');
     expect(failures.map((line) => line.attempt)).toEqual([1, 2]);
   });
 
-  test('a refused window costs one request', async () => {
+  test('makes one request for a window that the source refuses', async () => {
     const parts = await openParts(kind);
     const server = await serveCandles(
       () => noonMs,
@@ -144,7 +144,7 @@ onEachBackend('a worker', (kind) => {
     expect(gap?.message).toMatch(/range too long/);
   });
 
-  test('an id that the source does not know blocks its series, and spares its other windows', async () => {
+  test('blocks a series whose id the source does not know, and requests none of its other windows', async () => {
     const parts = await openParts(kind);
     const server = await serveCandles(
       () => noonMs,
@@ -177,7 +177,7 @@ onEachBackend('a worker', (kind) => {
     expect(new Set(gaps.map((gap) => gap.seriesId))).toEqual(new Set([unknown[0]?.seriesId]));
   });
 
-  test('stopping returns what is under way to the queue, and another worker ends it', async () => {
+  test('returns its running jobs to the queue when it stops, and another worker completes them', async () => {
     const parts = await openParts(kind);
     const hanging: ServerResponse[] = [];
     const server = await serveCandles(
@@ -200,7 +200,7 @@ onEachBackend('a worker', (kind) => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test('while the source is away the queue is paused, and every window is fetched when it is back', async () => {
+  test('pauses the queue while the source is unreachable, and then fetches every window', async () => {
     const parts = await openParts(kind, { attempts: 6 });
     let away = true;
     const server = await serveCandles(

@@ -1,11 +1,11 @@
-/** What the page's address says, so that a reload, the back button and a bookmark show the same. */
+/** The view in the page's URL, so that a reload, the back button and a bookmark show the same view. */
 
 import { element } from './element.ts';
 
-export type View = 'overview' | 'problems' | 'series';
+export type ViewName = 'overview' | 'problems' | 'series';
 
 export interface Address {
-  readonly view: View;
+  readonly view: ViewName;
   readonly seriesId: number;
   readonly find: string;
   readonly sort: string;
@@ -27,7 +27,7 @@ export function readAddress(search: string): Address {
   };
 }
 
-/** Relative to where the page is served, which may be a folder behind a proxy. */
+/** A relative URL, because a proxy may serve the page in a folder. */
 export function hrefOf(address: Partial<Address>): string {
   const search = new URLSearchParams();
   if (address.view === 'problems') search.set('view', 'problems');

@@ -1,13 +1,13 @@
-/** A band of coverage as a drawing, and the words that stand for it. Each state has a shape of its own beside its colour. */
+/** Draws a coverage band and describes it in words. States differ by shape as well as by colour. */
 
 import { type Band, type Layer, layers, type SeriesLine } from '../shapes.ts';
-import { drawn, element } from './element.ts';
-import { counted, coverage, duration } from './wording.ts';
+import { element, svgElement } from './element.ts';
+import { describeCoverage, formatDuration, formatQuantity } from './format.ts';
 
 export const bandColumns = 240;
 const height = 12;
 
-/** From the top: a gap is a low, hollow line, so that it is told from what is covered without colours. */
+/** Vertical extent of each layer from the top. A gap is low and hollow, so it is recognizable without colours. */
 const extents: Readonly<Record<Layer, readonly [top: number, height: number]>> = {
   tracked: [5, 2],
   covered: [0, 12],
@@ -18,7 +18,7 @@ const extents: Readonly<Record<Layer, readonly [top: number, height: number]>> =
 };
 
 export const layerNames: Readonly<Record<Layer, string>> = {
-  tracked: 'wanted',
+  tracked: 'tracked',
   covered: 'covered',
   empty: 'confirmed empty',
   gap: 'gap',
@@ -32,12 +32,12 @@ export function drawBand(into: SVGSVGElement, band: Band): void {
     const [y, h] = extents[layer];
     return Array.from({ length: pairs.length / 2 }, (_, place) => {
       const [x = 0, past = 0] = [pairs[2 * place], pairs[2 * place + 1]];
-      // What is covered is not seen through a gap.
+      // Covered columns must not show through a gap.
       const under =
         layer === 'gap' || layer === 'failed'
-          ? [drawn('rect', { class: 'hole', x, y: 0, width: past - x, height })]
+          ? [svgElement('rect', { class: 'hole', x, y: 0, width: past - x, height })]
           : [];
-      return [...under, drawn('rect', { class: layer, x, y, width: past - x, height: h })];
+      return [...under, svgElement('rect', { class: layer, x, y, width: past - x, height: h })];
     }).flat();
   });
   into.setAttribute('viewBox', `0 0 ${band.columns} ${height}`);
@@ -45,7 +45,7 @@ export function drawBand(into: SVGSVGElement, band: Band): void {
 }
 
 export function emptyBand(): SVGSVGElement {
-  return drawn('svg', {
+  return svgElement('svg', {
     class: 'band',
     viewBox: `0 0 ${bandColumns} ${height}`,
     preserveAspectRatio: 'none',
@@ -54,14 +54,15 @@ export function emptyBand(): SVGSVGElement {
   });
 }
 
-/** What the drawing shows, in words. */
-export function bandText(line: SeriesLine, nowMs: number): string {
-  const parts = [coverage(line, nowMs)];
-  if (line.emptyMs > 0) parts.push(`${duration(line.emptyMs)} confirmed empty`);
-  if (line.gaps > 0) parts.push(`${counted(line.gaps, 'gap')}, ${duration(line.missingMs)} missing`);
+/** The text alternative of a band. */
+export function describeBand(line: SeriesLine, nowMs: number): string {
+  const parts = [describeCoverage(line, nowMs)];
+  if (line.emptyMs > 0) parts.push(`${formatDuration(line.emptyMs)} confirmed empty`);
+  if (line.gaps > 0)
+    parts.push(`${formatQuantity(line.gaps, 'gap')}, ${formatDuration(line.missingMs)} missing`);
   else if (line.wantedMs > 0) parts.push('no gap');
-  if (line.failedMs > 0) parts.push(`${duration(line.failedMs)} failed`);
-  if (line.inFlight > 0) parts.push(`${counted(line.inFlight, 'window')} in flight`);
+  if (line.failedMs > 0) parts.push(`${formatDuration(line.failedMs)} failed`);
+  if (line.inFlight > 0) parts.push(`${formatQuantity(line.inFlight, 'window')} in flight`);
   if (line.blocked !== null) parts.push('refused by the source');
   return parts.join(', ');
 }
@@ -70,10 +71,10 @@ export function legend(): HTMLElement {
   const shown: readonly Layer[] = ['covered', 'empty', 'gap', 'failed', 'inFlight'];
   const entries = shown.map((layer) => {
     const [y, h] = extents[layer];
-    const swatch = drawn(
+    const swatch = svgElement(
       'svg',
       { viewBox: `0 0 20 ${height}`, 'aria-hidden': 'true', class: 'band swatch' },
-      drawn('rect', { class: layer, x: 0, y, width: 20, height: h }),
+      svgElement('rect', { class: layer, x: 0, y, width: 20, height: h }),
     );
     return element('li', {}, swatch, layerNames[layer]);
   });

@@ -1,29 +1,29 @@
-/** What is held of a series as the chart's bars, and what is said of them. */
+/** Converts the loaded points to the chart's bars and describes them. */
 
 import type { CandlestickData, LineData, Time, UTCTimestamp, WhitespaceData } from 'lightweight-charts';
-import type { Loaded } from './loaded.ts';
+import type { Piece } from './chart-piece.ts';
 
 export function secondsOf(timeMs: number): UTCTimestamp {
   return (timeMs / 1000) as UTCTimestamp;
 }
 
 /**
- * The power of ten in which values are drawn: 0, but for values so large or so small that the chart, which counts in
- * doubles and in steps of 1e-14 at least, would leave them out. Taken from the text, which may be beyond any double.
+ * The power of ten by which values are scaled for drawing. It is 0 except for values outside the range of the chart, which
+ * uses doubles and steps of at least 1e-14. It comes from the text, which may exceed the range of doubles.
  */
-export function drawnPower({ rows }: Loaded): number {
+export function drawnPower({ rows }: Piece): number {
   const power = largestPower(rows);
   return power !== null && (power > 12 || power < -8) ? power : 0;
 }
 
-/** The value as it is drawn. */
+/** The scaled value. */
 export function drawnValue(text: string | undefined, power: number): number {
   return Number(`${text}e${-power}`);
 }
 
-/** Every period of the piece, those without a value as empty places: time then runs evenly. */
+/** One bar for each period. Periods without a value become whitespace, so that the time axis is linear. */
 export function barsOf(
-  { rows, startMs, endMs, periodMs }: Loaded,
+  { rows, startMs, endMs, periodMs }: Piece,
   power: number,
 ): (CandlestickData | LineData | WhitespaceData<Time>)[] {
   const bars = [];
@@ -44,8 +44,8 @@ export function barsOf(
   return bars;
 }
 
-/** As many decimals on the scale as tell values of this size apart. */
-export function formatFor({ rows }: Loaded, power: number) {
+/** A price format with enough decimals to distinguish values of this size. */
+export function formatFor({ rows }: Piece, power: number) {
   const largest = largestPower(rows);
   const precision = largest === null ? 2 : Math.max(2, 4 - (largest - power));
   return {
@@ -55,7 +55,7 @@ export function formatFor({ rows }: Loaded, power: number) {
   };
 }
 
-function largestPower(rows: Loaded['rows']): number | null {
+function largestPower(rows: Piece['rows']): number | null {
   let largest: number | null = null;
   for (const row of rows.values()) {
     const power = powerOf(String(row[row.length > 2 ? 2 : 1]));
@@ -64,7 +64,7 @@ function largestPower(rows: Loaded['rows']): number | null {
   return largest;
 }
 
-/** Of the first digit that is not zero. Null: there is none. */
+/** The power of ten of the first nonzero digit; null for zero. */
 function powerOf(text: string): number | null {
   const [, whole = '', fraction = ''] = /^-?0*(\d*)\.?(\d*)$/.exec(text) ?? [];
   if (whole !== '') return whole.length - 1;
@@ -72,11 +72,11 @@ function powerOf(text: string): number | null {
   return zeros === -1 ? null : -1 - zeros;
 }
 
-export function toldOf({ kind, sampled, interval, rows }: Loaded, own: string): string {
-  if (rows.size === 0) return 'Nothing is stored here.';
-  if (sampled) return `One value each ${interval}: the last of its period, of those of ${own}.`;
+export function describePoints({ kind, sampled, interval, rows }: Piece, own: string): string {
+  if (rows.size === 0) return 'No stored data in this range.';
+  if (sampled) return `One value per ${interval}: the last ${own} value of each period.`;
   const what = kind === 'candles' ? 'candle' : 'price';
   return interval === own
     ? `Every ${what} of ${own}, as stored.`
-    : `Candles of ${interval}, made of those of ${own}.`;
+    : `Candles of ${interval}, aggregated from ${own}.`;
 }

@@ -1,10 +1,10 @@
-/** Requests of the last hour, minute by minute, against the budget: drawn by uPlot, and told in words. */
+/** Requests of the last hour by minute and the budget, as a uPlot chart and in words. */
 
 import uPlot from 'uplot';
 import type { RequestMinutes, Summary } from '../shapes.ts';
-import { element, fill, table, write } from './element.ts';
-import { colour, onTheme } from './theme.ts';
-import { count, counted, moment } from './wording.ts';
+import { colour, onTheme } from './chart-style.ts';
+import { element, fill, setText, table } from './element.ts';
+import { formatCount, formatQuantity, formatTime } from './format.ts';
 
 const minuteMs = 60_000;
 const height = 140;
@@ -38,23 +38,23 @@ export function budget() {
 
   function point(place: number | null): void {
     if (latest === null || place === null) {
-      write(pointed, '');
+      setText(pointed, '');
       return;
     }
     const { startMs, lanes, failed } = latest.requests;
     const made = Object.entries(lanes).flatMap(([lane, counts]) =>
-      (counts[place] ?? 0) > 0 ? [`${count(counts[place] ?? 0)} ${lane}`] : [],
+      (counts[place] ?? 0) > 0 ? [`${formatCount(counts[place] ?? 0)} ${lane}`] : [],
     );
     const lost = failed[place] ?? 0;
-    write(
+    setText(
       pointed,
-      `${moment(startMs + place * minuteMs)}: ${made.join(', ') || 'none'}${lost > 0 ? `; ${count(lost)} failed` : ''}`,
+      `${formatTime(startMs + place * minuteMs)}: ${made.join(', ') || 'none'}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}`,
     );
   }
 
   function update(summary: Summary): void {
     latest = summary;
-    write(words, wordsOf(summary));
+    setText(words, wordsOf(summary));
     if (byMinute.open) fillTable();
     draw();
   }
@@ -65,7 +65,13 @@ export function budget() {
     const rows = totalsOf(requests).flatMap((total, place) =>
       total === 0
         ? []
-        : [[moment(requests.startMs + place * minuteMs), count(total), count(requests.failed[place] ?? 0)]],
+        : [
+            [
+              formatTime(requests.startMs + place * minuteMs),
+              formatCount(total),
+              formatCount(requests.failed[place] ?? 0),
+            ],
+          ],
     );
     const [summary] = byMinute.children;
     fill(
@@ -118,10 +124,10 @@ function wordsOf({ requests, perMinute }: Summary): string {
   const totals = totalsOf(requests);
   const all = totals.reduce((sum, total) => sum + total, 0);
   const lost = requests.failed.reduce((sum, total) => sum + total, 0);
-  // The last whole minute: the running one has only begun.
+  // The last complete minute: the current one has only begun.
   const newest = totals.at(-2) ?? 0;
-  const of = perMinute === 0 ? ', no limit' : ` of ${count(perMinute)} allowed`;
-  return `${counted(all, 'request')}, at most ${count(Math.max(0, ...totals))} in a minute, ${count(newest)} in the last whole one${of}${lost > 0 ? `; ${count(lost)} failed` : ''}.`;
+  const of = perMinute === 0 ? ', no limit' : ` of ${formatCount(perMinute)} allowed`;
+  return `${formatQuantity(all, 'request')}, at most ${formatCount(Math.max(0, ...totals))} in a minute, ${formatCount(newest)} in the last whole one${of}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}.`;
 }
 
 function optionsFor(width: number, point: (place: number | null) => void): uPlot.Options {

@@ -1,9 +1,9 @@
-/** The chart with what belongs to it: its exact values, its buttons and keys, and the same as a table. */
+/** The chart with its exact values, buttons, keyboard control and table. */
 
 import type { PointRow, SeriesDetail } from '../shapes.ts';
-import { element, fill, table, write } from './element.ts';
+import { element, fill, setText, table } from './element.ts';
+import { formatTime } from './format.ts';
 import { type Pointed, PriceChart } from './price-chart.ts';
-import { moment } from './wording.ts';
 
 const dayMs = 86_400_000;
 const spans: readonly (readonly [string, number])[] = [
@@ -14,8 +14,8 @@ const spans: readonly (readonly [string, number])[] = [
   ['All', Number.POSITIVE_INFINITY],
 ];
 const candleNames = ['open', 'high', 'low', 'close', 'volume'];
-/** Rows of the table: it stands for what is on the screen. */
-const mostRows = 200;
+/** Largest number of rows in the table. */
+const maxRows = 200;
 
 export function chartSection(detail: SeriesDetail, nowMs: () => number) {
   const exact = element('output', { class: 'exact', 'aria-live': 'polite' });
@@ -56,9 +56,9 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
 
   const chart = new PriceChart(canvas, detail, {
     nowMs,
-    onPoint: (pointed) => write(exact, pointedText(pointed)),
+    onPoint: (pointed) => setText(exact, pointedText(pointed)),
     onLoad: (text, isTrouble) => {
-      write(told, text);
+      setText(told, text);
       told.classList.toggle('bad', isTrouble);
     },
     onView: () => {
@@ -66,7 +66,7 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
       if (view === null) return;
       group.setAttribute(
         'aria-label',
-        `Chart from ${moment(minute(view.startMs))} to ${moment(minute(view.endMs))}, ${view.rows.length} values of ${view.interval}, ${view.gaps} gaps`,
+        `Chart from ${formatTime(minute(view.startMs))} to ${formatTime(minute(view.endMs))}, ${view.rows.length} values of ${view.interval}, ${view.gaps} gaps`,
       );
       if (values.open) fillValues();
     },
@@ -76,7 +76,7 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
     const view = chart.view();
     if (view === null) return;
     const [summary] = values.children;
-    const rows = view.rows.slice(-mostRows).reverse();
+    const rows = view.rows.slice(-maxRows).reverse();
     const names = view.kind === 'candles' ? candleNames : ['price'];
     const caption =
       rows.length < view.rows.length
@@ -88,7 +88,7 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
       table(
         caption,
         ['Time', ...names],
-        rows.map(([timeMs, ...texts]) => [moment(timeMs), ...texts]),
+        rows.map(([timeMs, ...texts]) => [formatTime(timeMs), ...texts]),
       ),
     );
   }
@@ -105,7 +105,7 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
 
   return {
     section,
-    /** Once it is in the document, and has a width. */
+    /** Call this once the section is in the document and has a width. */
     begin: () => chart.begin(),
     refresh: (newer: SeriesDetail) => chart.refresh(newer),
     follow: () => chart.follow(),
@@ -127,13 +127,13 @@ function actions(chart: PriceChart): Readonly<Record<string, () => void>> {
   };
 }
 
-/** Every digit as it is stored. */
+/** The exact stored values. */
 function pointedText(pointed: Pointed | null): string {
   if (pointed === null) return '';
   const { timeMs, row, state } = pointed;
-  if (row === null) return `${moment(timeMs)}: no value, ${state}`;
+  if (row === null) return `${formatTime(timeMs)}: no value, ${state}`;
   const texts = row.slice(1) as string[];
-  return `${moment(timeMs)}: ${texts.length === 1 ? texts[0] : named(row).join(' · ')}`;
+  return `${formatTime(timeMs)}: ${texts.length === 1 ? texts[0] : named(row).join(' · ')}`;
 }
 
 function named(row: PointRow): string[] {

@@ -1,9 +1,9 @@
-/** Elements from code. Whatever text goes in stays text: nothing here parses HTML. */
+/** Creates elements. Text stays text: nothing here parses HTML. */
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 export type Child = Node | string | null;
 
-/** @param attributes false leaves one out, true gives it without a value. */
+/** @param attributes false omits an attribute, true sets it without a value. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -15,7 +15,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-export function drawn<Tag extends keyof SVGElementTagNameMap>(
+export function svgElement<Tag extends keyof SVGElementTagNameMap>(
   tag: Tag,
   attributes: Attributes,
   ...children: readonly Child[]
@@ -30,8 +30,8 @@ export function fill(parent: Element, ...children: readonly Child[]): void {
   parent.replaceChildren(...children.filter((child) => child !== null));
 }
 
-/** Writes a text only where it differs: a screen reader says what is written into a live region. */
-export function write(parent: Element, text: string): void {
+/** Sets the text only when it differs, because screen readers announce every write to a live region. */
+export function setText(parent: Element, text: string): void {
   if (parent.textContent !== text) parent.textContent = text;
 }
 
@@ -41,7 +41,7 @@ function setAttributes(made: Element, attributes: Attributes): void {
   }
 }
 
-/** A table with a caption and a head, whose rows are cells of text or elements. */
+/** Creates a table with a caption and a head. */
 export function table(
   caption: string,
   titles: readonly string[],

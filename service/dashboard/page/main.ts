@@ -1,25 +1,19 @@
-/** The page: its frame, which view is shown, and the stream that keeps it up to date. */
+/** The entry of the page: its frame, the routing of views, and the event stream. */
 
-import { hrefOf, readAddress, type View } from './address.ts';
-import { element, fill, write } from './element.ts';
-import { listen } from './events.ts';
-import { type Connection, Model } from './model.ts';
+import { hrefOf, readAddress, type ViewName } from './address.ts';
+import { element, fill, setText } from './element.ts';
+import { formatTime } from './format.ts';
+import { type Connection, Model, type View } from './model.ts';
 import { overview } from './overview.ts';
 import { problems } from './problems.ts';
 import { seriesPage } from './series-page.ts';
-import { moment } from './wording.ts';
-
-/** A view that is shown; it ends when another one takes its place. */
-export interface Shown {
-  readonly title: string;
-  end(): void;
-}
+import { listen } from './server.ts';
 
 const model = new Model();
 const main = element('main', { id: 'main', tabindex: -1 });
 const connection = element('p', { class: 'connection', role: 'status' });
 const synthetic = element('strong', { class: 'synthetic', hidden: true }, 'synthetic data');
-const links: ReadonlyArray<readonly [View, HTMLAnchorElement]> = [
+const links: ReadonlyArray<readonly [ViewName, HTMLAnchorElement]> = [
   ['overview', element('a', { href: './' }, 'Overview')],
   ['problems', element('a', { href: hrefOf({ view: 'problems' }) }, 'Problems')],
 ];
@@ -67,16 +61,16 @@ function showConnection(): void {
   const { summary } = model;
   const since =
     summary !== null && model.connection !== 'live'
-      ? ` What is shown is from before. As of ${moment(Math.floor(summary.nowMs / 1000) * 1000)}.`
+      ? ` Showing the state as of ${formatTime(Math.floor(summary.nowMs / 1000) * 1000)}.`
       : '';
   connection.dataset.state = model.connection;
-  write(connection, words[model.connection] + since);
+  setText(connection, words[model.connection] + since);
   synthetic.hidden = summary?.synthetic !== true;
 }
 model.onChange(showConnection);
 showConnection();
 
-let shown: Shown | null = null;
+let shown: View | null = null;
 
 function show(moveFocus: boolean): void {
   shown?.end();
@@ -90,7 +84,7 @@ function show(moveFocus: boolean): void {
     if (view === address.view) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  // As after a page of its own: a reader begins at the top, and the next Tab goes into the content.
+  // As on a page load: start at the top, and let the next Tab go into the content.
   if (moveFocus) {
     main.focus({ preventScroll: true });
     scrollTo(0, 0);

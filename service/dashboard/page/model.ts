@@ -1,13 +1,21 @@
-/** What the page knows, as the stream of events tells it. */
+/** The state of the page from the event stream, and the progress derived from it. */
 
-import type { Change, SeriesLine, Snapshot, Summary } from '../shapes.ts';
+import type { Change, RequestMinutes, SeriesLine, Snapshot, Summary } from '../shapes.ts';
 
 /**
- * Connecting: nothing has come yet, or not since the page is shown again. Live: events come. Trouble: they do, and say
- * that the store cannot be read. Lost: none come; what is shown is from before, and the connection is tried again.
- * Paused: the page is hidden, and has given up its stream.
+ *   connecting  No event has arrived since the page became visible.
+ *   live        Events arrive.
+ *   trouble     Events arrive and report that the store cannot be read.
+ *   lost        No events arrive. The page shows the old state and retries the connection.
+ *   paused      The page is hidden and has closed its stream.
  */
 export type Connection = 'connecting' | 'live' | 'trouble' | 'lost' | 'paused';
+
+/** A view on the page until another one replaces it. */
+export interface View {
+  readonly title: string;
+  end(): void;
+}
 
 export class Model {
   summary: Summary | null = null;
@@ -16,23 +24,23 @@ export class Model {
   readonly #listeners = new Set<() => void>();
   #aheadMs = 0;
 
-  /** The server's time, by this machine's clock. */
+  /** The server's time, estimated from the local clock. */
   nowMs(): number {
     return Date.now() + this.#aheadMs;
   }
 
-  /** @returns ends it. */
+  /** @returns removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** What is asked for now would not be answered. */
+  /** Whether requests would fail now. */
   get isAway(): boolean {
     return this.connection === 'trouble' || this.connection === 'lost';
   }
 
-  /** Whenever a lost store, or a lost connection, is back, however long the page was hidden in between. @returns ends it. */
+  /** Calls the listener when a lost store or connection is back, also when the page was hidden meanwhile. @returns removes it. */
   onBack(listener: () => void): () => void {
     let wasAway = this.isAway;
     return this.onChange(() => {
@@ -70,4 +78,58 @@ export class Model {
   #tell(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** Lanes that fill gaps. */
+const fillingLanes = ['backfill', 'probe'] as const;
+/** Complete minutes over which the rate is measured. */
+const rateMinutes = 10;
+const minuteMs = 60_000;
+
+export interface Progress {
+  readonly requests: number;
+  readonly left: number;
+  /** Remaining requests of series that the source refuses, which nobody makes for now. The other figures exclude them. */
+  readonly refused: number;
+  /** Recent requests a minute that filled gaps. */
+  readonly perMinute: number;
+  /** Estimated time left; null when nothing is left, nothing was done recently, or there is no worker. */
+  readonly expectedMs: number | null;
+}
+
+export function backfillProgress(
+  series: readonly SeriesLine[],
+  { requests: minutes, queue }: Pick<Summary, 'requests' | 'queue'>,
+  nowMs: number,
+): Progress {
+  const asked = series.filter(({ blocked }) => blocked === null);
+  const left = sum(asked.map(({ requestsLeft }) => requestsLeft));
+  const refusing = series.filter(({ blocked }) => blocked !== null);
+  const refused = sum(refusing.map(({ requestsLeft }) => requestsLeft));
+  // The stored part of a refused series counts as done.
+  const done = sum(refusing.map((line) => Math.max(0, line.requests - line.requestsLeft)));
+  const requests = Math.max(left, sum(asked.map((line) => line.requests)) + done);
+  const perMinute = rateOf(minutes, nowMs);
+  const isDone = perMinute > 0 && queue?.workers !== 0;
+  return {
+    requests,
+    left,
+    refused,
+    perMinute,
+    expectedMs: left > 0 && isDone ? (left / perMinute) * minuteMs : null,
+  };
+}
+
+/** The rate since the first of these minutes with a request, because a backfill may have begun recently. */
+function rateOf({ startMs, lanes: counts, failed }: RequestMinutes, nowMs: number): number {
+  const done = failed.map((_, place) => sum(fillingLanes.map((lane) => counts[lane]?.[place] ?? 0)));
+  const last = done.length;
+  const first = done.findIndex((requests, place) => place >= last - 1 - rateMinutes && requests > 0);
+  if (first === -1) return 0;
+  const spanMs = Math.max(minuteMs / 6, nowMs - (startMs + first * minuteMs));
+  return (sum(done.slice(first)) / spanMs) * minuteMs;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -1,15 +1,13 @@
-/** The view of everything: how complete, how fresh, how busy, and every series with its band. */
+/** The overview: progress, freshness, load, polled lists, and every series with its band. */
 
-import { backfillProgress, type Progress } from '../progress.ts';
+import type { Summary } from '../shapes.ts';
 import { budget } from './budget.ts';
-import { element, fill, write } from './element.ts';
-import type { Shown } from './main.ts';
-import type { Model } from './model.ts';
-import { polledLists } from './polled-lists.ts';
+import { element, fill, setText, table } from './element.ts';
+import { formatAge, formatCount, formatDuration, formatPercent, formatQuantity } from './format.ts';
+import { backfillProgress, type Model, type Progress, type View } from './model.ts';
 import { seriesList } from './series-list.ts';
-import { count, counted, duration, percent } from './wording.ts';
 
-export function overview(main: HTMLElement, model: Model): Shown {
+export function overview(main: HTMLElement, model: Model): View {
   const progress = element('progress', { max: 1, value: 0, 'aria-labelledby': 'progress-text' });
   const progressText = element('p', { id: 'progress-text' });
   const facts = new Map<string, HTMLElement>();
@@ -19,7 +17,7 @@ export function overview(main: HTMLElement, model: Model): Shown {
   const requests = budget();
   const lists = polledLists(model);
   const series = seriesList(model);
-  const waiting = element('p', { class: 'waiting' }, 'Reading what is stored.');
+  const waiting = element('p', { class: 'waiting' }, 'Loading.');
   const content = element(
     'div',
     { hidden: true },
@@ -40,10 +38,7 @@ export function overview(main: HTMLElement, model: Model): Shown {
   const update = () => {
     const { summary } = model;
     if (summary === null) {
-      write(
-        waiting,
-        model.connection === 'trouble' ? 'The store cannot be read.' : 'Reading what is stored.',
-      );
+      setText(waiting, model.connection === 'trouble' ? 'The store cannot be read.' : 'Loading.');
       return;
     }
     const lines = [...model.series.values()];
@@ -51,38 +46,38 @@ export function overview(main: HTMLElement, model: Model): Shown {
     content.hidden = false;
     const done = backfillProgress(lines, summary, model.nowMs());
     progress.value = done.requests === 0 ? 1 : (done.requests - done.left) / done.requests;
-    write(progressText, progressWords(lines.length, done, summary.queue?.workers === 0));
+    setText(progressText, progressWords(lines.length, done, summary.queue?.workers === 0));
     const tell = (title: string, text: string, isBad = false) => {
       const into = facts.get(title);
       if (into === undefined) return;
-      write(into, text);
+      setText(into, text);
       into.classList.toggle('bad', isBad);
     };
     const tally = (of: (line: (typeof lines)[number]) => boolean) => lines.filter(of).length;
     tell(
       'Series',
-      `${count(lines.length)}, ${count(tally((line) => line.wantedMs > 0 && line.missingMs === 0))} complete`,
+      `${formatCount(lines.length)}, ${formatCount(tally((line) => line.wantedMs > 0 && line.missingMs === 0))} complete`,
     );
     const furthestMs = Math.max(0, ...lines.map(({ behindMs }) => behindMs));
     tell(
       'Behind',
       furthestMs === 0
         ? 'none'
-        : `${count(tally(({ behindMs }) => behindMs > 0))}, at most ${duration(furthestMs)}`,
+        : `${formatCount(tally(({ behindMs }) => behindMs > 0))}, at most ${formatDuration(furthestMs)}`,
       furthestMs > 0,
     );
     const failing = tally((line) => line.failedMs > 0 || line.blocked !== null);
-    tell('Failing', failing === 0 ? 'none' : count(failing), failing > 0);
+    tell('Failing', failing === 0 ? 'none' : formatCount(failing), failing > 0);
     const { quarantined, queue } = summary;
     const inQuarantine = quarantined.rows > 0 || quarantined.hasOlder;
-    const rows = `${counted(quarantined.rows, 'row')}${quarantined.hasOlder ? ' of the newest' : ''}`;
+    const rows = `${formatQuantity(quarantined.rows, 'row')}${quarantined.hasOlder ? ' of the newest' : ''}`;
     tell('Quarantine', inQuarantine ? rows : 'empty', quarantined.rows > 0);
     const revised = lines.reduce((total, line) => total + line.revised, 0);
-    tell('Revised', revised === 0 ? 'none' : counted(revised, 'value'));
+    tell('Revised', revised === 0 ? 'none' : formatQuantity(revised, 'value'));
     tell('Queue', queueWords(queue), queue === null || queue.workers === 0);
     tell(
       'Source',
-      summary.notice === null ? 'as usual' : `says: ${summary.notice.message}`,
+      summary.notice === null ? 'normal' : `message: ${summary.notice.message}`,
       summary.notice !== null,
     );
     requests.update(summary);
@@ -107,18 +102,71 @@ function progressWords(
 ): string {
   if (series === 0) return 'No series is tracked: tidemark track candles --help says how to begin.';
   const more =
-    refused === 0 ? '' : `; ${count(refused)} more ${refused === 1 ? 'is' : 'are'} refused by the source`;
+    refused === 0
+      ? ''
+      : `; ${formatCount(refused)} more ${refused === 1 ? 'is' : 'are'} refused by the source`;
   if (left === 0) return refused === 0 ? 'Complete: nothing is left to fetch.' : `0 requests left${more}`;
-  const done = `${percent(all - left, all)}, ${counted(left, 'request')} left`;
+  const done = `${formatPercent(all - left, all)}, ${formatQuantity(left, 'request')} left`;
   if (expectedMs === null)
-    return `${done}; ${hasNoWorker ? 'no worker is there to make them' : 'none was made of late'}${more}`;
-  return `${done}, about ${duration(Math.max(1000, expectedMs))} at ${count(Math.round(perMinute))} a minute${more}`;
+    return `${done}; ${hasNoWorker ? 'no worker is running' : 'no recent requests'}${more}`;
+  return `${done}, about ${formatDuration(Math.max(1000, expectedMs))} at ${formatCount(Math.round(perMinute))} a minute${more}`;
 }
 
 function queueWords(
   queue: { waiting: number; active: number; workers: number; pausedMs: number } | null,
 ): string {
-  if (queue === null) return 'cannot be asked';
-  const paused = queue.pausedMs > 2000 ? `, paused for ${duration(queue.pausedMs)}` : '';
-  return `${count(queue.waiting)} waiting, ${count(queue.active)} under way, ${counted(queue.workers, 'worker')}${paused}`;
+  if (queue === null) return 'unavailable';
+  const paused = queue.pausedMs > 2000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
+  return `${formatCount(queue.waiting)} waiting, ${formatCount(queue.active)} active, ${formatQuantity(queue.workers, 'worker')}${paused}`;
+}
+
+type Lists = Summary['lists'];
+
+export function polledLists(model: Model) {
+  const content = element('div');
+  const section = element(
+    'section',
+    { 'aria-labelledby': 'lists' },
+    element('h2', { id: 'lists' }, 'Lists'),
+    content,
+  );
+  let shown = '';
+  let ages: (() => void)[] = [];
+
+  /** Rebuilt only when the lists change, so that the focus and reading position stay. */
+  function update(lists: Lists): void {
+    const text = JSON.stringify(lists);
+    if (text !== shown) make(lists);
+    shown = text;
+  }
+
+  function make(lists: Lists): void {
+    ages = [];
+    if (lists.length === 0) {
+      fill(content, element('p', {}, 'No list is polled.'));
+      return;
+    }
+    const rows = lists.map(({ name, newestMs, everyMs, rows, problem }) => [
+      name.replaceAll('_', ' '),
+      everyMs === 0 ? '' : formatDuration(everyMs),
+      newestMs === null ? 'never' : aging(newestMs),
+      rows === null ? '' : formatCount(rows),
+      problem ?? '',
+    ]);
+    fill(content, table('Polled lists', ['List', 'Every', 'Newest', 'Rows', 'Note'], rows));
+  }
+
+  function aging(sinceMs: number): HTMLElement {
+    const into = element('span');
+    const tell = () => setText(into, `${formatAge(model.nowMs() - sinceMs)} ago`);
+    ages.push(tell);
+    tell();
+    return into;
+  }
+
+  // Ages grow without events.
+  const clock = setInterval(() => {
+    for (const tell of ages) tell();
+  }, 1000);
+  return { section, update, end: () => clearInterval(clock) };
 }

@@ -1,9 +1,9 @@
 /**
- * A chart of one series through all of its years, of which it holds a piece.
+ * A chart of one series over its whole history, of which it loads one piece.
  *
- * The screen says which interval the piece is in: the finest of which it has room for every period. Moving near an end
- * of the piece asks for what comes next; changing the span asks for another interval. One request at a time; when it has
- * been answered, the screen is looked at again. Numbers are doubles for drawing only: what is told is the stored text.
+ * The piece has the finest interval whose periods all fit on the screen. Moving near an end of the piece loads the next
+ * piece, and changing the span may load another interval. There is one request at a time, and after each response the
+ * screen is checked again. Doubles are for drawing only; displayed values are the stored text.
  */
 
 import {
@@ -16,27 +16,30 @@ import {
   LineSeries,
 } from 'lightweight-charts';
 import { type Interval, intervalMs } from '../../../contract/intervals.ts';
-import { mostPeriods } from '../chart-level.ts';
-import type { PointRow, SeriesDetail } from '../shapes.ts';
-import { askPoints } from './ask.ts';
+import { maxPeriods, type PointRow, type SeriesDetail } from '../shapes.ts';
 import { layerNames } from './band.ts';
-import { barsOf, drawnPower, drawnValue, formatFor, secondsOf, toldOf } from './bars.ts';
-import { chartLooks, seriesLooks } from './chart-looks.ts';
-import { joined, type Loaded, loadedFrom } from './loaded.ts';
-import { type Bounds, intervalFor, nextPiece } from './next-piece.ts';
-import { worstAt } from './shades.ts';
-import { Shading } from './shading.ts';
-import { onTheme } from './theme.ts';
+import { barsOf, describePoints, drawnPower, drawnValue, formatFor, secondsOf } from './bars.ts';
+import {
+  type Bounds,
+  intervalFor,
+  joinPieces,
+  nextPiece,
+  type Piece,
+  toPiece,
+  worstStateAt,
+} from './chart-piece.ts';
+import { chartStyle, onTheme, Shading, seriesStyle } from './chart-style.ts';
+import { fetchPoints } from './server.ts';
 
 export interface Pointed {
   readonly timeMs: number;
   readonly row: PointRow | null;
-  /** Of a time without a row: what is known of it. */
+  /** The state of a time without a row. */
   readonly state: string;
 }
 
 export interface ChartView {
-  readonly kind: Loaded['kind'];
+  readonly kind: Piece['kind'];
   readonly interval: string;
   readonly startMs: number;
   readonly endMs: number;
@@ -44,44 +47,44 @@ export interface ChartView {
   readonly gaps: number;
 }
 
-interface Watcher {
+interface ChartEvents {
   readonly nowMs: () => number;
   readonly onPoint: (pointed: Pointed | null) => void;
   readonly onLoad: (text: string, isTrouble: boolean) => void;
   readonly onView: () => void;
 }
 
-/** Of the screen's width one bar takes so many pixels at least before a coarser interval is shown. */
-const leastBarPx = 2.5;
+/** Smallest width of a bar in pixels; below it a coarser interval is shown. */
+const minBarPx = 2.5;
 const firstBars = 150;
-const leastBars = 10;
+const minBars = 10;
 
 type AnySeries = ISeriesApi<'Candlestick'> | ISeriesApi<'Line'>;
 
 export class PriceChart {
   readonly #canvas: HTMLElement;
-  readonly #watcher: Watcher;
+  readonly #watcher: ChartEvents;
   #detail: SeriesDetail;
   #chart: IChartApi | null = null;
   #series: AnySeries | null = null;
-  /** Never seen: the chart has a place for its screen only where something has a value. */
+  /** Invisible: an empty piece needs one value, so that the chart has a time scale. */
   #holder: ISeriesApi<'Line'> | null = null;
-  #loaded: Loaded | null = null;
+  #loaded: Piece | null = null;
   readonly #shading: Shading;
-  /** The screen, by time: it stays when the piece is another one. */
+  /** The visible range by time. It does not depend on the piece. */
   #wanted: { startMs: number; endMs: number };
-  /** Whether the screen is at the end of the series: then it goes on with it. */
+  /** Whether the screen is at the end of the series and moves on with it. */
   #follows = true;
-  /** Whether what is held was asked for before the last commit. */
+  /** Whether the piece was requested before the last commit. */
   #isStale = false;
   #isAsking = false;
-  /** Whether the screen was moved on the chart itself: only then it says where it is, else it is told. */
+  /** Whether the user moved the chart directly. Only then the chart's visible range determines the screen. */
   #isByHand = false;
   #again = false;
   #pointedMs: number | null = null;
   #endTheme: () => void = () => {};
 
-  constructor(canvas: HTMLElement, detail: SeriesDetail, watcher: Watcher) {
+  constructor(canvas: HTMLElement, detail: SeriesDetail, watcher: ChartEvents) {
     this.#canvas = canvas;
     this.#detail = detail;
     this.#watcher = watcher;
@@ -95,9 +98,9 @@ export class PriceChart {
 
   begin(): void {
     const endMs = this.#latestMs();
-    const bars = Math.min(firstBars, this.#mostBars());
+    const bars = Math.min(firstBars, this.#maxBars());
     this.#wanted = { startMs: endMs - bars * intervalMs[this.#own], endMs };
-    const chart = createChart(this.#canvas, { autoSize: true, ...chartLooks() });
+    const chart = createChart(this.#canvas, { autoSize: true, ...chartStyle() });
     this.#chart = chart;
     this.#holder = chart.addSeries(LineSeries, { visible: false, priceScaleId: '' });
     chart.panes()[0]?.attachPrimitive(this.#shading);
@@ -106,14 +109,14 @@ export class PriceChart {
     };
     for (const type of ['wheel', 'pointerdown', 'pointermove', 'touchmove'])
       this.#canvas.addEventListener(type, hand, { capture: true, passive: true });
-    chart.timeScale().subscribeVisibleLogicalRangeChange(() => this.#looked());
+    chart.timeScale().subscribeVisibleLogicalRangeChange(() => this.#takeVisibleRange());
     chart.subscribeCrosshairMove(({ time }) => {
       if (typeof time === 'number') this.#point(time * 1000);
       else if (time === undefined) this.#watcher.onPoint(null);
     });
     this.#endTheme = onTheme(() => {
-      chart.applyOptions(chartLooks());
-      this.#series?.applyOptions(seriesLooks());
+      chart.applyOptions(chartStyle());
+      this.#series?.applyOptions(seriesStyle());
       this.#shading.update();
     });
     void this.#ask();
@@ -125,7 +128,7 @@ export class PriceChart {
     this.#chart = null;
   }
 
-  /** Reads what is on the screen again, after a commit. */
+  /** Reloads the screen after a commit. */
   refresh(detail: SeriesDetail): void {
     this.#detail = detail;
     this.#isStale = true;
@@ -133,12 +136,12 @@ export class PriceChart {
     void this.#ask();
   }
 
-  /** Time has passed, or the clock was set: a series without an end may have another last period. */
+  /** Moves a screen at the end of the series when a new period has begun. */
   follow(): void {
     if (this.#goOn()) this.#show();
   }
 
-  /** @returns whether the screen is another one. */
+  /** @returns whether the screen moved. */
   #goOn(): boolean {
     const byMs = this.#latestMs() - this.#wanted.endMs;
     if (!this.#follows || byMs <= 0) return false;
@@ -146,27 +149,27 @@ export class PriceChart {
     return true;
   }
 
-  /** @param by of the screen's width: negative to the past. */
+  /** @param by share of the screen's width; negative: into the past. */
   pan(by: number): void {
     this.#move((this.#wanted.endMs - this.#wanted.startMs) * by);
     this.#moved();
   }
 
-  /** @param by factor of the span, around its middle; no further than to everything. */
+  /** @param by factor of the span around its middle. The span is at most the whole series. */
   zoom(by: number): void {
     const { startMs, endMs } = this.#wanted;
-    const half = Math.max((leastBars / 2) * intervalMs[this.#own], ((endMs - startMs) / 2) * by);
+    const half = Math.max((minBars / 2) * intervalMs[this.#own], ((endMs - startMs) / 2) * by);
     const middle = (startMs + endMs) / 2;
     this.#wanted = { startMs: middle - half, endMs: middle + half };
     this.#keepInside();
     this.#moved();
   }
 
-  /** The newest so much; infinite: everything. */
+  /** Shows the newest `spanMs`; infinite: the whole series. */
   showLast(spanMs: number): void {
     const endMs = this.#latestMs();
     const allMs = endMs - this.#earliestMs();
-    const shownMs = Math.max(leastBars * intervalMs[this.#own], Math.min(spanMs, allMs));
+    const shownMs = Math.max(minBars * intervalMs[this.#own], Math.min(spanMs, allMs));
     this.#wanted = { startMs: endMs - shownMs, endMs };
     this.#moved();
   }
@@ -178,7 +181,7 @@ export class PriceChart {
     this.#moved();
   }
 
-  /** Points at the next value on the screen, or the one before. */
+  /** Points at the next or previous value on the screen. */
   step(by: 1 | -1): void {
     const rows = this.view()?.rows ?? [];
     if (rows.length === 0) return;
@@ -201,7 +204,10 @@ export class PriceChart {
     const { startMs, endMs } = this.#wanted;
     const isSeen = ([timeMs]: PointRow) => timeMs >= startMs && timeMs < endMs;
     return {
-      ...{ kind: loaded.kind, interval: loaded.interval, startMs, endMs },
+      kind: loaded.kind,
+      interval: loaded.interval,
+      startMs,
+      endMs,
       rows: [...loaded.rows.values()].filter(isSeen).sort((one, other) => one[0] - other[0]),
       gaps: loaded.shades.filter(
         (shade) => shade.layer === 'gap' && shade.startMs < endMs && shade.endMs > startMs,
@@ -209,7 +215,7 @@ export class PriceChart {
     };
   }
 
-  /** The end of its last period; of what only begins in the future, of its first one. */
+  /** End of the last period, or of the first one if the series begins in the future. */
   #latestMs(): number {
     const { toMs, newestMs } = this.#detail;
     const ownMs = intervalMs[this.#own];
@@ -227,17 +233,16 @@ export class PriceChart {
     this.#keepInside();
   }
 
-  /** Everything there is, and for what is shorter than that: the first screen. */
-  #mostMs(): number {
+  /** Length of the series, at least that of the first screen. */
+  #maxMs(): number {
     return Math.max(this.#latestMs() - this.#earliestMs(), firstBars * intervalMs[this.#own]);
   }
 
-  /** No more than everything is on the screen, and at least a part of it. */
+  /** Limits the screen to the length of the series and keeps a part of the series visible. */
   #keepInside(): void {
     const endMs = this.#latestMs();
-    const mostMs = this.#mostMs();
-    if (this.#wanted.endMs - this.#wanted.startMs >= mostMs)
-      this.#wanted = { startMs: endMs - mostMs, endMs };
+    const maxMs = this.#maxMs();
+    if (this.#wanted.endMs - this.#wanted.startMs >= maxMs) this.#wanted = { startMs: endMs - maxMs, endMs };
     else this.#keepSeen();
   }
 
@@ -260,21 +265,21 @@ export class PriceChart {
   }
 
   #show(): void {
-    // Of another interval the chart may have no room for so many bars: it is shown when its points are here.
+    // Another interval may need more bars than the chart has room for, so it is shown once its points are loaded.
     const interval = intervalFor(this.#wanted, this.#loaded, this.#bounds());
     if (this.#loaded?.interval === interval) this.#showWanted();
     void this.#ask();
   }
 
-  /** The chart was moved by hand: the screen is where it is now. */
-  #looked(): void {
+  /** Takes over the chart's visible range after the user moved it. */
+  #takeVisibleRange(): void {
     if (!this.#isByHand || this.#loaded === null) return;
     const range = this.#chart?.timeScale().getVisibleLogicalRange() ?? null;
     if (range === null) return;
     const { startMs, periodMs } = this.#loaded;
     this.#wanted = { startMs: startMs + range.from * periodMs, endMs: startMs + range.to * periodMs };
-    // With room for rounding: everything can still be dragged.
-    const isTooWide = (range.to - range.from) * periodMs > this.#mostMs() * 1.01;
+    // With room for rounding, so that the whole series can still be dragged.
+    const isTooWide = (range.to - range.from) * periodMs > this.#maxMs() * 1.01;
     if (isTooWide) this.#keepInside();
     this.#settle();
     if (isTooWide) this.#showWanted();
@@ -282,7 +287,7 @@ export class PriceChart {
     void this.#ask();
   }
 
-  /** Asks for what the screen lacks, until it lacks nothing. */
+  /** Loads pieces until the screen is complete. */
   async #ask(): Promise<void> {
     if (this.#isAsking) {
       this.#again = true;
@@ -295,21 +300,21 @@ export class PriceChart {
         const held = this.#isStale ? null : this.#loaded;
         const missing = nextPiece(this.#wanted, held, this.#bounds());
         if (missing === null) continue;
-        this.#tell(this.#isLacking());
-        // A commit that comes before the answer makes this one stale as well.
+        this.#tell(this.#isIncomplete());
+        // A commit before the response makes this piece stale as well.
         this.#isStale = false;
         const { interval, startMs, endMs } = missing;
-        const points = await askPoints(this.#detail.id, interval, startMs, endMs);
+        const points = await fetchPoints(this.#detail.id, interval, startMs, endMs);
         if (this.#chart === null) return;
-        const piece = loadedFrom(points, intervalMs[interval]);
-        this.#apply(held === null ? piece : joined(held, piece));
+        const piece = toPiece(points, intervalMs[interval]);
+        this.#apply(held === null ? piece : joinPieces(held, piece));
         this.#again = true;
       } while (this.#again);
       this.#tell(false);
     } catch (error) {
       this.#isStale = true;
       this.#watcher.onLoad(
-        `The points could not be read: ${error instanceof Error ? error.message : String(error)}.`,
+        `Cannot load points: ${error instanceof Error ? error.message : String(error)}.`,
         true,
       );
     } finally {
@@ -318,12 +323,12 @@ export class PriceChart {
   }
 
   #tell(isReading: boolean): void {
-    if (isReading) this.#watcher.onLoad('Reading what is stored.', false);
-    else if (this.#loaded !== null) this.#watcher.onLoad(toldOf(this.#loaded, this.#own), false);
+    if (isReading) this.#watcher.onLoad('Loading.', false);
+    else if (this.#loaded !== null) this.#watcher.onLoad(describePoints(this.#loaded, this.#own), false);
   }
 
-  /** Whether a part of the screen shows nothing, or another interval than it should, until the answer is here. */
-  #isLacking(): boolean {
+  /** Whether a part of the screen is empty or has the wrong interval until the response arrives. */
+  #isIncomplete(): boolean {
     const held = this.#loaded;
     const bounds = this.#bounds();
     if (held === null || held.interval !== intervalFor(this.#wanted, held, bounds)) return true;
@@ -336,17 +341,19 @@ export class PriceChart {
 
   #bounds(): Bounds {
     return {
-      ...{ own: this.#own, mostBars: this.#mostBars() },
-      ...{ earliestMs: this.#earliestMs(), latestMs: this.#latestMs() },
+      own: this.#own,
+      maxBars: this.#maxBars(),
+      earliestMs: this.#earliestMs(),
+      latestMs: this.#latestMs(),
     };
   }
 
   /** Bars that the screen has room for. */
-  #mostBars(): number {
-    return Math.max(60, Math.min(mostPeriods / 4, Math.floor(this.#canvas.clientWidth / leastBarPx)));
+  #maxBars(): number {
+    return Math.max(60, Math.min(maxPeriods / 4, Math.floor(this.#canvas.clientWidth / minBarPx)));
   }
 
-  #apply(loaded: Loaded): void {
+  #apply(loaded: Piece): void {
     const chart = this.#chart;
     if (chart === null) return;
     const before = this.#loaded;
@@ -354,8 +361,8 @@ export class PriceChart {
       if (this.#series !== null) chart.removeSeries(this.#series);
       this.#series =
         loaded.kind === 'candles'
-          ? chart.addSeries(CandlestickSeries, seriesLooks())
-          : chart.addSeries(LineSeries, seriesLooks());
+          ? chart.addSeries(CandlestickSeries, seriesStyle())
+          : chart.addSeries(LineSeries, seriesStyle());
     }
     this.#loaded = loaded;
     const power = drawnPower(loaded);
@@ -365,7 +372,7 @@ export class PriceChart {
     this.#holder?.setData(loaded.rows.size === 0 ? [{ time: lastPlace, value: 0 }] : []);
     this.#shading.shades = loaded.shades;
     this.#shading.update();
-    // The chart keeps its distance from the last bar: where only older ones came, a hand that moves it goes on.
+    // The chart keeps its distance from the last bar, so a drag continues when only older bars were added.
     const isLonger =
       before?.interval === loaded.interval && before.endMs === loaded.endMs && before.rows.size > 0;
     if (this.#isByHand && isLonger) this.#watcher.onView();
@@ -389,7 +396,7 @@ export class PriceChart {
   #point(timeMs: number): void {
     this.#pointedMs = timeMs;
     const row = this.#loaded?.rows.get(timeMs) ?? null;
-    const worst = worstAt(this.#loaded?.shades ?? [], timeMs);
-    this.#watcher.onPoint({ timeMs, row, state: worst === null ? 'none was given' : layerNames[worst] });
+    const worst = worstStateAt(this.#loaded?.shades ?? [], timeMs);
+    this.#watcher.onPoint({ timeMs, row, state: worst === null ? 'no data' : layerNames[worst] });
   }
 }

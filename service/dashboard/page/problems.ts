@@ -1,15 +1,14 @@
-/** The view of what does not go well. It is read when it is opened, on request, and when a lost store is back. */
+/** The problems view. It loads when it opens, on request, and when a lost store is back. */
 
 import type { Problems } from '../shapes.ts';
 import { seriesLink } from './address.ts';
-import { askProblems } from './ask.ts';
 import { type Child, element, fill, table } from './element.ts';
-import type { Shown } from './main.ts';
-import type { Model } from './model.ts';
-import { count, moment } from './wording.ts';
+import { formatCount, formatTime } from './format.ts';
+import type { Model, View } from './model.ts';
+import { fetchProblems } from './server.ts';
 
-export function problems(main: HTMLElement, model: Model): Shown {
-  const content = element('div', {}, element('p', {}, 'Reading what is stored.'));
+export function problems(main: HTMLElement, model: Model): View {
+  const content = element('div', {}, element('p', {}, 'Loading.'));
   const again = element('button', { type: 'button' }, 'Read again');
   fill(main, element('h1', {}, 'Problems'), again, content);
   let ended = false;
@@ -17,15 +16,15 @@ export function problems(main: HTMLElement, model: Model): Shown {
   async function load(): Promise<void> {
     asked += 1;
     const mine = asked;
-    // What was asked for last counts, whichever is answered last.
+    // Only the last request counts, in whatever order the responses arrive.
     const isWanted = () => !ended && mine === asked;
     try {
-      const found = await askProblems();
+      const found = await fetchProblems();
       if (isWanted()) fill(content, ...sections(found));
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (isWanted())
-        fill(content, element('p', { class: 'bad', role: 'alert' }, `This could not be read: ${message}.`));
+        fill(content, element('p', { class: 'bad', role: 'alert' }, `Cannot load: ${message}.`));
     }
   }
   again.addEventListener('click', () => void load());
@@ -40,62 +39,99 @@ export function problems(main: HTMLElement, model: Model): Shown {
   };
 }
 
-function sections({ failing, failingInAll, errors, quarantine, revised }: Problems): HTMLElement[] {
+function sections({
+  failing,
+  failingInAll,
+  errors,
+  quarantine,
+  revised,
+  jobs,
+  locks,
+}: Problems): HTMLElement[] {
   return [
-    part(
+    section(
       'Failing',
       failing.length === 0 ? 'No window failed, and no series is refused.' : null,
       table(
         failingInAll > failing.length
-          ? `The first ${count(failing.length)} of ${count(failingInAll)}: series that the source refuses, then the newest failures`
-          : `${count(failingInAll)} in all`,
-        ['Series', 'From', 'To', 'Reason', 'Tried again'],
+          ? `The first ${formatCount(failing.length)} of ${formatCount(failingInAll)}: series that the source refuses, then the newest failures`
+          : `${formatCount(failingInAll)} in all`,
+        ['Series', 'From', 'To', 'Reason', 'Next attempt'],
         failing.map((one) => [
           seriesLink(one.seriesId, one.name),
-          one.window === null ? 'the whole series' : moment(one.window.startMs),
-          one.window === null ? '' : moment(one.window.endMs),
+          one.window === null ? 'the whole series' : formatTime(one.window.startMs),
+          one.window === null ? '' : formatTime(one.window.endMs),
           one.message,
-          moment(second(one.retryMs)),
+          formatTime(wholeSecond(one.retryMs)),
         ]),
       ),
     ),
-    part(
-      'Requests that gave nothing',
+    section(
+      'Failed requests',
       errors.length === 0 ? 'None in the last hour.' : null,
       table(
         'The last hour, by kind',
-        ['Kind', 'Requests', 'Newest', 'What was said'],
-        errors.map((one) => [one.kind, count(one.requests), moment(second(one.newestMs)), one.message]),
+        ['Kind', 'Requests', 'Newest', 'Message'],
+        errors.map((one) => [
+          one.kind,
+          formatCount(one.requests),
+          formatTime(wholeSecond(one.newestMs)),
+          one.message,
+        ]),
       ),
     ),
-    part(
-      'Quarantine',
-      quarantine.length === 0 ? 'Empty: every row could be used.' : null,
+    section(
+      'Locks',
+      locks.statements === 0 ? 'No statement waits for a lock.' : null,
+      element(
+        'p',
+        {},
+        `Statements that wait: ${formatCount(locks.statements)}. Held by: ${locks.holders.join(', ') || 'not known'}.`,
+      ),
+    ),
+    section(
+      'Database jobs',
+      jobs.length === 0 ? 'No job fails.' : null,
       table(
-        'The newest rows that could not be used',
+        'TimescaleDB background jobs that fail or that no worker runs; the scheduler does their work',
+        ['Job', 'Of', 'Last run', 'Failures', 'Message'],
+        jobs.map((one) => [
+          one.kind,
+          one.of ?? '',
+          one.lastRunMs === null ? 'never' : formatTime(wholeSecond(one.lastRunMs)),
+          formatCount(one.failures),
+          one.message,
+        ]),
+      ),
+    ),
+    section(
+      'Quarantine',
+      quarantine.length === 0 ? 'Empty: no row was rejected.' : null,
+      table(
+        'The newest rejected rows',
         ['Of', 'Seen', 'Reason', 'Row'],
         quarantine.map((one) => [
           one.seriesId === null || one.name === null ? one.dataset : seriesLink(one.seriesId, one.name),
-          moment(second(one.seenAtMs)),
+          formatTime(wholeSecond(one.seenAtMs)),
           one.reason,
           element('code', {}, one.raw),
         ]),
       ),
     ),
-    part(
+    section(
       'Revisions',
-      revised.length === 0 ? 'The source changed nothing that is stored.' : null,
+      revised.length === 0 ? 'The source revised no stored value.' : null,
       table(
-        'Values that the source changed afterwards; the page of a series has the newest',
+        'Revised values; the page of a series lists the newest',
         ['Series', 'Values'],
-        revised.map((one) => [seriesLink(one.seriesId, one.name), count(one.values)]),
+        revised.map((one) => [seriesLink(one.seriesId, one.name), formatCount(one.values)]),
       ),
     ),
   ];
 }
 
-/** @param none what stands there instead of an empty table. */
-export function part(title: string, none: string | null, content: Child): HTMLElement {
+/** @param none text instead of an empty table; null: show the content. */
+export function section(title: string, none: string | null, content: Child): HTMLElement {
   const id = `part-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
   return element(
     'section',
@@ -105,6 +141,6 @@ export function part(title: string, none: string | null, content: Child): HTMLEl
   );
 }
 
-export function second(timeMs: number): number {
+export function wholeSecond(timeMs: number): number {
   return Math.floor(timeMs / 1000) * 1000;
 }

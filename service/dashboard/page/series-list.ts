@@ -1,14 +1,13 @@
-/** Every series with its band: found by name, sorted, a page at a time. Bands are asked for only of what is shown. */
+/** The list of series with their bands: filtered by name, sorted, paged. Only visible bands are requested. */
 
 import type { SeriesLine } from '../shapes.ts';
 import { hrefOf, readAddress } from './address.ts';
-import { askBands } from './ask.ts';
 import { bandColumns, drawBand, legend } from './band.ts';
-import { element, fill, write } from './element.ts';
+import { element, fill, setText } from './element.ts';
+import { formatAge, formatCount, formatTime } from './format.ts';
 import type { Model } from './model.ts';
-import { axes, choice, compare, sorts } from './series-order.ts';
-import { fillRow, makeRow, type Row } from './series-row.ts';
-import { age, count, moment } from './wording.ts';
+import { axes, choice, compare, fillRow, makeRow, type Row, sorts } from './series-rows.ts';
+import { fetchBands } from './server.ts';
 
 const perPage = 50;
 
@@ -88,7 +87,7 @@ export function seriesList(model: Model) {
     const first = (state.page - 1) * perPage;
     const visible = lines.slice(first, first + perPage);
     const wanted = visible.map((line) => shownRow(line).tr);
-    // Rows that stay are not moved: what has the focus, or is being read, keeps its place.
+    // Unchanged rows are not moved, so that the focus and reading position stay.
     if (wanted.length !== body.children.length || wanted.some((tr, place) => body.children[place] !== tr)) {
       const focused = document.activeElement;
       fill(body, ...wanted);
@@ -96,11 +95,11 @@ export function seriesList(model: Model) {
     }
     const ids = new Set(visible.map(({ id }) => id));
     for (const id of rows.keys()) if (!ids.has(id)) rows.delete(id);
-    write(
+    setText(
       shown,
       lines.length === 0
         ? noneText()
-        : `${count(first + 1)} to ${count(first + visible.length)} of ${count(lines.length)} series`,
+        : `${formatCount(first + 1)} to ${formatCount(first + visible.length)} of ${formatCount(lines.length)} series`,
     );
     back.disabled = state.page === 1;
     next.disabled = state.page === pages;
@@ -120,7 +119,7 @@ export function seriesList(model: Model) {
   function range(): { startMs: number; endMs: number } | null {
     const [, spanMs] = axes[state.axis] ?? ['', null];
     if (spanMs === null) return null;
-    // By whole minutes: between two of them the drawing is the same.
+    // In whole minutes, between which the drawing does not change.
     const endMs = Math.ceil(model.nowMs() / 60_000) * 60_000;
     const earliestMs = Math.min(endMs - 60_000, ...[...model.series.values()].map(({ fromMs }) => fromMs));
     return { startMs: Number.isFinite(spanMs) ? endMs - spanMs : earliestMs, endMs };
@@ -129,11 +128,11 @@ export function seriesList(model: Model) {
   let isAsking = false;
   async function drawBands(visible: readonly SeriesLine[]): Promise<void> {
     const within = range();
-    write(
+    setText(
       axisText,
       within === null
         ? 'each from its beginning to now'
-        : `${moment(within.startMs)} to ${moment(within.endMs)}`,
+        : `${formatTime(within.startMs)} to ${formatTime(within.endMs)}`,
     );
     const stateOf = (line: SeriesLine) =>
       [state.axis, within?.endMs, line.version, line.missingMs, line.failedMs, line.inFlight].join(' ');
@@ -142,17 +141,17 @@ export function seriesList(model: Model) {
     isAsking = true;
     const asked = new Map(stale.map((line) => [line.id, stateOf(line)]));
     try {
-      for (const band of await askBands([...asked.keys()], bandColumns, within)) {
+      for (const band of await fetchBands([...asked.keys()], bandColumns, within)) {
         const row = rows.get(band.id);
         if (row === undefined) continue;
         drawBand(row.band, band);
         row.drawn = asked.get(band.id) ?? '';
       }
       isAsking = false;
-      // The page may have been turned meanwhile.
+      // The user may have turned the page meanwhile.
       if (chosen().some(({ id }) => rows.get(id)?.drawn === '')) update();
     } catch {
-      // The next event asks again; the page says by itself that it is not connected.
+      // The next event retries; the header shows that the page is not connected.
       isAsking = false;
     }
   }
@@ -183,11 +182,12 @@ export function seriesList(model: Model) {
   };
   back.addEventListener('click', () => turn(-1));
   next.addEventListener('click', () => turn(1));
-  // Ages grow by themselves.
+  // Ages grow without events.
   const clock = setInterval(() => {
     for (const [id, row] of rows) {
       const line = model.series.get(id);
-      if (line?.newestMs != null) write(row.cells.newest, `${age(model.nowMs() - line.newestMs)} ago`);
+      if (line?.newestMs != null)
+        setText(row.cells.newest, `${formatAge(model.nowMs() - line.newestMs)} ago`);
     }
   }, 1000);
   return { section, update, end: () => clearInterval(clock) };

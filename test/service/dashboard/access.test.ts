@@ -2,14 +2,13 @@ import { resolve } from 'node:path';
 import Fastify from 'fastify';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readConfig } from '../../../config.ts';
-import { Closing } from '../../../scripts/closing.ts';
-import { openDashboard } from '../../../scripts/dashboard.ts';
-import type { Session } from '../../../scripts/session.ts';
-import { type Access, accessOf } from '../../../service/dashboard/access.ts';
-import { servedQueue } from '../../../service/dashboard/queue.ts';
+import { Disposer } from '../../../operations/disposer.ts';
+import type { Context } from '../../../runtime/context.ts';
+import { openDashboard } from '../../../runtime/dashboard.ts';
+import { type Access, dashboardAccess, gatewaysIn } from '../../../service/dashboard/access.ts';
+import { createQueueReader } from '../../../service/dashboard/queue.ts';
 import { addDashboard } from '../../../service/dashboard/routes.ts';
-import { gatewaysIn } from '../../../service/dashboard/this-machine.ts';
-import { openDatabase } from '../../../store/database.ts';
+import { openDatabase } from '../../../store/db/database.ts';
 
 const given = { dashboard: undefined, password: undefined, trustedProxies: 0 } as const;
 const password = 'correct horse battery';
@@ -17,31 +16,31 @@ const local: Access = { kind: 'local', alsoFrom: [] };
 
 describe('whether there is a dashboard', () => {
   it.each([
-    ['by default on this machine alone', {}, '127.0.0.1', 'local'],
-    ['so too by name', {}, 'localhost', 'local'],
-    ['so too by IPv6', {}, '::1', 'local'],
-    ['not on all addresses', {}, '0.0.0.0', undefined],
-    ['not on an address of the network', {}, '192.168.1.5', undefined],
-    ['not on a name that only looks like it', {}, '127.0.0.1.example', undefined],
-    ['not behind a proxy', { trustedProxies: 1 }, '127.0.0.1', undefined],
-    ['on where asked for', { dashboard: 'on' }, '0.0.0.0', 'local'],
+    ['on for loopback by default', {}, '127.0.0.1', 'local'],
+    ['on for localhost', {}, 'localhost', 'local'],
+    ['on for IPv6 loopback', {}, '::1', 'local'],
+    ['off on all addresses', {}, '0.0.0.0', undefined],
+    ['off on a network address', {}, '192.168.1.5', undefined],
+    ['off on a name that resembles loopback', {}, '127.0.0.1.example', undefined],
+    ['off behind a proxy', { trustedProxies: 1 }, '127.0.0.1', undefined],
+    ['on when configured', { dashboard: 'on' }, '0.0.0.0', 'local'],
     ['on in a container', { dashboard: 'container' }, '0.0.0.0', 'local'],
     ['with a password in a container', { dashboard: 'container', password }, '0.0.0.0', 'password'],
     ['with a password anywhere', { password, trustedProxies: 1 }, '0.0.0.0', 'password'],
-    ['off where asked for', { dashboard: 'off', password }, '127.0.0.1', undefined],
+    ['off when configured', { dashboard: 'off', password }, '127.0.0.1', undefined],
   ] as const)('%s', (_, settings, host, kind) => {
-    expect(accessOf({ ...given, ...settings }, host)?.kind).toBe(kind);
+    expect(dashboardAccess({ ...given, ...settings }, host)?.kind).toBe(kind);
   });
 });
 
-it('takes the gateway for this machine in a container only', () => {
+it('treats the gateway as local only in a container', () => {
   const from = (dashboard: 'on' | 'container') =>
-    accessOf({ ...given, dashboard }, '0.0.0.0', () => ['172.18.0.1']);
+    dashboardAccess({ ...given, dashboard }, '0.0.0.0', () => ['172.18.0.1']);
   expect(from('container')).toEqual({ kind: 'local', alsoFrom: ['172.18.0.1'] });
   expect(from('on')).toEqual(local);
 });
 
-it('reads default gateways of the table of routes, in either order of bytes', () => {
+it('reads default gateways from the routing table in either byte order', () => {
   const route = (...fields: string[]) => `eth0\t${fields.join('\t')}\t0\t0\t0                      `;
   const routes = (gateway: string) =>
     [
@@ -65,37 +64,33 @@ it.each([
   ['on', '0.0.0.0', password, 0],
 ])('%s at %s with the password %s warns %i times', async (dashboard, host, secret, times) => {
   const log = { warn: vi.fn() };
-  const watchPool = vi.fn();
+  const measurePool = vi.fn();
   const config = readConfig({ DASHBOARD: dashboard, DASHBOARD_PASSWORD: secret });
   const database = { url: 'postgres://nobody@127.0.0.1:1/none' };
-  const closing = new Closing();
-  const session = { config, log, database, metrics: { watchPool } } as unknown as Session;
-  expect(openDashboard(session, host, closing, {})).not.toBeNull();
-  await closing.run(session.log);
+  const closing = new Disposer();
+  const context = { config, log, database, metrics: { measurePool } } as unknown as Context;
+  expect(openDashboard(context, host, closing, {})).not.toBeNull();
+  await closing.run(context.log);
   expect(log.warn).toHaveBeenCalledTimes(times);
-  expect(watchPool).toHaveBeenCalledWith('serve_dashboard', expect.objectContaining({ totalCount: 0 }));
+  expect(measurePool).toHaveBeenCalledWith('serve_dashboard', expect.objectContaining({ totalCount: 0 }));
 });
 
-function openWith(access: Access, state: { nowMs: number } = { nowMs: 0 }) {
+function openWith(access: Access, state: { nowMs: number } = { nowMs: 1_000_000 }) {
   const app = Fastify();
   // No connection is made before the first query, and the page itself needs none.
   const database = openDatabase({
-    ...{
-      url: 'postgres://nobody@127.0.0.1:1/none',
-      applicationName: 'none',
-      maxConnections: 1,
-      statementTimeoutMs: 1,
-    },
+    url: 'postgres://nobody@127.0.0.1:1/none',
+    applicationName: 'none',
+    maxConnections: 1,
+    statementTimeoutMs: 1,
   });
   addDashboard(
     app,
     {
-      ...{
-        database,
-        access,
-        assets: resolve('dist/service/dashboard/assets'),
-        queue: servedQueue(() => Promise.reject()),
-      },
+      database,
+      access,
+      assets: resolve('dist/service/dashboard/assets'),
+      queue: createQueueReader(() => Promise.reject()),
       ...{ graceMs: 0, rangeLimits: {}, perMinute: 0, synthetic: false },
     },
     () => state.nowMs,
@@ -165,7 +160,7 @@ describe('without a password', () => {
   });
 });
 
-it('in a container answers its own machine, and no other neighbour', async () => {
+it('admits the host of a container and no other neighbour', async () => {
   const ask = openWith({ kind: 'local', alsoFrom: ['172.18.0.1'] });
   const status = async (remoteAddress: string, headers = {}) =>
     (await ask('/', { remoteAddress, headers })).statusCode;
@@ -182,7 +177,7 @@ describe('with a password', () => {
   });
   const far = { remoteAddress: '203.0.113.7' };
 
-  it('answers who has it, from anywhere', async () => {
+  it('admits requests with the password from any address', async () => {
     const ask = openWith({ kind: 'password', password });
     const without = await ask('/', far);
     expect([without.statusCode, without.headers['www-authenticate']]).toEqual([
@@ -196,7 +191,7 @@ describe('with a password', () => {
     expect((await ask('/')).statusCode).toBe(401);
   });
 
-  it('stops who guesses, for a minute, and nobody else', async () => {
+  it('throttles guesses of one address for a minute', async () => {
     const state = { nowMs: 1_000_000 };
     const ask = openWith({ kind: 'password', password }, state);
     const status = async (text: string, remoteAddress: string) =>
@@ -205,19 +200,19 @@ describe('with a password', () => {
       expect(await status(`guess ${guess}`, '203.0.113.7')).toBe(401);
     expect(await status(password, '203.0.113.7')).toBe(429);
     expect(await status(password, '203.0.113.8')).toBe(200);
-    state.nowMs += 60_000;
+    state.nowMs += 60_001;
     expect(await status(password, '203.0.113.7')).toBe(200);
   });
 });
 
-it('lets no page frame, script or embed it, and nothing inline run', async () => {
+it('forbids framing, embedding and inline scripts', async () => {
   const { headers } = await openWith(local)('/');
   expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self';/);
   expect(headers['content-security-policy']).not.toContain('unsafe');
   expect(headers['cross-origin-resource-policy']).toBe('same-origin');
 });
 
-it('refuses what is no question of its page', async () => {
+it('refuses invalid requests', async () => {
   const ask = openWith(local);
   for (const path of [
     'bands?ids=1;drop&columns=10',

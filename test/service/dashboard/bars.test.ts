@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { barsOf, drawnPower, formatFor } from '../../../service/dashboard/page/bars.ts';
-import type { Loaded } from '../../../service/dashboard/page/loaded.ts';
+import type { Piece } from '../../../service/dashboard/page/chart-piece.ts';
 
-const loaded = (...prices: string[]): Loaded => ({
-  ...{ kind: 'line', sampled: false, interval: 'm1', periodMs: 60_000, startMs: 0, shades: [] },
+const loaded = (...prices: string[]): Piece => ({
+  kind: 'line',
+  sampled: false,
+  interval: 'm1',
+  periodMs: 60_000,
+  startMs: 0,
+  shades: [],
   endMs: prices.length * 60_000,
   rows: new Map(prices.map((price, place) => [place * 60_000, [place * 60_000, price]])),
 });
 
-describe('what is drawn', () => {
+describe('bars', () => {
   it.each([
     ['usual', '64321.5', '64321.50'],
     ['small', '0.00012345', '0.00012345'],

@@ -3,29 +3,34 @@
 import { resolve } from 'node:path';
 import type { EpochMs } from '../../../contract/intervals.ts';
 import type { CandleSeries } from '../../../contract/series.ts';
-import type { LookedQueue } from '../../../service/dashboard/queue.ts';
-import { servedQueue } from '../../../service/dashboard/queue.ts';
+import type { QueueSnapshot } from '../../../service/dashboard/queue.ts';
+import { createQueueReader } from '../../../service/dashboard/queue.ts';
 import type { DashboardOptions } from '../../../service/dashboard/routes.ts';
-import { openDatabase } from '../../../store/database.ts';
+import { openDatabase } from '../../../store/db/database.ts';
 import type { TestStore } from '../../store/open-store.ts';
 import { openFacing } from '../stored/facing.ts';
 
 export const market: CandleSeries = Object.freeze({
-  ...{ dataset: 'candles', exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'h1' },
+  dataset: 'candles',
+  exchange: 'kraken',
+  baseId: 'bitcoin',
+  quoteId: 'euro',
+  interval: 'h1',
 } as const);
 
 export interface DashboardWorld {
   /** Where the page is, with a slash at its end. */
   readonly url: string;
   /** What the queue says from now on; null: it is away. */
-  queue: LookedQueue | null;
+  queue: QueueSnapshot | null;
   close(): Promise<void>;
 }
 
 type Given = Partial<Omit<DashboardOptions, 'database' | 'queue'>>;
 
-export const quietQueue: LookedQueue = {
+export const quietQueue: QueueSnapshot = {
   depth: { waiting: 0, active: 0, delayed: 0, workers: 1, pausedMs: 0 },
+  perMinute: 200,
   windows: new Map(),
 };
 
@@ -37,15 +42,18 @@ export async function openDashboardWorld(
   now: () => EpochMs = Date.now,
 ): Promise<DashboardWorld> {
   const database = openDatabase({
-    ...{ url: store.url, applicationName: 'tidemark test dashboard', maxConnections: 3 },
-    ...{ statementTimeoutMs: 10_000, settings: ['default_transaction_read_only=on'] },
+    url: store.url,
+    applicationName: 'tidemark test dashboard',
+    maxConnections: 3,
+    statementTimeoutMs: 10_000,
+    settings: ['default_transaction_read_only=on'],
   });
-  const state: { queue: LookedQueue | null } = { queue: quietQueue };
+  const state: { queue: QueueSnapshot | null } = { queue: quietQueue };
   const app = await openFacing(store, {
     now,
     dashboard: {
       database,
-      queue: servedQueue(async () => {
+      queue: createQueueReader(async () => {
         if (state.queue === null) throw new Error('the queue is away');
         return state.queue;
       }),

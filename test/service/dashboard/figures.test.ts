@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { candleIntervals, dayMs, historyIntervals, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import { chartInterval, chartIntervals } from '../../../service/dashboard/chart-level.ts';
-import { inFlightPairs } from '../../../service/dashboard/in-flight.ts';
-import { backfillProgress } from '../../../service/dashboard/progress.ts';
-import type { RequestMinutes, SeriesLine } from '../../../service/dashboard/shapes.ts';
+import { backfillProgress } from '../../../service/dashboard/page/model.ts';
+import { inFlightPairs } from '../../../service/dashboard/queue.ts';
+import {
+  chartInterval,
+  chartIntervals,
+  type RequestMinutes,
+  type SeriesLine,
+} from '../../../service/dashboard/shapes.ts';
 
-describe('how far the backfill is', () => {
+describe('backfill progress', () => {
   const nowMs = Date.UTC(2024, 0, 1, 12, 0, 30);
   const startMs = nowMs - 30_000 - 59 * minuteMs;
   const series = (requestsLeft: number, requests: number) => [
@@ -26,20 +30,20 @@ describe('how far the backfill is', () => {
     queue: { waiting: 0, active: 0, delayed: 0, workers, pausedMs: 0 },
   });
 
-  it('takes the rate of the last ten minutes, of what fills gaps alone', () => {
+  it('measures the rate of gap-filling lanes over the last ten minutes', () => {
     const steady = minutes(...new Array<number>(15).fill(100), 50);
     const progress = backfillProgress(series(1000, 4000), seen(steady), nowMs);
     expect(progress).toMatchObject({ requests: 4000, left: 1000, perMinute: 100 });
     expect(progress.expectedMs).toBe(10 * minuteMs);
   });
 
-  it('takes no pause before the backfill began for a part of it', () => {
+  it('excludes the pause before the backfill began', () => {
     expect(backfillProgress(series(150, 300), seen(minutes(100, 50)), nowMs).perMinute).toBe(100);
     // Of a few seconds no rate is made.
     expect(backfillProgress(series(5, 9), seen(minutes(1)), nowMs - 29_000).perMinute).toBe(6);
   });
 
-  it('expects nothing where nothing is left, or nothing is done', () => {
+  it('gives no estimate when nothing is left or nothing was done', () => {
     expect(backfillProgress(series(0, 10), seen(minutes(100)), nowMs).expectedMs).toBeNull();
     expect(backfillProgress(series(10, 10), seen(minutes()), nowMs)).toMatchObject({
       perMinute: 0,
@@ -49,16 +53,20 @@ describe('how far the backfill is', () => {
     expect(backfillProgress(series(10, 10), seen(longAgo), nowMs).expectedMs).toBeNull();
   });
 
-  it('leaves out what the source refuses, which nobody asks for', () => {
+  it('excludes series that the source refuses', () => {
     const refused = { requestsLeft: 900, requests: 1000, blocked: 'no such asset' } as SeriesLine;
     const steady = seen(minutes(...new Array<number>(15).fill(100), 50));
     expect(backfillProgress([...series(200, 400), refused], steady, nowMs)).toEqual({
-      ...{ requests: 500, left: 200, refused: 900, perMinute: 100, expectedMs: 2 * minuteMs },
+      requests: 500,
+      left: 200,
+      refused: 900,
+      perMinute: 100,
+      expectedMs: 2 * minuteMs,
     });
     expect(backfillProgress([refused], steady, nowMs)).toMatchObject({ left: 0, expectedMs: null });
   });
 
-  it('expects nothing where nobody works, and where the queue cannot be asked goes by what was done', () => {
+  it('gives no estimate without workers, and uses the rate when the queue is unavailable', () => {
     const of = minutes(...new Array<number>(15).fill(100), 50);
     expect(backfillProgress(series(200, 400), seen(of, 0), nowMs).expectedMs).toBeNull();
     const away = { requests: of, queue: null };
@@ -67,7 +75,7 @@ describe('how far the backfill is', () => {
 });
 
 describe('the interval of a chart', () => {
-  it('is the finest that the screen has room for, of those that the series makes whole', () => {
+  it('is the finest interval that fits the screen', () => {
     expect(chartInterval('m1', 200 * minuteMs, 300)).toBe('m1');
     expect(chartInterval('m1', 301 * minuteMs, 300)).toBe('m5');
     expect(chartInterval('h8', 400 * 8 * hourMs, 300)).toBe('d1');
@@ -76,13 +84,13 @@ describe('the interval of a chart', () => {
     expect(chartIntervals('h8')).toEqual(['h8', 'd1', 'w1']);
   });
 
-  it.each([...new Set([...candleIntervals, ...historyIntervals])])('of %s is found for any span', (own) => {
+  it.each([...new Set([...candleIntervals, ...historyIntervals])])('is found for any span of %s', (own) => {
     for (let spanMs = minuteMs; spanMs < 50 * 365 * dayMs; spanMs *= 3)
       expect(chartIntervals(own)).toContain(chartInterval(own, spanMs, 400));
   });
 });
 
-it('windows of the queue become columns, joined, clipped and never none', () => {
+it('maps queued windows to columns, joined and clipped, at least one each', () => {
   const band = { startMs: 0, endMs: 1000 };
   const window = (startMs: number, endMs: number) => ({ startMs, endMs });
   expect(inFlightPairs([window(500, 600), window(100, 200), window(150, 300)], band, 10)).toEqual([

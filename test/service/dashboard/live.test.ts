@@ -9,7 +9,12 @@ import { Stream } from '../../../service/dashboard/stream.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 
 const summary: Summary = {
-  ...{ nowMs: 0, synthetic: false, perMinute: 200, queue: null, notice: null, lists: [] },
+  nowMs: 0,
+  synthetic: false,
+  perMinute: 200,
+  queue: null,
+  notice: null,
+  lists: [],
   quarantined: { rows: 0, hasOlder: false },
   ...{ requests: { startMs: 0, lanes: {}, failed: [] }, database: 'none' },
 };
@@ -26,12 +31,22 @@ function line(id: number, version: string): SeriesLine {
       emptyMs: 0,
       missingMs: 0,
     },
-    ...{ failedMs: 0, awaitingMs: 0, gaps: 0, behindMs: 0, requestsLeft: 0, requests: 1, points: 1 },
-    ...{ newestMs: null, revised: 0, blocked: null, inFlight: 0, version },
+    failedMs: 0,
+    awaitingMs: 0,
+    gaps: 0,
+    behindMs: 0,
+    requestsLeft: 0,
+    requests: 1,
+    points: 1,
+    newestMs: null,
+    revised: 0,
+    blocked: null,
+    inFlight: 0,
+    version,
   };
 }
 
-async function opened(patienceMs = 60_000) {
+async function opened(readTimeoutMs = 60_000) {
   const state = {
     snapshot: { summary, series: [line(1, 'a'), line(2, 'a')] } as Snapshot,
     away: false,
@@ -49,7 +64,8 @@ async function opened(patienceMs = 60_000) {
       return state.snapshot;
     },
     now: () => state.nowMs,
-    ...{ tickMs: 5, patienceMs },
+    tickMs: 5,
+    readTimeoutMs,
     onTrouble: () => {},
   });
   const server = createServer((request, response) => {
@@ -106,7 +122,7 @@ async function connect(port: number, lastId?: string) {
 
 const names = (events: readonly Event[]) => events.map(({ name }) => name);
 
-it('sends everything once, then only what differs', async () => {
+it('sends a snapshot once and then only changes', async () => {
   const { state, connect } = await opened();
   const page = await connect();
   await waitFor('the snapshot', () => page.events().length === 1);
@@ -123,7 +139,7 @@ it('sends everything once, then only what differs', async () => {
   expect(page.events()).toHaveLength(2);
 });
 
-it('reads once for all pages, and nothing while none is open', async () => {
+it('reads once for all pages and not while none is open', async () => {
   const { state, connect } = await opened();
   const pages = await Promise.all(Array.from({ length: 10 }, () => connect()));
   await waitFor('snapshots', () => pages.every((page) => page.events().length > 0));
@@ -145,7 +161,7 @@ it('reads once for all pages, and nothing while none is open', async () => {
   );
 });
 
-it('gives a page that comes back what it missed, and any other one everything', async () => {
+it('sends missed events to a reconnecting page and a snapshot to others', async () => {
   const { state, connect } = await opened();
   const stays = await connect();
   const page = await connect();
@@ -164,7 +180,7 @@ it('gives a page that comes back what it missed, and any other one everything', 
   }
 });
 
-it('tells of a store that is away, and when it is back', async () => {
+it('reports an unavailable store and its return', async () => {
   const { state, connect } = await opened();
   state.away = true;
   const page = await connect();
@@ -181,7 +197,7 @@ it('tells of a store that is away, and when it is back', async () => {
   await waitFor('the end of it', () => names(page.events()).at(-1) === 'change');
 });
 
-it('tells of a store that gives no answer, again and again, and of its end by itself', async () => {
+it('repeats the trouble event while a reading hangs, and recovers by itself', async () => {
   const { state, connect } = await opened(100);
   const page = await connect();
   await waitFor('the snapshot', () => page.events().length === 1);
@@ -204,7 +220,7 @@ it('tells of a store that gives no answer, again and again, and of its end by it
   await waitFor('the snapshot there', () => names(later.events()).at(-1) === 'snapshot');
 });
 
-it('never begins a page with what was read before nobody looked', async () => {
+it('never sends a new page a snapshot from before a sleep', async () => {
   const { state, connect } = await opened();
   let page = await connect();
   await waitFor('the snapshot', () => page.events().length === 1);
@@ -237,7 +253,7 @@ function slowSocket() {
   return { socket, taken, take: () => take?.() };
 }
 
-it('leaves out what a slow page cannot take, and makes up for it with one snapshot', async () => {
+it('drops events for a slow page and sends it a snapshot later', async () => {
   const { socket, taken, take } = slowSocket();
   const stream = new Stream(socket as unknown as ServerResponse, () => 'everything');
   stream.send('change 1', 0);
@@ -255,7 +271,7 @@ it('leaves out what a slow page cannot take, and makes up for it with one snapsh
   expect(socket.destroyed).toBe(false);
 });
 
-it('cuts off who takes nothing for half a minute', () => {
+it('disconnects a page that reads nothing for half a minute', () => {
   const { socket } = slowSocket();
   const stream = new Stream(socket as unknown as ServerResponse, () => 'everything');
   stream.send('change 1', 0);
@@ -266,7 +282,7 @@ it('cuts off who takes nothing for half a minute', () => {
   expect(socket.destroyed).toBe(true);
 });
 
-it('ends every stream when it is closed, and takes no more', async () => {
+it('ends every stream on close and refuses new ones', async () => {
   const { live, connect } = await opened();
   const page = await connect();
   await waitFor('the snapshot', () => page.events().length === 1);

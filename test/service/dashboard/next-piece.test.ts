@@ -8,17 +8,17 @@ import {
   nextPeriodStart,
   periodStart,
 } from '../../../contract/intervals.ts';
-import { mostPeriods } from '../../../service/dashboard/chart-level.ts';
-import { nextPiece } from '../../../service/dashboard/page/next-piece.ts';
+import { nextPiece } from '../../../service/dashboard/page/chart-piece.ts';
+import { maxPeriods } from '../../../service/dashboard/shapes.ts';
 
 const latestMs = Date.UTC(2025, 0, 1);
 
-it('asks for bounded pieces until the screen lacks nothing, wherever it is and however wide', () => {
+it('requests bounded pieces until any screen is complete', () => {
   fc.assert(
     fc.property(
       fc.record({
         own: fc.constantFrom(...candleIntervals),
-        mostBars: fc.integer({ min: 60, max: 500 }),
+        maxBars: fc.integer({ min: 60, max: 500 }),
         lengthMs: fc.integer({ min: 1, max: 11 * 365 * 24 * 60 }).map((minutes) => minutes * minuteMs),
         screens: fc.array(
           fc.record({
@@ -28,8 +28,8 @@ it('asks for bounded pieces until the screen lacks nothing, wherever it is and h
           { minLength: 1, maxLength: 5 },
         ),
       }),
-      ({ own, mostBars, lengthMs, screens }) => {
-        const bounds = { own, mostBars, earliestMs: latestMs - lengthMs, latestMs };
+      ({ own, maxBars, lengthMs, screens }) => {
+        const bounds = { own, maxBars, earliestMs: latestMs - lengthMs, latestMs };
         let held = null as { interval: string; startMs: number; endMs: number } | null;
         for (const { at, share } of screens) {
           const startMs = bounds.earliestMs + at * lengthMs;
@@ -51,7 +51,7 @@ it('asks for bounded pieces until the screen lacks nothing, wherever it is and h
             };
             const periods = (got.endMs - got.startMs) / intervalMs[interval];
             expect(periods).toBeGreaterThan(0);
-            expect(periods).toBeLessThanOrEqual(mostPeriods);
+            expect(periods).toBeLessThanOrEqual(maxPeriods);
             held =
               held?.interval === interval && got.startMs <= held.endMs && got.endMs >= held.startMs
                 ? {

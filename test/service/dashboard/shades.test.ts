@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { shadesOf, worstAt } from '../../../service/dashboard/page/shades.ts';
+import { shadesOf, worstStateAt } from '../../../service/dashboard/page/chart-piece.ts';
 import type { Band } from '../../../service/dashboard/shapes.ts';
 
 const columns = 20;
@@ -13,7 +13,7 @@ function has(pairs: readonly number[], column: number): boolean {
   return pairs.some((from, at) => at % 2 === 0 && from <= column && column < (pairs[at + 1] ?? 0));
 }
 
-it('tells of each time the worst that is known of it', () => {
+it('finds the most severe state of a time', () => {
   fc.assert(
     fc.property(ranges, ranges, ranges, (empty, gap, failed) => {
       const layers = { tracked: [0, columns], covered: [], empty, gap, failed, inFlight: [] };
@@ -27,8 +27,8 @@ it('tells of each time the worst that is known of it', () => {
             : has(empty, column)
               ? 'empty'
               : null;
-        expect(worstAt(shades, 1000 + column * 60)).toBe(expected);
-        expect(worstAt(shades, 1000 + column * 60 + 59)).toBe(expected);
+        expect(worstStateAt(shades, 1000 + column * 60)).toBe(expected);
+        expect(worstStateAt(shades, 1000 + column * 60 + 59)).toBe(expected);
       }
     }),
   );

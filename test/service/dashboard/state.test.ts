@@ -1,16 +1,18 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
-import { servedQueue } from '../../../service/dashboard/queue.ts';
+import { createQueueReader } from '../../../service/dashboard/queue.ts';
 import { stateReader } from '../../../service/dashboard/state.ts';
-import { untrackRates } from '../../../store/snapshots/lists.ts';
+import { untrackRates } from '../../../store/lists/lists.ts';
 import { openTestStore } from '../../store/open-store.ts';
 
-it('tells of rates what it tells of other lists: how often, and what the newest poll failed with', async () => {
+it('reports the interval and the last failure of rates like those of other lists', async () => {
   const { database, close } = await openTestStore();
   onTestFinished(close);
   const state = { nowMs: Date.UTC(2024, 0, 1) };
   const read = stateReader({
-    ...{ database, queue: servedQueue(() => Promise.reject()), now: () => state.nowMs },
+    database,
+    queue: createQueueReader(() => Promise.reject()),
+    now: () => state.nowMs,
     ...{ graceMs: 0, rangeLimits: {}, perMinute: 0, synthetic: false, ratesMs: 5 * minuteMs },
   });
   const rates = async () => {

@@ -4,8 +4,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { minuteMs } from '../../../contract/intervals.ts';
 import type { SnapshotList } from '../../../contract/lists.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
-import type { Database } from '../../../store/database.ts';
-import { trackList } from '../../../store/snapshots/lists.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { trackList } from '../../../store/lists/lists.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { openPipeline } from '../../pipeline/run-pipeline.ts';
@@ -45,7 +45,7 @@ for (const [first, second] of [
   ['plain', 'main'],
 ] as const) {
   describeNeeding('timescale', `from ${first} to ${second}`, () => {
-    it('every series, rate and list arrives with the same text', async () => {
+    it('copies every series, rate and list without changing the text', async () => {
       const origin = await openStoredWorld(first);
       onTestFinished(() => origin.close());
       const app = await openFacing(origin, { now: () => nowMs });

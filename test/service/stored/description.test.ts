@@ -73,7 +73,7 @@ for (const kind of ['main', 'plain'] as const) {
       ...(Object.keys(pathTemplates) as Endpoint[]).map((endpoint) => [endpoint, shown[endpoint]] as const),
       ...optional.map(([endpoint, query]) => [endpoint, pathOf(endpoint, 'bitcoin') + query] as const),
     ];
-    it.each(cases)('%s: %s is as its schema says', async (endpoint, path) => {
+    it.each(cases)('%s: %s matches its schema', async (endpoint, path) => {
       const { resource, many, ranged } = endpoints[endpoint];
       const answer = await app.inject(`/v2${path}`);
       expect([path, answer.statusCode]).toEqual([path, 200]);
@@ -82,7 +82,7 @@ for (const kind of ['main', 'plain'] as const) {
       expect(answer.headers['x-tidemark-coverage'] !== undefined).toBe(ranged);
     });
 
-    it('digits that no double holds are in the text of every number', async () => {
+    it('keeps digits beyond a double in every number', async () => {
       const answer = await app.inject(`/v2${shown.assetHistory}`);
       const { data } = parse(answer.body) as { data: { priceUsd: LosslessNumber }[] };
       for (const { priceUsd } of data) {
@@ -92,7 +92,7 @@ for (const kind of ['main', 'plain'] as const) {
       expect(data.length).toBe(3);
     });
 
-    it('every list has the nulls that occur in the field', async () => {
+    it('serves the nulls that occur in the field', async () => {
       const nulls = async (path: string) => {
         const rows = (await app.inject(`/v2${path}`)).json().data as Record<string, unknown>[];
         return [
@@ -105,7 +105,7 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await nulls('/rates')).toEqual(['currencySymbol']);
     });
 
-    it('the examples are real answers', async () => {
+    it('shows real responses as examples', async () => {
       const lines = [];
       for (const endpoint of Object.keys(pathTemplates) as Endpoint[]) {
         const { body } = await app.inject(`/v2${shown[endpoint]}`);
@@ -116,7 +116,7 @@ for (const kind of ['main', 'plain'] as const) {
       );
     });
 
-    it('the document names every endpoint, parameter and refusal, and shows the examples with all their digits', async () => {
+    it('documents every endpoint, parameter and error, with exact examples', async () => {
       const answer = await app.inject('/v2/openapi.json');
       const document = answer.json();
       expect(document.openapi).toMatch(/^3\.1\./);
@@ -136,7 +136,7 @@ for (const kind of ['main', 'plain'] as const) {
       expect(document.components.schemas.Error.required).toEqual(Object.keys(servedError.shape));
     });
 
-    it('the pages have no script, and nothing from elsewhere', async () => {
+    it('serves pages without scripts and external resources', async () => {
       for (const path of ['/docs', '/keys']) {
         const { body, headers, statusCode } = await app.inject(path);
         expect([path, statusCode]).toEqual([path, 200]);

@@ -4,18 +4,18 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { pathOf, pathTemplates } from '../../../contract/paths.ts';
-import { rendered } from '../../../service/market-rows.ts';
+import { renderMarketData } from '../../../service/market-data.ts';
 import { createService } from '../../../service/server.ts';
+import { trackList, untrackList } from '../../../store/lists/lists.ts';
 import { storedMarketData } from '../../../store/market-data/stored-market-data.ts';
-import { refreshRollups } from '../../../store/rollups.ts';
-import { trackSeries } from '../../../store/series.ts';
-import { trackList, untrackList } from '../../../store/snapshots/lists.ts';
+import { refreshRollups } from '../../../store/rollups/refresh.ts';
+import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import type { TestStore } from '../../store/open-store.ts';
 import { markGone } from './load-lists.ts';
 import { hours, nowMs, openStoredWorld, simulator, startMs } from './stored-world.ts';
 
-const source = createService({ data: rendered(simulator), now: () => nowMs });
+const source = createService({ data: renderMarketData(simulator), now: () => nowMs });
 afterAll(() => source.close());
 
 for (const kind of ['main', 'plain'] as const) {
@@ -76,12 +76,12 @@ for (const kind of ['main', 'plain'] as const) {
       expect(own.headers['content-type']).toBe(given.headers['content-type']);
     });
 
-    it.each(['/rates', '/rates/all'])('%s gives every rate', async (path) => {
+    it.each(['/rates', '/rates/all'])('%s returns every rate', async (path) => {
       const [given, own] = [await source.inject(`/v2${path}`), await app.inject(`/v2${path}`)];
       expect(sorted(own.body)).toEqual(sorted(given.body));
     });
 
-    it('knows nothing that it was not given', async () => {
+    it('returns 404 for unknown ids', async () => {
       for (const path of [
         '/assets/asdf',
         '/assets/asdf/history?interval=h1',
@@ -111,12 +111,12 @@ for (const kind of ['main', 'plain'] as const) {
         );
         return result.rows;
       };
-      it.each(['h2', 'h8', 'd1', 'w1'])('%s, as the view candles has them', async (interval) => {
+      it.each(['h2', 'h8', 'd1', 'w1'])('serves %s candles like the view `candles`', async (interval) => {
         const rows = (await app.inject(`/v2${asked(interval)}`)).json().data;
         expect(rows.length).toBeGreaterThan(4);
         expect(rows).toEqual(await viewed(interval));
       });
-      it('also where a rollup awaits a refresh', async () => {
+      it('serves candles while a rollup refresh is pending', async () => {
         await refreshRollups(store.database, { nowMs: Date.now() });
         await store.database.pool.query(
           `update tidemark.candle_points set close = close + 0.00100
@@ -131,7 +131,7 @@ for (const kind of ['main', 'plain'] as const) {
         const day = rows.find(({ period }) => period === Date.UTC(2024, 3, 20));
         expect(Number(day?.close) - Number(hour?.close)).toBeCloseTo(0.001, 8);
       });
-      it('not finer than what is stored: an answer that says that nothing is known', async () => {
+      it('reports no coverage for an interval finer than the stored one', async () => {
         const answer = await app.inject(`/v2${asked('m30', nowMs - dayMs)}`);
         expect([answer.statusCode, answer.json().data]).toEqual([200, []]);
         const [fromMs, closedMs] = [Date.UTC(2024, 4, 15, 10, 30), Date.UTC(2024, 4, 16, 10)];
@@ -152,7 +152,7 @@ for (const kind of ['main', 'plain'] as const) {
         (await app.inject(`/v2${path}`)).headers['x-tidemark-coverage'];
       const hour = Date.UTC(2024, 4, 16, 10);
       const day = Date.UTC(2024, 4, 16);
-      it('says 1 where all closed periods are known, and up to when that is', async () => {
+      it('reports share 1 and the end of the last closed period when complete', async () => {
         const all = (untilMs: number) => `share=1, gaps=0, until=${untilMs}`;
         expect(await coverage(`/candles?${market}&${range(march)}`)).toBe(all(hour));
         expect(await coverage(`/assets/bitcoin/history?interval=d1&${range(march)}`)).toBe(all(day));
@@ -162,7 +162,7 @@ for (const kind of ['main', 'plain'] as const) {
           all(startMs + dayMs),
         );
       });
-      it('says which share is not known, and which ranges', async () => {
+      it('reports the missing share and ranges', async () => {
         const missing = `missing=${startMs - 10 * dayMs}-${startMs}`;
         expect(
           await coverage(`/candles?${market}&${range(startMs - 10 * dayMs, startMs + 10 * dayMs)}`),
@@ -173,18 +173,47 @@ for (const kind of ['main', 'plain'] as const) {
           `share=0, gaps=1, until=${startMs}, ${missing}`,
         ]);
       });
-      it('is rounded down: 1 is all of it', async () => {
+      it('rounds the share down', async () => {
         expect(await coverage(`/assets/bitcoin/history?interval=d1&${range(Date.UTC(2011, 11, 31))}`)).toBe(
           `share=0.9997, gaps=1, until=${day}, missing=${Date.UTC(2011, 11, 31)}-${Date.UTC(2012, 0, 1)}`,
         );
       });
-      it('misses nothing of what has not ended', async () => {
+      it('does not count an open period as missing', async () => {
         const fromMs = Date.UTC(2024, 4, 17, 11);
         expect(await coverage(`/candles?${market}&${range(nowMs + dayMs, nowMs + 2 * dayMs)}`)).toBe(
           `share=1, gaps=0, until=${fromMs}`,
         );
       });
-      it('of very many missing ranges tells the first, and says where the next one begins', async () => {
+      it('counts a period as missing when its only row was rejected', async () => {
+        const { pool } = store.database;
+        const at = (place: number) => startMs + place * hourMs;
+        const asked = `/candles?${market}&${range(at(0), at(10))}`;
+        await pool.query('create table kept_candles (like tidemark.candle_points)');
+        const gone = await pool.query<{ series_id: number }>(
+          `with gone as (
+             delete from tidemark.candle_points
+             where time in ($1, $2) and series_id = (select id from tidemark.series where exchange_id = 'kraken' and interval = 'h1')
+             returning *
+           ), kept as (insert into kept_candles select * from gone)
+           select series_id from gone`,
+          [new Date(at(3)), new Date(at(6))],
+        );
+        const reject = (timeMs: number) =>
+          pool.query(
+            `insert into tidemark.quarantine (seen_at, dataset, series_id, range, reason, raw, time)
+             values (now(), 'candles', $1, tstzrange($2, $3), 'impossible', $4, $5)`,
+            [gone.rows[0]?.series_id, new Date(at(0)), new Date(at(10)), String(timeMs), new Date(timeMs)],
+          );
+        // Of a period without a point, of one with a point, and off by seconds after one without.
+        for (const timeMs of [at(3), at(4), at(6) + 7000]) await reject(timeMs);
+        expect(await coverage(asked)).toBe(
+          `share=0.8, gaps=2, until=${at(10)}, missing=${at(3)}-${at(4)} ${at(6)}-${at(7)}`,
+        );
+        // Points that come since speak for their periods.
+        await pool.query('insert into tidemark.candle_points select * from kept_candles');
+        expect(await coverage(asked)).toBe(`share=1, gaps=0, until=${at(10)}`);
+      });
+      it('lists the first of very many missing ranges and ends before the next', async () => {
         const { rows } = await store.database.pool.query<{ covered: string }>(
           `select covered::text from tidemark.series where exchange_id = 'kraken' and interval = 'h1'`,
         );
@@ -203,12 +232,12 @@ for (const kind of ['main', 'plain'] as const) {
         const missing = odd.slice(0, 32).map((place) => `${at(place - 1)}-${at(place)}`);
         expect(header).toBe(`share=0.5, gaps=36, until=${at(64)}, missing=${missing.join(' ')}`);
       });
-      it('is not said of what has no range', async () => {
+      it('is absent from responses without a range', async () => {
         expect(await coverage('/rates')).toBe(undefined);
       });
     });
 
-    it('an asset whose own markets are not polled is answered from all markets, without a share', async () => {
+    it('serves the markets of an unpolled asset from all markets, without a share', async () => {
       const given = (await source.inject('/v2/assets/ethereum/markets')).json().data as Record<
         string,
         unknown
@@ -231,7 +260,7 @@ for (const kind of ['main', 'plain'] as const) {
       expect(own.every((row) => row.volumePercent === null)).toBe(true);
     });
 
-    it('so is one whose list is polled no more, unless nothing else is known', async () => {
+    it('serves all markets for an asset whose list is no longer polled, if they are known', async () => {
       const list = { dataset: 'asset_markets', asset: 'bitcoin' } as const;
       const shares = async () => {
         const { data } = (await app.inject('/v2/assets/bitcoin/markets')).json();
@@ -246,7 +275,7 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await shares()).not.toContain(null);
     });
 
-    it('an asset of which only markets, or only a history, are known has a list of markets', async () => {
+    it('serves markets of an asset that is known only from markets or a history', async () => {
       await markGone(store.database, 'assets', 'euro', nowMs);
       const markets = await app.inject('/v2/assets/euro/markets');
       expect([markets.statusCode, markets.json().data.length > 0]).toEqual([200, true]);
@@ -257,7 +286,7 @@ for (const kind of ['main', 'plain'] as const) {
       await store.database.pool.query('update tidemark.listed_assets set gone_since = null');
     });
 
-    it('what is gone at the source is gone here, and its history is not', async () => {
+    it('removes rows that the source removed but keeps their history', async () => {
       await markGone(store.database, 'assets', 'bitcoin', nowMs);
       expect((await app.inject('/v2/assets/bitcoin')).statusCode).toBe(404);
       expect((await app.inject('/v2/assets?ids=bitcoin')).json().data).toEqual([]);
@@ -267,7 +296,7 @@ for (const kind of ['main', 'plain'] as const) {
       await store.database.pool.query('update tidemark.listed_assets set gone_since = null');
     });
 
-    it('every list endpoint is tried', () => {
+    it('covers every list endpoint', () => {
       expect(Object.keys(pathTemplates)).toHaveLength(15);
     });
   });

@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { postgresCounter } from '../../../service/admission/request-counter.ts';
 import { createStoredService, type StoredServiceOptions } from '../../../service/stored-service.ts';
-import { openDatabase } from '../../../store/database.ts';
-import { readerRole } from '../../../store/reader-role.ts';
+import { readerRole } from '../../../store/auth/roles.ts';
+import { openDatabase } from '../../../store/db/database.ts';
 import type { TestStore } from '../../store/open-store.ts';
 
 export type FacingOptions = Partial<Omit<StoredServiceOptions, 'reading' | 'accounts'>>;
@@ -14,7 +14,10 @@ export type FacingOptions = Partial<Omit<StoredServiceOptions, 'reading' | 'acco
 export async function openFacing(store: TestStore, options: FacingOptions = {}): Promise<FastifyInstance> {
   const open = (settings: readonly string[]) =>
     openDatabase({
-      ...{ url: store.url, applicationName: 'tidemark test', maxConnections: 4, statementTimeoutMs: 10_000 },
+      url: store.url,
+      applicationName: 'tidemark test',
+      maxConnections: 4,
+      statementTimeoutMs: 10_000,
       settings: [`role=${readerRole}`, ...settings],
     });
   const reading = open(['default_transaction_read_only=on']);
@@ -22,7 +25,11 @@ export async function openFacing(store: TestStore, options: FacingOptions = {}):
   const app = await createStoredService({
     counter: postgresCounter(accounts.pool),
     perMinute: { withoutKey: 0, withKey: 0 },
-    ...{ trustedProxies: 0, now: Date.now, version: '0.0.0', isDraining: () => false, rememberMs: 0 },
+    trustedProxies: 0,
+    now: Date.now,
+    version: '0.0.0',
+    isDraining: () => false,
+    rememberMs: 0,
     ...options,
     reading: reading.pool,
     accounts: accounts.pool,

@@ -4,8 +4,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import type { Range } from '../../../planning/ranges.ts';
-import type { Database } from '../../../store/database.ts';
-import { listGaps } from '../../../store/gaps.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { listGaps } from '../../../store/series/gaps.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { graceMs, openPipeline } from '../../pipeline/run-pipeline.ts';
 import { coverageOf, storedPoints } from '../../pipeline/stored.ts';
@@ -64,7 +64,7 @@ for (const [first, second] of [
   ['plain', 'main'],
 ] as const) {
   describeNeeding('timescale', `from ${first} with gaps to ${second}`, () => {
-    it('the gaps of the first stay gaps of the second, until the first has them filled', async () => {
+    it('keeps the gaps of the first as gaps of the second until the first fills them', async () => {
       const origin = await openTestStore(first);
       onTestFinished(() => origin.close());
       for (const { key, covered } of lines)

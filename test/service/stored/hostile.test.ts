@@ -49,8 +49,12 @@ const numbers = [
 ];
 const leaks = /select|from tidemark|syntax|pg_|postgres|at .*\.ts|node_modules|stack|42[0-9A-Z]{3}/i;
 const good: Readonly<Record<string, string>> = {
-  ...{ exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'h1' },
-  ...{ start: String(nowMs - 3_600_000), end: String(nowMs) },
+  exchange: 'kraken',
+  baseId: 'bitcoin',
+  quoteId: 'euro',
+  interval: 'h1',
+  start: String(nowMs - 3_600_000),
+  end: String(nowMs),
 };
 
 for (const kind of ['main', 'plain'] as const) {
@@ -60,8 +64,8 @@ for (const kind of ['main', 'plain'] as const) {
     let port: number;
     beforeAll(async () => {
       store = await openStoredWorld(kind);
-      const patience = { requestMs: 500, silentMs: 2000, keepAliveMs: 2000 };
-      app = await openFacing(store, { now: () => nowMs, patience });
+      const timeouts = { requestMs: 500, silentMs: 2000, keepAliveMs: 2000 };
+      app = await openFacing(store, { now: () => nowMs, timeouts });
       port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
     });
     afterAll(async () => {
@@ -89,7 +93,7 @@ for (const kind of ['main', 'plain'] as const) {
     };
     const every = (Object.keys(pathTemplates) as Endpoint[]).map((endpoint) => [endpoint] as const);
 
-    it.each(every)('%s: injection, in every parameter', async (endpoint) => {
+    it.each(every)('%s: resists injection in every parameter', async (endpoint) => {
       const parameters = Object.keys(endpoints[endpoint].query.shape);
       for (const text of injections) {
         if (pathTemplates[endpoint].includes(':id'))
@@ -127,7 +131,7 @@ for (const kind of ['main', 'plain'] as const) {
       },
     );
 
-    it('ranges at the ends of time', async () => {
+    it('refuses ranges at the ends of time', async () => {
       for (const [start, end] of [
         [0, 1],
         [999999999999998, 999999999999999],
@@ -145,7 +149,7 @@ for (const kind of ['main', 'plain'] as const) {
       }
     });
 
-    it('paths that are none', async () => {
+    it('responds to invalid paths', async () => {
       for (const path of [
         '/%',
         '/%00',
@@ -176,7 +180,7 @@ for (const kind of ['main', 'plain'] as const) {
     }
     const alive = async () => expect((await fetch(`http://127.0.0.1:${port}/v2/rates`)).status).toBe(200);
 
-    it('100 kB of address, of headers, of key, and what is not HTTP', async () => {
+    it('refuses oversized URLs, headers and keys, and malformed HTTP', async () => {
       const long = 'x'.repeat(100_000);
       const close = 'Connection: close\r\n';
       for (const text of [
@@ -205,7 +209,7 @@ for (const kind of ['main', 'plain'] as const) {
       await alive();
     });
 
-    it('bodies that are too large, of another type, or broken', async () => {
+    it('refuses bodies that are too large, of another type, or malformed', async () => {
       const post = (type: string, payload: string) =>
         app.inject({ method: 'POST', url: '/keys', payload, headers: { 'content-type': type } });
       expect((await post('application/x-www-form-urlencoded', 'x'.repeat(20_000))).statusCode).toBe(413);
@@ -220,13 +224,13 @@ for (const kind of ['main', 'plain'] as const) {
       ).toBe(400);
     });
 
-    it('who sends slowly is cut off', async () => {
+    it('disconnects a client that sends slowly', async () => {
       expect(await told('GET /v2/rates HTTP/1.1\r\nHost: a\r\nX-Slow: ')).toMatch(/^HTTP\/1\.1 408 /);
       expect(await told('')).toMatch(/^(HTTP\/1\.1 408 |$)/);
       await alive();
     });
 
-    it('who asks for much and reads none of it is cut off', async () => {
+    it('disconnects a client that does not read its response', async () => {
       const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
       // Without a reader of its own a socket takes in what its buffers hold, and no more.
       const socket = connect(port, '127.0.0.1');
@@ -235,12 +239,12 @@ for (const kind of ['main', 'plain'] as const) {
       socket.write(`GET /v2/candles?${minutes} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(100));
       const itsEnd = await accepted;
       await waitFor('an answer that waits to be read', () => itsEnd.writableNeedDrain || itsEnd.destroyed);
-      await waitFor('the end of its patience', () => itsEnd.destroyed);
+      await waitFor('its timeout', () => itsEnd.destroyed);
       socket.destroy();
       await alive();
     });
 
-    it('a thousand idle connections leave it answering, and do not stay', async () => {
+    it('keeps responding beside a thousand idle connections and closes them', async () => {
       const sockets: Socket[] = [];
       let open = 0;
       for (let place = 0; place < 1000; place += 1) {
@@ -260,7 +264,7 @@ for (const kind of ['main', 'plain'] as const) {
       for (const socket of sockets) socket.destroy();
     });
 
-    it('has lost nothing', async () => {
+    it('loses no data', async () => {
       const kept = await store.database.pool.query<{ series: number }>(
         'select count(*) as series from tidemark.series',
       );

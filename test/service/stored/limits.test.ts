@@ -4,13 +4,12 @@ import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
-import { redisCounter } from '../../../service/admission/redis-counter.ts';
+import { keyCacheMs } from '../../../service/admission/admission.ts';
 import type { RequestCounter } from '../../../service/admission/request-counter.ts';
-import { approveKey, issueKey, listKeys, revokeKey } from '../../../store/keys.ts';
-import { countRequest } from '../../../store/request-times.ts';
+import { redisCounter } from '../../../service/admission/request-counter.ts';
+import { approveKey, countRequest, issueKey, listKeys, revokeKey } from '../../../store/auth/keys.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import type { TestStore } from '../../store/open-store.ts';
-import { openTestStore } from '../../store/open-store.ts';
+import { openTestStore, type TestStore } from '../../store/open-store.ts';
 import { listening, openFacing } from './facing.ts';
 import { nowMs, openStoredWorld } from './stored-world.ts';
 
@@ -57,7 +56,7 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
     return app;
   }
 
-  it('admits so many in a rolling minute, says how many are left, and when the next is free', async () => {
+  it('limits a rolling minute and reports the remaining requests and the reset', async () => {
     const app = await service();
     const beganMs = clockMs;
     for (let left = 4; left >= 0; left -= 1) {
@@ -84,7 +83,7 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
     expect((await asked(app)).statusCode).toBe(429);
   });
 
-  it('counts for two processes together', async () => {
+  it('counts the requests of two processes together', async () => {
     const [one, other] = [await service(), await service()];
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, place) => asked(place % 2 === 0 ? one : other)),
@@ -93,7 +92,7 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
     expect(answers.filter((answer) => answer.statusCode === 429)).toHaveLength(7);
   });
 
-  it('counts a key wherever it comes from, by its own limit', async () => {
+  it('counts a key across addresses with its own limit', async () => {
     const app = await service();
     const { key } = await issueKey(store.database.pool, { name: 'a', address: null, purpose: null });
     const { key: other } = await issueKey(store.database.pool, { name: 'b', address: null, purpose: null });
@@ -130,7 +129,7 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  it('are not dodged by another way of writing the address', async () => {
+  it('counts requests with alternative spellings of the URL', async () => {
     const app = await service();
     const { port } = new URL(await listening(app));
     const status = (path: string, options: RequestOptions = {}) =>
@@ -167,7 +166,7 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
     }
   });
 
-  it('takes the addresses of one IPv6 network for one, and mapped IPv4 for what it is', async () => {
+  it('counts an IPv6 /64 as one caller and a mapped IPv4 address as IPv4', async () => {
     const app = await service();
     const statuses: number[] = [];
     for (const address of [
@@ -191,7 +190,7 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
       expect([written, (await asked(app, {}, written)).statusCode]).toEqual([written, 429]);
   });
 
-  it('guessing keys costs the budget of the address, and a guess gets 401', async () => {
+  it('charges guessed keys to the address and responds with 401', async () => {
     const app = await service();
     const statuses: number[] = [];
     for (const guess of ['a', 'tm_b', "' or 1=1 --", 'Bearer', '', 'x'.repeat(5000)]) {
@@ -206,7 +205,7 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
     expect((await asked(app)).statusCode).toBe(429);
   });
 
-  it('a key in another case is no key', async () => {
+  it('refuses a key in another case', async () => {
     const app = await service();
     const { key } = await issueKey(store.database.pool, { name: 'c', address: null, purpose: null });
     expect((await asked(app, bearer(key.toUpperCase()))).statusCode).toBe(401);
@@ -214,12 +213,12 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
     expect((await asked(app, bearer(key))).statusCode).toBe(200);
   });
 
-  it('a revoked key is refused once it is no longer remembered', async () => {
+  it('refuses a revoked key once its cached id expires', async () => {
     const app = await service();
     const { id, key } = await issueKey(store.database.pool, { name: 'd', address: null, purpose: null });
     expect((await asked(app, bearer(key))).statusCode).toBe(200);
     await revokeKey(store.database.pool, id);
-    clockMs += 2000;
+    clockMs += keyCacheMs + 1;
     expect((await asked(app, bearer(key))).statusCode).toBe(401);
     await expect(revokeKey(store.database.pool, id)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
   });
@@ -242,12 +241,15 @@ describe('keys', () => {
   });
   const post = (fields: Record<string, string>, remoteAddress = client) =>
     app.inject({
-      ...{ method: 'POST', url: '/keys', remoteAddress, payload: new URLSearchParams(fields).toString() },
+      method: 'POST',
+      url: '/keys',
+      remoteAddress,
+      payload: new URLSearchParams(fields).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
   const good = { name: 'Ann <b>', address: 'ann@example.org', purpose: 'a chart of "rates"' };
 
-  it('asked for in the form, issued by hand, shown once, kept as a hash', async () => {
+  it('requests a key by the form, issues it by hand, shows it once and stores its hash', async () => {
     expect((await post(good)).statusCode).toBe(202);
     const [entry] = await listKeys(store.database.pool);
     expect(entry).toMatchObject({ ...good, state: 'pending' });
@@ -280,14 +282,14 @@ describe('keys', () => {
     expect(await listKeys(store.database.pool)).toEqual(before);
   });
 
-  it('the form is throttled by address', async () => {
+  it('throttles the form by address', async () => {
     const statuses: number[] = [];
     for (let place = 0; place < 4; place += 1) statuses.push((await post(good, '198.51.100.77')).statusCode);
     expect(statuses).toEqual([202, 202, 202, 429]);
     expect((await post(good, '198.51.100.78')).statusCode).toBe(202);
   });
 
-  it('without one, history reaches back 11 years; with one, as far as it is stored', async () => {
+  it('limits history to 11 years without a key', async () => {
     const { key } = await issueKey(store.database.pool, { name: 'e', address: null, purpose: null });
     const startMs = nowMs - 7305 * dayMs;
     const path = `/v2/assets/bitcoin/history?interval=d1&start=${startMs}&end=${nowMs}`;
@@ -306,7 +308,7 @@ describe('keys', () => {
 });
 
 describe('the role that only reads', () => {
-  it('reads neither keys nor the ledger, and writes nothing', async () => {
+  it('cannot read keys or the ledger and cannot write', async () => {
     const store = await openTestStore('main');
     onTestFinished(() => store.close());
     const client = await store.database.pool.connect();

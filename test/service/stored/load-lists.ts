@@ -4,9 +4,9 @@ import { type EpochMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SnapshotDataset } from '../../../contract/lists.ts';
 import type { Asset, AssetMarket, Exchange, Market } from '../../../contract/resources.ts';
 import type { Simulator } from '../../../simulator/simulator.ts';
-import { type Database, timestamp } from '../../../store/database.ts';
-import { trackList } from '../../../store/snapshots/lists.ts';
-import { shapeOf } from '../../../store/snapshots/shapes.ts';
+import { type Database, timestamp } from '../../../store/db/database.ts';
+import { trackList } from '../../../store/lists/lists.ts';
+import { listShape } from '../../../store/lists/shapes.ts';
 
 const whole = { limit: 2000, offset: 0 };
 
@@ -42,7 +42,7 @@ export async function markGone(
   id: string,
   atMs: EpochMs,
 ): Promise<void> {
-  const { listed, key } = shapeOf(dataset);
+  const { listed, key } = listShape(dataset);
   await database.pool.query(`update ${listed} set gone_since = $2 where ${key[0]} = $1`, [
     id,
     timestamp(atMs),
@@ -57,7 +57,7 @@ async function store(
   rows: readonly Row[],
   atMs: EpochMs,
 ): Promise<void> {
-  const { listed, snapshots, key, values } = shapeOf(dataset);
+  const { listed, snapshots, key, values } = listShape(dataset);
   for (const row of rows) {
     const keys = key.map((name) => row[name]);
     const known = await database.pool.query<{ id: number }>(

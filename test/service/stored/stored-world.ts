@@ -4,10 +4,10 @@ import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/interva
 import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
 import type { Range } from '../../../planning/ranges.ts';
 import { createSimulator } from '../../../simulator/simulator.ts';
-import type { Database } from '../../../store/database.ts';
-import { commitRates } from '../../../store/rates.ts';
-import { trackSeries } from '../../../store/series.ts';
-import { commitWindow } from '../../../store/windows.ts';
+import { commitWindow } from '../../../store/commit/commit-windows.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { commitRates } from '../../../store/lists/rates.ts';
+import { trackSeries } from '../../../store/series/series.ts';
 import { openTestStore, type TestStore } from '../../store/open-store.ts';
 import { loadLists } from './load-lists.ts';
 
@@ -17,7 +17,11 @@ export const startMs = Date.UTC(2024, 3, 1);
 export const simulator = createSimulator({ seed: 'stored', now: () => nowMs });
 
 export const hours: CandleSeries = {
-  ...{ dataset: 'candles', exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'h1' },
+  dataset: 'candles',
+  exchange: 'kraken',
+  baseId: 'bitcoin',
+  quoteId: 'euro',
+  interval: 'h1',
 };
 const minutes: CandleSeries = { ...hours, exchange: 'binance', quoteId: 'tether', interval: 'm1' };
 const series: readonly { key: SeriesKey; fromMs: EpochMs }[] = [
@@ -45,8 +49,14 @@ export async function fill(database: Database, key: SeriesKey, window: Range): P
   const rows =
     key.dataset === 'candles' ? simulator.truth.candles(key, window) : simulator.truth.history(key, window);
   await commitWindow(database, {
-    ...{ seriesId, series: key, window, lane: 'backfill', attempt: 1, nowMs },
-    ...{ graceMs: minuteMs, emptyConfirmMs: hourMs },
+    seriesId,
+    series: key,
+    window,
+    lane: 'backfill',
+    attempt: 1,
+    nowMs,
+    graceMs: minuteMs,
+    emptyConfirmMs: hourMs,
     answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
   } as Parameters<typeof commitWindow>[1]);
 }

@@ -1,15 +1,19 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { CandleSeries } from '../../../contract/series.ts';
-import { bandsOf } from '../../../store/dashboard/bands.ts';
-import { seriesLines } from '../../../store/dashboard/lines.ts';
-import { trackSeries } from '../../../store/series.ts';
-import { seriesStatus } from '../../../store/status.ts';
+import { readBands } from '../../../store/dashboard/bands.ts';
+import { readSeriesLines } from '../../../store/dashboard/lines.ts';
+import { trackSeries } from '../../../store/series/series.ts';
+import { seriesStatus } from '../../../store/series/status.ts';
 import { commitPoints } from '../committing.ts';
 import { openTestStore } from '../open-store.ts';
 
 const market: CandleSeries = {
-  ...{ dataset: 'candles', exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'h1' },
+  dataset: 'candles',
+  exchange: 'kraken',
+  baseId: 'bitcoin',
+  quoteId: 'euro',
+  interval: 'h1',
 };
 const graceMs = minuteMs;
 
@@ -19,7 +23,7 @@ async function opened() {
   return store.database;
 }
 
-it('says of a series what `status` says, and what the rest of it takes', async () => {
+it('shows the figures of `status` for a series, and the remaining requests', async () => {
   const database = await opened();
   const endMs = Math.floor(Date.now() / hourMs) * hourMs - hourMs;
   const startMs = endMs - 100 * dayMs;
@@ -32,25 +36,40 @@ it('says of a series what `status` says, and what the rest of it takes', async (
     [seriesId, startMs / 1000, (startMs + dayMs) / 1000],
   );
   const nowMs = endMs + hourMs - 1;
-  const [line] = await seriesLines(database, { nowMs, graceMs, limits: {} });
+  const [line] = await readSeriesLines(database, { nowMs, graceMs, limits: {} });
   const [status] = await seriesStatus(database, { nowMs, graceMs });
   expect(line).toMatchObject({
-    ...{ id: seriesId, name: 'kraken bitcoin/euro h1', fromMs: startMs, toMs: null, gaps: 2 },
-    ...{ wantedMs: 100 * dayMs, coveredMs: 30 * dayMs, missingMs: 70 * dayMs, failedMs: dayMs },
+    id: seriesId,
+    name: 'kraken bitcoin/euro h1',
+    fromMs: startMs,
+    toMs: null,
+    gaps: 2,
+    wantedMs: 100 * dayMs,
+    coveredMs: 30 * dayMs,
+    missingMs: 70 * dayMs,
+    failedMs: dayMs,
     // One request takes 30 days of h1: one for the 10 days before, two for the 60 after.
-    ...{ behindMs: 60 * dayMs, requestsLeft: 3, requests: 4, points: 720, blocked: null },
+    behindMs: 60 * dayMs,
+    requestsLeft: 3,
+    requests: 4,
+    points: 720,
+    blocked: null,
   });
   for (const key of ['wantedMs', 'coveredMs', 'missingMs', 'failedMs', 'gaps', 'points', 'newestMs'] as const)
     expect(line?.[key], key).toBe(status?.[key]);
-  const [limited] = await seriesLines(database, { nowMs, graceMs, limits: { candles: { h1: 10 * dayMs } } });
+  const [limited] = await readSeriesLines(database, {
+    nowMs,
+    graceMs,
+    limits: { candles: { h1: 10 * dayMs } },
+  });
   expect(limited).toMatchObject({ requestsLeft: 7, requests: 10 });
 });
 
-it('has another version after every commit, and none of what is not tracked any more', async () => {
+it('has another version after every commit, and leaves out untracked series', async () => {
   const database = await opened();
   const startMs = Date.UTC(2024, 0, 1);
   const { seriesId } = await trackSeries(database, market, startMs, startMs + 10 * dayMs);
-  const read = () => seriesLines(database, { nowMs: Date.now(), graceMs, limits: {} });
+  const read = () => readSeriesLines(database, { nowMs: Date.now(), graceMs, limits: {} });
   const [before] = await read();
   await commitPoints(database, { seriesId, series: market, window: { startMs, endMs: startMs + dayMs } });
   const [after] = await read();
@@ -61,32 +80,42 @@ it('has another version after every commit, and none of what is not tracked any 
   expect(await read()).toEqual([]);
 });
 
-it('shows a gap of an hour in a year, and sends no more however many ranges there are', async () => {
+it('shows a gap of an hour in a year, and its size does not grow with the number of ranges', async () => {
   const database = await opened();
   const startMs = Date.UTC(2023, 0, 1);
   const endMs = startMs + 365 * dayMs;
   const { seriesId } = await trackSeries(database, market, startMs, endMs);
   const asked = {
-    ...{ nowMs: endMs + dayMs, graceMs, seriesIds: [seriesId], range: null, columns: 100 },
+    nowMs: endMs + dayMs,
+    graceMs,
+    seriesIds: [seriesId],
+    range: null,
+    columns: 100,
   };
   const hole = startMs + 100 * dayMs;
   await database.pool.query(
     `update tidemark.series set covered = tstzmultirange(tracked) - tstzmultirange(tstzrange(to_timestamp($1), to_timestamp($2)))`,
     [hole / 1000, (hole + hourMs) / 1000],
   );
-  const [band] = await bandsOf(database, asked);
+  const [band] = await readBands(database, asked);
   const column = Math.floor((100 / 365) * 100);
   expect(band).toEqual({
-    ...{ id: seriesId, startMs, endMs, tracked: [0, 100], covered: [0, 100], empty: [], failed: [] },
+    id: seriesId,
+    startMs,
+    endMs,
+    tracked: [0, 100],
+    covered: [0, 100],
+    empty: [],
+    failed: [],
     gap: [column, column + 1],
   });
   await database.pool.query(
     `update tidemark.series set covered = (
        select range_agg(tstzrange(t, t + interval '30 minutes')) from generate_series(lower(tracked), upper(tracked), '1 hour') t)`,
   );
-  const [many] = await bandsOf(database, asked);
+  const [many] = await readBands(database, asked);
   expect(many).toMatchObject({ covered: [0, 100], gap: [0, 100] });
-  const [close] = await bandsOf(database, {
+  const [close] = await readBands(database, {
     ...asked,
     ...{ range: { startMs, endMs: startMs + 2 * hourMs }, columns: 4 },
   });

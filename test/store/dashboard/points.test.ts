@@ -1,15 +1,19 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, type Interval, intervalMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
-import { chartPoints, mostAggregated, sampleStatement } from '../../../store/dashboard/points.ts';
-import type { Database } from '../../../store/database.ts';
-import { refreshRollups } from '../../../store/rollups.ts';
-import { trackSeries } from '../../../store/series.ts';
+import { maxAggregated, readChartPoints, sampleStatement } from '../../../store/dashboard/points.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { refreshRollups } from '../../../store/rollups/refresh.ts';
+import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openTestStore } from '../open-store.ts';
 
 const minutes: SeriesKey = {
-  ...{ dataset: 'candles', exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'm1' },
+  dataset: 'candles',
+  exchange: 'kraken',
+  baseId: 'bitcoin',
+  quoteId: 'euro',
+  interval: 'm1',
 };
 const prices: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'm1' };
 const startMs = Date.UTC(2024, 0, 1);
@@ -17,7 +21,7 @@ const days = 200;
 const endMs = startMs + days * dayMs;
 const range = { startMs, endMs };
 
-/** A value a minute for two hundred days, in twenty chunks: 288,000. */
+/** One value a minute for two hundred days, in twenty chunks: 288,000. */
 async function filled(database: Database, series: SeriesKey): Promise<number> {
   const { seriesId } = await trackSeries(database, series, startMs, endMs);
   const [table, values] =
@@ -37,7 +41,7 @@ async function opened(on: 'main' | 'plain'): Promise<Database> {
   const store = await openTestStore(on);
   onTestFinished(() => store.close());
   if (on === 'main') {
-    // Ten days a chunk, so that there are chunks to leave out.
+    // Ten days a chunk, so that there are chunks to exclude.
     for (const table of ['candle_points', 'asset_history_points'])
       await store.database.pool.query(
         `select set_chunk_time_interval('tidemark.${table}', interval '10 days')`,
@@ -51,7 +55,7 @@ const lastOf = (interval: Interval, place: number) =>
 
 for (const on of ['main', 'plain'] as const) {
   describeNeeding(on === 'main' ? 'timescale' : 'plainPostgres', `points for a chart on ${on}`, () => {
-    it('gives what is stored at the own interval, every digit as text', async () => {
+    it("returns stored points at the series' own interval, every digit as text", async () => {
       const database = await opened(on);
       const seriesId = await filled(database, minutes);
       const asked = {
@@ -60,8 +64,9 @@ for (const on of ['main', 'plain'] as const) {
         interval: 'm1',
         range: { startMs, endMs: startMs + 2 * minuteMs },
       } as const;
-      expect(await chartPoints(database, asked)).toEqual({
-        ...{ kind: 'candles', sampled: false },
+      expect(await readChartPoints(database, asked)).toEqual({
+        kind: 'candles',
+        sampled: false,
         rows: [
           [startMs, '0.10', '0.90', '0.05', '0.50', '1.5'],
           [startMs + minuteMs, '1.10', '1.90', '1.05', '1.50', '1.5'],
@@ -69,19 +74,19 @@ for (const on of ['main', 'plain'] as const) {
       });
     });
 
-    it('makes coarser candles, but of no more points than it may', async () => {
+    it('aggregates coarser candles, up to the limit on points', async () => {
       const database = await opened(on);
       const seriesId = await filled(database, minutes);
       const few = { startMs, endMs: startMs + 10 * dayMs };
       const asked = { seriesId, series: minutes, interval: 'd1' } as const;
-      const made = await chartPoints(database, { ...asked, range: few });
+      const made = await readChartPoints(database, { ...asked, range: few });
       expect(made).toMatchObject({ kind: 'candles', sampled: false });
       expect(made.rows).toHaveLength(10);
       expect(made.rows[1]).toEqual([startMs + dayMs, '1440.10', '2879.90', '1440.05', '2879.50', '2160.0']);
 
-      // Nothing is materialised yet: candles of all would be made of 288,000 points.
-      expect((days * dayMs) / minuteMs).toBeGreaterThan(mostAggregated);
-      const sampled = await chartPoints(database, { ...asked, range });
+      // Nothing is materialised yet: all candles would be aggregated from 288,000 points.
+      expect((days * dayMs) / minuteMs).toBeGreaterThan(maxAggregated);
+      const sampled = await readChartPoints(database, { ...asked, range });
       expect(sampled).toMatchObject({ kind: 'line', sampled: true });
       expect(sampled.rows).toHaveLength(days);
       expect(sampled.rows.map(([, value]) => value)).toEqual(
@@ -89,17 +94,17 @@ for (const on of ['main', 'plain'] as const) {
       );
       if (on === 'plain') return;
       await refreshRollups(database, { nowMs: Date.now() });
-      const whole = await chartPoints(database, { ...asked, range });
+      const whole = await readChartPoints(database, { ...asked, range });
       expect(whole).toMatchObject({ kind: 'candles', sampled: false });
       expect(whole.rows).toHaveLength(days);
       expect(whole.rows[1]).toEqual(made.rows[1]);
 
-      // A commit puts a part of the rollup behind: it is made of points again, and the rest is as it was.
+      // A commit makes a part of the rollup await a refresh: that part comes from points again.
       await database.pool.query(
         `update tidemark.candle_points set close = 7.70 where series_id = $1 and time = to_timestamp($2)`,
         [seriesId, (startMs + 2 * dayMs - minuteMs) / 1000],
       );
-      const after = await chartPoints(database, { ...asked, range });
+      const after = await readChartPoints(database, { ...asked, range });
       expect(after).toMatchObject({ kind: 'candles', sampled: false });
       expect(after.rows[1]?.[4]).toBe('7.70');
       expect(after.rows.filter((_, place) => place !== 1)).toEqual(
@@ -107,11 +112,11 @@ for (const on of ['main', 'plain'] as const) {
       );
     });
 
-    it('takes samples of a history by one look-up each, whatever lies behind', async () => {
+    it('samples a history by one lookup each, however many points there are', async () => {
       const database = await opened(on);
       const seriesId = await filled(database, prices);
       await database.pool.query('analyze tidemark.asset_history_points');
-      const points = await chartPoints(database, { seriesId, series: prices, interval: 'd1', range });
+      const points = await readChartPoints(database, { seriesId, series: prices, interval: 'd1', range });
       expect(points).toMatchObject({ kind: 'line', sampled: true });
       expect(points.rows.map(([, value]) => value)).toEqual(points.rows.map((_, at) => lastOf('d1', at)));
 
@@ -122,7 +127,7 @@ for (const on of ['main', 'plain'] as const) {
       const nodes = nodesOf(plan.rows[0]?.['QUERY PLAN'][0].Plan);
       const scans = nodes.filter((node) => node['Relation Name'] !== undefined && node.Plans === undefined);
       expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-      // One row of each period, of the chunk that has it, and none of those beside it.
+      // One row of each period, from its own chunk only.
       const read = scans.reduce((sum, node) => sum + node['Actual Rows'] * node['Actual Loops'], 0);
       expect(read).toBe(days);
       const looked = scans.reduce((sum, node) => sum + node['Actual Loops'], 0);

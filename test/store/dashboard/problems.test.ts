@@ -1,15 +1,19 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import type { CandleSeries } from '../../../contract/series.ts';
-import { failingNow } from '../../../store/dashboard/problems.ts';
-import { blockSeries, trackSeries } from '../../../store/series.ts';
+import { readFailures } from '../../../store/dashboard/problems.ts';
+import { blockSeries, trackSeries } from '../../../store/series/series.ts';
 import { openTestStore } from '../open-store.ts';
 
 const market = (baseId: string): CandleSeries => ({
-  ...{ dataset: 'candles', exchange: 'kraken', baseId, quoteId: 'euro', interval: 'h1' },
+  dataset: 'candles',
+  exchange: 'kraken',
+  baseId,
+  quoteId: 'euro',
+  interval: 'h1',
 });
 
-it('names series that are refused, until when, and failed windows of the others', async () => {
+it('lists refused series with their time, and failed windows of the others', async () => {
   const { database, close } = await openTestStore();
   onTestFinished(close);
   const startMs = Date.UTC(2024, 0, 1);
@@ -25,26 +29,33 @@ it('names series that are refused, until when, and failed windows of the others'
                to_timestamp($4), to_timestamp($4))`,
       [seriesId, startMs / 1000, (startMs + hourMs) / 1000, nowMs / 1000],
     );
+  // The first quarter of it failed separately before.
+  await database.pool.query(
+    `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
+     select series_id, tstzrange(lower(range), lower(range) + interval '15 minutes'), verdict, kind, message, first_at, retry_at
+     from tidemark.pending_windows where series_id = $1`,
+    [failed],
+  );
   const block = { kind: 'not_found', message: 'no such asset' };
   await blockSeries(database, { ...block, seriesId: refused, untilMs });
-  // Its time has come: it is asked for again.
+  // Its time has come: it is requested again.
   await blockSeries(database, { ...block, seriesId: over, untilMs: nowMs });
 
   const whole = { seriesId: refused, name: 'kraken refused/euro h1', window: null };
   const window = { startMs, endMs: startMs + hourMs };
-  expect(await failingNow(database, { nowMs, most: 10 })).toEqual({
+  expect(await readFailures(database, { nowMs, most: 10 })).toEqual({
     inAll: 2,
     failing: [
       { ...whole, message: 'no such asset', retryMs: untilMs },
-      { ...{ seriesId: failed, name: 'kraken failed/euro h1', window }, message: 'HTTP 500', retryMs: nowMs },
+      { seriesId: failed, name: 'kraken failed/euro h1', window, message: 'HTTP 500', retryMs: nowMs },
     ],
   });
-  const first = await failingNow(database, { nowMs, most: 1 });
+  const first = await readFailures(database, { nowMs, most: 1 });
   expect([first.inAll, first.failing.map(({ seriesId }) => seriesId)]).toEqual([2, [refused]]);
-  // Once the source is to be asked again, its failed window is one like the others.
-  const later = await failingNow(database, { nowMs: untilMs, most: 10 });
+  // Once the block has ended, its failed window is listed like the others.
+  const later = await readFailures(database, { nowMs: untilMs, most: 10 });
   expect(later.failing.map(({ seriesId }) => seriesId).sort()).toEqual([refused, failed].sort());
   expect(later.failing.every((one) => one.window !== null)).toBe(true);
   await database.pool.query('update tidemark.series set untracked_at = now()');
-  expect(await failingNow(database, { nowMs, most: 10 })).toEqual({ inAll: 0, failing: [] });
+  expect(await readFailures(database, { nowMs, most: 10 })).toEqual({ inAll: 0, failing: [] });
 });

@@ -15,7 +15,7 @@ const entries = (directory: string): string[] => {
 };
 
 describe('after a crash', () => {
-  it('of a command, its claim on the server is gone', async () => {
+  it('of a command, its lease on the server ends', async () => {
     const directory = scratchDirectory();
     const killed = startHolder(directory);
     const url = await urlHeldBy(killed);
@@ -41,7 +41,7 @@ describe('after a crash', () => {
     await release();
   });
 
-  it('of a first start, the next one begins anew and tidies up', async () => {
+  it('of a first start, the next one starts over and cleans up', async () => {
     const directory = scratchDirectory();
     const killed = startHolder(directory);
     await waitFor('an unfinished cluster', () =>
@@ -72,7 +72,7 @@ describe('after a crash', () => {
     expect(serverPid(directory)).toBeNull();
   });
 
-  it('of the machine, a process that now has the number of the server does not matter', async () => {
+  it("of the machine, a process with the old server's id is ignored", async () => {
     const directory = scratchDirectory();
     const holder = startHolder(directory);
     await urlHeldBy(holder);
@@ -98,7 +98,7 @@ describe('after a crash', () => {
     const killed = serverPid(directory);
     await killServer(directory);
 
-    await there.waitForPrinted(/log: the embedded database has ended/);
+    await there.waitForPrinted(/log: the embedded database has stopped/);
     await waitFor(
       'the server to be back',
       async () => (await pool.query('select 1').catch(() => null)) !== null,
@@ -106,7 +106,7 @@ describe('after a crash', () => {
     expect((await pool.query('select * from kept')).rows).toEqual([{ one: 1 }]);
     await pool.end();
     expect(serverPid(directory)).not.toBe(killed);
-    expect(lines).toEqual(['the embedded database has ended; starting it again']);
+    expect(lines).toEqual(['the embedded database has stopped; restarting it']);
 
     await waitFor('both to hold it again', async () => {
       const [row] = await query(

@@ -1,4 +1,7 @@
-/** A command that uses the embedded database: takes it, says so, and gives it back when its input ends. */
+/**
+ * A command that uses the embedded database: it acquires it, reports that, and releases it when its input
+ * ends.
+ */
 
 import { once } from 'node:events';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TidemarkError } from '../../../errors.ts';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
-import { accountInsteadOfRoot, launchAs } from '../../../store/embedded/unprivileged.ts';
+import { launchAs, unprivilegedAccount } from '../../../store/embedded/unprivileged.ts';
 import { describeMissing } from '../../parts/describe-needing.ts';
 import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
 import { existingDirectory, query, scratchDirectory, serverPid } from './scratch.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-/** The error that the acquisition ends in. */
+/** The error of the acquisition. */
 async function refusalOf(directory: string): Promise<TidemarkError> {
   try {
     const { release } = await acquireEmbeddedDatabase({ directory });
@@ -23,7 +23,7 @@ async function refusalOf(directory: string): Promise<TidemarkError> {
   throw new Error('it was not refused');
 }
 
-/** A directory with a database that is not running. */
+/** A directory with a stopped database. */
 async function stoppedDatabase(): Promise<string> {
   const directory = scratchDirectory();
   const { release } = await acquireEmbeddedDatabase({ directory });
@@ -31,7 +31,7 @@ async function stoppedDatabase(): Promise<string> {
   return directory;
 }
 
-describe('a directory that cannot serve', () => {
+describe('an unusable directory', () => {
   it('is named when it is a file', async () => {
     const file = join(existingDirectory(), 'file');
     writeFileSync(file, '');
@@ -40,7 +40,7 @@ describe('a directory that cannot serve', () => {
     expect(`${error.message} ${error.remedy}`).not.toContain('\n');
   });
 
-  it('is named when its password is lost, or is another one', async () => {
+  it('is named when its password is missing or wrong', async () => {
     const directory = await stoppedDatabase();
     rmSync(join(directory, 'password'));
     expect((await refusalOf(directory)).message).toMatch(/password is missing/);
@@ -50,7 +50,7 @@ describe('a directory that cannot serve', () => {
     expect(error.remedy).toMatch(/restore it/);
   });
 
-  it('leaves no server running that nobody may enter, or that lacks what a database is made from', async () => {
+  it('leaves no server running that refuses connections, or has no template database', async () => {
     const directory = scratchDirectory();
     const { url, release } = await acquireEmbeddedDatabase({ directory });
     const server = new URL(url);
@@ -66,15 +66,15 @@ describe('a directory that cannot serve', () => {
     expect(serverPid(directory)).toBeNull();
   });
 
-  it('is named when another version of PostgreSQL made it', async () => {
+  it('is named when another version of PostgreSQL created it', async () => {
     const directory = await stoppedDatabase();
     writeFileSync(join(directory, 'postgres', 'PG_VERSION'), '15\n');
     const error = await refusalOf(directory);
-    expect(error.message).toMatch(/was made by another version of PostgreSQL/);
+    expect(error.message).toMatch(/was created by another version of PostgreSQL/);
     expect(serverPid(directory)).toBeNull();
   });
 
-  it('keeps the reason that PostgreSQL gave', async () => {
+  it("reports PostgreSQL's reason", async () => {
     const directory = await stoppedDatabase();
     writeFileSync(join(directory, 'postgres', 'postgresql.conf'), 'no_such_setting = 1\n');
     const error = await refusalOf(directory);
@@ -84,7 +84,7 @@ describe('a directory that cannot serve', () => {
 });
 
 describe('permissions', () => {
-  it('that are too open are closed', async () => {
+  it('that are too open are restricted', async () => {
     const directory = await stoppedDatabase();
     chmodSync(directory, 0o777);
     chmodSync(join(directory, 'postgres'), 0o755);
@@ -111,14 +111,14 @@ function describeAsRoot(title: string, body: () => void): void {
 }
 
 describeAsRoot('as root, the server runs as another user', () => {
-  it('in a directory whose parent only root may enter, with the one capability for that', async () => {
+  it('in a directory whose parent only root may enter, with one capability', async () => {
     const directory = scratchDirectory(); // below a directory of mode 0700
     const { url, release } = await acquireEmbeddedDatabase({ directory });
     const status = readFileSync(`/proc/${serverPid(directory)}/status`, 'utf8');
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await release();
     expect(status).not.toMatch(/^Uid:\s+0/m);
-    // Bit 2 is dac_read_search; bit 1 is dac_override, in a container that lacks the other.
+    // Bit 2 is dac_read_search; bit 1 is dac_override, in a container without the other.
     expect(status).toMatch(/^CapEff:\s+000000000000000[24]$/m);
     expect(serverPid(directory)).toBeNull();
   });
@@ -126,7 +126,7 @@ describeAsRoot('as root, the server runs as another user', () => {
   it('without any capability where every user may enter', () => {
     const directory = mkdtempSync(join(tmpdir(), 'tidemark-embedded-'));
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-    const account = accountInsteadOfRoot();
+    const account = unprivilegedAccount();
     expect(launchAs(account, '/usr/bin/env', directory).prefix).not.toEqual([]);
     chmodSync(directory, 0o755);
     expect(launchAs(account, '/usr/bin/env', directory)).toEqual({ account, prefix: [] });
@@ -134,7 +134,7 @@ describeAsRoot('as root, the server runs as another user', () => {
 });
 
 describeWithSmallDisk('a full disk', () => {
-  it('stops the first start with one line, and leaves nothing half made', async () => {
+  it('stops the first start with one line, and leaves no unfinished cluster', async () => {
     const directory = join(mountSmallDisk(24), '.tidemark');
     const error = await refusalOf(directory);
     expect(error.code).toBe('DATABASE_FULL');
@@ -143,7 +143,7 @@ describeWithSmallDisk('a full disk', () => {
     expect(() => statSync(join(directory, 'postgres'))).toThrow();
   });
 
-  it('keeps what is stored, and starts again when there is room', async () => {
+  it('keeps stored data, and starts again when there is room', async () => {
     const disk = mountSmallDisk(160);
     const directory = join(disk, '.tidemark');
     const first = await acquireEmbeddedDatabase({ directory });
@@ -157,7 +157,7 @@ describeWithSmallDisk('a full disk', () => {
 
     mkdirSync(join(disk, 'other'));
     const ballast = join(disk, 'other', 'ballast');
-    // Takes all that is left, whatever that is.
+    // Takes all the space that is left.
     expect(() => writeFileSync(ballast, Buffer.alloc(200 * 1024 * 1024))).toThrow(/ENOSPC/);
     expect((await refusalOf(directory)).code).toBe('DATABASE_FULL');
 

@@ -1,4 +1,4 @@
-/** A directory for one test's embedded database, and what a test asks of it. */
+/** A directory for the embedded database of one test. */
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,10 @@ import { isAlive } from '../../../store/embedded/postmaster.ts';
 import { type ChildModule, startChildModule } from '../../parts/child-module.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 
-/** Not made yet; its parent may be entered by its owner alone. After the test nothing of it is left running. */
+/**
+ * A path that does not exist yet, below a directory that only its owner may enter. No process of it is left
+ * after the test.
+ */
 export function scratchDirectory(): string {
   const parent = mkdtempSync(join(tmpdir(), 'tidemark-embedded-'));
   const directory = join(parent, '.tidemark');
@@ -24,14 +27,14 @@ export function scratchDirectory(): string {
   return directory;
 }
 
-/** One that exists and holds `entries` as directories. */
+/** An existing directory with `entries` as subdirectories. */
 export function existingDirectory(...entries: string[]): string {
   const directory = scratchDirectory();
   for (const path of [directory, ...entries.map((name) => join(directory, name))]) mkdirSync(path);
   return directory;
 }
 
-/** The process that the lock file names, or null when there is no lock file: after an orderly stop there is none. */
+/** The process id in the lock file; null without one, as after a clean stop. */
 export function serverPid(directory: string): number | null {
   try {
     return Number.parseInt(readFileSync(join(directory, 'postgres', 'postmaster.pid'), 'utf8'), 10);
@@ -47,7 +50,7 @@ export async function killServer(directory: string): Promise<void> {
   await waitFor('the killed server to be gone', () => !isAlive(pid));
 }
 
-/** Another command that uses the same directory; it leaves when its input is closed. */
+/** Another command that uses the same directory. It ends when its input is closed. */
 export function startHolder(directory: string): ChildModule {
   const holder = startChildModule('test/store/embedded/holder.ts', [directory]);
   onTestFinished(() => holder.end());

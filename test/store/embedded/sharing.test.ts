@@ -9,7 +9,7 @@ import { leave, query, scratchDirectory, serverPid, startHolder, urlHeldBy } fro
 const modeOf = (...path: string[]) => statSync(join(...path)).mode & 0o777;
 
 describe('the first command', () => {
-  it('makes the database, and finds it again the next time', async () => {
+  it('creates the database, and finds it again the next time', async () => {
     const directory = scratchDirectory();
     const first = await acquireEmbeddedDatabase({ directory });
     await query(first.url, `create table kept as select '0.1000000000000000'::numeric as price`);
@@ -23,7 +23,7 @@ describe('the first command', () => {
     expect(new URL(second.url).port).toBe(new URL(first.url).port);
   });
 
-  it('lets nobody in without the password, and listens on loopback only', async () => {
+  it('requires the password, and listens on loopback only', async () => {
     const directory = scratchDirectory();
     const { url, release } = await acquireEmbeddedDatabase({ directory });
     const password = readFileSync(join(directory, 'password'), 'utf8');
@@ -57,7 +57,7 @@ describe('the first command', () => {
     await other.release();
   });
 
-  it('works in a directory whose name means something to a shell', async () => {
+  it('works in a directory with shell characters in its name', async () => {
     const directory = `${scratchDirectory()} "$HOME" 'a' \`b\``;
     const { url, release } = await acquireEmbeddedDatabase({ directory });
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
@@ -83,7 +83,7 @@ describe('commands that share a database', () => {
     await waitFor('the server to be gone', () => pid !== null && !isAlive(pid));
   });
 
-  it('may all come at once to a directory that does not exist yet', async () => {
+  it('may all start at once in a directory that does not exist yet', async () => {
     const directory = scratchDirectory();
     const holders = [startHolder(directory), startHolder(directory), startHolder(directory)];
     const urls = await Promise.all(holders.map(urlHeldBy));
@@ -93,7 +93,7 @@ describe('commands that share a database', () => {
     expect(serverPid(directory)).toBeNull();
   });
 
-  it('may come while the last one stops the server', async () => {
+  it('may start while the last one stops the server', async () => {
     const directory = scratchDirectory();
     let held = await acquireEmbeddedDatabase({ directory });
     for (let round = 0; round < 5; round += 1) {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
-import type { Database } from '../../../store/database.ts';
-import { trackSeries } from '../../../store/series.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { closeAt, commitPoints, storedPoints } from '../committing.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
@@ -23,7 +23,7 @@ const kinds: ReadonlyArray<{ table: string; series: SeriesKey }> = [
 
 describeNeeding('timescale', 'the columnstore', () => {
   for (const { table, series } of kinds) {
-    /** Days that are stored at first: more points in one segment than may be decompressed in a transaction. */
+    /** Days that are stored first: more points in one segment than a transaction may decompress. */
     const first = Array.from({ length: 84 }, (_, index) => index + 2).filter((index) => index !== 40);
     let store: TestStore;
     let database: Database;
@@ -49,7 +49,7 @@ describeNeeding('timescale', 'the columnstore', () => {
       await database.pool.query(`call run_job(${jobs.rows[0]?.id})`);
       await database.pool.query(`vacuum tidemark.${table}`);
     }
-    /** 1: wholly in the columnstore; any other number has rows outside. */
+    /** 1: completely in the columnstore; any other number has rows outside. */
     async function chunkStates() {
       const result = await database.pool.query<{ status: number }>(
         `select c.status from _timescaledb_catalog.chunk c join _timescaledb_catalog.hypertable h
@@ -66,7 +66,7 @@ describeNeeding('timescale', 'the columnstore', () => {
       return result.rows[0]?.size;
     }
 
-    it(`takes whole chunks of ${table} and makes longer ones of them`, async () => {
+    it(`compresses whole chunks of ${table} and merges them`, async () => {
       const states = await chunkStates();
       expect(new Set(states)).toEqual(new Set([1]));
       // 84 days touch three or four chunks of 30 days, and one or two of 90.
@@ -79,9 +79,9 @@ describeNeeding('timescale', 'the columnstore', () => {
       expect(first.length * 1440).toBeGreaterThan(100_000);
     });
 
-    it(`keeps ${table} to the byte as it was when a re-fetch brings nothing new`, async () => {
+    it(`keeps ${table} unchanged to the byte when a re-fetch brings nothing new`, async () => {
       const before = await size();
-      // More often than a prepared statement is planned for its values anew.
+      // More often than a prepared statement is replanned for its values.
       for (let index = 2; index < 12; index += 1) {
         const result = await commitPoints(database, { ...of, window: day(index) });
         expect(result).toMatchObject({ fresh: 0, changed: 0, unchanged: 1440 });
@@ -113,7 +113,7 @@ describeNeeding('timescale', 'the columnstore', () => {
       expect(await storedPoints(database, of)).toEqual(before);
     });
 
-    it(`takes a backfill of ${table} before, between and after what is compressed, and compresses it`, async () => {
+    it(`accepts a backfill of ${table} before, between and after compressed chunks, and compresses it`, async () => {
       const before = await storedPoints(database, of);
       const half = { startMs: day(86).startMs, endMs: day(86).startMs + dayMs / 2 };
       const windows = [day(0), day(40), day(1), day(86), day(-300), half];
@@ -125,7 +125,7 @@ describeNeeding('timescale', 'the columnstore', () => {
         }
       }
       expect(fresh).toEqual([1440, 1440, 1440, 1440, 1440, 0]);
-      // Half of it is stored, the rest is new, within one segment.
+      // Half of it is stored, the rest is new, in one segment.
       await database.pool.query(
         `delete from tidemark.${table} where series_id = $1 and time >= $2 and time < $3`,
         [

@@ -3,10 +3,10 @@ import { readConfig } from '../../../config.ts';
 import { decimalText } from '../../../contract/decimal.ts';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
-import { type Database, openDatabase } from '../../../store/database.ts';
-import { assertMigrated, migrate } from '../../../store/migrate.ts';
-import { commitRates } from '../../../store/rates.ts';
-import { trackSeries } from '../../../store/series.ts';
+import { type Database, openDatabase } from '../../../store/db/database.ts';
+import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
+import { commitRates } from '../../../store/lists/rates.ts';
+import { trackSeries } from '../../../store/series/series.ts';
 import { timescaleVersion } from '../../../store/timescale/extension.ts';
 import { hypertables } from '../../../store/timescale/hypertables.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -84,7 +84,7 @@ async function chunkDaysOf(database: Database): Promise<Record<string, number>> 
 }
 
 describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
-  it('converts a database that began plain, without losing a row, and it goes on taking points', async () => {
+  it('converts a plain database without losing a row, and it accepts points afterwards', async () => {
     const { admin, database } = await restrictedDatabase();
     expect(await up(database)).toEqual([]);
     expect(await timescaleVersion(database.pool)).toBeNull();
@@ -119,7 +119,7 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
     expect(before.get('point_revisions')).toHaveLength(1);
     const indexes = await indexesOf(database);
 
-    // Without a schema, which puts it where the administrator's search path begins.
+    // Without a schema: it goes where the administrator's search path begins.
     await admin.pool.query('create extension timescaledb');
     const changes = await up(database);
     for (const { name } of hypertables) {
@@ -127,7 +127,7 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
     }
     for (const table of tables) expect(await rowsOf(database, table)).toEqual(before.get(table));
     expect(await indexesOf(database)).toEqual(expect.arrayContaining(indexes));
-    // Nothing is left outside of the chunks.
+    // No rows are left outside the chunks.
     for (const { name } of hypertables) {
       const outside = await database.pool.query(`select from only tidemark.${name}`);
       expect(outside.rowCount).toBe(0);
@@ -141,7 +141,7 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
     expect((await storedPoints(database, candles)).size).toBe(11 * 1440);
   });
 
-  it('ends with the same hypertables, indexes and columnstore as a database that began with the extension', async () => {
+  it('ends with the same hypertables, indexes and columnstore as a database created with the extension', async () => {
     const { admin, database } = await restrictedDatabase();
     await up(database);
     await admin.pool.query('create extension timescaledb schema public');
@@ -179,7 +179,7 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
     expect(await up(database)).not.toEqual([]);
   });
 
-  it('applies changed settings to what comes, and takes the columnstore policies away', async () => {
+  it('applies changed settings to new chunks, and removes the columnstore policies', async () => {
     const { url, drop } = await createTestDatabase();
     onTestFinished(drop);
     const database = openDatabase({

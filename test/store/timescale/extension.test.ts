@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openDatabase } from '../../../store/database.ts';
-import { explainDatabaseError } from '../../../store/failure.ts';
-import { assertMigrated, migrate } from '../../../store/migrate.ts';
+import { openDatabase } from '../../../store/db/database.ts';
+import { explainDatabaseError } from '../../../store/db/failure.ts';
+import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
 import { assertTimescaleUsable, isTooOld, upgradeRemedy } from '../../../store/timescale/extension.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
@@ -22,7 +22,7 @@ describe('isTooOld', () => {
 });
 
 describe('upgradeRemedy', () => {
-  it('says ALTER EXTENSION alone where the server has a newer version, and to upgrade it elsewhere', () => {
+  it('suggests ALTER EXTENSION where the server has a newer version, and an upgrade elsewhere', () => {
     expect(upgradeRemedy('2.28.1')).toMatch(
       /^the server has 2\.28\.1: run `alter extension timescaledb update`/,
     );
@@ -96,7 +96,7 @@ describeNeeding('plainPostgres', 'a server without TimescaleDB', () => {
     return database;
   }
 
-  it('is well with plain tables', async () => {
+  it('works with plain tables', async () => {
     const database = await newDatabase('plain');
     await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
     await assertMigrated(database.pool);

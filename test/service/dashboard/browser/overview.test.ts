@@ -3,8 +3,8 @@ import { get } from 'node:http';
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../../contract/intervals.ts';
-import { mostStreams } from '../../../../service/dashboard/live.ts';
-import { blockSeries, trackSeries } from '../../../../store/series.ts';
+import { maxStreams } from '../../../../service/dashboard/live.ts';
+import { blockSeries, trackSeries } from '../../../../store/series/series.ts';
 import { describeNeeding } from '../../../parts/describe-needing.ts';
 import { commitPoints } from '../../../store/committing.ts';
 import { openTestStore, type TestStore } from '../../../store/open-store.ts';
@@ -38,7 +38,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
   const connection = (page: Page) => page.locator('.connection');
   const rowOf = (page: Page, seriesId: number) => page.locator(`[data-series="${seriesId}"]`);
 
-  it('shows every series with its band, and a commit without being asked', async () => {
+  it('shows every series with its band and updates after a commit', async () => {
     const seriesId = await halfCovered();
     const { page, asked } = await open(world.url);
     const row = rowOf(page, seriesId);
@@ -58,7 +58,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     expect(asked.filter((path) => path === '/dashboard/events')).toHaveLength(1);
   });
 
-  it('shows what is tracked, untracked, queued and failing as it happens', async () => {
+  it('shows tracking, untracking, queueing and failures live', async () => {
     const { page } = await open(world.url);
     await page.getByText('No series is tracked: tidemark track').waitFor();
     const seriesId = await halfCovered();
@@ -66,13 +66,14 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await row.getByText('50.00 %').waitFor();
     world.queue = {
       depth: { waiting: 7, active: 2, delayed: 0, workers: 3, pausedMs: 0 },
+      perMinute: 200,
       windows: new Map([[seriesId, [{ startMs: half.endMs, endMs }]]]),
     };
-    await page.getByText('7 waiting, 2 under way, 3 workers').waitFor();
+    await page.getByText('7 waiting, 2 active, 3 workers').waitFor();
     await row.locator('rect.inFlight').waitFor();
     await row.getByText('1 in flight').waitFor();
     world.queue = null;
-    await page.getByText('cannot be asked').waitFor();
+    await page.getByText('unavailable').waitFor();
     await store.database.pool.query(
       `insert into tidemark.pending_windows (series_id, range, verdict, message, first_at, retry_at)
        values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'HTTP 500', now(), now())`,
@@ -84,10 +85,13 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await row.waitFor({ state: 'detached' });
   });
 
-  it('names a series that the source refuses, and expects nothing of it', async () => {
+  it('shows a refused series and excludes it from the estimate', async () => {
     const seriesId = await halfCovered();
     await blockSeries(store.database, {
-      ...{ seriesId, kind: 'not_found', message: 'no such market', untilMs: Date.now() + dayMs },
+      seriesId,
+      kind: 'not_found',
+      message: 'no such market',
+      untilMs: Date.now() + dayMs,
     });
     const { page } = await open(world.url);
     await page.getByText('0 requests left; 1 more is refused by the source').waitFor();
@@ -99,21 +103,21 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await page.getByText('1 in all').waitFor();
   });
 
-  it('says of a series that only begins in the future that nothing is wanted yet', async () => {
+  it('shows that no period of a future series has closed', async () => {
     const beginsMs = Math.floor(Date.now() / dayMs + 1000) * dayMs;
     const { seriesId } = await trackSeries(store.database, market, beginsMs, null);
     const { page, asked } = await open(world.url);
-    const words = `wanted from ${new Date(beginsMs).toISOString().slice(0, 10)} on`;
+    const words = `tracked from ${new Date(beginsMs).toISOString().slice(0, 10)} onward`;
     await rowOf(page, seriesId).getByRole('cell', { name: words }).first().waitFor();
     await rowOf(page, seriesId).getByRole('img', { name: words, exact: true }).waitFor();
     await page.getByText('1, 0 complete').waitFor();
     await page.getByRole('link', { name: 'kraken bitcoin/euro h1' }).click();
     await page.getByText(`${words} · 0 points`).waitFor();
-    await page.getByText('Nothing is stored here.').waitFor();
+    await page.getByText('No stored data in this range.').waitFor();
     expect(asked.filter((path) => path.includes('/points?'))).toHaveLength(1);
   });
 
-  it('takes of its address only what it knows', async () => {
+  it('ignores unknown values in the URL', async () => {
     await halfCovered();
     const { page } = await open(`${world.url}?axis=toString&sort=valueOf&page=-1`);
     await page.getByText('1 to 1 of 1 series').waitFor();
@@ -121,7 +125,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     expect(await page.getByLabel('Sort').inputValue()).toBe('missing');
   });
 
-  it('says that it is empty', async () => {
+  it('reports that no series is tracked', async () => {
     const { page } = await open(world.url);
     await page.getByText('No series is tracked: tidemark track').waitFor();
     await page.getByText('No list is polled.').waitFor();
@@ -129,21 +133,19 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await expectAccessible(page, 'the empty overview');
   });
 
-  it('says that the store cannot be read, shows what it had, and goes on by itself', async () => {
+  it('reports an unreadable store, keeps the old state, and recovers by itself', async () => {
     const seriesId = await halfCovered();
     const { page } = await open(world.url);
     await rowOf(page, seriesId).getByText('50.00 %').waitFor();
     await store.database.pool.query('alter table tidemark.series rename to away');
-    await connection(page)
-      .getByText('The store cannot be read. What is shown is from before. As of')
-      .waitFor();
+    await connection(page).getByText('The store cannot be read. Showing the state as of').waitFor();
     await rowOf(page, seriesId).getByText('50.00 %').waitFor();
     await expectAccessible(page, 'the overview in trouble');
     await store.database.pool.query('alter table tidemark.away rename to series');
     await connection(page).getByText('Live').waitFor();
   });
 
-  it('reads the problems again when the store is back', async () => {
+  it('reloads the problems when the store is back', async () => {
     await halfCovered();
     const { page } = await open(`${world.url}?view=problems`);
     await page.getByText('No window failed').waitFor();
@@ -151,12 +153,12 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await store.database.pool.query('alter table tidemark.series rename to away');
     await connection(page).getByText('The store cannot be read.').waitFor();
     await page.getByRole('button', { name: 'Read again' }).click();
-    await page.getByText('This could not be read').waitFor();
+    await page.getByText('Cannot load').waitFor();
     await store.database.pool.query('alter table tidemark.away rename to series');
     await page.getByText('No window failed').waitFor();
   });
 
-  it('lets the ages of lists grow by themselves', async () => {
+  it('updates the ages of lists without events', async () => {
     await store.database.pool.query(
       `with made as (insert into tidemark.lists (list, every) values ('assets', '5 minutes') returning id)
        insert into tidemark.list_polls (list_id, begun_at, time, answered_at, pages, rows, changed, completed_at)
@@ -169,12 +171,12 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await expect.poll(() => newest.textContent()).not.toBe(first);
   });
 
-  it('says that it is not connected, and catches up when the service is back', async () => {
+  it('reports a lost connection and catches up afterwards', async () => {
     const seriesId = await halfCovered();
     const { page } = await open(world.url);
     await rowOf(page, seriesId).getByText('50.00 %').waitFor();
     await world.close();
-    await connection(page).getByText('Not connected, trying again. What is shown is from before.').waitFor();
+    await connection(page).getByText('Not connected, trying again. Showing the state as of').waitFor();
     await expectAccessible(page, 'the overview without a connection');
     await commitPoints(store.database, {
       ...{ seriesId, series: market, window: { startMs: half.endMs, endMs } },
@@ -184,7 +186,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await connection(page).getByText('Live').waitFor();
   });
 
-  it('is live in the tab that is looked at, however many others are open in the browser', async () => {
+  it('is live in the visible tab beside many hidden tabs', async () => {
     const seriesId = await halfCovered();
     const first = await open(world.url);
     const pages = [first.page];
@@ -209,9 +211,9 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await connection(first.page).getByText('Not connected while').waitFor();
   });
 
-  it('waits its turn where too many pages are open', async () => {
+  it('waits while too many pages are open', async () => {
     const others = await Promise.all(
-      Array.from({ length: mostStreams }, async () => {
+      Array.from({ length: maxStreams }, async () => {
         const request = get(`${world.url}dashboard/events`, { agent: false });
         const [{ statusCode }] = await once(request, 'response');
         expect(statusCode).toBe(200);
@@ -224,7 +226,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await connection(page).getByText('Live').waitFor();
   });
 
-  it('takes a password for its page, its stream and its questions', async () => {
+  it('requires the password for page, stream and requests', async () => {
     const seriesId = await halfCovered();
     const password = 'correct horse battery';
     const guarded = await openDashboardWorld(store, { access: { kind: 'password', password } });
@@ -239,7 +241,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     }
   });
 
-  it('shows names as text, whatever is in them', async () => {
+  it('shows names as text', async () => {
     const name = '<img src=x onerror="window.hit=1">';
     const { seriesId } = await trackSeries(store.database, { ...market, exchange: name }, startMs, endMs);
     await store.database.pool.query(
@@ -266,7 +268,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     expect(await page.locator('img').count()).toBe(0);
   });
 
-  it('finds, sorts and turns pages of a thousand series, and asks for the bands of fifty', async () => {
+  it('filters, sorts and pages a thousand series, requesting fifty bands at a time', async () => {
     await store.database.pool.query(
       `insert into tidemark.series (dataset, exchange_id, base_id, quote_id, interval, period, tracked, covered)
        select 'candles', 'exchange-' || i % 10, 'asset-' || i, 'tether', 'h1', '1 hour', r,
@@ -302,7 +304,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       .toBeLessThan(100);
   });
 
-  it('breaks no word of a table in the middle where the screen is wide', async () => {
+  it('does not break words in tables on a wide screen', async () => {
     const seriesId = await halfCovered();
     const long = { ...market, exchange: 'an-exchange-with-quite-a-long-name', baseId: 'wrapped-staked' };
     await trackSeries(store.database, long, endMs - 400 * dayMs, null);
@@ -367,7 +369,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await expectAccessible(page, 'the narrow page of a series');
   });
 
-  it('takes a keyboard alone from the list to a value of a chart, and back', async () => {
+  it('is usable by keyboard from the list to a chart value and back', async () => {
     const seriesId = await halfCovered();
     const { page } = await open(world.url);
     await rowOf(page, seriesId).getByText('50.00 %').waitFor();
@@ -395,7 +397,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   });
 
-  it('has pages that a screen reader can follow, light and dark', async () => {
+  it('has accessible pages in light and dark themes', async () => {
     const seriesId = await halfCovered();
     const lists = `insert into tidemark.lists (list, every) values ('assets', '5 minutes')`;
     await store.database.pool.query(lists);

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dayMs, type EpochMs, hourMs } from '../../../../contract/intervals.ts';
-import { trackSeries } from '../../../../store/series.ts';
+import { trackSeries } from '../../../../store/series/series.ts';
 import { describeNeeding } from '../../../parts/describe-needing.ts';
 import { closeAt, commitPoints } from '../../../store/committing.ts';
 import { openTestStore, type TestStore } from '../../../store/open-store.ts';
@@ -56,7 +56,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       `${text.slice(0, text.indexOf(': ')).replace(' ', 'T').replace('Z', '')}Z`.replace(/^(.{10})Z$/, '$1'),
     );
 
-  it('tells on hover what is stored, to the digit, where no double holds it', async () => {
+  it('shows exact stored values on hover', async () => {
     const { page } = await opened();
     const text = await pointAt(page, 0.2);
     const value = closeAt(timeIn(text));
@@ -64,7 +64,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(text).toContain(`open ${value} · high ${value} · low ${value} · close ${value} · volume ${value}`);
   });
 
-  it('shades a gap, and tells of a time in it what it is', async () => {
+  it('shades a gap and names its state', async () => {
     const { page } = await opened();
     expect(await pointAt(page, 1 - 30 / 150)).toMatch(/: no value, gap$/);
     await page.mouse.move(0, 0);
@@ -80,13 +80,13 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
           const colour = data.slice(at, at + 3).join(' ');
           seen.set(colour, (seen.get(colour) ?? 0) + 1);
         }
-        return { kinds: seen.size, mostShare: Math.max(...seen.values()) / width };
+        return { kinds: seen.size, maxShare: Math.max(...seen.values()) / width };
       };
       return { covered: count(0.3, 0.4), gap: count(1 - 38 / 150, 1 - 22 / 150) };
-    })()`)) as Record<'covered' | 'gap', { kinds: number; mostShare: number }>;
+    })()`)) as Record<'covered' | 'gap', { kinds: number; maxShare: number }>;
     // Of what is covered nearly all is the background; of a gap much is hatching, in blended colours.
-    expect(colours.covered.mostShare).toBeGreaterThan(0.9);
-    expect(colours.gap.mostShare).toBeLessThan(0.9);
+    expect(colours.covered.maxShare).toBeGreaterThan(0.9);
+    expect(colours.gap.maxShare).toBeLessThan(0.9);
     expect(colours.gap.kinds).toBeGreaterThan(3);
   });
 
@@ -96,7 +96,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       return interval === undefined ? [] : [{ interval, from: Number(from), to: Number(to) }];
     });
 
-  it('asks for what is older only when it is needed, a bounded piece at a time', async () => {
+  it('loads older points on demand in bounded pieces', async () => {
     const { page, asked } = await opened();
     const first = Math.min(...pointsAsked(asked).map(({ from }) => from));
     expect(first).toBeGreaterThan(endMs - 400 * hourMs);
@@ -115,7 +115,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       .waitFor();
   });
 
-  it('is moved with the mouse as well', async () => {
+  it('pans with the mouse', async () => {
     const { page, asked } = await opened();
     const group = page.getByRole('group', { name: /^Chart from/ });
     const before = await group.getAttribute('aria-label');
@@ -132,7 +132,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await expect.poll(() => pointsAsked(asked).length).toBeGreaterThan(asks);
   });
 
-  it('is zoomed with the wheel, out into coarser candles and in again', async () => {
+  it('zooms with the wheel into coarser candles and back', async () => {
     const { page, asked } = await opened();
     const box = await page.locator('.chart').boundingBox();
     if (box === null) throw new Error('there is no chart');
@@ -153,7 +153,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(asked.filter((path) => /points\?.*\./.test(path))).toEqual([]);
   });
 
-  it('is zoomed out to everything and no further, by keys and with the wheel', async () => {
+  it('limits zooming out to the whole series, by keys and wheel', async () => {
     const { page } = await opened();
     const group = page.getByRole('group', { name: /^Chart from/ });
     const label = async () => (await group.getAttribute('aria-label')) ?? '';
@@ -182,7 +182,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     }
   });
 
-  it('goes to the first value and back by keys, and reads value after value', async () => {
+  it('navigates to the first and last value and steps by keys', async () => {
     const { page } = await opened();
     await page.getByRole('group', { name: /^Chart from/ }).focus();
     await page.keyboard.press('Home');
@@ -210,16 +210,16 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       .toMatch(/ 1 gaps?$/);
     await page.keyboard.press('-');
     await page.keyboard.press('-');
-    await page.getByText('Candles of h2, made of those of h1.').waitFor();
+    await page.getByText('Candles of h2, aggregated from h1.').waitFor();
     await page.keyboard.press('+');
     await page.keyboard.press('+');
     await page.getByText('Every candle of h1, as stored.').waitFor();
   });
 
-  it('shows all years in coarser candles, and what is on screen as a table', async () => {
+  it('shows all years in coarser candles and the screen as a table', async () => {
     const { page, asked } = await opened();
     await page.getByRole('button', { name: 'All' }).click();
-    await page.getByText('Candles of w1, made of those of h1.').waitFor();
+    await page.getByText('Candles of w1, aggregated from h1.').waitFor();
     const [last] = pointsAsked(asked).slice(-1);
     expect(last).toMatchObject({ interval: 'w1' });
     await page.getByText('The values on screen as a table').click();
@@ -231,7 +231,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await expect.poll(() => row.textContent()).toContain(closeAt(monday));
   });
 
-  it('shows what is committed meanwhile', async () => {
+  it('shows new commits', async () => {
     const { page } = await opened();
     const later = { startMs: hole.startMs, endMs: hole.startMs + 10 * hourMs };
     await page.getByText('1 gap of 20 h').waitFor();
@@ -248,7 +248,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(text).toContain(`close ${closeAt(timeIn(text))}`);
   });
 
-  it('goes on at the end with what is committed and with the clock, and stays where it was moved to', async () => {
+  it('follows the end of the series unless the user moved away', async () => {
     const series = { ...market, baseId: 'followed' };
     const { seriesId: followed } = await trackSeries(store.database, series, endMs - 300 * hourMs, null);
     const commitTo = (fromMs: EpochMs, toMs: EpochMs) =>
@@ -298,7 +298,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     }
   });
 
-  it('asks for everything once when it is opened', async () => {
+  it('requests everything once when it opens', async () => {
     const { page, asked } = await opened();
     await page.locator('.connection', { hasText: 'Live' }).waitFor();
     await page.getByText('1 gap of').first().waitFor();
@@ -307,7 +307,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(paths).toContain(`/dashboard/series/${seriesId}`);
   });
 
-  it('asks again when a lost connection is back, not when it is lost', async () => {
+  it('reloads when a lost connection is back, not when it is lost', async () => {
     const lost = await openDashboardWorld(store);
     const { page, asked } = await open(`${lost.url}?series=${seriesId}`);
     await page.getByText('Every candle of h1, as stored.').waitFor();
@@ -334,7 +334,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     const { seriesId: odd } = await trackSeries(store.database, series, window.startMs, endMs);
     const times = Array.from({ length: 100 }, (_, place) => window.startMs + place * hourMs);
     const changed = new Map(times.map((timeMs) => [timeMs, price]));
-    await commitPoints(store.database, { ...{ seriesId: odd, series, window }, changed });
+    await commitPoints(store.database, { seriesId: odd, series, window, changed });
     const { page } = await open(`${world.url}?series=${odd}`);
     await page.getByText('Every candle of h1, as stored.').waitFor();
     const drawn = () =>
@@ -355,7 +355,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await page.locator('.exact', { hasText: `close ${price} ` }).waitFor();
   });
 
-  it('says that it reads while a part of the screen is blank', async () => {
+  it('shows that it is loading while a part of the screen is blank', async () => {
     const { page } = await opened();
     let allow = () => {};
     const isAllowed = new Promise<void>((resolve) => {
@@ -365,25 +365,25 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       await isAllowed;
       await route.continue();
     });
-    const told = page.getByRole('status').filter({ hasText: 'Reading what is stored.' });
+    const told = page.getByRole('status').filter({ hasText: 'Loading.' });
     await page.getByRole('button', { name: 'All' }).click();
     await told.waitFor();
     allow();
-    await page.getByText('Candles of w1, made of those of h1.').waitFor();
+    await page.getByText('Candles of w1, aggregated from h1.').waitFor();
     expect(await told.count()).toBe(0);
   });
 
-  it('tells trouble with its points in the colour of trouble', async () => {
+  it('shows a loading error in the error colour', async () => {
     const { page } = await opened();
     await page.route('**/points?*', (route) => route.fulfill({ status: 500, json: { error: 'none today' } }));
     const colour = () => page.evaluate("getComputedStyle(document.querySelector('.told')).color");
     const calm = await colour();
     await page.getByRole('button', { name: 'All' }).click();
-    await page.getByText('The points could not be read: none today.').waitFor();
+    await page.getByText('Cannot load points: none today.').waitFor();
     expect(await colour()).not.toBe(calm);
   });
 
-  it('shows of a series without any points the times that it says', async () => {
+  it('shows the correct times for a series without points', async () => {
     const { seriesId: empty } = await trackSeries(
       store.database,
       { ...market, baseId: 'nothing-yet' },
@@ -391,7 +391,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       endMs,
     );
     const { page } = await open(`${world.url}?series=${empty}`);
-    await page.getByText('Nothing is stored here.').waitFor();
+    await page.getByText('No stored data in this range.').waitFor();
     for (const key of ['', 'Home']) {
       const group = page.getByRole('group', { name: /^Chart from/ });
       if (key !== '') {
@@ -409,7 +409,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     }
   });
 
-  it('says so when there is no such series', async () => {
+  it('reports an unknown series', async () => {
     const { page } = await open(`${world.url}?series=4711`);
     await page.getByRole('alert').getByText('There is no series with the id 4711.').waitFor();
   });

@@ -1,0 +1,74 @@
+/** Opens readers and writers of the file formats. */
+
+import { stat } from 'node:fs/promises';
+import type { StoredDataset } from '../contract/series.ts';
+import { TidemarkError } from '../errors.ts';
+import { csvWriter, readCsv } from './csv.ts';
+import { jsonlWriter, readJsonl } from './jsonl.ts';
+import {
+  type FileFormat,
+  type Layout,
+  layouts,
+  type Output,
+  type ReadRow,
+  type RowFile,
+  type RowWriter,
+} from './layout.ts';
+import { readParquet } from './parquet-reader.ts';
+import type { Digits } from './parquet-schema.ts';
+import { parquetWriter } from './parquet-writer.ts';
+
+/**
+ * @param dataset expected in the file: empty JSON Lines have no columns.
+ * @throws TidemarkError FILE_NOT_USABLE, from the reading of the pages too.
+ */
+export async function openRows(
+  path: string,
+  format: FileFormat,
+  dataset: StoredDataset | null = null,
+): Promise<RowFile> {
+  const open = { csv: readCsv, jsonl: readJsonl, parquet: readParquet }[format];
+  const file = await usable(path, async () => {
+    if (format === 'jsonl' && dataset !== null && (await stat(path)).size === 0) {
+      return { layout: layouts[dataset], async *pages(): AsyncGenerator<ReadRow[]> {} };
+    }
+    return open(path);
+  });
+  return {
+    layout: file.layout,
+    async *pages() {
+      const pages = file.pages();
+      for (;;) {
+        const page = await usable(path, () => pages.next());
+        if (page.done) return;
+        yield page.value;
+      }
+    },
+  };
+}
+
+/** @throws TidemarkError FILE_NOT_USABLE for any error. */
+export async function usable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof TidemarkError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${reason}`, { cause: error });
+  }
+}
+
+/** @param digits of each value column, for the decimals of Parquet. */
+export async function openRowWriter(
+  format: FileFormat,
+  { layout, digits, output }: { layout: Layout; digits: readonly Digits[]; output: Output },
+): Promise<RowWriter> {
+  switch (format) {
+    case 'csv':
+      return csvWriter(layout, output);
+    case 'jsonl':
+      return jsonlWriter(layout, output);
+    case 'parquet':
+      return parquetWriter(layout, digits, output);
+  }
+}

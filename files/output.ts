@@ -1,0 +1,131 @@
+/**
+ * Outputs of an export: standard output, or a file that exists completely or not at all. The file is written as
+ * `.NAME.PID.part` and renamed once it is on the disk. A killed process leaves that part; the next writer of NAME removes it.
+ */
+
+import { type FileHandle, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { TidemarkError } from '../errors.ts';
+import type { Output } from './layout.ts';
+
+export interface WholeFile extends Output {
+  /** Syncs the file to the disk. */
+  finish(): Promise<void>;
+  /** Renames a finished file to its name. */
+  publish(): Promise<void>;
+  /** Removes it, unless it is published. Never throws. */
+  discard(): Promise<void>;
+}
+
+/** @throws TidemarkError FILE_NOT_WRITTEN, like all methods except `discard`. */
+export async function openWholeFile(path: string): Promise<WholeFile> {
+  const target = await writable(path, () => resolved(path));
+  await removeLeftovers(target);
+  const part = join(dirname(target), `.${basename(target)}.${process.pid}.part`);
+  const handle = await writable(path, () => open(part, 'w'));
+  let state: 'open' | 'finished' | 'published' = 'open';
+  return {
+    write: (piece) => writable(path, () => writeAll(handle, piece)),
+    finish: () =>
+      writable(path, async () => {
+        await handle.sync();
+        await handle.close();
+        state = 'finished';
+      }),
+    publish: () =>
+      writable(path, async () => {
+        await rename(part, target);
+        state = 'published';
+      }),
+    async discard() {
+      if (state === 'open') await handle.close().catch(() => {});
+      if (state !== 'published') await unlink(part).catch(() => {});
+    },
+  };
+}
+
+/** @throws TidemarkError FILE_NOT_WRITTEN for any error of the system. */
+async function writable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof TidemarkError) throw error;
+    throw new TidemarkError('FILE_NOT_WRITTEN', `${path}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Resolves links. A device or directory cannot be replaced by a file. */
+async function resolved(path: string): Promise<string> {
+  try {
+    const target = await realpath(path);
+    if ((await stat(target)).isFile()) return target;
+  } catch (error) {
+    if (isMissing(error)) return path;
+    throw error;
+  }
+  throw new TidemarkError('FILE_NOT_WRITTEN', `${path}: exists and is not a file`, {
+    remedy: 'name a file; for a pipe or a device use --out - and let the shell redirect it',
+  });
+}
+
+async function writeAll(handle: FileHandle, piece: Uint8Array): Promise<void> {
+  for (let at = 0; at < piece.length; ) {
+    at += (await handle.write(piece, at, piece.length - at)).bytesWritten;
+  }
+}
+
+/** Removes parts of processes that no longer run. Errors are ignored. */
+async function removeLeftovers(target: string): Promise<void> {
+  const directory = dirname(target);
+  const start = `.${basename(target)}.`;
+  for (const name of await readdir(directory).catch(() => [])) {
+    const pid = name.startsWith(start) ? /^(\d+)\.part$/.exec(name.slice(start.length))?.[1] : undefined;
+    if (pid !== undefined && !isAlive(Number(pid))) await unlink(join(directory, name)).catch(() => {});
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** The message of the system without the path: `no space left on device`. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/^[A-Z]+: /, '').replace(/, [a-z]+( '.*')?$/, '');
+}
+
+/** @throws TidemarkError from `write`: INTERRUPTED when the reader has left, else FILE_NOT_WRITTEN. */
+export function standardOutput(stream: NodeJS.WritableStream = process.stdout): Output {
+  return {
+    write: (bytes) =>
+      new Promise((done, fail) => {
+        stream.write(bytes, (error) => (error ? fail(explained(error)) : done()));
+      }),
+  };
+}
+
+function explained(error: NodeJS.ErrnoException): TidemarkError {
+  if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') {
+    return new TidemarkError('INTERRUPTED', 'the reader of the output closed it early', {
+      cause: error,
+      remedy: 'this is expected with `| head`',
+    });
+  }
+  return unwritten(error, 'free disk space or write elsewhere; the output is truncated');
+}
+
+export function unwritten(error: NodeJS.ErrnoException, remedy: string): TidemarkError {
+  return new TidemarkError('FILE_NOT_WRITTEN', `standard output: ${reasonOf(error)}`, {
+    cause: error,
+    remedy,
+  });
+}

@@ -1,0 +1,237 @@
+/**
+ * Backfills a range until it has no gap.
+ *
+ *   polling    Reads the gaps. No gap can be requested now and none of their windows is queued: *ended*.
+ *   joining    Workers and a scheduler run elsewhere and find the gaps themselves. This process only polls.
+ *   working    This process runs the missing scheduler or worker, for these series only.
+ *   waiting    No gap can be requested now, and a deferred window is due soon: after many errors, while the source lags, or
+ *              for a second answer. When it is due: *working*.
+ *   ended      Complete, refused with the missing ranges, or Ctrl-C. The rollups are refreshed, and windows that this process
+ *              queued and no worker started are removed from the queue.
+ *
+ * A crash needs no cleanup: coverage in the database determines the remaining work.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { type EpochMs, minuteMs, nextPeriodStart, periodStart } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
+import { closedUpTo } from '../../planning/periods.ts';
+import { clip, lengthMs, overlaps, type Range } from '../../planning/ranges.ts';
+import { longestRange } from '../../planning/windows.ts';
+import type { QueueBackend } from '../../queue/backend.ts';
+import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
+import { countFetchesSince, tallyFetches } from '../../store/ledger/ledger.ts';
+import { LedgerMinutes } from '../../store/ledger/ledger-minutes.ts';
+import { countRejected } from '../../store/ledger/quarantine.ts';
+import { rangesBehind } from '../../store/rollups/refresh.ts';
+import { type Gap, listGaps } from '../../store/series/gaps.ts';
+import { readLongestRanges } from '../../store/series/longest-ranges.ts';
+import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
+import type { OperationContext } from '../context.ts';
+import { InProcessWorkers } from '../in-process-workers.ts';
+import { explainQueueError, pollUntil, waitingText } from '../poll-until.ts';
+import type { BackfillProgress, Portion } from '../progress.ts';
+import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
+import { assertNoServiceMessage, assertSourceUsable } from '../source-health.ts';
+import { type BackfillOutcome, deferredText, outcomeOf, refusalOf, withoutPoints } from './outcome.ts';
+import { isAwaited, isWorkable, windowsLeft } from './remaining-windows.ts';
+
+export interface BackfillRequest {
+  readonly seriesIds: readonly number[];
+  readonly fromMs: EpochMs;
+  /** Null: up to the last closed period. */
+  readonly toMs: EpochMs | null;
+  /** Waits for second answers, however long they take. */
+  readonly wait?: boolean;
+  /** Accepts one empty answer as confirmation. */
+  readonly acceptEmpty?: boolean;
+  readonly signal: AbortSignal;
+  readonly progress: BackfillProgress;
+}
+
+/** Poll interval while waiting. */
+const idlePollMs = 1000;
+
+/**
+ * @returns the outcome. Its refusal is GAPS_REMAIN when windows are out of attempts, AWAITS_SECOND_ANSWER when only those are
+ * missing, or UNKNOWN_AT_SOURCE when the source does not know a series or returned no point of it.
+ * @throws TidemarkError SOURCE_UNREACHABLE, SOURCE_NOT_A_MARKET_DATA_SERVICE, SOURCE_REFUSED or SOURCE_NOTICE when the
+ * source cannot answer.
+ */
+export async function runBackfill(
+  context: OperationContext,
+  request: BackfillRequest,
+): Promise<BackfillOutcome> {
+  const { database, config } = context;
+  const startedMs = Date.now();
+  const bounds = await boundsOf(context, request, startedMs);
+  const parts = new InProcessWorkers(context, bounds.ranges);
+  let wanted: ReadonlyMap<number, number> | undefined;
+  let reportedWait: string | null = null;
+  let accepted = 0;
+  let perMinute = config.source.requestsPerMinute;
+  const requestsOfLastMinute = lastMinuteOf(database);
+  const ledger = new LedgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
+  const tallyNow = atMostEverySecond(async () => tallyFetches(await ledger.read(Date.now())));
+
+  /** Connected workers may have another budget than this process. */
+  async function reportBudgets(queues: QueueBackend): Promise<void> {
+    const present = await queues.connectedBudgets();
+    perMinute = budgetInForce(config.source, present);
+    const differing = differingBudgets(config.source, present);
+    if (differing !== null) request.progress.say(differing);
+  }
+
+  async function poll(): Promise<BackfillOutcome | null> {
+    context.assertRoom();
+    const queues = await parts.ensure(wanted !== undefined);
+    // Read claims before gaps: a window that ends in between is then still claimed, not lost.
+    const claimed = await queues.requests
+      .claimedWindows()
+      .catch((error: unknown) => explainQueueError(error, queues.kind));
+    const nowMs = Date.now();
+    const gaps = await missingWithin(context, bounds, nowMs);
+    if (wanted === undefined) await reportBudgets(queues);
+    wanted ??= lengths(gaps);
+    const limits = await readLongestRanges(database);
+    const longestRangeMs = (series: SeriesKey) => longestRange(series, config.source.rangeLimits, limits);
+    const left = remaining(gaps, wanted, bounds, windowsLeft(gaps, nowMs, longestRangeMs));
+    const queued = gaps.some((gap) =>
+      claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
+    );
+    const isWorking = queued || gaps.some((gap) => isWorkable(gap, nowMs));
+    const awaited = isWorking ? [] : gaps.filter((gap) => isAwaited(gap, nowMs, request.wait === true));
+    const pausedMs = await queues.requests.pausedForMs();
+    const tally = await tallyNow();
+    request.progress.update({
+      series: left,
+      points: tally.fresh,
+      lastMinute: await requestsOfLastMinute(),
+      perMinute,
+      failures: tally.failures,
+      pausedMs,
+      awaited: awaited.length,
+    });
+    const windows = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
+    const outcome = async () => ({
+      ...outcomeOf(tallyFetches(await ledger.recount(Date.now())), startedMs, gaps, windows),
+      accepted,
+    });
+    if (request.signal.aborted) return { ...(await outcome()), interrupted: true };
+    await assertNoServiceMessage(context, { startedMs, pausedMs });
+    assertSourceUsable(tally);
+    const newlyAccepted = request.acceptEmpty === true ? await acceptGaps(database, gaps) : 0;
+    accepted += newlyAccepted;
+    if (newlyAccepted > 0) return null;
+    if (awaited.length > 0) {
+      // Reported again when the reason or the time changes.
+      const text = deferredText(awaited);
+      if (text !== reportedWait) request.progress.say(text);
+      reportedWait = text;
+      await delay(idlePollMs, undefined, { signal: request.signal }).catch(() => {});
+    }
+    if (awaited.length === 0) reportedWait = null;
+    if (isWorking || awaited.length > 0) return null;
+    assertSourceUsable(tallyFetches(await ledger.read(Date.now())));
+    if ((await rangesBehind(database, nowMs)).length > 0) request.progress.say('refreshing the rollups');
+    const rollups = await refreshRollupsAtEnd(database, request.signal);
+    if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
+    return {
+      ...(await outcome()),
+      rollups,
+      rejected: await countRejected(database, bounds.ranges),
+      withoutPoints: await withoutPoints(context, request.seriesIds),
+      refusal: await refusalOf(context, gaps, request.seriesIds),
+    };
+  }
+
+  try {
+    return await pollUntil(poll, request.signal, (error) => request.progress.say(waitingText(error)));
+  } finally {
+    request.progress.stop();
+    await parts.close();
+  }
+}
+
+interface Bounds {
+  readonly series: ReadonlyMap<number, SeriesStatus>;
+  readonly ranges: ReadonlyMap<number, Range>;
+}
+
+/** The requested range per series, in whole closed periods. */
+async function boundsOf(
+  context: OperationContext,
+  request: BackfillRequest,
+  nowMs: EpochMs,
+): Promise<Bounds> {
+  const { graceMs } = context.config.worker;
+  const rows = await seriesStatus(context.database, { nowMs, graceMs, seriesIds: request.seriesIds });
+  const ranges = rows.map((row): [number, Range] => {
+    const closedMs = closedUpTo(row.series, nowMs, graceMs);
+    const { interval } = row.series;
+    const toMs = request.toMs === null ? closedMs : nextPeriodStart(request.toMs, interval);
+    return [
+      row.seriesId,
+      { startMs: periodStart(request.fromMs, interval), endMs: Math.min(toMs, closedMs) },
+    ];
+  });
+  return { series: new Map(rows.map((row) => [row.seriesId, row])), ranges: new Map(ranges) };
+}
+
+async function missingWithin(context: OperationContext, bounds: Bounds, nowMs: EpochMs): Promise<Gap[]> {
+  const { graceMs } = context.config.worker;
+  const all = await listGaps(context.database, { nowMs, graceMs, seriesIds: [...bounds.ranges.keys()] });
+  return all.flatMap((gap) => {
+    const range = bounds.ranges.get(gap.seriesId);
+    return range === undefined ? [] : clip([gap], range).map((piece) => ({ ...gap, ...piece }));
+  });
+}
+
+function lengths(gaps: readonly Gap[]): Map<number, number> {
+  const sums = new Map<number, number>();
+  for (const gap of gaps) sums.set(gap.seriesId, (sums.get(gap.seriesId) ?? 0) + lengthMs([gap]));
+  return sums;
+}
+
+function remaining(
+  gaps: readonly Gap[],
+  wanted: ReadonlyMap<number, number>,
+  bounds: Bounds,
+  windows: ReadonlyMap<number, number>,
+): Portion[] {
+  const missing = lengths(gaps);
+  return [...bounds.series.values()].map(({ seriesId, series }) => {
+    const wantedMs = wanted.get(seriesId) ?? 0;
+    const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
+    return { series, wantedMs, doneMs, windowsLeft: windows.get(seriesId) ?? 0 };
+  });
+}
+
+/** Counts requests of all lanes and processes. */
+function lastMinuteOf(database: OperationContext['database']): () => Promise<number> {
+  return atMostEverySecond(async () => {
+    const lanes = await countFetchesSince(database, Date.now() - minuteMs);
+    return Object.values(lanes).reduce((sum, lane) => sum + lane, 0);
+  });
+}
+
+/** Limits ledger reads: without a budget there are many requests. */
+function atMostEverySecond<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let known: { readonly value: Value; readonly untilMs: number } | null = null;
+  return async () => {
+    if (known === null || Date.now() >= known.untilMs)
+      known = { value: await read(), untilMs: Date.now() + 1000 };
+    return known.value;
+  };
+}
+
+/** @returns the number of gaps that were accepted as empty. */
+async function acceptGaps(database: OperationContext['database'], gaps: readonly Gap[]): Promise<number> {
+  let count = 0;
+  for (const { seriesId, reason, startMs, endMs } of gaps) {
+    if (reason !== 'awaits_second_answer') continue;
+    if (await acceptEmptyAnswers(database, { seriesId, within: { startMs, endMs } })) count += 1;
+  }
+  return count;
+}

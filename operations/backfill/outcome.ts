@@ -1,0 +1,141 @@
+/** The outcome of a backfill, and the reasons why gaps remain. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import { seriesName } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { counted, formatTime } from '../../format.ts';
+import { emptyMessage } from '../../store/commit/empty-answers.ts';
+import type { FetchTally } from '../../store/ledger/ledger.ts';
+import type { Gap } from '../../store/series/gaps.ts';
+import { seriesStatus } from '../../store/series/status.ts';
+import type { OperationContext } from '../context.ts';
+import type { RollupsOutcome } from '../refresh-rollups.ts';
+
+export interface BackfillOutcome {
+  readonly requests: number;
+  /** New points. */
+  readonly points: number;
+  readonly durationMs: number;
+  /** Missing ranges that do not await a second answer. */
+  readonly missing: number;
+  /** Empty ranges that await a second answer, and the last time at which one is requested again. */
+  readonly awaiting: number;
+  readonly awaitingUntilMs: EpochMs | null;
+  /** Ranges that one empty answer confirmed, with `acceptEmpty`. */
+  readonly accepted: number;
+  /** Rejected rows of periods without a stored point. */
+  readonly rejected: number;
+  readonly windowsLeft: number;
+  /** Names of series whose range is confirmed empty and that have no point at all. */
+  readonly withoutPoints: readonly string[];
+  readonly rollups: RollupsOutcome;
+  readonly interrupted: boolean;
+  /** Why ranges are missing; null: none is. Rejected rows do not count. */
+  readonly refusal: TidemarkError | null;
+}
+
+export function outcomeOf(
+  tally: FetchTally,
+  startedMs: EpochMs,
+  gaps: readonly Gap[],
+  windows: number,
+): BackfillOutcome {
+  const awaiting = gaps.filter((gap) => gap.reason === 'awaits_second_answer');
+  return {
+    requests: tally.requests,
+    points: tally.fresh,
+    durationMs: Date.now() - startedMs,
+    missing: gaps.length - awaiting.length,
+    awaiting: awaiting.length,
+    awaitingUntilMs: awaiting.length === 0 ? null : Math.max(...awaiting.map((gap) => gap.retryAtMs ?? 0)),
+    accepted: 0,
+    rejected: 0,
+    windowsLeft: windows,
+    withoutPoints: [],
+    rollups: 'current',
+    interrupted: false,
+    refusal: null,
+  };
+}
+
+/** A source may answer an unknown name with an empty list. */
+export async function withoutPoints(
+  context: OperationContext,
+  seriesIds: readonly number[],
+): Promise<string[]> {
+  const { graceMs } = context.config.worker;
+  const rows = await seriesStatus(context.database, { nowMs: Date.now(), graceMs, seriesIds });
+  return rows
+    .filter((row) => row.points === 0 && row.confirmedEmptyMs > 0)
+    .map((row) => seriesName(row.series));
+}
+
+/** Said when a wait begins: minutes without a word look as if it hung. */
+export function deferredText(gaps: readonly Gap[]): string {
+  const dueMs = Math.max(...gaps.map((gap) => gap.retryAtMs ?? 0));
+  const [first] = gaps;
+  const why = first === undefined ? '' : `, the first: ${gapText(first)}`;
+  return `waiting until ${formatTime(Math.ceil(dueMs / 1000) * 1000)} for ${counted(gaps.length, 'range')}${why}`;
+}
+
+function gapText(gap: Gap): string {
+  return `${seriesName(gap.series)} ${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}: ${explainGap(gap)}`;
+}
+
+/** @returns null: nothing is missing. */
+export async function refusalOf(
+  context: OperationContext,
+  gaps: readonly Gap[],
+  seriesIds: readonly number[],
+): Promise<TidemarkError | null> {
+  const blocked = gaps.find((gap) => gap.reason === 'blocked');
+  if (blocked !== undefined)
+    return new TidemarkError('UNKNOWN_AT_SOURCE', `${seriesName(blocked.series)}: ${blocked.message}`);
+  const failed = gaps.filter((gap) => gap.reason !== 'awaits_second_answer');
+  const [first] = failed;
+  if (first !== undefined)
+    return new TidemarkError(
+      'GAPS_REMAIN',
+      `${counted(failed.length, 'requested range')} missing, first ${gapText(first)}`,
+    );
+  const [awaiting] = gaps;
+  if (awaiting === undefined) return null;
+  const { graceMs } = context.config.worker;
+  const rows = await seriesStatus(context.database, { nowMs: Date.now(), graceMs, seriesIds });
+  const nothing = rows.find((row) => row.points === 0 && gaps.some((gap) => gap.seriesId === row.seriesId));
+  if (nothing === undefined)
+    return new TidemarkError(
+      'AWAITS_SECOND_ANSWER',
+      `${counted(gaps.length, 'range')} answered empty, first ${gapText(awaiting)}`,
+    );
+  const again = gaps.find((gap) => gap.seriesId === nothing.seriesId)?.retryAtMs ?? null;
+  return new TidemarkError(
+    'UNKNOWN_AT_SOURCE',
+    `${seriesName(nothing.series)}: the whole range answered empty and awaits a second answer${again === null ? '' : ` at ${formatTime(again)}`}`,
+    {
+      remedy:
+        'check the ids; if they are right, run the same command again then, or with --wait: a failing source may answer empty too',
+    },
+  );
+}
+
+const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
+  not_asked: 'not requested yet',
+  awaits_second_answer: 'answered empty, awaits a second answer',
+  failed: 'failed',
+  stale: 'stale answer',
+  blocked: 'refused by the source',
+});
+
+export function explainGap(gap: Gap): string {
+  const why = reasons[gap.reason];
+  const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;
+  return `${why}${said}${again(gap)}`;
+}
+
+function again({ reason, retryAtMs }: Gap): string {
+  if (reason === 'not_asked') return '';
+  return retryAtMs === null || retryAtMs <= Date.now()
+    ? ' (again as soon as the budget allows)'
+    : ` (again at ${formatTime(retryAtMs)})`;
+}

@@ -1,0 +1,29 @@
+/** The dependencies of every operation. runtime/context.ts creates them for a process. */
+
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Range } from '../planning/ranges.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import type { Database } from '../store/db/database.ts';
+
+/** A scheduler or worker in this process. */
+export interface Running {
+  close(): Promise<void>;
+}
+
+export interface OperationContext {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly database: Database;
+  openQueues(): Promise<QueueBackend>;
+  /** @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set. */
+  runWorker(queues: QueueBackend): Promise<Running>;
+  /** @param only plans only gaps of these series within these ranges. */
+  runScheduler(queues: QueueBackend, only: ReadonlyMap<number, Range>): Promise<Running>;
+  /**
+   * Called between writes.
+   *
+   * @throws TidemarkError DATABASE_FULL while the embedded database can still shut down cleanly.
+   */
+  assertRoom(): void;
+}

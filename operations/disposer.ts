@@ -1,0 +1,33 @@
+/** Closes the resources of a command in reverse order. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+
+/** A resource whose server is unreachable may never close. */
+const closeTimeoutMs = 15_000;
+
+export class Disposer {
+  readonly #steps: Array<() => Promise<void>> = [];
+
+  add(step: () => Promise<void>): void {
+    this.#steps.unshift(step);
+  }
+
+  /** Never throws: a step that fails or hangs is logged, and the next ones run. */
+  async run(log: Logger): Promise<void> {
+    for (const step of this.#steps.splice(0)) {
+      const timeout = new AbortController();
+      const late = delay(closeTimeoutMs, 'late', { signal: timeout.signal }).catch(() => 'over');
+      try {
+        if ((await Promise.race([step(), late])) === 'late') log.warn('a resource did not close in time');
+      } catch (error) {
+        log.warn(
+          { cause: error instanceof Error ? error.message : String(error) },
+          'a resource failed to close',
+        );
+      } finally {
+        timeout.abort();
+      }
+    }
+  }
+}

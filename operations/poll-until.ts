@@ -1,0 +1,59 @@
+/** Polls until a result is there, across short outages of the database and the queue. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { TidemarkError } from '../errors.ts';
+import { formatDuration, printable } from '../format.ts';
+import { explainDatabaseError } from '../store/db/failure.ts';
+
+const pollEveryMs = 250;
+/** Longest outage that a command waits for. A restart takes seconds. */
+const longestOutageMs = 60_000;
+const unreachableCodes = new Set(['DATABASE_UNREACHABLE', 'DATABASE_LOCKED', 'QUEUE_UNREACHABLE']);
+
+/**
+ * Calls `poll` until it returns a result.
+ *
+ * @param onUnreachable called at the start of each outage.
+ * @throws errors of `poll`, explained. A database or queue that was reachable before may be unreachable for a minute.
+ */
+export async function pollUntil<Outcome extends object>(
+  poll: () => Promise<Outcome | null>,
+  signal: AbortSignal,
+  onUnreachable: (error: TidemarkError) => void = () => {},
+): Promise<Outcome> {
+  let unreachableSinceMs: number | null = null;
+  // A server that was never reachable may be a wrong address: fail at once.
+  let wasReachable = false;
+  for (;;) {
+    try {
+      const outcome = await poll();
+      if (outcome !== null) return outcome;
+      wasReachable = true;
+      unreachableSinceMs = null;
+    } catch (error) {
+      const explained = explainDatabaseError(error);
+      const isUnreachable = explained instanceof TidemarkError && unreachableCodes.has(explained.code);
+      const isNew = unreachableSinceMs === null;
+      unreachableSinceMs ??= Date.now();
+      const isWithinLimit = Date.now() - unreachableSinceMs < longestOutageMs && !signal.aborted;
+      if (!isUnreachable || !isWithinLimit || !wasReachable) throw explained;
+      if (isNew) onUnreachable(explained);
+    }
+    await delay(pollEveryMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+export function unreachableText(error: TidemarkError): string {
+  return printable(`${error.code}: ${error.message}`);
+}
+
+export function waitingText(error: TidemarkError): string {
+  return `${unreachableText(error)}; retrying for ${formatDuration(longestOutageMs)}`;
+}
+
+/** @throws TidemarkError QUEUE_UNREACHABLE for an error of Redis; any other error unchanged. */
+export function explainQueueError(error: unknown, kind: 'redis' | 'postgres'): never {
+  if (kind !== 'redis') throw error;
+  const cause = error instanceof Error ? error.message : String(error);
+  throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${cause}`, { cause: error });
+}

@@ -1,0 +1,96 @@
+/** Progress reports of operations, and the rate estimator for their ETA. */
+
+import type { SeriesKey } from '../contract/series.ts';
+import { addSample, perMs, type Sample, timeLeftMs } from '../planning/rate.ts';
+
+export interface Portion {
+  readonly series: SeriesKey;
+  readonly wantedMs: number;
+  readonly doneMs: number;
+  readonly windowsLeft: number;
+}
+
+export interface BackfillState {
+  /** Missing ranges at the start, and their progress. */
+  readonly series: readonly Portion[];
+  /** New points so far. */
+  readonly points: number;
+  /** Requests of all lanes in the last minute, and the budget; 0: no limit. */
+  readonly lastMinute: number;
+  readonly perMinute: number;
+  /** Failed requests of these series by kind. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** Remaining pause of the queue. */
+  readonly pausedMs: number;
+  /** Deferred ranges that are awaited while nothing else is left. */
+  readonly awaited: number;
+}
+
+export interface BackfillProgress {
+  update(state: BackfillState): void;
+  /** Prints a permanent line. Later progress is drawn below it. */
+  say(what: string): void;
+  stop(): void;
+}
+
+/** Shorter pauses are the limiter's own spacing. */
+const longPauseMs = 2000;
+
+/** Whether the source has paused the queue. */
+export function isPausedBySource(pausedMs: number): boolean {
+  return pausedMs > longPauseMs;
+}
+
+export class RateEstimator {
+  #seen: readonly Sample[] = [];
+  #left: number | null = null;
+  #done = 0;
+
+  addDone(done: number, atMs = performance.now()): void {
+    this.#seen = addSample(this.#seen, { atMs, done });
+  }
+
+  /** Added work does not reduce what is done. */
+  addRemaining(left: number, atMs = performance.now()): void {
+    this.#done += Math.max(0, (this.#left ?? left) - left);
+    this.#left = left;
+    this.addDone(this.#done, atMs);
+  }
+
+  /** Null: unknown. */
+  perSecond(): number | null {
+    const rate = perMs(this.#seen);
+    return rate === null ? null : rate * 1000;
+  }
+
+  timeLeftMs(
+    left: number,
+    limits: { readonly perMinute: number; readonly arriving?: number },
+  ): number | null {
+    return timeLeftMs(left, perMs(this.#seen), limits);
+  }
+}
+
+export interface WindowsLeft {
+  readonly done: number;
+  readonly of: number;
+  /** 0: no limit. */
+  readonly perMinute: number;
+  /** Remaining pause of the queue. */
+  readonly pausedMs: number;
+  /** Queued windows with a higher priority. */
+  readonly ahead: number;
+}
+
+export interface WindowProgress {
+  update(left: WindowsLeft): void;
+  stop(): void;
+}
+
+export interface PointProgress {
+  update(done: number): void;
+  stop(): void;
+}
+
+/** Starts a progress display. @param of the total; null: unknown. */
+export type ShowPoints = (what: string, of: number | null) => PointProgress;

@@ -1,0 +1,222 @@
+/**
+ * Requests covered windows again, through the connected workers.
+ *
+ *   polling    Reads the queued windows, then the results of finished ones. All windows are settled: *ended*.
+ *   queueing   Keeps a few windows in the queue, with the lowest priority. If no worker is connected, this process runs one.
+ *   ended      All windows are settled, or Ctrl-C. Windows that no worker started are removed from the queue.
+ *
+ * A window that is neither queued nor answered was lost with the queue and is queued again. So is, a few times, a window that
+ * answered empty although points are stored. The part that a truncated answer did not reach is requested with its adjacent
+ * periods; if those do not bound it either, it is requested alone. A crash leaves a few windows queued.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { dayMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { askedSlots } from '../../planning/budget.ts';
+import { type Range, subtract } from '../../planning/ranges.ts';
+import type { CoveredWindow } from '../../planning/sample.ts';
+import { type Window, withWitnesses } from '../../planning/windows.ts';
+import { tallyFetches } from '../../store/ledger/ledger.ts';
+import { LedgerMinutes } from '../../store/ledger/ledger-minutes.ts';
+import {
+  type CommandResult,
+  consumeResults,
+  deleteUnreadResults,
+  noResult,
+} from '../../store/recheck/command-results.ts';
+import { type Difference, readDifferences } from '../../store/recheck/differences.ts';
+import { emptiedKind, unboundedKind } from '../../store/recheck/verification.ts';
+import type { OperationContext } from '../context.ts';
+import { readBudget } from '../estimate.ts';
+import { InProcessWorkers } from '../in-process-workers.ts';
+import { explainQueueError, pollUntil } from '../poll-until.ts';
+import type { WindowProgress } from '../progress.ts';
+import { assertNoServiceMessage, assertSourceUsable } from '../source-health.ts';
+
+/** The result of a window, summed over its answers. */
+export interface RecheckedWindow extends Omit<CommandResult, 'reached' | 'seriesId' | 'startMs' | 'endMs'> {
+  readonly window: CoveredWindow;
+  /** The settled ranges; `message` explains a missing part. */
+  readonly reached: readonly Range[];
+}
+
+function bySeriesAndTime(a: RecheckedWindow, b: RecheckedWindow): number {
+  return a.window.seriesId - b.window.seriesId || a.window.startMs - b.window.startMs;
+}
+
+/** Sorts differing windows by series and time, and reads the differences in them. */
+export async function readDifferencesOf(
+  database: OperationContext['database'],
+  windows: RecheckedWindow[],
+): Promise<Difference[]> {
+  windows.sort(bySeriesAndTime);
+  const reached = windows.flatMap(({ window, reached }) =>
+    reached.map((range) => ({ seriesId: window.seriesId, ...range })),
+  );
+  return reached.length === 0 ? [] : readDifferences(database, reached);
+}
+
+export interface RecheckRequest {
+  readonly lane: 'verify' | 'repair';
+  readonly windows: Iterable<CoveredWindow>;
+  readonly count: number;
+  readonly seriesIds: readonly number[];
+  readonly longestRangeMs: (series: SeriesKey) => number;
+  readonly signal: AbortSignal;
+  readonly progress: WindowProgress;
+  readonly onSettled: (settled: RecheckedWindow) => void;
+}
+
+type Open = { -readonly [Key in keyof RecheckedWindow]: RecheckedWindow[Key] } & {
+  reached: Range[];
+  /** Pieces without an answer. */
+  pieces: number;
+};
+
+interface Entry {
+  readonly piece: Window;
+  readonly open: Open;
+  /** Number of empty answers although points are stored. */
+  readonly emptied: number;
+}
+
+/** If 30 % of a source's answers are falsely empty, one window in 400 remains unanswered. */
+const maxEmptied = 4;
+
+/** Range of the ledger that shows whether the source is usable. */
+const ledgerMs = 300_000;
+const summed = ['points', 'missingHere', 'missingThere', 'changed', 'rewritten', 'fresh', 'revised'] as const;
+
+/**
+ * @returns whether every window was settled, which Ctrl-C prevents.
+ * @throws TidemarkError when the source, the database or the queue cannot be used.
+ */
+export async function recheckWindows(
+  context: OperationContext,
+  request: RecheckRequest,
+): Promise<{ readonly isWhole: boolean }> {
+  const { database } = context;
+  const requestsPerMinute = await readBudget(context);
+  const run = randomBytes(8).toString('hex');
+  const parts = new InProcessWorkers(context, null, run);
+  const startedMs = Date.now();
+  const ledger = new LedgerMinutes(database, {
+    sinceMs: startedMs,
+    keptMs: ledgerMs,
+    seriesIds: request.seriesIds,
+  });
+  const plan = request.windows[Symbol.iterator]();
+  /** Queued windows by series and range. */
+  const waiting = new Map<string, Entry>();
+  const rests: Entry[] = [];
+  const unknown = new Map<number, Pick<CommandResult, 'kind' | 'message'>>();
+  let isPlanned = false;
+  let settled = 0;
+
+  function settle(open: Open): void {
+    settled += 1;
+    request.onSettled(open);
+  }
+
+  function receive(answer: CommandResult): void {
+    const entry = waiting.get(keyOf(answer));
+    if (entry === undefined) return;
+    waiting.delete(keyOf(answer));
+    const { piece, open } = entry;
+    for (const count of summed) open[count] += answer[count];
+    if (answer.kind === emptiedKind && entry.emptied < maxEmptied) {
+      rests.push({ piece, open, emptied: entry.emptied + 1 });
+      return;
+    }
+    if (answer.reached === null && answer.kind === unboundedKind && piece.requested !== undefined) {
+      const { requested: _, ...alone } = piece;
+      rests.push({ piece: alone, open, emptied: 0 });
+      return;
+    }
+    if (answer.reached === null) {
+      ({ kind: open.kind, message: open.message } = answer);
+      if (answer.kind === 'not_found') unknown.set(piece.seriesId, answer);
+    } else {
+      open.reached.push(answer.reached);
+      open.kind = answer.kind ?? open.kind;
+      for (const range of subtract([piece], [answer.reached])) {
+        const { requested: _, ...alone } = piece;
+        const rest = withWitnesses({ ...alone, ...range }, request.longestRangeMs(piece.series));
+        rests.push({ piece: rest, open, emptied: 0 });
+        open.pieces += 1;
+      }
+    }
+    open.pieces -= 1;
+    if (open.pieces === 0) settle(open);
+  }
+
+  function nextPiece(): Entry | null {
+    for (;;) {
+      const rest = rests.shift();
+      if (rest !== undefined) return rest;
+      const next = plan.next();
+      if (next.done) {
+        isPlanned = true;
+        return null;
+      }
+      const window = next.value;
+      const open: Open = { ...noResult, window, reached: [], pieces: 1 };
+      const refused = unknown.get(window.seriesId);
+      if (refused === undefined) return { piece: { ...window, lane: request.lane, run }, open, emptied: 0 };
+      settle({ ...open, kind: refused.kind, message: refused.message });
+    }
+  }
+
+  async function poll(): Promise<{ readonly isWhole: boolean } | null> {
+    context.assertRoom();
+    const queues = await parts.ensure(true);
+    // Read claims before results: a window that ends in between is then still queued, not lost.
+    const claimed = await queues.requests
+      .claimedWindows()
+      .catch((error: unknown) => explainQueueError(error, queues.kind));
+    for (const answer of await consumeResults(database, run)) receive(answer);
+    const queued = new Set<string>();
+    for (const [seriesId, windows] of claimed.windows) {
+      for (const window of windows) if (window.run === run) queued.add(keyOf({ seriesId, ...window }));
+    }
+    const lost = [...waiting].filter(([key]) => !queued.has(key)).map(([, { piece }]) => piece);
+    const { refresh, backfill, probe, reread, repair, verify } = claimed.load;
+    const added = [...lost];
+    if (!request.signal.aborted) {
+      const room = askedSlots({ requestsPerMinute, queued: repair + verify });
+      while (added.length < room) {
+        const next = nextPiece();
+        if (next === null) break;
+        waiting.set(keyOf(next.piece), next);
+        added.push(next.piece);
+      }
+      await queues.requests.addWindows(added);
+    }
+    const pausedMs = await queues.requests.pausedForMs();
+    request.progress.update({
+      done: settled,
+      of: request.count,
+      perMinute: requestsPerMinute,
+      pausedMs,
+      ahead: refresh + backfill + probe + reread,
+    });
+    if (request.signal.aborted) return { isWhole: false };
+    if (isPlanned && waiting.size === 0 && rests.length === 0) return { isWhole: true };
+    await assertNoServiceMessage(context, { startedMs, pausedMs });
+    assertSourceUsable(tallyFetches(await ledger.read(Date.now())));
+    return null;
+  }
+
+  try {
+    await deleteUnreadResults(database, startedMs - dayMs);
+    return await pollUntil(poll, request.signal);
+  } finally {
+    request.progress.stop();
+    await parts.close();
+  }
+}
+
+function keyOf(window: Range & { readonly seriesId: number }): string {
+  return `${window.seriesId} ${window.startMs} ${window.endMs}`;
+}

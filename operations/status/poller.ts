@@ -1,0 +1,145 @@
+/** Reads a status snapshot from database and queue, for `status --watch`. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { budgetInForce } from '../../planning/budget.ts';
+import { longestRange } from '../../planning/windows.ts';
+import type { QueueBackend } from '../../queue/backend.ts';
+import type { Depth } from '../../queue/requests.ts';
+import { readServiceMessage, type ServiceMessage } from '../../store/ledger/ledger.ts';
+import { type RecentRequests, recentRequests } from '../../store/ledger/ledger-minutes.ts';
+import { type Gap, type GapReason, listGaps } from '../../store/series/gaps.ts';
+import { readLongestRanges } from '../../store/series/longest-ranges.ts';
+import { seriesStatus } from '../../store/series/status.ts';
+import { windowsLeft } from '../backfill/remaining-windows.ts';
+import type { OperationContext } from '../context.ts';
+import { explainQueueError } from '../poll-until.ts';
+import type { Portion } from '../progress.ts';
+
+export interface StatusSnapshot {
+  readonly atMs: EpochMs;
+  /** Tracked and covered lengths per series. */
+  readonly series: readonly Portion[];
+  readonly missingMs: number;
+  /** Quarantined rows of periods without a stored point. */
+  readonly rejected: number;
+  /** Windows that can be requested now. */
+  readonly left: number;
+  /** New windows per minute, as periods close. */
+  readonly arriving: number;
+  /** Missing ranges by reason. */
+  readonly gaps: Readonly<Partial<Record<GapReason, number>>>;
+  /** The message of a failed or refused range. */
+  readonly trouble: string | null;
+  readonly activity: RecentRequests;
+  /** Requests of the last minute, and the budget; 0: no limit. */
+  readonly lastMinute: number;
+  readonly perMinute: number;
+  readonly queue: Depth & {
+    readonly workers: number;
+    readonly pausedMs: number;
+    /** The budget in force. */
+    readonly perMinute: number;
+  };
+  readonly notice: ServiceMessage | null;
+}
+
+const queueTimeoutMs = 5000;
+
+/** Keeps the queue open between polls. */
+export class StatusPoller {
+  readonly #context: OperationContext;
+  readonly #recent: ReturnType<typeof recentRequests>;
+  #queues: QueueBackend | undefined;
+
+  constructor(context: OperationContext) {
+    this.#context = context;
+    this.#recent = recentRequests(context.database);
+  }
+
+  /** @throws TidemarkError when the database or the queue is unreachable; the next poll connects again. */
+  async poll(nowMs: EpochMs): Promise<StatusSnapshot> {
+    const { database, config } = this.#context;
+    const { graceMs } = config.worker;
+    const [queue, rows, gaps, accepted, activity, notice] = await Promise.all([
+      this.#pollQueue(),
+      seriesStatus(database, { nowMs, graceMs }),
+      listGaps(database, { nowMs, graceMs }),
+      readLongestRanges(database),
+      this.#recent(nowMs),
+      readServiceMessage(database, nowMs),
+    ]);
+    const windows = windowsLeft(gaps, nowMs, (series: SeriesKey) =>
+      longestRange(series, config.source.rangeLimits, accepted),
+    );
+    const series = rows.map((row) => ({
+      series: row.series,
+      wantedMs: row.wantedMs,
+      doneMs: row.coveredMs,
+      windowsLeft: windows.get(row.seriesId) ?? 0,
+    }));
+    const followed = rows.filter(({ tracked }) => tracked.endMs === null || tracked.endMs > nowMs);
+    return {
+      atMs: nowMs,
+      series,
+      missingMs: rows.reduce((sum, row) => sum + row.missingMs, 0),
+      rejected: rows.reduce((sum, row) => sum + row.quarantined, 0),
+      left: series.reduce((sum, portion) => sum + portion.windowsLeft, 0),
+      arriving: followed.reduce((sum, row) => sum + minuteMs / intervalMs[row.series.interval], 0),
+      gaps: byReason(gaps),
+      trouble: gaps.find(({ reason }) => reason === 'failed' || reason === 'blocked')?.message ?? null,
+      activity,
+      lastMinute: Object.values(activity.lanes).reduce((sum, lane) => sum + lane, 0),
+      perMinute: queue.perMinute,
+      queue,
+      notice,
+    };
+  }
+
+  async #pollQueue(): Promise<StatusSnapshot['queue']> {
+    const over = new AbortController();
+    try {
+      this.#queues ??= await this.#context.openQueues();
+      const { requests, kind } = this.#queues;
+      const answer = Promise.all([
+        requests.depth(),
+        requests.countWorkers(),
+        requests.pausedForMs(),
+        this.#queues.connectedBudgets(),
+      ]).catch((error: unknown) => explainQueueError(error, kind));
+      const late = delay(queueTimeoutMs, null, { signal: over.signal }).catch(() => null);
+      const answered = await Promise.race([answer, late]);
+      if (answered === null) {
+        // A late answer is ignored.
+        answer.catch(() => {});
+        throw new TidemarkError(
+          'QUEUE_UNREACHABLE',
+          `the queue has not answered for ${queueTimeoutMs / 1000} s`,
+        );
+      }
+      const [depth, workers, pausedMs, budgets] = answered;
+      const perMinute = budgetInForce(this.#context.config.source, budgets);
+      return { ...depth, workers, pausedMs, perMinute };
+    } catch (error) {
+      // A new connection shows whether the server is there.
+      const lost = this.#queues;
+      this.#queues = undefined;
+      void lost?.close().catch(() => {});
+      throw error;
+    } finally {
+      over.abort();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#queues?.close();
+  }
+}
+
+function byReason(gaps: readonly Gap[]): StatusSnapshot['gaps'] {
+  const counts: Partial<Record<GapReason, number>> = {};
+  for (const { reason } of gaps) counts[reason] = (counts[reason] ?? 0) + 1;
+  return counts;
+}

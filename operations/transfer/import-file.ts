@@ -1,0 +1,213 @@
+/**
+ * Imports one file. {@link checkFile} compares its digest with the sidecar, so that nothing of another file is stored;
+ * {@link importFile} then reads, validates and stores its rows in one pass.
+ */
+
+import { TidemarkError } from '../../errors.ts';
+import { openRows } from '../../files/formats.ts';
+import {
+  type FileFormat,
+  type FileRow,
+  fileFormats,
+  type Layout,
+  type Names,
+  type ReadRow,
+  type RowFile,
+} from '../../files/layout.ts';
+import { assertDescribed, assertIsFile, readSidecar, sidecarPath, stampOf } from '../../files/sidecar.ts';
+import { counted, formatCount } from '../../format.ts';
+import { importRates, quarantineOutsideRows } from '../../store/transfer/import-rates.ts';
+import type { ShowPoints } from '../progress.ts';
+import {
+  type RowRejection,
+  rateOf,
+  type StatedSeries,
+  seriesOfRow,
+  statedSeries,
+  type TimedRate,
+} from './import-rows.ts';
+import { type ImportContext, SeriesImport } from './import-series.ts';
+import type { ImportTally } from './import-tally.ts';
+
+export interface FileImport extends ImportContext {
+  readonly format: FileFormat | undefined;
+  readonly sidecar: string | undefined;
+  /** Imports the file without its sidecar. */
+  readonly pointsOnly: boolean;
+  readonly follow: boolean;
+  readonly showProgress: ShowPoints;
+  readonly tally: ImportTally;
+  /** Called between pieces. @throws to stop the import. */
+  readonly beforePiece: () => void;
+}
+
+/** A file whose digest is the sidecar's. Nothing of it is stored yet. */
+export interface CheckedFile {
+  readonly file: RowFile;
+  /** Null: there is no sidecar. */
+  readonly stated: { readonly series: readonly StatedSeries[]; readonly rows: number } | null;
+  /** Identifies the version of the file that was checked. */
+  readonly stamp: string;
+}
+
+/** @throws TidemarkError FILE_NOT_USABLE, BAD_ARGUMENT */
+export async function checkFile(options: FileImport): Promise<CheckedFile> {
+  const { path, pointsOnly, follow } = options;
+  await assertIsFile(path);
+  const stamp = await stampOf(path);
+  const besides = options.sidecar ?? sidecarPath(path);
+  const sidecar = pointsOnly ? null : await readSidecar(besides);
+  if (sidecar === null && !pointsOnly) {
+    throw new TidemarkError(
+      'FILE_NOT_USABLE',
+      `${path} has no sidecar ${besides}, which states its coverage`,
+      { remedy: 'name it with --sidecar, or import with --points-only: no coverage is claimed then' },
+    );
+  }
+  if (sidecar !== null) await assertDescribed(path, sidecar.file);
+  const format = options.format ?? sidecar?.file.format ?? formatOf(path);
+  const file = await openRows(path, format, sidecar?.dataset ?? null);
+  if (sidecar === null) return { file, stated: null, stamp };
+  if (file.layout.dataset !== sidecar.dataset) {
+    throw new TidemarkError(
+      'FILE_NOT_USABLE',
+      `${path} has ${file.layout.dataset}, and its sidecar ${sidecar.dataset}`,
+    );
+  }
+  return { file, stated: { series: statedSeries(sidecar, besides, follow), rows: sidecar.file.rows }, stamp };
+}
+
+/**
+ * Stores the file piece by piece. Hours may pass between the check and the import of many files, so each page checks that
+ * the file was not replaced.
+ *
+ * @throws TidemarkError INTERRUPTED between two pieces; FILE_NOT_USABLE when it is not the file that was checked, or has
+ * other rows than its sidecar states.
+ */
+export async function importFile(options: FileImport, { file, stated, stamp }: CheckedFile): Promise<void> {
+  const { path, showProgress, beforePiece } = options;
+  const assertUnchanged = async () => {
+    beforePiece();
+    if ((await stampOf(path)) === stamp) return;
+    throw new TidemarkError('FILE_NOT_USABLE', `${path} was changed or replaced after it was checked`, {
+      remedy: 'run the same command again; what was imported before is stored',
+    });
+  };
+  const progress = showProgress('import', stated?.rows ?? null);
+  const sink =
+    file.layout.dataset === 'rates'
+      ? rateSink(options)
+      : seriesSink(options, file.layout, stated?.series ?? null);
+  let rows = 0;
+  try {
+    await assertUnchanged();
+    for await (const page of file.pages()) {
+      await assertUnchanged();
+      await sink.take(page);
+      rows += page.length;
+      progress.update(rows);
+    }
+    await assertUnchanged();
+    await sink.end();
+  } finally {
+    progress.stop();
+  }
+  if (stated === null || stated.rows === rows) return;
+  throw new TidemarkError(
+    'FILE_NOT_USABLE',
+    `${path} has ${counted(rows, 'row')}, and its sidecar states ${formatCount(stated.rows)}`,
+    { remedy: 'export it again' },
+  );
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+function formatOf(path: string): FileFormat {
+  const format = fileFormats.find((known) => path.toLowerCase().endsWith(`.${known}`));
+  if (format !== undefined) return format;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `${path} does not end in ${fileFormats.map((known) => `.${known}`).join(', ')}`,
+    { remedy: 'name the format with --format' },
+  );
+}
+
+interface Sink {
+  take(page: readonly ReadRow[]): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** The rows of a series are adjacent. Rows of a series that ended before are rejected. */
+function seriesSink(options: FileImport, layout: Layout, stated: readonly StatedSeries[] | null): Sink {
+  const { database, tally } = options;
+  const expected = new Map(stated?.map((one) => [JSON.stringify(one.names), one]));
+  let current: { names: Names; series: SeriesImport } | null = null;
+
+  async function endCurrent(): Promise<void> {
+    if (current !== null) tally.add(await current.series.end());
+    current = null;
+  }
+  async function seriesOf(row: FileRow): Promise<SeriesImport | string> {
+    if (current?.names.every((name, place) => name === row.names[place])) return current.series;
+    const series = seriesOfRow(layout, row.names);
+    if (typeof series === 'string') return series;
+    const key = JSON.stringify(row.names);
+    const known = expected.get(key);
+    if (stated !== null && known === undefined) return 'the sidecar does not name this series here';
+    await endCurrent();
+    expected.delete(key);
+    current = { names: row.names, series: new SeriesImport(options, series, known?.stated ?? null) };
+    return current.series;
+  }
+  return {
+    async take(page) {
+      const outside: RowRejection[] = [];
+      for (const row of page) {
+        const series = 'raw' in row ? row.reason : await seriesOf(row);
+        if ('raw' in row) outside.push(row);
+        else if (typeof series === 'string') outside.push({ raw: JSON.stringify(row), reason: series });
+        else {
+          const stored = await series.add(row);
+          if (stored !== null) tally.add(stored);
+        }
+      }
+      await quarantineOutsideRows(database, { dataset: layout.dataset, rows: outside, seenAtMs: Date.now() });
+      tally.refuse(null, outside);
+    },
+    async end() {
+      await endCurrent();
+      // A series without points has only coverage.
+      for (const one of expected.values()) {
+        tally.add(await new SeriesImport(options, one.series, one.stated).end());
+      }
+    },
+  };
+}
+
+function rateSink({ database, tally }: FileImport): Sink {
+  async function store(rows: readonly TimedRate[], refused: readonly RowRejection[]): Promise<void> {
+    const result = await importRates(database, { rows, refused, nowMs: Date.now() });
+    tally.add({ ...result, name: rows[0]?.rate.id ?? 'rates', refused });
+  }
+  return {
+    async take(page) {
+      const byCurrency = new Map<string, Map<number, TimedRate>>();
+      const refused: RowRejection[] = [];
+      for (const row of page) {
+        const read = 'raw' in row ? { row: null, refusal: row, raw: row.raw } : rateOf(row);
+        if (read.row === null) {
+          refused.push(read.refusal);
+          continue;
+        }
+        const { timeMs, rate } = read.row;
+        const rates = byCurrency.get(rate.id) ?? new Map<number, TimedRate>();
+        byCurrency.set(rate.id, rates);
+        if (timeMs > Date.now()) refused.push({ raw: read.raw, reason: 'time: lies in the future' });
+        else if (rates.has(timeMs)) refused.push({ raw: read.raw, reason: 'given twice' });
+        else rates.set(timeMs, read.row);
+      }
+      for (const rates of byCurrency.values()) if (rates.size > 0) await store([...rates.values()], []);
+      if (refused.length > 0) await store([], refused);
+    },
+    end: async () => {},
+  };
+}

@@ -1,0 +1,26 @@
+/** Closed and open periods of a series. */
+
+import { type EpochMs, intervalMs, periodStart } from '../contract/intervals.ts';
+import type { SeriesKey } from '../contract/series.ts';
+
+/**
+ * End of the last closed period, the limit of coverage. `graceMs` is how long after its end a period may still change:
+ * points may appear late, and clocks differ.
+ */
+export function closedUpTo(series: SeriesKey, nowMs: EpochMs, graceMs: number): EpochMs {
+  return periodStart(nowMs - graceMs, series.interval);
+}
+
+/**
+ * End of a request for the newest data, including the open candle. The running day of `d1` history has no point (it is
+ * a mean over the whole day), so its newest period is the last closed day.
+ */
+export function newestEnd(series: SeriesKey, nowMs: EpochMs, graceMs: number): EpochMs {
+  if (!hasOpenPoint(series)) return closedUpTo(series, nowMs, graceMs);
+  return periodStart(nowMs, series.interval) + intervalMs[series.interval];
+}
+
+/** Whether the source has a point for the open period. */
+export function hasOpenPoint(series: SeriesKey): boolean {
+  return !(series.dataset === 'asset_history' && series.interval === 'd1');
+}

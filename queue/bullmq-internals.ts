@@ -1,0 +1,62 @@
+/**
+ * The only place that patches BullMQ and reads its private parts. Written for BullMQ 6.7 with ioredis 6 and pg 8.23;
+ * check each function when one of them is upgraded.
+ */
+
+import { createIORedisClient, type PostgresQueueBackend, RedisConnection, type Worker } from 'bullmq';
+import type { Cluster, Redis } from 'ioredis';
+import type pg from 'pg';
+
+/** Options of a connection, as BullMQ passes them on. */
+type RedisSettings = Parameters<NonNullable<typeof RedisConnection.clientFactory>>[0];
+
+/**
+ * Creates BullMQ's Redis clients with `create`, and hides the eviction policy from it: BullMQ prints a warning of its own
+ * to standard error at each connection. redis.ts reads the policy once and logs it.
+ */
+export function useRedisClients(create: (settings: RedisSettings) => Redis | Cluster): void {
+  RedisConnection.clientFactory = (settings) => {
+    const client = create(settings);
+    const info: (...words: never[]) => Promise<string> = client.info.bind(client);
+    const quiet = async (...words: never[]) => {
+      const text = await info(...words);
+      // ioredis itself calls it with a callback.
+      return words.length === 0 ? text.replace(/^maxmemory_policy:.*$/m, '') : text;
+    };
+    return createIORedisClient(Object.assign(client, { info: quiet }));
+  };
+}
+
+/**
+ * Breaks the listening connection when a query on it times out. BullMQ reconnects when that connection breaks, but it
+ * repeats its queries forever on one that only stays silent.
+ */
+export function reconnectOnQueryTimeout(connection: PostgresQueueBackend['connection']): void {
+  const getListenClient = connection.getListenClient.bind(connection);
+  const patched = new WeakSet<object>();
+  connection.getListenClient = async () => {
+    const client = await getListenClient();
+    if (patched.has(client)) return client;
+    patched.add(client);
+    const query = client.query.bind(client) as (...args: unknown[]) => Promise<never>;
+    client.query = async (...args: unknown[]) => {
+      try {
+        return await query(...args);
+      } catch (error) {
+        const { stream } = (client as unknown as pg.Client).connection;
+        if (error instanceof Error && error.message === 'Query read timeout') stream.destroy(error);
+        throw error;
+      }
+    };
+    return client;
+  };
+}
+
+/**
+ * Keeps a worker's delays positive. BullMQ reads the clock twice to compute the rest of a limiter's pause; on a busy
+ * machine the result is negative, and Node prints a warning.
+ */
+export function delayAtLeastOne<Data>(worker: Pick<Worker<Data>, 'delay'>): void {
+  const delay = worker.delay.bind(worker);
+  worker.delay = (ms, abort) => delay(ms === undefined ? ms : Math.max(1, ms), abort);
+}

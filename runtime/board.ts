@@ -1,0 +1,70 @@
+/**
+ * Bull Board: BullMQ's queues in the browser, behind a password. It is read-only: coverage determines the jobs, so a queue
+ * that is emptied by hand would be filled again.
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { QueueBackend } from '../queue/backend.ts';
+import { LoginThrottle } from '../service/dashboard/access.ts';
+
+/** The user name for the password. */
+export const boardUser = 'tidemark';
+
+/** Blocks the font that the page loads from another host. The page has inline styles; its scripts are files. */
+const contentPolicy = [
+  "default-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Creates the server, not listening yet. Every path requires the password, with ten wrong attempts per minute. */
+export async function createBoard(
+  queues: QueueBackend['bullQueues'],
+  { password, now = Date.now }: { readonly password: string; readonly now?: () => number },
+): Promise<FastifyInstance> {
+  const app = Fastify({ forceCloseConnections: true, bodyLimit: 16_384, requestTimeout: 10_000 });
+  const isRight = sameAs(`Basic ${Buffer.from(`${boardUser}:${password}`).toString('base64')}`);
+  const throttle = new LoginThrottle(now);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({
+      'cache-control': 'no-store',
+      'content-security-policy': contentPolicy,
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    });
+    if (throttle.isExceeded(request.ip)) return reply.code(429).header('retry-after', 60).send('');
+    const { authorization } = request.headers;
+    if (isRight(authorization ?? '')) {
+      // Bull Board accepts some requests that change all queues, even in read-only mode.
+      if (request.method === 'GET' || request.method === 'HEAD') return;
+      return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'QUEUE_READ_ONLY' });
+    }
+    // A browser sends its first request without a password.
+    if (authorization !== undefined) throttle.add(request.ip);
+    return reply.code(401).header('www-authenticate', 'Basic realm="Tidemark", charset="UTF-8"').send('');
+  });
+  const serverAdapter = new FastifyAdapter();
+  createBullBoard({
+    queues: queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
+    serverAdapter,
+    options: { uiConfig: { boardTitle: 'Tidemark' } },
+  });
+  await app.register(serverAdapter.registerPlugin());
+  return app;
+}
+
+/** Compares in constant time. Hashes hide the length. */
+function sameAs(expected: string): (given: string) => boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest();
+  const wanted = hash(expected);
+  return (given) => timingSafeEqual(hash(given), wanted);
+}

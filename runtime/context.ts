@@ -1,0 +1,157 @@
+/** The context of a command: configuration, log, database and queue. Starts the embedded database. */
+
+import type { Logger } from 'pino';
+import { type Config, type LogLevel, readConfig } from '../config.ts';
+import { exitCodes, TidemarkError } from '../errors.ts';
+import { createLog } from '../log.ts';
+import type { OperationContext } from '../operations/context.ts';
+import { migrateQueueBackend, openQueueBackend } from '../queue/backend.ts';
+import { openDatabase } from '../store/db/database.ts';
+import { explainDatabaseError } from '../store/db/failure.ts';
+import { assertMigrated, migrate } from '../store/db/migrate.ts';
+import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
+import { assertFreeSpace } from '../store/embedded/failure.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import { onStop } from './lifecycle.ts';
+import { type OpenMetrics, openMetrics, openTracing } from './telemetry.ts';
+
+export interface Context extends OperationContext {
+  /** Whether it is the embedded database under `.tidemark/`. */
+  readonly embedded: boolean;
+  /** Null: no metrics. */
+  readonly metrics: OpenMetrics | null;
+  /** Null: no traces. */
+  readonly tracing: Tracing | null;
+  close(): Promise<void>;
+}
+
+export interface ContextOptions {
+  /** Shown in pg_stat_activity. */
+  readonly command: string;
+  readonly defaultLogLevel: LogLevel;
+  /** Instead of the environment's. */
+  readonly config?: Config;
+  /** The command handles Ctrl-C and SIGTERM. Otherwise they close the context and end the process. */
+  readonly handlesSignals?: boolean;
+  /** Applies METRICS_PORT and OTEL_EXPORTER_OTLP_ENDPOINT, for commands that run until they are stopped. */
+  readonly isMeasured?: boolean;
+}
+
+/**
+ * Reads the configuration from the environment, then from `.env` in the working directory.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION
+ */
+export function configFromEnvironment(): Config {
+  try {
+    process.loadEnvFile();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new TidemarkError('BAD_CONFIGURATION', `.env cannot be read: ${why}`, {
+        cause: error,
+        remedy: 'make it readable for this user, or remove it',
+      });
+    }
+  }
+  return readConfig(process.env);
+}
+
+/**
+ * Opens the database. The embedded one is started and migrated; the one of `DATABASE_URL` is only checked.
+ *
+ * @throws TidemarkError for every cause that a user can fix.
+ */
+export async function openContext(options: ContextOptions): Promise<Context> {
+  const config = options.config ?? configFromEnvironment();
+  const log = createLog(config.logLevel ?? options.defaultLogLevel);
+  // First, so that an occupied port fails at once.
+  const metrics = options.isMeasured === true ? await openMetrics(options.command, config, log) : null;
+  const tracing = options.isMeasured === true ? await openTracing(options.command, config, log) : null;
+  const { url, release } = await databaseOf(config, log).catch(async (error: unknown) => {
+    await metrics?.close();
+    await tracing?.close();
+    throw error;
+  });
+  const queueOptions = {
+    redisUrl: config.queue.redisUrl,
+    databaseUrl: url,
+    namespace: config.queue.namespace,
+  };
+  const embedded = config.database.url === undefined;
+  const database = openDatabase({
+    url,
+    applicationName: `tidemark ${options.command}`,
+    maxConnections: config.database.connections,
+    statementTimeoutMs: config.database.statementTimeoutMs,
+    onIdleError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  });
+  metrics?.measurePool('work', database.pool);
+  const onSignal = () => void close().finally(() => process.exit(exitCodes.interrupted));
+  async function close(): Promise<void> {
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
+    process.off('SIGHUP', onSignal);
+    await metrics?.close();
+    await tracing?.close();
+    await database.close();
+    await release();
+  }
+  if (options.handlesSignals !== true) {
+    process.once('SIGINT', onSignal);
+    process.once('SIGTERM', onSignal);
+    process.once('SIGHUP', onSignal);
+  }
+  try {
+    if (embedded) {
+      await migrate({ url, direction: 'up', ifBusy: 'wait', storage: config.storage });
+      await migrateQueueBackend(queueOptions, 'up');
+    }
+    await assertMigrated(database.pool);
+  } catch (error) {
+    await close();
+    throw explainDatabaseError(error);
+  }
+  const parts = { config, log, database, embedded, metrics, tracing };
+  return {
+    ...parts,
+    runWorker: async (queues) => (await import('./pipeline.ts')).runWorker(parts, queues),
+    runScheduler: async (queues, only) => (await import('./pipeline.ts')).runScheduler(parts, queues, only),
+    openQueues: () =>
+      openQueueBackend({ ...queueOptions, attempts: config.worker.attempts, log, carry: tracing?.carry }),
+    assertRoom: () => {
+      if (embedded) assertFreeSpace(config.directory);
+    },
+    close,
+  };
+}
+
+/**
+ * Opens a context, runs `work` and closes the context. With `handlesSignals` the first Ctrl-C or SIGTERM aborts `signal`;
+ * otherwise it closes the context and ends the process.
+ */
+export async function withContext<Result>(
+  options: ContextOptions,
+  work: (context: Context, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const stop = options.handlesSignals === true ? onStop() : null;
+  try {
+    const context = await openContext(options);
+    try {
+      return await work(context, stop?.signal ?? new AbortController().signal);
+    } finally {
+      await context.close();
+    }
+  } finally {
+    stop?.release();
+  }
+}
+
+/** The database URL. `release` lets the embedded server stop. */
+export async function databaseOf(
+  config: Config,
+  log: Logger,
+): Promise<{ url: string; release(): Promise<void> }> {
+  if (config.database.url !== undefined) return { url: config.database.url, release: async () => {} };
+  return acquireEmbeddedDatabase({ directory: config.directory, log: (line) => log.info(line) });
+}

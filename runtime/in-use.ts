@@ -1,0 +1,54 @@
+/** Refuses to drop or move a database that is in use. */
+
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { TidemarkError } from '../errors.ts';
+import { openQueueBackend } from '../queue/backend.ts';
+import { listWriters } from '../store/db/activity.ts';
+import type { Database } from '../store/db/database.ts';
+
+/**
+ * Checks the database's connections and the queue, because an idle worker holds no connection.
+ *
+ * @param own the calling command, whose connections do not count.
+ * @throws TidemarkError DATABASE_IN_USE
+ */
+export async function refuseWhileInUse(
+  database: Database,
+  config: Config,
+  log: Logger,
+  own?: string,
+): Promise<void> {
+  const connected = (await listWriters(database)).filter((command) => command !== own);
+  const present = connected.length > 0 ? connected : await queueUsers(database, config, log);
+  if (present.length === 0) return;
+  throw new TidemarkError('DATABASE_IN_USE', `in use by ${present.join(' and ')}`);
+}
+
+/** A queue that was never created or is unreachable has no workers. */
+const withoutWorkers = new Set(['DATABASE_NOT_MIGRATED', 'QUEUE_UNREACHABLE']);
+
+async function queueUsers(database: Database, config: Config, log: Logger): Promise<string[]> {
+  const { redisUrl, namespace } = config.queue;
+  try {
+    const queues = await openQueueBackend({
+      redisUrl,
+      databaseUrl: database.url,
+      namespace,
+      attempts: config.worker.attempts,
+      log,
+    });
+    try {
+      const [workers, schedulers] = await Promise.all([
+        queues.requests.countWorkers(),
+        queues.planning.countWorkers(),
+      ]);
+      return [...(workers > 0 ? ['worker'] : []), ...(schedulers > 0 ? ['scheduler'] : [])];
+    } finally {
+      await queues.close();
+    }
+  } catch (error) {
+    if (error instanceof TidemarkError && withoutWorkers.has(error.code)) return [];
+    throw error;
+  }
+}

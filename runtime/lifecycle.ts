@@ -1,0 +1,106 @@
+/** Start and stop of a process. The first Ctrl-C or SIGTERM requests a graceful stop, the second ends the process. */
+
+import type { Logger } from 'pino';
+import { exitCodes } from '../errors.ts';
+import type { Disposer } from '../operations/disposer.ts';
+
+export interface StopSignal {
+  /** Aborted at the first signal. */
+  readonly signal: AbortSignal;
+  /** Stops listening. */
+  release(): void;
+}
+
+/** Under `npx` Ctrl-C arrives twice: from the terminal and from npm. */
+const sameSignalMs = 500;
+
+/** @param options.whenUnread also stops when the reader of standard output leaves, such as `head`. */
+export function onStop(options: { whenUnread?: boolean; now?: () => number } = {}): StopSignal {
+  const now = options.now ?? (() => performance.now());
+  const controller = new AbortController();
+  let firstMs = 0;
+  const stop = () => {
+    if (!controller.signal.aborted) firstMs = now();
+    else if (now() - firstMs >= sameSignalMs) process.exit(exitCodes.interrupted);
+    controller.abort();
+  };
+  const stopUnread = () => controller.abort();
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  // The terminal was closed.
+  process.on('SIGHUP', stop);
+  if (options.whenUnread) process.stdout.on('error', stopUnread);
+  return {
+    signal: controller.signal,
+    release: () => {
+      process.off('SIGINT', stop);
+      process.off('SIGTERM', stop);
+      process.off('SIGHUP', stop);
+      process.stdout.off('error', stopUnread);
+    },
+  };
+}
+
+/** Resolves when the signal is aborted. */
+export function stopped(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** @returns the result of the work; undefined if the signal is aborted before. */
+export function unlessStopped<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result | undefined> {
+  if (signal.aborted) {
+    work.catch(() => {});
+    return Promise.resolve(undefined);
+  }
+  return new Promise((resolve, reject) => {
+    const leave = () => resolve(undefined);
+    signal.addEventListener('abort', leave, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
+}
+
+/** A reachable server answers within this time. */
+const warnAfterMs = 2000;
+
+export class StoppedAtStart extends Error {}
+
+/** Starts a command step by step. A signal ends the wait for a step; its late result is closed. */
+export class Startup {
+  readonly #disposer: Disposer;
+  readonly #signal: AbortSignal;
+  readonly #log: Logger;
+
+  constructor(disposer: Disposer, signal: AbortSignal, log: Logger) {
+    this.#disposer = disposer;
+    this.#signal = signal;
+    this.#log = log;
+  }
+
+  /**
+   * @param what is waited for, such as `the database`.
+   * @throws StoppedAtStart
+   */
+  async step<Part extends { close(): Promise<void> }>(
+    what: string,
+    open: () => Promise<Part>,
+  ): Promise<Part> {
+    if (this.#signal.aborted) throw new StoppedAtStart();
+    const late = setTimeout(() => this.#log.warn(`waiting for ${what}`), warnAfterMs);
+    try {
+      const opening = open();
+      const part = await unlessStopped(opening, this.#signal);
+      if (part === undefined) {
+        void opening.then((opened) => opened.close()).catch(() => {});
+        throw new StoppedAtStart();
+      }
+      this.#disposer.add(() => part.close());
+      return part;
+    } finally {
+      clearTimeout(late);
+    }
+  }
+}

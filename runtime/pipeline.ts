@@ -1,0 +1,118 @@
+/** Starts the scheduler and the worker for the commands that run one or both. */
+
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { dayMs } from '../contract/intervals.ts';
+import { TidemarkError } from '../errors.ts';
+import type { Range } from '../planning/ranges.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
+import { instrumentedSource } from '../source/instrumented-source.ts';
+import { openSource, type Source } from '../source/source.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import { version } from '../version.ts';
+import { type RunningWorker, startWorker } from '../workers/worker.ts';
+import type { WorkerEvents } from '../workers/worker-events.ts';
+import { exportState, type MeasuredContext, type OpenMetrics } from './telemetry.ts';
+
+export interface PipelineContext extends MeasuredContext {
+  readonly log: Logger;
+  readonly metrics: OpenMetrics | null;
+  readonly tracing: Tracing | null;
+}
+
+/** @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set. */
+export function requireSource(config: Config): string {
+  if (config.source.url !== undefined) return config.source.url;
+  throw new TidemarkError('BAD_CONFIGURATION', 'SOURCE_URL is not set', {
+    remedy: 'set it to the base address of a Market Data Service, ending in /v2; or try `tidemark demo`',
+  });
+}
+
+/** Starts a worker with its own source client. */
+export async function runWorker(
+  context: PipelineContext,
+  queues: QueueBackend,
+  concurrency = context.config.worker.concurrency,
+): Promise<RunningWorker> {
+  const { config, database, log, metrics, tracing } = context;
+  const opened = openSource({
+    baseUrl: requireSource(config),
+    apiKey: config.source.apiKey,
+    timeoutMs: config.source.timeoutMs,
+    maxBodyBytes: config.source.maxBodyBytes,
+    connections: concurrency,
+    userAgent: `tidemark/${version}`,
+  });
+  const listeners = [metrics?.work().request, tracing?.request].filter((listener) => listener !== undefined);
+  const source: Source =
+    listeners.length === 0
+      ? opened
+      : instrumentedSource(opened, (request) => {
+          for (const listener of listeners) listener(request);
+        });
+  const worker = await startWorker({
+    database,
+    source,
+    queues,
+    requestsPerMinute: config.source.requestsPerMinute,
+    settings: { ...config.worker, concurrency },
+    log,
+    middleware: tracing?.attempt,
+    events: workerEvents(metrics?.work().worker, tracing?.stored),
+  });
+  return {
+    async close(graceMs) {
+      await worker.close(graceMs);
+      // Unanswered requests went back to the queue. Waiting for them could exceed the supervisor's limit.
+      await source.abandon();
+    },
+  };
+}
+
+/** Metrics receive every event, traces only stored work. */
+function workerEvents(
+  counted: WorkerEvents | undefined,
+  traced: WorkerEvents['stored'] | undefined,
+): WorkerEvents | undefined {
+  if (traced === undefined) return counted;
+  return {
+    claimed: (job) => counted?.claimed(job),
+    stored: (work) => {
+      counted?.stored(work);
+      traced(work);
+    },
+    deferred: (work) => counted?.deferred(work),
+    notStored: (trouble) => counted?.notStored(trouble),
+  };
+}
+
+/** @param only plans only gaps of these series within these ranges; absent: all series, open candles and polls. */
+export function runScheduler(
+  context: PipelineContext,
+  queues: QueueBackend,
+  only?: ReadonlyMap<number, Range>,
+): Promise<RunningScheduler> {
+  const { config, database, log, metrics, tracing } = context;
+  if (only === undefined && metrics !== null) exportState(metrics, context, queues);
+  return startScheduler({
+    database,
+    queues,
+    requestsPerMinute: config.source.requestsPerMinute,
+    isBudgetStated: config.source.isBudgetStated,
+    settings: config.scheduler,
+    ledgerMs: config.database.ledgerDays * dayMs,
+    chunkDays: config.storage.chunkDays,
+    columnstoreAfterDays: only === undefined ? config.storage.columnstoreAfterDays : undefined,
+    graceMs: config.worker.graceMs,
+    refresh: only === undefined,
+    reread: config.reread,
+    seriesIds: only === undefined ? undefined : [...only.keys()],
+    within: only,
+    rangeLimits: config.source.rangeLimits,
+    middleware: tracing?.pass,
+    events: metrics?.planning(),
+    watchList: only === undefined ? config.watchList : undefined,
+    log,
+  });
+}

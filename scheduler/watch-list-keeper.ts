@@ -1,0 +1,172 @@
+/**
+ * Applies the watch list's file while the scheduler runs.
+ *
+ *   absent     There is no file. Tracked series do not change, even if there was a file before.
+ *   changed    The text differs from the last check. It counts as complete when the next check reads the same: an editor
+ *              may have been writing.
+ *   invalid    The file has errors, which are logged once. The last applied state stays until the text changes.
+ *   waiting    Its patterns need lists without a recent poll. Single polls of these are queued.
+ *   applied    Until the text changes, or for a day: then its patterns are resolved again.
+ *
+ * Each planning pass checks the file, and one pass runs at a time over all schedulers. The database records what was
+ * applied and when: of several schedulers one applies a change, and a restart applies nothing again. The file is read at
+ * each check: it is small, and change events of mounted files are unreliable.
+ */
+
+import type { Logger } from 'pino';
+import type { StorageSettings } from '../config.ts';
+import { dayMs, type EpochMs } from '../contract/intervals.ts';
+import { listName } from '../contract/lists.ts';
+import { seriesName } from '../contract/series.ts';
+import type { Database } from '../store/db/database.ts';
+import { requestListPoll } from '../store/settings/polled-lists.ts';
+import { readApplied } from '../store/settings/settings.ts';
+import { applyWatchList, hashOf } from '../watch-list/apply.ts';
+import { isNothing, type WatchListPlan } from '../watch-list/plan.ts';
+import { readWatchList } from '../watch-list/read.ts';
+import { type FileText, readWatchListFile } from '../watch-list/read-file.ts';
+import { problemText, type WatchList } from '../watch-list/watch-list.ts';
+
+/** Interval of resolving the patterns again. */
+const resolveEveryMs = dayMs;
+
+export interface WatchListKeeper {
+  /** Applies a change. Never throws: after a failure the tracked series stay, and the next check retries. */
+  look(nowMs: EpochMs): Promise<void>;
+}
+
+export function keepWatchList(options: {
+  readonly database: Database;
+  readonly file: string;
+  readonly chunkDays: StorageSettings['chunkDays'];
+  readonly log: Logger;
+}): WatchListKeeper {
+  const { database, file, chunkDays, log } = options;
+  let seen: FileText = { kind: 'absent' };
+  let isSettled = false;
+  /** Of the text whose error was logged. */
+  let said: string | null = null;
+  /** Of the text that is applied. */
+  let done: { readonly text: string; readonly atMs: EpochMs } | null = null;
+  let isWrong = false;
+  /** The file stays invalid until it changes, or for a day: a date in it may have passed. */
+  let refused: { readonly text: string; readonly atMs: EpochMs } | null = null;
+
+  async function look(nowMs: EpochMs): Promise<void> {
+    const found = await readWatchListFile(file);
+    if (!isSame(found, seen)) {
+      if (found.kind === 'absent') log.warn({ file }, 'the watch list is gone; tracked series stay');
+      seen = found;
+      isSettled = false;
+      return;
+    }
+    if (!isSettled) {
+      isSettled = true;
+      said = null;
+    }
+    if (found.kind === 'absent') return;
+    if (found.kind === 'unreadable') return refuse(`${file} ${found.why}`, 0);
+    const stands = (one: typeof done) => one?.text === found.text && nowMs - one.atMs < resolveEveryMs;
+    if (stands(refused)) return;
+    if (stands(done)) return holdsAgain();
+    const read = readWatchList(found.text, nowMs);
+    if (read.kind === 'problems') {
+      refused = { text: found.text, atMs: nowMs };
+      const [first] = read.problems;
+      if (first !== undefined) refuse(problemText(file, first), read.problems.length - 1);
+      return;
+    }
+    const hash = hashOf(found.text);
+    const before = await readApplied(database.pool);
+    if (before?.hash === hash && nowMs - before.atMs < resolveEveryMs) {
+      done = { text: found.text, atMs: before.atMs };
+      return holdsAgain();
+    }
+    if (!(await apply(read.list, hash, nowMs))) return;
+    done = { text: found.text, atMs: nowMs };
+    said = null;
+    isWrong = false;
+  }
+
+  function refuse(why: string, more: number): void {
+    isWrong = true;
+    sayOnce(why, () => log.warn({ more }, `the watch list is invalid; the last applied state stays: ${why}`));
+  }
+
+  /** Confirms a fix of the file. */
+  function holdsAgain(): void {
+    if (isWrong) log.info({ file }, 'the watch list is valid again, and unchanged');
+    isWrong = false;
+  }
+
+  /** @returns false: its patterns await a poll. */
+  async function apply(list: WatchList, hash: string, nowMs: EpochMs): Promise<boolean> {
+    const context = { nowMs, chunkDays, prune: list.prune, mayDrop: new Set<never>(), hash };
+    const plan = await applyWatchList(database, list, context);
+    if (plan.kind === 'lists') {
+      const lists = plan.lists.map(listName);
+      sayOnce(lists.join(), () =>
+        log.info({ file, lists }, 'the watch list waits for a poll of the lists that its patterns need'),
+      );
+      for (const list of plan.lists) await requestListPoll(database, { list, nowMs, isPatient: true });
+      return false;
+    }
+    tell(plan);
+    return true;
+  }
+
+  function tell(plan: WatchListPlan): void {
+    for (const note of plan.notes) log.info(`the watch list: ${problemText(file, note)}`);
+    for (const { dataset, after, dropsBeforeMs } of plan.heldBack) {
+      const before = dropsBeforeMs === null ? undefined : new Date(dropsBeforeMs);
+      log.warn(
+        { dataset, age: after, before },
+        'a retention of the watch list would drop stored points; run `tidemark apply --confirm`',
+      );
+    }
+    const names = (kind: WatchListPlan['series'][number]['kind']) =>
+      plan.series.filter((change) => change.kind === kind).length;
+    const counts = {
+      added: names('added'),
+      widened: names('widened'),
+      narrowed: names('narrowed'),
+      moved: names('moved'),
+      stopped: names('stopped'),
+      lists: plan.lists.length,
+      left: plan.left.series.length + plan.left.lists.length,
+    };
+    if (isNothing(plan)) log.info({ file, left: counts.left }, 'the watch list is applied: nothing changed');
+    else log.info({ file, ...counts }, 'the watch list was applied');
+    for (const { dataset, age, cutMs, series } of plan.cut) {
+      log.info(
+        { dataset, age, before: new Date(cutMs), series: series.length },
+        'the requested range begins before the retention; tracked from there on',
+      );
+    }
+    for (const key of plan.notKept)
+      log.info({ series: seriesName(key) }, 'the requested range ends before the retention');
+  }
+
+  function sayOnce(what: string, say: () => void): void {
+    if (said === what) return;
+    said = what;
+    say();
+  }
+
+  return Object.freeze({
+    async look(nowMs) {
+      try {
+        await look(nowMs);
+      } catch (error) {
+        const cause = error instanceof Error ? error.message : String(error);
+        sayOnce(cause, () => log.warn({ file, cause }, 'the watch list could not be applied; retrying'));
+      }
+    },
+  } satisfies WatchListKeeper);
+}
+
+function isSame(a: FileText, b: FileText): boolean {
+  if (a.kind === 'text' && b.kind === 'text') return a.text === b.text;
+  if (a.kind === 'unreadable' && b.kind === 'unreadable') return a.why === b.why;
+  return a.kind === b.kind;
+}

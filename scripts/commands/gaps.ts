@@ -1,0 +1,63 @@
+/** `tidemark gaps`: every gap as a range, with its reason. */
+
+import type { Command } from 'commander';
+import { seriesName } from '../../contract/series.ts';
+import { counted, formatDuration, formatTime } from '../../format.ts';
+import { explainGap } from '../../operations/backfill/outcome.ts';
+import { withContext } from '../../runtime/context.ts';
+import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
+import { type Gap, listGaps } from '../../store/series/gaps.ts';
+import { type Column, table, terminalWidth } from '../output/table.ts';
+
+const columns: readonly Column<Gap>[] = [
+  { title: 'id', value: (gap) => String(gap.seriesId), right: true },
+  { title: 'series', value: (gap) => seriesName(gap.series), shorten: 'middle' },
+  { title: 'from', value: (gap) => formatTime(gap.startMs) },
+  { title: 'to', value: (gap) => formatTime(gap.endMs) },
+  { title: 'length', value: (gap) => formatDuration(gap.endMs - gap.startMs), right: true },
+  { title: 'why', value: explainGap, shorten: 'end' },
+];
+
+export function gapsCommand(program: Command): void {
+  program
+    .command('gaps')
+    .description('show every gap: tracked, closed and not stored')
+    .option(
+      '--json',
+      'one JSON document: {gaps: [{seriesId, series, start, end, reason, message, retryAt}], quarantined: [{seriesId, rows, reason}]}',
+    )
+    .action(run);
+}
+
+async function run(options: { json?: true }): Promise<void> {
+  await withContext({ command: 'gaps', defaultLogLevel: 'warn' }, async (context) => {
+    const gaps = await listGaps(context.database, {
+      nowMs: Date.now(),
+      graceMs: context.config.worker.graceMs,
+      ledger: true,
+    });
+    const quarantined = await readQuarantined(context.database);
+    if (options.json) console.log(JSON.stringify({ gaps: gaps.map(asJson), quarantined }, null, 2));
+    else {
+      console.log(gaps.length === 0 ? 'no gaps' : table(columns, gaps, terminalWidth()));
+      for (const line of quarantined.map(quarantineLine)) console.log(line);
+    }
+  });
+}
+
+/** Rejected rows are not gaps: another request returns them again. */
+function quarantineLine({ seriesId, rows, reason }: Quarantined): string {
+  return `series ${seriesId}: ${counted(rows, 'row')} in quarantine (tidemark.quarantine), such as: ${reason}`;
+}
+
+function asJson(gap: Gap) {
+  return {
+    seriesId: gap.seriesId,
+    series: gap.series,
+    start: new Date(gap.startMs).toISOString(),
+    end: new Date(gap.endMs).toISOString(),
+    reason: gap.reason,
+    message: gap.message,
+    retryAt: gap.retryAtMs === null ? null : new Date(gap.retryAtMs).toISOString(),
+  };
+}

@@ -1,0 +1,87 @@
+/** `tidemark import FILE...`: stores files of `tidemark export`, with their coverage. */
+
+import { type Command, Option } from 'commander';
+import { TidemarkError } from '../../errors.ts';
+import { type FileFormat, fileFormats } from '../../files/layout.ts';
+import { formatDuration } from '../../format.ts';
+import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
+import { checkFile, type FileImport, importFile } from '../../operations/transfer/import-file.ts';
+import { ImportTally } from '../../operations/transfer/import-tally.ts';
+import { type Context, withContext } from '../../runtime/context.ts';
+import { pointProgress } from '../output/progress.ts';
+
+interface Options {
+  readonly format?: FileFormat;
+  readonly sidecar?: string;
+  readonly pointsOnly?: true;
+  readonly overwrite?: true;
+  readonly follow?: true;
+  readonly json?: true;
+}
+
+export function importCommand(program: Command): void {
+  program
+    .command('import')
+    .description('store files of `export`: points and their coverage')
+    .argument('<file...>', 'files of `export`, each with its sidecar FILE.meta.json')
+    .addOption(new Option('--format <format>', 'default: the format in the sidecar').choices(fileFormats))
+    .addOption(new Option('--sidecar <file>', 'sidecar of a single file').conflicts('pointsOnly'))
+    .option('--points-only', 'store points without coverage: for a file that was changed, or has no sidecar')
+    .option(
+      '--overwrite',
+      'replace stored values by those of the files, and keep the old values as revisions',
+    )
+    .option('--follow', 'track open-ended what was tracked open-ended at the export')
+    .option('--json', 'print the outcome as JSON')
+    .action(run);
+}
+
+async function run(paths: readonly string[], options: Options): Promise<void> {
+  if (paths.length > 1 && options.sidecar !== undefined) {
+    throw new TidemarkError('BAD_ARGUMENT', '--sidecar names the sidecar of one file', {
+      remedy: 'put the sidecars beside their files as FILE.meta.json',
+    });
+  }
+  const startedMs = performance.now();
+  await withContext(
+    { command: 'import', defaultLogLevel: 'error', handlesSignals: true },
+    async (context, signal) => {
+      const tally = new ImportTally();
+      const files = paths.map((path) => fileImport(path, options, { context, tally, signal: signal }));
+      // Check all files before anything is stored.
+      const checked = [];
+      for (const file of files) checked.push({ file, content: await checkFile(file) });
+      for (const { file, content } of checked) await importFile(file, content);
+      await refreshRollupsAtEnd(context.database, signal);
+      if (options.json) console.log(JSON.stringify(tally.asJson(paths.length)));
+      else console.log(tally.asText(paths.length, formatDuration(performance.now() - startedMs)));
+      tally.assertComplete();
+    },
+  );
+}
+
+function fileImport(
+  path: string,
+  options: Options,
+  { context, tally, signal }: { context: Context; tally: ImportTally; signal: AbortSignal },
+): FileImport {
+  return {
+    path,
+    format: options.format,
+    sidecar: options.sidecar,
+    pointsOnly: options.pointsOnly === true,
+    overwrite: options.overwrite === true,
+    follow: options.follow === true,
+    showProgress: pointProgress(options.json === true),
+    database: context.database,
+    graceMs: context.config.worker.graceMs,
+    tally,
+    beforePiece: () => {
+      context.assertRoom();
+      if (!signal.aborted) return;
+      throw new TidemarkError('INTERRUPTED', `stopped within ${path}; the imported points are stored`, {
+        remedy: 'run the same command again: it skips them',
+      });
+    },
+  };
+}

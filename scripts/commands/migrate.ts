@@ -1,0 +1,88 @@
+/** `tidemark migrate [up|down]` */
+
+import { type Command, Option } from 'commander';
+import type { Logger } from 'pino';
+import type { Config } from '../../config.ts';
+import { TidemarkError } from '../../errors.ts';
+import { createLog } from '../../log.ts';
+import { migrateQueueBackend } from '../../queue/backend.ts';
+import { configFromEnvironment, databaseOf } from '../../runtime/context.ts';
+import { refuseWhileInUse } from '../../runtime/in-use.ts';
+import { openDatabase } from '../../store/db/database.ts';
+import { migrate } from '../../store/db/migrate.ts';
+import { serverVersions } from '../../store/series/status.ts';
+
+export function migrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .description('migrate the database schema up or down')
+    .argument('[direction]', 'up or down', 'up')
+    .addOption(new Option('--yes', 'confirm that `down` drops all stored data'))
+    .action(run);
+}
+
+async function run(direction: string, options: { yes?: true }): Promise<void> {
+  if (direction !== 'up' && direction !== 'down') {
+    throw new TidemarkError('BAD_ARGUMENT', `the direction is up or down, not ${JSON.stringify(direction)}`);
+  }
+  if (direction === 'down' && options.yes !== true) {
+    throw new TidemarkError('BAD_ARGUMENT', '`migrate down` drops everything that is stored', {
+      remedy: 'add --yes to confirm',
+    });
+  }
+  const config = configFromEnvironment();
+  const log = createLog(config.logLevel ?? 'warn');
+  const { url, release } = await databaseOf(config, log);
+  try {
+    if (direction === 'down') await refuseWhileUsed(url, config, log);
+    const adapted: string[] = [];
+    const done = await migrate({
+      url,
+      direction,
+      ifBusy: 'refuse',
+      storage: config.storage,
+      onAdapted: (change) => adapted.push(change),
+    });
+    await migrateQueueBackend(
+      { redisUrl: config.queue.redisUrl, databaseUrl: url, namespace: config.queue.namespace },
+      direction,
+    );
+    for (const name of done) console.log(`${direction === 'up' ? 'applied' : 'reverted'} ${name}`);
+    for (const change of adapted) console.log(change);
+    console.log(await summary(url, done.length + adapted.length));
+  } finally {
+    await release();
+  }
+}
+
+const openOwn = (url: string) =>
+  openDatabase({
+    url,
+    applicationName: 'tidemark migrate',
+    maxConnections: 1,
+    statementTimeoutMs: 10_000,
+  });
+
+/** @throws TidemarkError DATABASE_IN_USE */
+async function refuseWhileUsed(url: string, config: Config, log: Logger): Promise<void> {
+  const database = openOwn(url);
+  try {
+    await refuseWhileInUse(database, config, log);
+  } finally {
+    await database.close();
+  }
+}
+
+async function summary(url: string, changes: number): Promise<string> {
+  const database = openOwn(url);
+  try {
+    const { postgres, timescale } = await serverVersions(database);
+    const storage =
+      timescale === null
+        ? 'without TimescaleDB: points are stored in plain tables'
+        : `with TimescaleDB ${timescale}: points are stored in hypertables`;
+    return `${changes === 0 ? 'nothing to do' : 'done'}: PostgreSQL ${postgres} ${storage}`;
+  } finally {
+    await database.close();
+  }
+}

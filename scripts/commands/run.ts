@@ -1,0 +1,103 @@
+/** `tidemark run`, `scheduler` and `worker`: the long-running processes, until SIGTERM or Ctrl-C. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { TidemarkError } from '../../errors.ts';
+import { createLog } from '../../log.ts';
+import { Disposer } from '../../operations/disposer.ts';
+import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
+import { onStop, Startup, StoppedAtStart } from '../../runtime/lifecycle.ts';
+import { requireSource, runScheduler, runWorker } from '../../runtime/pipeline.ts';
+import { runService } from '../../runtime/service.ts';
+
+interface Parts {
+  readonly scheduler: boolean;
+  readonly worker: boolean;
+  readonly service?: boolean;
+  readonly concurrency?: number | undefined;
+}
+
+export function serviceCommands(program: Command): void {
+  program
+    .command('run')
+    .description(
+      'run scheduler, worker and service in one process: keep every tracked series complete and fresh, and serve it',
+    )
+    .option('--no-serve', 'without the service')
+    .action((options: { serve: boolean }) =>
+      serve('run', { scheduler: true, worker: true, service: options.serve }),
+    );
+  program
+    .command('scheduler')
+    .description('plan fetches and keep the queue filled for workers')
+    .action(() => serve('scheduler', { scheduler: true, worker: false }));
+  program
+    .command('worker')
+    .description('fetch and store the planned windows; any number of workers share one budget')
+    .option('--concurrency <count>', 'concurrent requests (default: WORKER_CONCURRENCY)')
+    .action((options: { concurrency?: string }) =>
+      serve('worker', { scheduler: false, worker: true, concurrency: concurrencyOf(options.concurrency) }),
+    );
+}
+
+function concurrencyOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= 256) return value;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `--concurrency ${JSON.stringify(text)} is not a number from 1 to 256`,
+  );
+}
+
+async function serve(command: string, parts: Parts): Promise<void> {
+  const stop = onStop();
+  const config = configFromEnvironment();
+  const log = createLog(config.logLevel ?? 'info');
+  const closing = new Disposer();
+  const starting = new Startup(closing, stop.signal, log);
+  try {
+    if (parts.worker) requireSource(config);
+    const context = await starting.step('the database', () =>
+      openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
+    );
+    const queues = await starting.step('the queue', () => context.openQueues());
+    if (parts.worker) await starting.step('the worker', () => runWorker(context, queues, parts.concurrency));
+    if (parts.scheduler) await starting.step('the scheduler', () => runScheduler(context, queues));
+    const service = parts.service
+      ? await starting.step('the service', () => runService(context, config.service, { queues }))
+      : undefined;
+    context.log.info(
+      {
+        source: context.config.source.url,
+        // A process without a key uses the workers' budget, which is unknown yet.
+        ...(context.config.source.isBudgetStated || parts.worker
+          ? { requestsPerMinute: context.config.source.requestsPerMinute }
+          : {}),
+        queue: queues.kind,
+        database: context.embedded ? 'embedded' : 'configured',
+        ...(service === undefined ? {} : { serving: service.url }),
+      },
+      `${command} started`,
+    );
+    await untilStopped(stop.signal, context);
+    log.info(`${command} is stopping`);
+    await service?.drain();
+  } catch (error) {
+    if (!(error instanceof StoppedAtStart)) throw error;
+  } finally {
+    await closing.run(log);
+    stop.release();
+  }
+  log.info(`${command} stopped`);
+}
+
+const lookEveryMs = 1000;
+
+/** @throws TidemarkError DATABASE_FULL. */
+async function untilStopped(signal: AbortSignal, context: Context): Promise<void> {
+  while (!signal.aborted) {
+    context.assertRoom();
+    await delay(lookEveryMs, undefined, { signal }).catch(() => {});
+  }
+}

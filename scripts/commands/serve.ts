@@ -1,0 +1,54 @@
+/** `tidemark serve`: serves the stored data, until SIGTERM or Ctrl-C. */
+
+import type { Command } from 'commander';
+import { TidemarkError } from '../../errors.ts';
+import { Disposer } from '../../operations/disposer.ts';
+import { openContext } from '../../runtime/context.ts';
+import { onStop, stopped } from '../../runtime/lifecycle.ts';
+import { runService } from '../../runtime/service.ts';
+
+export function serveCommand(program: Command): void {
+  program
+    .command('serve')
+    .description('serve the stored data over the interface of a Market Data Service')
+    .option('--port <port>', 'port to listen on; 0 takes a free one (default: SERVE_PORT)')
+    .option('--host <address>', 'address to listen on (default: SERVE_HOST)')
+    .action(run);
+}
+
+async function run(options: { port?: string; host?: string }): Promise<void> {
+  const port = portOf(options.port);
+  const stop = onStop();
+  const context = await openContext({
+    command: 'serve',
+    defaultLogLevel: 'info',
+    handlesSignals: true,
+    isMeasured: true,
+  });
+  const closing = new Disposer();
+  closing.add(() => context.close());
+  try {
+    const { service: usual } = context.config;
+    const service = await runService(context, {
+      host: options.host ?? usual.host,
+      port: port ?? usual.port,
+    });
+    closing.add(() => service.close());
+    const { url, dashboard } = service;
+    const beside = dashboard === null ? '' : `, the dashboard at ${dashboard}`;
+    console.log(`serving stored data at ${url}${beside}; Ctrl-C stops`);
+    await stopped(stop.signal);
+    context.log.info('serve is stopping');
+    await service.drain();
+  } finally {
+    await closing.run(context.log);
+    stop.release();
+  }
+  context.log.info('serve stopped');
+}
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new TidemarkError('BAD_ARGUMENT', `--port ${JSON.stringify(text)} is not a number from 0 to 65535`);
+}

@@ -1,0 +1,119 @@
+/** `tidemark simulate`: a synthetic Market Data Service. */
+
+import { type Command, Option } from 'commander';
+import { TidemarkError } from '../../errors.ts';
+import { formatCount } from '../../format.ts';
+import { onStop, stopped } from '../../runtime/lifecycle.ts';
+import { type Faults, type RateLimitHeader, rateLimitHeaders } from '../../simulator/faults/faults.ts';
+import {
+  defaultSeed,
+  type RunningSimulator,
+  type SimulatorServiceOptions,
+  startSimulator,
+} from '../../simulator/start.ts';
+
+/** Options that make the simulator misbehave: name, meaning, and the fault they set. */
+const faultOptions = [
+  ['error-rate', 'share of requests answered with 500', 'errorRate'],
+  ['timeout-rate', 'share of requests never answered', 'timeoutRate'],
+  ['truncate-rate', 'share of answers cut off in the middle of the JSON', 'truncateRate'],
+  ['html-rate', 'share of answers that are an HTML page', 'htmlRate'],
+  ['not-found-rate', 'share of valid requests answered with a text 404', 'notFoundRate'],
+  ['empty-rate', 'share of lists answered with an empty `data`', 'emptyRate'],
+  ['rate-limit-rate', 'share of requests that begin a burst of 429', 'rateLimitRate'],
+  ['rate-limit-burst', 'requests that such a burst refuses', 'rateLimitBurst'],
+  ['rate-limit-reset-ms', 'retry delay that such a burst reports', 'rateLimitResetMs'],
+  ['reset-rate', 'share of answers whose connection breaks within the body', 'resetRate'],
+  ['stale-rate', 'share of stale answers', 'staleRate'],
+  ['stale-ms', 'how long ago that is', 'staleMs'],
+  ['drip-rate', 'share of answers that come a byte at a time and never end', 'dripRate'],
+  ['huge-rate', 'share of answers with a huge body', 'hugeRate'],
+  ['huge-bytes', 'size of such a body', 'hugeBytes'],
+  ['latency-ms', 'wait before every answer', 'latencyMs'],
+  ['max-rows', 'silent cap on the rows of candles and history', 'maxRows'],
+  ['clock-offset-ms', 'offset of its clock; negative: behind', 'clockOffsetMs'],
+  ['revise-rate', 'share of candles and history points that change after they have closed', 'reviseRate'],
+  ['revise-after-ms', 'how long after that', 'reviseAfterMs'],
+] as const satisfies ReadonlyArray<
+  readonly [string, string, Exclude<keyof Faults, 'rateLimitHeader' | 'capKeeps'>]
+>;
+
+export function simulateCommand(program: Command): void {
+  const command = program
+    .command('simulate')
+    .description('serve synthetic data over the interface of a Market Data Service')
+    .option('--port <port>', 'port to listen on; 0 takes a free one', '4010')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--seed <seed>', 'the same seed gives the same data', defaultSeed)
+    .option(
+      '--per-minute <count>',
+      'requests in a rolling minute, 0 for no limit (default: 200, with a key 500)',
+    );
+  for (const [name, meaning] of faultOptions) command.option(`--${name} <number>`, meaning);
+  command.addOption(
+    new Option('--rate-limit-header <form>', 'header with the retry time of a 429').choices(rateLimitHeaders),
+  );
+  command.action(run);
+}
+
+async function run(options: Record<string, string>): Promise<void> {
+  const perMinute =
+    options.perMinute === undefined ? undefined : whole('--per-minute', options.perMinute, 1e6);
+  const faults = faultsOf(options);
+  const stop = onStop();
+  const simulator = await start({
+    port: whole('--port', options.port ?? '4010', 65_535),
+    host: options.host ?? '127.0.0.1',
+    seed: options.seed ?? defaultSeed,
+    ...(perMinute === undefined ? {} : { perMinute: perMinute === 0 ? null : perMinute }),
+    faults,
+  });
+  console.log(`serving synthetic data at ${simulator.url} (seed ${options.seed}); Ctrl-C stops`);
+  await stopped(stop.signal);
+  const served = simulator.requests();
+  await simulator.close();
+  stop.release();
+  console.log(
+    `answered ${formatCount(served.total)} requests with synthetic data, ${formatCount(served.count429)} of them 429`,
+  );
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+function faultsOf(options: Readonly<Record<string, string>>): Partial<Faults> {
+  const faults: Partial<Record<(typeof faultOptions)[number][2], number>> = {};
+  for (const [name, , fault] of faultOptions) {
+    const text = options[fault];
+    if (text === undefined) continue;
+    if (fault.endsWith('Rate')) faults[fault] = share(`--${name}`, text);
+    else if (fault === 'clockOffsetMs' && text.startsWith('-'))
+      faults[fault] = -whole(`--${name}`, text.slice(1), 1e9);
+    else faults[fault] = whole(`--${name}`, text, 1e9);
+  }
+  const form = options.rateLimitHeader;
+  return { ...faults, ...(form === undefined ? {} : { rateLimitHeader: form as RateLimitHeader }) };
+}
+
+/** @throws TidemarkError BAD_ARGUMENT when the sum of the rates exceeds one. */
+async function start(options: SimulatorServiceOptions): Promise<RunningSimulator> {
+  try {
+    return await startSimulator(options);
+  } catch (error) {
+    if (error instanceof RangeError) throw new TidemarkError('BAD_ARGUMENT', error.message, { cause: error });
+    throw error;
+  }
+}
+
+function share(option: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= 0 && value <= 1) return value;
+  throw new TidemarkError('BAD_ARGUMENT', `${option} ${JSON.stringify(text)} is not a share from 0 to 1`);
+}
+
+function whole(option: string, text: string, most: number): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= most) return value;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `${option} ${JSON.stringify(text)} is not a whole number up to ${most}`,
+  );
+}

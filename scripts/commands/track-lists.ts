@@ -1,0 +1,124 @@
+/** `tidemark track` and `untrack` of `assets|exchanges|markets|rates|asset-markets|lists`: the polled lists. */
+
+import type { Command } from 'commander';
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { listName, type PolledList } from '../../contract/lists.ts';
+import { TidemarkError } from '../../errors.ts';
+import { formatDuration } from '../../format.ts';
+import { parseInterval } from '../../planning/time-text.ts';
+import { withContext } from '../../runtime/context.ts';
+import {
+  isListKnown,
+  type TrackedList,
+  trackList,
+  untrackList,
+  untrackRates,
+} from '../../store/lists/lists.ts';
+import { nameOf } from '../input/selectors.ts';
+
+const defaultEveryMs = 5 * minuteMs;
+
+interface TrackOptions {
+  readonly every?: string;
+  readonly json?: true;
+}
+
+const wholeLists = [
+  ['assets', 'every asset: rank, supply, market capitalisation, volume, price'],
+  ['exchanges', 'every exchange: rank, volume, pairs'],
+  ['markets', 'every market: prices and volume'],
+  ['rates', 'every rate, all of each poll'],
+] as const;
+
+/** The lists of `track lists`. Most of the thousands of markets change between two polls. */
+const defaultLists: ReadonlyArray<{ list: PolledList; everyMs: number }> = [
+  { list: { dataset: 'assets', asset: null }, everyMs: defaultEveryMs },
+  { list: { dataset: 'exchanges', asset: null }, everyMs: defaultEveryMs },
+  { list: { dataset: 'markets', asset: null }, everyMs: hourMs },
+];
+
+export function addTrackedLists(track: Command): void {
+  const add = (name: string, description: string) =>
+    track
+      .command(name)
+      .description(description)
+      .option('--every <length>', 'time between two polls: 30s, 5m, 1h, 1d (default: 5m)')
+      .option('--json', 'print the tracked list as JSON');
+  for (const [dataset, description] of wholeLists) {
+    add(dataset, description).action((options: TrackOptions) => trackOne({ dataset, asset: null }, options));
+  }
+  add('asset-markets', 'the markets on which an asset trades, as the source lists them for it')
+    .requiredOption('--asset <id>', 'asset, such as bitcoin')
+    .action((options: TrackOptions & { asset: string }) => trackOne(marketsOf(options.asset), options));
+  track
+    .command('lists')
+    .description('assets and exchanges every 5 min, markets every hour; known lists stay as they are')
+    .action(trackDefaults);
+}
+
+export function addUntrackedLists(untrack: Command): void {
+  for (const [dataset] of wholeLists) {
+    untrack
+      .command(dataset)
+      .description(`stop polling ${dataset}`)
+      .action(() => untrackOne({ dataset, asset: null }));
+  }
+  untrack
+    .command('asset-markets')
+    .description('stop polling the markets of an asset')
+    .requiredOption('--asset <id>', 'asset, such as bitcoin')
+    .action((options: { asset: string }) => untrackOne(marketsOf(options.asset)));
+}
+
+function marketsOf(asset: string): PolledList {
+  return { dataset: 'asset_markets', asset: nameOf(asset, '--asset') };
+}
+
+async function trackOne(list: PolledList, options: TrackOptions): Promise<void> {
+  const everyMs = options.every === undefined ? null : parseInterval(options.every.trim());
+  if (options.every !== undefined && everyMs === null) {
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `--every ${JSON.stringify(options.every)} is not a length from 10s to 366d, such as 30s, 5m, 1h or 1d`,
+    );
+  }
+  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database, config }) => {
+    const { ratesMs } = config.scheduler;
+    const defaultMs = list.dataset === 'rates' && ratesMs > 0 ? ratesMs : defaultEveryMs;
+    const tracked = await trackList(database, list, everyMs ?? defaultMs);
+    console.log(options.json ? JSON.stringify(asJson(tracked)) : asText(tracked));
+  });
+}
+
+async function trackDefaults(): Promise<void> {
+  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database }) => {
+    for (const { list, everyMs } of defaultLists) {
+      if (await isListKnown(database, list)) console.log(`${listName(list)}: as before`);
+      else console.log(asText(await trackList(database, list, everyMs)));
+    }
+  });
+}
+
+async function untrackOne(list: PolledList): Promise<void> {
+  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ database }) => {
+    if (list.dataset === 'rates') await untrackRates(database, Date.now());
+    else if (!(await untrackList(database, list, Date.now())))
+      throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
+    console.log(`no longer tracking ${listName(list)}; stored data stays`);
+  });
+}
+
+const changes: Readonly<Record<TrackedList['change'], string>> = Object.freeze({
+  created: 'tracking',
+  resumed: 'tracking again',
+  changed: 'already tracked, now',
+  unchanged: 'already tracked',
+});
+
+function asText({ list, everyMs, change }: TrackedList): string {
+  return `${changes[change]}: ${listName(list)}, every ${formatDuration(everyMs)}`;
+}
+
+function asJson({ list, everyMs, change }: TrackedList) {
+  return { list: list.dataset, asset: list.asset, everySeconds: everyMs / 1000, change };
+}

@@ -1,0 +1,226 @@
+/** `tidemark verify [series-id...]`: compares covered windows with the source, and changes nothing. */
+
+import { type Command, Option } from 'commander';
+import type { SeriesKey } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { counted, formatCount } from '../../format.ts';
+import {
+  type RecheckedWindow,
+  readDifferencesOf,
+  recheckWindows,
+} from '../../operations/recheck/recheck-windows.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { allWindows, type CoveredSeries, countWindows, sampleWindows } from '../../planning/sample.ts';
+import { longestRange } from '../../planning/windows.ts';
+import { type Context, withContext } from '../../runtime/context.ts';
+import { requireSource } from '../../runtime/pipeline.ts';
+import { countRejected } from '../../store/ledger/quarantine.ts';
+import { countDiffering, type Difference } from '../../store/recheck/differences.ts';
+import { unboundedKind } from '../../store/recheck/verification.ts';
+import { readLongestRanges } from '../../store/series/longest-ranges.ts';
+import { readCoveredRanges } from '../../store/series/ranges.ts';
+import { refuseUnknown, seriesIdsOf } from '../input/selectors.ts';
+import { showWindowProgress } from '../output/progress.ts';
+import {
+  differenceJson,
+  differencesText,
+  refuseUnanswered,
+  unansweredJson,
+} from '../output/recheck-report.ts';
+
+interface Options {
+  readonly sample?: string;
+  readonly all?: true;
+  readonly json?: true;
+}
+
+const defaultSample = 30;
+
+export function verifyCommand(program: Command): void {
+  program
+    .command('verify')
+    .description('request covered windows again and compare them digit by digit; changes nothing')
+    .argument('[series-id...]', 'ids of series, as `status` shows them (default: all tracked)')
+    .addOption(
+      new Option(
+        '--sample <count>',
+        `number of windows, drawn at random (default: ${defaultSample})`,
+      ).conflicts('all'),
+    )
+    .addOption(new Option('--all', 'every covered window'))
+    .option('--json', 'print the outcome as JSON, with every difference')
+    .action(run);
+}
+
+async function run(words: string[], options: Options): Promise<void> {
+  const seriesIds = seriesIdsOf(words);
+  const sample = options.all ? null : sampleOf(options.sample);
+  await withContext(
+    { command: 'verify', defaultLogLevel: 'error', handlesSignals: true },
+    async (context, signal) => {
+      requireSource(context.config);
+      await refuseUnknown(context, seriesIds);
+      const outcome = await verify(context, {
+        seriesIds,
+        sample,
+        signal: signal,
+        quiet: options.json === true,
+      });
+      console.log(
+        options.json ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome),
+      );
+      refuseDifferences(outcome);
+    },
+  );
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+function sampleOf(text: string | undefined): number {
+  if (text === undefined) return defaultSample;
+  if (/^\d{1,7}$/.test(text) && Number(text) > 0) return Number(text);
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `--sample ${JSON.stringify(text)} is not a number from 1 to 9999999`,
+  );
+}
+
+async function verify(
+  context: Context,
+  request: { seriesIds: number[] | undefined; sample: number | null; signal: AbortSignal; quiet: boolean },
+): Promise<Verification> {
+  const { database, config } = context;
+  const covered = await readCoveredRanges(database, request.seriesIds);
+  const accepted = await readLongestRanges(database);
+  const longestRangeMs = (series: SeriesKey) => longestRange(series, config.source.rangeLimits, accepted);
+  const windows = countWindows(covered, longestRangeMs);
+  const wanted = Math.min(windows, request.sample ?? windows);
+  const differingWindows: RecheckedWindow[] = [];
+  const unanswered: RecheckedWindow[] = [];
+  let compared = 0;
+  let notBounded = 0;
+  let points = 0;
+  let rewritten = 0;
+  const { isWhole } =
+    wanted === 0
+      ? { isWhole: true }
+      : await recheckWindows(context, {
+          lane: 'verify',
+          windows:
+            request.sample === null
+              ? allWindows(covered, longestRangeMs)
+              : sampleWindows(covered, longestRangeMs, wanted, Math.random),
+          count: wanted,
+          longestRangeMs,
+          seriesIds: covered.map(({ seriesId }) => seriesId),
+          signal: request.signal,
+          progress: showWindowProgress('verify', request.quiet),
+          onSettled(settled) {
+            points += settled.points;
+            rewritten += settled.rewritten;
+            if (countDiffering(settled) > 0) differingWindows.push(settled);
+            if (settled.message !== null) unanswered.push(settled);
+            else if (settled.kind === unboundedKind) notBounded += 1;
+            else compared += 1;
+          },
+        });
+  const differences = await readDifferencesOf(database, differingWindows);
+  return {
+    windows,
+    compared,
+    unbounded: notBounded,
+    points,
+    differing: differingWindows,
+    rewritten,
+    rejected: await countRejected(database, new Map(covered.map(hullOf))),
+    unanswered,
+    differences,
+    isWhole,
+  };
+}
+
+export interface Verification {
+  /** Number of covered windows. */
+  readonly windows: number;
+  /** Completely compared windows. */
+  readonly compared: number;
+  /**
+   * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated. Differing
+   * points elsewhere in them count.
+   */
+  readonly unbounded: number;
+  readonly points: number;
+  readonly differing: readonly RecheckedWindow[];
+  readonly rewritten: number;
+  /** Rejected rows of the covered ranges: there is nothing to compare of their periods. */
+  readonly rejected: number;
+  readonly unanswered: readonly RecheckedWindow[];
+  readonly differences: readonly Difference[];
+  readonly isWhole: boolean;
+}
+
+function pointsOf(windows: readonly RecheckedWindow[]): number {
+  return windows.reduce((sum, settled) => sum + countDiffering(settled), 0);
+}
+
+function verificationText(outcome: Verification): string {
+  const { windows, compared, points, differing, rewritten, unanswered, differences } = outcome;
+  if (windows === 0) return 'nothing is covered yet';
+  const found =
+    differing.length === 0
+      ? 'nothing differs'
+      : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ${counted(pointsOf(outcome.differing), 'point')}`;
+  const lines = [
+    ...differencesText(differing, differences),
+    `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}, ${counted(points, 'point')}, digit by digit: ${found}`,
+  ];
+  if (rewritten > 0)
+    lines.push(
+      `${counted(rewritten, 'point')} equal as numbers with other digits (1.10, 1.1): kept as first received`,
+    );
+  if (outcome.unbounded > 0)
+    lines.push(
+      `${counted(outcome.unbounded, 'window')} not verified: unbounded, the answer may be truncated, or is empty`,
+    );
+  if (outcome.rejected > 0)
+    lines.push(`${counted(outcome.rejected, 'rejected row')} in quarantine: their periods were not compared`);
+  if (unanswered.length > 0) lines.push(`${counted(unanswered.length, 'window')} could not be compared`);
+  return lines.join('\n');
+}
+
+function verificationJson(outcome: Verification) {
+  return {
+    windows: outcome.windows,
+    compared: outcome.compared,
+    unbounded: outcome.unbounded,
+    points: outcome.points,
+    differing: outcome.differing.length,
+    differingPoints: pointsOf(outcome.differing),
+    rewritten: outcome.rewritten,
+    rejected: outcome.rejected,
+    differences: differenceJson(outcome.differing, outcome.differences),
+    unanswered: unansweredJson(outcome.unanswered),
+    interrupted: !outcome.isWhole,
+  };
+}
+
+/** @throws TidemarkError unless all requested windows were compared and are equal. */
+function refuseDifferences(outcome: Verification): void {
+  const { differing, unanswered, compared } = outcome;
+  if (differing.length > 0) {
+    throw new TidemarkError(
+      'DIFFERENCES_FOUND',
+      `${counted(pointsOf(outcome.differing), 'point')} in ${formatCount(differing.length)} of ${counted(compared, 'compared window')} differ from the source`,
+    );
+  }
+  if (!outcome.isWhole) {
+    throw new TidemarkError('INTERRUPTED', `stopped after ${counted(compared, 'window')}`, {
+      remedy: 'run the same command again: it starts over',
+    });
+  }
+  refuseUnanswered(unanswered, 'compared');
+}
+
+function hullOf({ seriesId, ranges }: CoveredSeries): [number, Range] {
+  const [first = { startMs: 0, endMs: 0 }] = ranges;
+  return [seriesId, { startMs: first.startMs, endMs: ranges.at(-1)?.endMs ?? first.endMs }];
+}

@@ -1,0 +1,39 @@
+/** Parses times of options: ISO 8601 dates and times in UTC, and ages. */
+
+import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import { TidemarkError } from '../../errors.ts';
+import { isAge, parseIsoTime, timeOfAge } from '../../planning/time-text.ts';
+
+/**
+ * `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00Z` (all UTC), or an age back from now: `30min`, `6h`,
+ * `90d`, `8w`, `11y` (calendar years).
+ *
+ * @throws TidemarkError BAD_ARGUMENT naming the option.
+ */
+export function parseTime(text: string, option: string, nowMs: EpochMs): EpochMs {
+  if (isAge(text)) {
+    const timeMs = timeOfAge(text, nowMs);
+    if (timeMs > 0) return timeMs;
+    throw new TidemarkError('BAD_ARGUMENT', `${option} ${text} lies before 1970`);
+  }
+  const timeMs = parseIsoTime(text);
+  if (timeMs !== null) return timeMs;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `${option} ${JSON.stringify(text)} is not a date such as 2024-01-31 or 2024-01-31T06:00Z (UTC) or an age such as 11y, 90d or 6h`,
+  );
+}
+
+/**
+ * The time that lies an age of at least a day before now: `90d`, `8w`, `2y`.
+ *
+ * @throws TidemarkError BAD_ARGUMENT naming the option.
+ */
+export function parseAge(text: string, what: string, nowMs: EpochMs): EpochMs {
+  const timeMs = isAge(text) ? timeOfAge(text, nowMs) : Number.NaN;
+  if (timeMs > 0 && timeMs <= nowMs - dayMs) return timeMs;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `${what} ${JSON.stringify(text)} is not an age between a day and the years since 1970, such as 2y, 18w or 90d`,
+  );
+}

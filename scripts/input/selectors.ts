@@ -1,0 +1,194 @@
+/** Options that select series and a range, for `track`, `backfill` and `export`; and arguments that are series ids. */
+
+import type { Command } from 'commander';
+import {
+  candleIntervals,
+  type EpochMs,
+  historyIntervals,
+  isCandleInterval,
+  isHistoryInterval,
+} from '../../contract/intervals.ts';
+import { mayBeName, visible } from '../../contract/names.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import type { Context } from '../../runtime/context.ts';
+import { assertSeries } from '../../store/series/series.ts';
+import { parseTime } from './parse-time.ts';
+
+export interface Selection {
+  readonly series: readonly SeriesKey[];
+  readonly fromMs: EpochMs;
+  /** Null: open-ended. */
+  readonly toMs: EpochMs | null;
+}
+
+interface RangeOptions {
+  readonly from: string;
+  readonly to?: string;
+}
+
+export interface CandleNames {
+  readonly exchange: string;
+  readonly base: string;
+  readonly quote: string;
+  readonly interval: string;
+}
+
+export interface HistoryNames {
+  readonly asset: string;
+  readonly interval: string;
+}
+
+export const times = 'a date or time in UTC (2024-01-31, 2024-01-31T06:00Z) or an age (11y, 90d, 6h)';
+
+export interface SelectingOptions {
+  readonly json?: true;
+  readonly dryRun?: true;
+}
+
+/** An additional option of both subcommands. */
+export interface SelectingFlag {
+  readonly flag: string;
+  readonly help: string;
+}
+
+/**
+ * Adds `candles` and `history` to a command, each with its options.
+ *
+ * @param help texts of `--json` and `--dry-run`; `flags` are additional options.
+ */
+export function addSelections<Options extends SelectingOptions>(
+  parent: Command,
+  help: { readonly json: string; readonly dryRun?: string; readonly flags?: readonly SelectingFlag[] },
+  run: (selection: Selection, options: Options) => Promise<void>,
+): void {
+  const flags = (command: Command) => {
+    rangeOptions(command).option('--json', help.json);
+    for (const { flag, help: text } of help.flags ?? []) command.option(flag, text);
+    return help.dryRun === undefined ? command : command.option('--dry-run', help.dryRun);
+  };
+  flags(candleOptions(parent.command('candles').description('candles of a market'))).action(
+    (options: CandleNames & RangeOptions & Options) =>
+      run({ series: candlesNamed(oneEach(options)), ...rangeOf(options, Date.now()) }, options),
+  );
+  flags(historyOptions(parent.command('history').description('price history of an asset'))).action(
+    (options: HistoryNames & RangeOptions & Options) =>
+      run({ series: historyNamed(oneEach(options)), ...rangeOf(options, Date.now()) }, options),
+  );
+}
+
+/**
+ * Rejects lists of ids: ids contain no comma, and a list would track a series that does not exist.
+ *
+ * @throws TidemarkError BAD_ARGUMENT
+ */
+function oneEach<Names extends Partial<CandleNames & HistoryNames>>(names: Names): Names {
+  for (const option of ['exchange', 'base', 'quote', 'asset'] as const) {
+    if (names[option]?.includes(',')) {
+      throw new TidemarkError('BAD_ARGUMENT', `--${option} ${JSON.stringify(names[option])} is not one id`, {
+        remedy: 'run the command once for each, or list them in tidemark.yaml: docs/watch-list.md',
+      });
+    }
+  }
+  return names;
+}
+
+/** Adds the options that name candles. */
+export function candleOptions(command: Command): Command {
+  return command
+    .requiredOption('--exchange <id>', 'exchange, such as binance')
+    .requiredOption('--base <id>', 'asset that is bought, such as bitcoin')
+    .requiredOption('--quote <id>', 'asset it is paid with, such as tether')
+    .requiredOption('--interval <list>', `one or more of ${candleIntervals.join(', ')}, with commas`);
+}
+
+/** Adds the options that name histories. */
+export function historyOptions(command: Command): Command {
+  return command
+    .requiredOption('--asset <id>', 'asset, such as bitcoin')
+    .requiredOption('--interval <list>', `one or more of ${historyIntervals.join(', ')}, with commas`);
+}
+
+function rangeOptions(command: Command): Command {
+  return command
+    .requiredOption('--from <time>', `start: ${times}`)
+    .option('--to <time>', 'end (excluded), as --from; default: open-ended');
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+export function candlesNamed(options: CandleNames): SeriesKey[] {
+  const exchange = nameOf(options.exchange, '--exchange');
+  const baseId = nameOf(options.base, '--base');
+  const quoteId = nameOf(options.quote, '--quote');
+  return intervalsOf(options.interval).map((interval): SeriesKey => {
+    if (!isCandleInterval(interval)) throw badInterval(interval, 'candles', candleIntervals);
+    return { dataset: 'candles', exchange, baseId, quoteId, interval };
+  });
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+export function historyNamed(options: HistoryNames): SeriesKey[] {
+  const assetId = nameOf(options.asset, '--asset');
+  return intervalsOf(options.interval).map((interval): SeriesKey => {
+    if (!isHistoryInterval(interval)) throw badInterval(interval, 'asset history', historyIntervals);
+    return { dataset: 'asset_history', assetId, interval };
+  });
+}
+
+function rangeOf(options: RangeOptions, nowMs: EpochMs): { fromMs: EpochMs; toMs: EpochMs | null } {
+  const fromMs = parseTime(options.from, '--from', nowMs);
+  const toMs = options.to === undefined ? null : parseTime(options.to, '--to', nowMs);
+  if (toMs !== null && fromMs >= toMs) {
+    throw new TidemarkError('BAD_ARGUMENT', `--from ${options.from} is not before --to ${options.to}`);
+  }
+  if (toMs === null && fromMs > nowMs) {
+    throw new TidemarkError('BAD_ARGUMENT', `--from ${options.from} lies in the future`);
+  }
+  return { fromMs, toMs };
+}
+
+/** @throws TidemarkError BAD_ARGUMENT for an empty interval. */
+function intervalsOf(list: string): string[] {
+  const intervals = list.split(',').map((interval) => interval.trim());
+  if (intervals.includes('')) {
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `--interval ${JSON.stringify(list)} names ${intervals.length === 1 ? 'no interval' : 'no interval before or after a comma'}`,
+      { remedy: 'put commas only between intervals, as in m1,h1' },
+    );
+  }
+  return [...new Set(intervals)];
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+export function nameOf(text: string, option: string): string {
+  const name = text.trim();
+  if (!mayBeName(name)) {
+    const shown = visible(JSON.stringify(text.slice(0, 80)));
+    throw new TidemarkError('BAD_ARGUMENT', `${option} ${shown} is not an id`);
+  }
+  return name;
+}
+
+function badInterval(interval: string, dataset: string, known: readonly string[]): TidemarkError {
+  return new TidemarkError(
+    'BAD_ARGUMENT',
+    `--interval: ${dataset} has no interval ${JSON.stringify(interval)}, only ${known.join(', ')}`,
+  );
+}
+
+/** @returns undefined: none is named. @throws TidemarkError BAD_ARGUMENT */
+export function seriesIdsOf(words: readonly string[]): number[] | undefined {
+  const wrong = words.find((word) => !/^\d{1,9}$/.test(word));
+  if (wrong !== undefined)
+    throw new TidemarkError('BAD_ARGUMENT', `${JSON.stringify(wrong)} is not a series id`);
+  return words.length === 0 ? undefined : [...new Set(words.map(Number))];
+}
+
+/** @throws TidemarkError UNKNOWN_SERIES */
+export async function refuseUnknown(
+  context: Context,
+  seriesIds: readonly number[] | undefined,
+): Promise<void> {
+  if (seriesIds !== undefined) await assertSeries(context.database, seriesIds);
+}

@@ -1,0 +1,94 @@
+/** Shows the progress of a backfill. */
+
+import { budgetText, counted, formatCount, formatPercent, kindsText } from '../../format.ts';
+import { type BackfillProgress, type BackfillState, RateEstimator } from '../../operations/progress.ts';
+import { etaText, openProgress, type View, waitText } from './progress.ts';
+import { groupBars, grouped } from './series-groups.ts';
+import { asFits, type Space } from './terminal.ts';
+
+/** @param synthetic labels every line, as required for simulated data. @param quiet shows nothing. */
+export function showProgress(options: { quiet: boolean; synthetic: boolean }): BackfillProgress {
+  const { quiet, synthetic } = options;
+  const progress = openProgress({
+    stream: process.stdout,
+    quiet,
+    ...(synthetic ? { label: '[synthetic] ' } : {}),
+  });
+  const windows = new RateEstimator();
+  const points = new RateEstimator();
+  return {
+    update(state) {
+      const left = state.series.reduce((sum, portion) => sum + portion.windowsLeft, 0);
+      windows.addRemaining(left);
+      points.addDone(state.points);
+      const etaMs = windows.timeLeftMs(left, state);
+      progress.show(backfillView({ ...state, left, etaMs, pointsPerSecond: points.perSecond() }));
+    },
+    say: progress.say,
+    stop: progress.stop,
+  };
+}
+
+export interface BackfillPace extends BackfillState {
+  /** Windows of all series. */
+  readonly left: number;
+  /** Null: unknown. */
+  readonly etaMs: number | null;
+  readonly pointsPerSecond: number | null;
+}
+
+export function backfillView(state: BackfillPace): View {
+  return {
+    lines: (space) => drawn(state, space),
+    line: line(state),
+    isLast: state.left === 0 && state.awaited === 0,
+  };
+}
+
+function drawn(state: BackfillPace, space: Space): readonly string[] {
+  const wait = waitText(state.pausedMs);
+  const failed = kindsText(state.failures);
+  const time = wait === null ? etaText(state.etaMs) : space.paint('yellow', wait);
+  const parts = [
+    space.paint('bold', leftText(state)),
+    ...(state.left === 0 ? [] : [time]),
+    pointsText(state),
+  ];
+  const below = [
+    asFits(parts, space.columns - 1),
+    budgetText(state),
+    ...(failed === '' ? [] : [space.paint('red', `failed: ${failed}`)]),
+  ];
+  // The cursor takes the last row.
+  const room = Math.max(1, space.rows - 1 - below.length);
+  return [...groupBars(grouped(state.series, room), space), ...below];
+}
+
+function line(state: BackfillPace): string {
+  const wantedMs = state.series.reduce((sum, portion) => sum + portion.wantedMs, 0);
+  const doneMs = state.series.reduce((sum, portion) => sum + portion.doneMs, 0);
+  const failed = kindsText(state.failures);
+  const parts =
+    state.left === 0
+      ? [leftText(state)]
+      : [
+          leftText(state),
+          waitText(state.pausedMs) ?? etaText(state.etaMs),
+          budgetText(state),
+          ...(state.pointsPerSecond === null ? [] : [pointsText(state)]),
+        ];
+  return [
+    `backfill ${formatPercent(doneMs, wantedMs)}`,
+    ...parts,
+    ...(failed === '' ? [] : [`failed: ${failed}`]),
+  ].join(', ');
+}
+
+function leftText({ left, awaited }: BackfillPace): string {
+  if (left === 0 && awaited > 0) return `waiting for ${counted(awaited, 'range')}`;
+  return left === 0 ? 'nothing left' : `${counted(left, 'window')} left`;
+}
+
+function pointsText({ pointsPerSecond }: BackfillPace): string {
+  return `${pointsPerSecond === null ? '-' : formatCount(Math.round(pointsPerSecond))} points a second`;
+}

@@ -1,0 +1,213 @@
+/**
+ * `tidemark status --watch`: shows the status until Ctrl-C, `q`, or the end of the output pipe.
+ *
+ *   polling      Reads the database and the queue and shows them: drawn on a terminal, else a line per change or a JSON
+ *                document per poll.
+ *   unreachable  The database or the queue was reachable before. The error is shown once, the last snapshot stays, and
+ *                polling continues.
+ *   ended        The terminal is restored.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { minuteMs } from '../../contract/intervals.ts';
+import { exitCodes, TidemarkError } from '../../errors.ts';
+import { formatTime } from '../../format.ts';
+import { Disposer } from '../../operations/disposer.ts';
+import { unreachableText } from '../../operations/poll-until.ts';
+import { RateEstimator } from '../../operations/progress.ts';
+import { StatusPoller, type StatusSnapshot } from '../../operations/status/poller.ts';
+import { timeLeftMs } from '../../planning/rate.ts';
+import { configFromEnvironment, openContext } from '../../runtime/context.ts';
+import { onStop, unlessStopped } from '../../runtime/lifecycle.ts';
+import { explainDatabaseError } from '../../store/db/failure.ts';
+import { type LiveStatus, liveStatusJson, liveStatusLine, liveStatusLines } from './live-status-view.ts';
+import { openFrame, readKeys, type Terminal, terminalOf } from './terminal.ts';
+
+export interface LiveStatusOptions {
+  readonly json: boolean;
+  /** Null: the default of the output. */
+  readonly everyMs: number | null;
+}
+
+const defaultEveryMs = 2000;
+/** The pause after a poll is at least this multiple of its duration. */
+const restShare = 4;
+/** Fewer answers give no usable rate. */
+const fewAnswers = 3;
+const unreachableCodes = new Set(['DATABASE_UNREACHABLE', 'DATABASE_LOCKED', 'QUEUE_UNREACHABLE']);
+
+/** @throws TidemarkError when the first poll fails, or a later one for another reason than an unreachable server. */
+export async function showLiveStatus(options: LiveStatusOptions): Promise<void> {
+  const stop = onStop();
+  const quit = new AbortController();
+  const leave = () => quit.abort();
+  process.stdout.on('error', leave);
+  const signal = AbortSignal.any([stop.signal, quit.signal]);
+  const terminal = options.json ? null : terminalOf(process.stdout);
+  const config = configFromEnvironment();
+  // Log lines would break the drawing.
+  const isDrawnOnLog = terminal !== null && process.stderr.isTTY;
+  const context = await openContext({
+    command: 'status',
+    defaultLogLevel: 'error',
+    handlesSignals: true,
+    config: isDrawnOnLog ? { ...config, logLevel: 'silent' } : config,
+  });
+  const poller = new StatusPoller(context);
+  const disposer = new Disposer();
+  disposer.add(() => context.close());
+  disposer.add(() => poller.close());
+  let renderer: StatusRenderer | undefined;
+  try {
+    const everyMs = options.everyMs ?? defaultEveryMs;
+    const rate = new RateEstimator();
+    const beganMs = performance.now();
+    let wasReachable = false;
+    while (!signal.aborted) {
+      const startedMs = performance.now();
+      // Ctrl-C does not wait for an unreachable server.
+      const polled = await unlessStopped(pollOnce(poller, wasReachable), signal);
+      if (polled === undefined || signal.aborted) break;
+      renderer ??=
+        terminal !== null
+          ? showDrawn(terminal, { everyMs, onQuit: leave })
+          : options.json
+            ? showJson()
+            : showLines({ everyMs: options.everyMs });
+      if (polled instanceof TidemarkError) renderer.lost(polled);
+      else {
+        wasReachable = true;
+        rate.addRemaining(polled.left);
+        const etaMs = rate.timeLeftMs(polled.left, polled);
+        const isRecent = performance.now() - beganMs < minuteMs;
+        renderer.show(
+          polled,
+          etaMs ?? (isRecent ? timeLeftMs(polled.left, ledgerRate(polled), polled) : null),
+        );
+      }
+      const tookMs = performance.now() - startedMs;
+      await delay(Math.max(everyMs - tookMs, tookMs * restShare), undefined, { signal }).catch(() => {});
+    }
+  } finally {
+    renderer?.end();
+    process.stdout.off('error', leave);
+    await disposer.run(context.log);
+    stop.release();
+  }
+  if (stop.signal.aborted) process.exitCode = exitCodes.interrupted;
+}
+
+/** Windows per millisecond over the last minute, for the first poll. Null: too few answers. */
+function ledgerRate({ activity }: StatusSnapshot): number | null {
+  const answered = Object.values(activity.verdicts).reduce((sum, requests) => sum + requests, 0);
+  return answered < fewAnswers ? null : answered / minuteMs;
+}
+
+async function pollOnce(
+  poller: StatusPoller,
+  wasReachable: boolean,
+): Promise<StatusSnapshot | TidemarkError> {
+  try {
+    return await poller.poll(Date.now());
+  } catch (error) {
+    const explained = explainDatabaseError(error);
+    // A server that was never reachable may be a wrong address: fail at once.
+    if (wasReachable && explained instanceof TidemarkError && unreachableCodes.has(explained.code))
+      return explained;
+    throw explained;
+  }
+}
+
+interface StatusRenderer {
+  /** @param etaMs null: unknown. */
+  show(status: StatusSnapshot, etaMs: number | null): void;
+  /** The database or the queue is unreachable. */
+  lost(error: TidemarkError): void;
+  end(): void;
+}
+
+/** Draws on the whole screen, which is restored at the end. */
+function showDrawn(terminal: Terminal, options: { everyMs: number; onQuit: () => void }): StatusRenderer {
+  const { stream } = terminal;
+  let shown: LiveStatus | null = null;
+  const draw = () => {
+    if (shown !== null) frame.draw(liveStatusLines(shown, terminal.space()));
+  };
+  const keys = readKeys(process.stdin, (key) => {
+    if (key === 'q' || key === 'Q') options.onQuit();
+  });
+  const frame = openFrame(terminal, {
+    whole: true,
+    onSuspend: keys.pause,
+    onContinue() {
+      keys.resume();
+      draw();
+    },
+  });
+  stream.on('resize', draw);
+  return {
+    show(status, etaMs) {
+      shown = { ...status, etaMs, lost: null, everyMs: options.everyMs };
+      draw();
+    },
+    lost(error) {
+      if (shown === null) return;
+      shown = { ...shown, etaMs: null, lost: unreachableText(error) };
+      draw();
+    },
+    end() {
+      stream.off('resize', draw);
+      frame.end();
+      keys.pause();
+    },
+  };
+}
+
+/** Minimum time between two changed lines of a log. */
+const changedEveryMs = 30_000;
+/** An unchanged line is repeated after this time, which also detects a closed pipe. */
+const repeatedEveryMs = 600_000;
+
+/** @param options.everyMs null: the default. */
+function showLines(options: { everyMs: number | null }): StatusRenderer {
+  const dueMs = options.everyMs ?? changedEveryMs;
+  let said = { line: '', atMs: Number.NEGATIVE_INFINITY };
+  let isLost = false;
+  const say = (line: string, atMs = Date.now()) => console.log(`${formatTime(secondOf(atMs))} ${line}`);
+  return {
+    show(status, etaMs) {
+      const line = liveStatusLine(status, etaMs);
+      const nowMs = performance.now();
+      const isDue = nowMs - said.atMs >= (line === said.line ? repeatedEveryMs : dueMs);
+      // The first line after an error is always due.
+      if (!isDue && !isLost) return;
+      isLost = false;
+      said = { line, atMs: nowMs };
+      say(line, status.atMs);
+    },
+    lost(error) {
+      if (!isLost) say(`${unreachableText(error)}; retrying`);
+      isLost = true;
+    },
+    end: () => {},
+  };
+}
+
+/** Prints a document per poll. */
+function showJson(): StatusRenderer {
+  return {
+    show: (status, etaMs) => console.log(JSON.stringify(liveStatusJson(status, etaMs))),
+    lost: (error) =>
+      console.log(
+        JSON.stringify({
+          time: new Date().toISOString(),
+          error: { code: error.code, message: error.message },
+        }),
+      ),
+    end: () => {},
+  };
+}
+
+function secondOf(timeMs: number): number {
+  return timeMs - (timeMs % 1000);
+}

@@ -1,0 +1,86 @@
+/** Reports of `verify` and `repair`: differences from the source, and unanswered windows. */
+
+import { type SeriesKey, seriesName } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { counted, formatCount, formatTime } from '../../format.ts';
+import type { RecheckedWindow } from '../../operations/recheck/recheck-windows.ts';
+import type { Difference } from '../../store/recheck/differences.ts';
+
+/** Printed differences per window. */
+const maxShown = 10;
+
+/** A paragraph per differing window: its range, the counts, and the first points with both values. */
+export function differencesText(
+  windows: readonly RecheckedWindow[],
+  differences: readonly Difference[],
+): string[] {
+  return windows.flatMap((settled) => {
+    const { seriesId, series, startMs, endMs } = settled.window;
+    const own = differences.filter(
+      (one) => one.seriesId === seriesId && one.timeMs >= startMs && one.timeMs < endMs,
+    );
+    const kinds = [
+      settled.changed > 0 ? `${formatCount(settled.changed)} changed` : '',
+      settled.missingHere > 0 ? `${formatCount(settled.missingHere)} missing here` : '',
+      settled.missingThere > 0 ? `${formatCount(settled.missingThere)} missing at the source` : '',
+    ].filter((text) => text !== '');
+    const shown = own.slice(0, maxShown).map((one) => `  ${formatTime(one.timeMs)}  ${sides(one)}`);
+    const rest = own.length - shown.length;
+    return [
+      `${seriesName(series)} (${seriesId}), ${formatTime(startMs)} to ${formatTime(endMs)}: ${kinds.join(', ')}`,
+      ...shown,
+      ...(rest > 0 ? [`  and ${counted(rest, 'point')} more (see --json)`] : []),
+    ];
+  });
+}
+
+function sides({ kind, here, there }: Difference): string {
+  if (kind === 'missing_here') return `missing here, at the source ${values(there)}`;
+  if (kind === 'missing_there') return `missing at the source, here ${values(here)}`;
+  const changed = Object.keys(here ?? {}).filter((column) => here?.[column] !== there?.[column]);
+  return changed
+    .map((column) => `${column} here ${here?.[column]}, at the source ${there?.[column]}`)
+    .join('; ');
+}
+
+function values(point: Difference['here']): string {
+  return Object.entries(point ?? {})
+    .map(([column, value]) => `${column} ${value}`)
+    .join(', ');
+}
+
+export function differenceJson(windows: readonly RecheckedWindow[], differences: readonly Difference[]) {
+  const names = new Map<number, SeriesKey>(
+    windows.map(({ window }): [number, SeriesKey] => [window.seriesId, window.series]),
+  );
+  return differences.map(({ seriesId, timeMs, kind, here, there }) => ({
+    seriesId,
+    series: names.get(seriesId),
+    time: new Date(timeMs).toISOString(),
+    kind,
+    here,
+    there,
+  }));
+}
+
+export function unansweredJson(windows: readonly RecheckedWindow[]) {
+  return windows.map(({ window, message }) => ({
+    seriesId: window.seriesId,
+    start: new Date(window.startMs).toISOString(),
+    end: new Date(window.endMs).toISOString(),
+    message,
+  }));
+}
+
+/**
+ * @param what the failed action, such as `compared`.
+ * @throws TidemarkError WINDOWS_UNANSWERED unless there is none.
+ */
+export function refuseUnanswered(windows: readonly RecheckedWindow[], what: string): void {
+  const [first] = windows;
+  if (first === undefined) return;
+  throw new TidemarkError(
+    'WINDOWS_UNANSWERED',
+    `${counted(windows.length, 'window')} could not be ${what}, the first: ${first.message}`,
+  );
+}

@@ -1,0 +1,53 @@
+/** Reports an error in one line: code, cause and remedy. */
+
+import { CommanderError } from 'commander';
+import { exitCodes, TidemarkError } from '../../errors.ts';
+import { unwritten } from '../../files/output.ts';
+import { withoutCredentials } from '../../log.ts';
+import { explainDatabaseError } from '../../store/db/failure.ts';
+
+/** Prints the error on standard error. @returns the exit code. */
+export function reportError(caught: unknown): number {
+  if (caught instanceof CommanderError) {
+    // Commander has printed help and version itself.
+    if (caught.exitCode === 0) return exitCodes.ok;
+    if (caught.code === 'commander.help') return exitCodes.usage;
+    // Commander puts a suggestion on a second line.
+    print(`BAD_ARGUMENT: ${oneLine(caught.message.replace(/^error: /, ''))}; see --help`);
+    return exitCodes.usage;
+  }
+  const error = explainDatabaseError(caught);
+  if (error instanceof TidemarkError) {
+    print(`${error.code}: ${oneLine(error.message)}; ${error.remedy}`);
+    return error.exitCode;
+  }
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  print(`UNEXPECTED: a bug in Tidemark, please report it: ${text}`);
+  return exitCodes.unexpected;
+}
+
+function print(line: string): void {
+  process.stderr.write(`tidemark: ${withoutCredentials(line)}\n`);
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/**
+ * Keeps the process running when standard output fails, because ending it would leave the embedded database running. The
+ * error is reported at exit, unless the command failed. A closed pipe, as of `head`, is not an error.
+ */
+export function reportUnwrittenOutput(): void {
+  let first: NodeJS.ErrnoException | undefined;
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') first ??= error;
+  });
+  // The last line of a command may fail after the work.
+  process.on('exit', (exitCode) => {
+    if (first === undefined || exitCode !== exitCodes.ok) return;
+    process.exitCode = reportError(
+      unwritten(first, 'free disk space or write elsewhere; the rest of the command succeeded'),
+    );
+  });
+}

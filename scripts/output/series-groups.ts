@@ -1,0 +1,103 @@
+/** Groups series until they fit the available lines, and draws a bar per group. */
+
+import stringWidth from 'string-width';
+import { type SeriesKey, seriesName } from '../../contract/series.ts';
+import { formatCount, formatPercent } from '../../format.ts';
+import type { Portion } from '../../operations/progress.ts';
+import { bar, fitted, type Space } from './terminal.ts';
+
+export interface Group extends Omit<Portion, 'series'> {
+  readonly name: string;
+  /** The name for narrow terminals, without the number of series. */
+  readonly brief: string;
+  readonly series: number;
+}
+
+/** More series than this are grouped, even on a tall terminal. */
+const maxSingle = 12;
+
+/**
+ * Returns a group per series if there are few. Otherwise it groups by dataset, exchange and interval, puts incomplete groups
+ * first, and merges those that do not fit.
+ *
+ * @param room available lines, at least one.
+ */
+export function grouped(portions: readonly Portion[], room: number): readonly Group[] {
+  if (portions.length <= Math.min(room, maxSingle)) return portions.map((portion) => groupOf([portion]));
+  const kinds = new Map<string, Portion[]>();
+  for (const portion of portions) {
+    const kind = kindOf(portion.series);
+    const others = kinds.get(kind);
+    if (others === undefined) kinds.set(kind, [portion]);
+    else others.push(portion);
+  }
+  const groups = [...kinds.values()];
+  if (groups.length <= room) return groups.map(groupOf);
+  const isDone = (group: readonly Portion[]) => group.every((portion) => portion.doneMs >= portion.wantedMs);
+  const ordered = [...groups.filter((group) => !isDone(group)), ...groups.filter(isDone)];
+  const shown = ordered.slice(0, Math.max(0, room - 1));
+  const rest = ordered.slice(shown.length);
+  const name = shown.length === 0 ? `${portions.length} series` : `and ${rest.length} more`;
+  return [...shown.map(groupOf), { ...groupOf(rest.flat()), name, brief: name }];
+}
+
+function kindOf(series: SeriesKey): string {
+  return series.dataset === 'candles'
+    ? `${series.exchange} ${series.interval}`
+    : `history ${series.interval}`;
+}
+
+function groupOf(portions: readonly Portion[]): Group {
+  const [first] = portions;
+  const total = (amount: (portion: Portion) => number) =>
+    portions.reduce((sum, portion) => sum + amount(portion), 0);
+  const isOne = portions.length === 1;
+  const brief = first === undefined ? '' : isOne ? seriesName(first.series) : kindOf(first.series);
+  return {
+    name: isOne || first === undefined ? brief : `${brief} (${portions.length})`,
+    brief,
+    series: portions.length,
+    wantedMs: total(({ wantedMs }) => wantedMs),
+    doneMs: total(({ doneMs }) => doneMs),
+    windowsLeft: total(({ windowsLeft }) => windowsLeft),
+  };
+}
+
+const shareWidth = 8;
+/** Names take precedence: a short bar is still readable. */
+const minBar = 10;
+const longestBar = 40;
+/** Narrower terminals omit the number of windows left. */
+const roomy = 60;
+
+/** Draws a bar per group, in lines of at most `columns - 1`. */
+export function groupBars(groups: readonly Group[], space: Space): readonly string[] {
+  const width = space.columns - 1;
+  const rests = groups.map(restOf);
+  const restWidth = width < roomy ? 0 : 1 + widest(rests);
+  const room = Math.max(2, width - shareWidth - restWidth - 2);
+  const maxName = Math.max(1, room - minBar);
+  const whole = groups.map(({ name }) => name);
+  const names = widest(whole) <= maxName ? whole : groups.map(({ brief }) => brief);
+  const nameWidth = Math.min(widest(names), maxName);
+  const barWidth = Math.min(longestBar, room - nameWidth);
+  return groups.map(({ doneMs, wantedMs }, index) => {
+    const share = formatPercent(doneMs, wantedMs).padStart(shareWidth);
+    const parts = [
+      fitted(names[index] ?? '', nameWidth, space.glyphs.more),
+      bar(doneMs, wantedMs, barWidth, space),
+      doneMs >= wantedMs ? space.paint('green', share) : share,
+    ];
+    return parts.join(' ') + (restWidth === 0 ? '' : ` ${space.paint('dim', rests[index] ?? '')}`);
+  });
+}
+
+/** `waits`: ranges await a second answer or the next attempt after a failure. */
+function restOf({ doneMs, wantedMs, windowsLeft }: Group): string {
+  if (windowsLeft > 0) return `${formatCount(windowsLeft)} left`;
+  return doneMs >= wantedMs ? 'done' : 'waits';
+}
+
+function widest(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, stringWidth(text)), 0);
+}

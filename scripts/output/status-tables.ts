@@ -1,0 +1,96 @@
+/** Tables of `status` and `demo`: tracked series and polled lists. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import { listName } from '../../contract/lists.ts';
+import { seriesName } from '../../contract/series.ts';
+import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../format.ts';
+import type { ListStatus } from '../../store/lists/lists.ts';
+import type { RatesStatus, SeriesStatus } from '../../store/series/status.ts';
+import { type Column, table } from './table.ts';
+
+const seriesColumns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
+  { title: 'id', value: (row) => String(row.seriesId), right: true },
+  { title: 'series', value: (row) => seriesName(row.series), shorten: 'middle' },
+  { title: 'tracked from', value: (row) => formatTime(row.tracked.startMs) },
+  { title: 'to', value: (row) => (row.tracked.endMs === null ? 'now' : formatTime(row.tracked.endMs)) },
+  { title: 'covered', value: (row) => formatPercent(row.coveredMs, row.wantedMs), right: true },
+  {
+    title: 'missing',
+    value: (row) => (row.missingMs === 0 ? '-' : formatDuration(row.missingMs)),
+    right: true,
+  },
+  { title: 'gaps', value: (row) => formatCount(row.gaps), right: true },
+  { title: 'points', value: (row) => formatCount(row.points), right: true },
+  { title: 'newest', value: (row) => (row.newestMs === null ? '-' : formatTime(row.newestMs)) },
+  {
+    title: 'age',
+    value: (row) => (row.newestMs === null ? '-' : formatDuration(nowMs - row.newestMs)),
+    right: true,
+  },
+  { title: 'note', value: seriesNote, shorten: 'end' },
+];
+
+/** @param width of a line; null: unlimited. */
+export function seriesTable(
+  series: readonly SeriesStatus[],
+  nowMs: number,
+  width: number | null = null,
+): string {
+  return series.length === 0
+    ? 'no series is tracked: see `tidemark track --help`'
+    : table(seriesColumns(nowMs), series, width);
+}
+
+export function ratesLine(rates: RatesStatus, nowMs: number): string {
+  if (rates.newestMs === null) return 'rates: none polled yet';
+  return `rates: ${formatCount(rates.currencies)} currencies, newest ${formatTime(rates.newestMs)}, ${formatDuration(nowMs - rates.newestMs)} old`;
+}
+
+function seriesNote(row: SeriesStatus): string {
+  if (row.blocked !== null) return `refused by the source: ${row.blocked}`;
+  const parts = [
+    row.failedMs > 0 ? `${formatDuration(row.failedMs)} failed` : '',
+    row.awaitingMs > 0 ? `${formatDuration(row.awaitingMs)} empty so far` : '',
+    row.confirmedEmptyMs > row.beforeBeginningMs
+      ? `${formatDuration(row.confirmedEmptyMs - row.beforeBeginningMs)} confirmed empty`
+      : '',
+    row.beforeBeginningMs > 0 ? `${formatDuration(row.beforeBeginningMs)} before it begins` : '',
+    row.revised > 0 ? `${formatCount(row.revised)} revised` : '',
+    row.quarantined > 0 ? `${counted(row.quarantined, 'row')} in quarantine` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+const listColumns = (nowMs: EpochMs): ReadonlyArray<Column<ListStatus>> => [
+  { title: 'list', value: (row) => listName(row.list), shorten: 'middle' },
+  { title: 'every', value: (row) => formatDuration(row.everyMs), right: true },
+  { title: 'newest', value: (row) => (row.newestMs === null ? '-' : formatTime(row.newestMs)) },
+  {
+    title: 'age',
+    value: (row) => (row.newestMs === null ? '-' : formatDuration(Math.max(0, nowMs - row.newestMs))),
+    right: true,
+  },
+  { title: 'rows', value: (row) => (row.rows === null ? '-' : formatCount(row.rows)), right: true },
+  { title: 'changed', value: (row) => (row.changed === null ? '-' : formatCount(row.changed)), right: true },
+  { title: 'gone', value: (row) => formatCount(row.gone), right: true },
+  { title: 'note', value: listNote, shorten: 'end' },
+];
+
+/** @param width of a line; null: unlimited. */
+export function listsTable(
+  lists: readonly ListStatus[],
+  nowMs: EpochMs,
+  width: number | null = null,
+): string {
+  return table(listColumns(nowMs), lists, width);
+}
+
+function listNote(row: ListStatus): string {
+  const parts = [
+    row.pages === null ? '' : `being read, ${counted(row.pages, 'page')} so far`,
+    row.problem ?? '',
+    row.retryMs === null ? '' : `next ${formatTime(row.retryMs)}`,
+    row.quarantined > 0 ? `${counted(row.quarantined, 'row')} in quarantine` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}

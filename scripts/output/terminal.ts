@@ -1,0 +1,211 @@
+/**
+ * The terminal: its abilities, lines that are redrawn in place, and single keys.
+ *
+ *   off        Nothing is drawn; the cursor is shown.
+ *   drawn      The cursor is hidden, below the lines.
+ *   suspended  By Ctrl-Z: the shell has the terminal. After `fg` the next drawing starts over.
+ *
+ * Every exit of the process except SIGKILL restores the terminal.
+ */
+
+import { styleText } from 'node:util';
+import cliTruncate from 'cli-truncate';
+import stringWidth from 'string-width';
+
+export interface Glyphs {
+  readonly full: string;
+  readonly empty: string;
+  /** Marks omitted text. */
+  readonly more: string;
+}
+
+export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green';
+
+/** The room to draw in. */
+export interface Space {
+  readonly columns: number;
+  readonly rows: number;
+  readonly glyphs: Glyphs;
+  /** Adds the escape codes of a style if the terminal and the user want colours. */
+  paint(style: Style, text: string): string;
+}
+
+export interface Terminal {
+  readonly stream: NodeJS.WriteStream;
+  space(): Space;
+}
+
+const unicode: Glyphs = { full: '█', empty: '░', more: '…' };
+const ascii: Glyphs = { full: '#', empty: '-', more: '~' };
+
+/** @returns null where lines cannot be redrawn: in a pipe, in a file, on a dumb terminal. */
+export function terminalOf(
+  stream: NodeJS.WriteStream,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Terminal | null {
+  if (stream.isTTY !== true || env.TERM === 'dumb') return null;
+  const glyphs = supportsUnicode(env) ? unicode : ascii;
+  // Node evaluates NO_COLOR, FORCE_COLOR and TERM here. `styleText` does so only since 22.8 and 20.18.
+  const hasColors = stream.hasColors();
+  return {
+    stream,
+    space: () => ({
+      columns: stream.columns || 80,
+      rows: stream.rows || 24,
+      glyphs,
+      paint: (style, text) => (hasColors ? styleText(style, text, { validateStream: false }) : text),
+    }),
+  };
+}
+
+/** False on the Linux console, which has few glyphs, and where the locale names another encoding. */
+function supportsUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
+  if (env.TERM === 'linux') return false;
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
+  return locale === '' || /utf-?8/i.test(locale);
+}
+
+export interface Frame {
+  /** Draws these lines in place of the previous ones; lines that do not fit are omitted. */
+  draw(lines: readonly string[]): void;
+  /** Leaves the drawn lines and restores the terminal. A later `draw` starts over. */
+  end(): void;
+}
+
+const hideCursor = '\u001b[?25l';
+const showCursor = '\u001b[?25h';
+const enterAlternateScreen = '\u001b[?1049h';
+const leaveAlternateScreen = '\u001b[?1049l';
+const toTop = '\u001b[H';
+const clearLine = '\u001b[K';
+const clearBelow = '\u001b[J';
+
+export interface FrameOptions {
+  /** Uses the whole screen and restores its content afterwards; otherwise draws below the printed lines. */
+  readonly whole: boolean;
+  readonly onSuspend?: () => void;
+  readonly onContinue?: () => void;
+}
+
+export function openFrame(terminal: Terminal, options: FrameOptions): Frame {
+  const { stream } = terminal;
+  const { whole } = options;
+  let isDrawn = false;
+  /** Widths of the drawn lines. */
+  let widths: readonly number[] = [];
+
+  function begin(): void {
+    isDrawn = true;
+    widths = [];
+    stream.write(whole ? enterAlternateScreen + hideCursor : hideCursor);
+    process.on('exit', end);
+    process.on('SIGTSTP', suspend);
+  }
+
+  function end(): void {
+    if (!isDrawn) return;
+    isDrawn = false;
+    process.off('exit', end);
+    process.off('SIGTSTP', suspend);
+    // Synchronous on a terminal, so it is written before the process exits.
+    stream.write(whole ? showCursor + leaveAlternateScreen : showCursor);
+  }
+
+  function suspend(): void {
+    options.onSuspend?.();
+    end();
+    process.once('SIGCONT', () => options.onContinue?.());
+    process.kill(process.pid, 'SIGSTOP');
+  }
+
+  /** Moves to the first drawn line. Most terminals wrap a line that is too long after a resize. */
+  function back(columns: number): string {
+    const rows = widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
+    return rows === 0 ? '' : `\u001b[${rows}A\r`;
+  }
+
+  return {
+    draw(lines) {
+      if (!isDrawn) begin();
+      const { columns, rows, glyphs } = terminal.space();
+      // Terminals disagree on the cursor's position after a line that fills the last column.
+      const shown = lines
+        .slice(0, Math.max(1, rows - 1))
+        .map((line) => truncate(line, columns - 1, glyphs.more));
+      const text = shown.map((line) => `${line}${clearLine}\r\n`).join('');
+      stream.write((whole ? toTop : back(columns)) + text + clearBelow);
+      widths = shown.map((line) => stringWidth(line));
+    },
+    end,
+  };
+}
+
+/** Returns a share as a bar of exactly `width` columns. It is full only when nothing is left. */
+export function bar(part: number, whole: number, width: number, { glyphs, paint }: Space): string {
+  const share = whole <= 0 ? 1 : Math.min(1, Math.max(0, part / whole));
+  const full = Math.floor(share * width);
+  return paint('green', glyphs.full.repeat(full)) + paint('dim', glyphs.empty.repeat(width - full));
+}
+
+function truncate(text: string, width: number, more: string, position: 'middle' | 'end' = 'end'): string {
+  // cli-truncate returns a column too many where the cut is within a wide character.
+  for (let room = width; ; room -= 1) {
+    const short = cliTruncate(text, room, { position, truncationCharacter: more });
+    if (stringWidth(short) <= width) return short;
+  }
+}
+
+/** Fits the text to exactly `width` columns. It cuts the middle, because names of series differ at both ends. */
+export function fitted(text: string, width: number, more: string): string {
+  const short = truncate(text, width, more, 'middle');
+  return short + ' '.repeat(Math.max(0, width - stringWidth(short)));
+}
+
+/** Joins as many parts as fit, most important first. The first one is always included. */
+export function asFits(parts: readonly string[], width: number, separator = ', '): string {
+  const [first = '', ...rest] = parts;
+  let line = first;
+  for (const part of rest) {
+    if (stringWidth(line) + stringWidth(separator) + stringWidth(part) > width) break;
+    line += separator + part;
+  }
+  return line;
+}
+
+export interface Keys {
+  /** Returns the keyboard to the terminal, which handles Ctrl-C and Ctrl-Z itself then. */
+  pause(): void;
+  resume(): void;
+}
+
+/**
+ * Reads single keys where standard input is a terminal. In this mode the terminal leaves Ctrl-C and Ctrl-Z to the reader,
+ * so they are turned into their signals here.
+ */
+export function readKeys(input: NodeJS.ReadStream, onKey: (key: string) => void): Keys {
+  if (input.isTTY !== true) return { pause: () => {}, resume: () => {} };
+  // SIGHUP reports a terminal that closes.
+  input.on('error', () => {});
+  const read = (keys: Buffer) => {
+    for (const key of keys.toString()) {
+      if (key === '\u0003') process.kill(process.pid, 'SIGINT');
+      // The whole foreground group, as npx may be the parent.
+      else if (key === '\u001a') process.kill(0, 'SIGTSTP');
+      else onKey(key);
+    }
+  };
+  const keys: Keys = {
+    pause() {
+      input.off('data', read);
+      input.setRawMode(false);
+      input.pause();
+    },
+    resume() {
+      input.setRawMode(true);
+      input.on('data', read);
+      input.resume();
+    },
+  };
+  keys.resume();
+  return keys;
+}

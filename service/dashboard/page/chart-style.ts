@@ -1,0 +1,137 @@
+/** The style of the charts, with the style sheet's colours for the light and dark theme, and the shading of gaps. */
+
+import {
+  ColorType,
+  CrosshairMode,
+  type IPanePrimitive,
+  type IPanePrimitivePaneView,
+  type Logical,
+  type PaneAttachedParameter,
+  type Time,
+} from 'lightweight-charts';
+import type { Layer } from '../shapes.ts';
+import type { Shade } from './chart-piece.ts';
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+
+/** @param name such as `--covered`. */
+export function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** @returns removes the listener. */
+export function onTheme(listener: () => void): () => void {
+  dark.addEventListener('change', listener);
+  return () => dark.removeEventListener('change', listener);
+}
+
+export function chartStyle() {
+  const line = { color: colour('--line') };
+  return {
+    layout: {
+      background: { type: ColorType.Solid, color: colour('--surface') },
+      textColor: colour('--text'),
+      // The page has the notice and the link itself. The logo needs an inline style, which the policy forbids.
+      attributionLogo: false,
+    },
+    grid: { vertLines: line, horzLines: line },
+    timeScale: {
+      timeVisible: true,
+      secondsVisible: false,
+      borderColor: colour('--line'),
+      minBarSpacing: 0.5,
+    },
+    rightPriceScale: { borderColor: colour('--line') },
+    crosshair: { mode: CrosshairMode.Normal },
+    localization: { locale: 'en-GB' },
+  };
+}
+
+export function seriesStyle() {
+  const [up, down] = [colour('--up'), colour('--down')];
+  return {
+    upColor: up,
+    downColor: down,
+    wickUpColor: up,
+    wickDownColor: down,
+    borderUpColor: up,
+    borderDownColor: down,
+    color: colour('--covered'),
+    lineWidth: 2 as const,
+    priceLineVisible: false,
+    lastValueVisible: false,
+  };
+}
+
+const strokes: Readonly<Partial<Record<Layer, readonly [name: string, spacing: number]>>> = {
+  empty: ['--empty', 16],
+  gap: ['--gap', 8],
+  failed: ['--failed', 4],
+};
+
+/** Hatches missing ranges behind the candles, so that they do not differ by colour alone. */
+export class Shading implements IPanePrimitive<Time> {
+  shades: readonly Shade[] = [];
+  readonly #placeOf: (timeMs: number) => number;
+  #attached: PaneAttachedParameter<Time> | null = null;
+
+  constructor(placeOf: (timeMs: number) => number) {
+    this.#placeOf = placeOf;
+  }
+
+  attached(to: PaneAttachedParameter<Time>): void {
+    this.#attached = to;
+  }
+
+  update(): void {
+    this.#attached?.requestUpdate();
+  }
+
+  paneViews(): readonly IPanePrimitivePaneView[] {
+    return [
+      {
+        zOrder: () => 'bottom',
+        renderer: () => ({ draw: (target) => target.useMediaCoordinateSpace((scope) => this.#draw(scope)) }),
+      },
+    ];
+  }
+
+  #draw({
+    context,
+    mediaSize,
+  }: {
+    context: CanvasRenderingContext2D;
+    mediaSize: { width: number; height: number };
+  }): void {
+    const timeScale = this.#attached?.chart.timeScale();
+    if (timeScale === undefined) return;
+    // Only whole positions have coordinates. A bar is centred on its position, so its period begins half a bar earlier.
+    const first = timeScale.logicalToCoordinate(0 as Logical);
+    const second = timeScale.logicalToCoordinate(1 as Logical);
+    if (first === null || second === null) return;
+    const xOf = (timeMs: number) => first + (this.#placeOf(timeMs) - 0.5) * (second - first);
+    for (const { layer, startMs, endMs } of this.shades) {
+      const [left, right] = [xOf(startMs), xOf(endMs)];
+      if (right < 0 || left > mediaSize.width) continue;
+      const x = Math.max(0, left);
+      const width = Math.max(1, Math.min(mediaSize.width, right) - x);
+      const [name, spacing] = strokes[layer] ?? ['--gap', 8];
+      context.save();
+      context.beginPath();
+      context.rect(x, 0, width, mediaSize.height);
+      context.clip();
+      context.globalAlpha = 0.12;
+      context.fillStyle = colour(name);
+      context.fillRect(x, 0, width, mediaSize.height);
+      context.globalAlpha = 0.45;
+      context.strokeStyle = colour(name);
+      context.beginPath();
+      for (let at = x - mediaSize.height; at < x + width; at += spacing) {
+        context.moveTo(at, mediaSize.height);
+        context.lineTo(at + mediaSize.height, 0);
+      }
+      context.stroke();
+      context.restore();
+    }
+  }
+}

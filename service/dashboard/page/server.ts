@@ -1,0 +1,112 @@
+/** Communication with the server: JSON requests and the event stream. */
+
+import type { Band, Change, Points, Problems, SeriesDetail, Snapshot } from '../shapes.ts';
+import type { Model } from './model.ts';
+
+export class RequestError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function fetchJson<Answer>(path: string): Promise<Answer> {
+  const answer = await fetch(`dashboard/${path}`).catch(() => {
+    throw new RequestError(0, 'the server cannot be reached');
+  });
+  if (answer.ok) return (await answer.json()) as Answer;
+  const said = (await answer.json().catch(() => null)) as { error?: string } | null;
+  throw new RequestError(answer.status, said?.error ?? `the server answered ${answer.status}`);
+}
+
+export const fetchDetail = (id: number) => fetchJson<SeriesDetail>(`series/${id}`);
+export const fetchProblems = () => fetchJson<Problems>('problems');
+
+/** @param fromMs may have a fraction, like `toMs`; the request has whole milliseconds. */
+export const fetchPoints = (id: number, interval: string, fromMs: number, toMs: number) =>
+  fetchJson<Points>(
+    `series/${id}/points?interval=${interval}&from=${Math.max(0, Math.floor(fromMs))}&to=${Math.ceil(toMs)}`,
+  );
+
+export function fetchBands(
+  ids: readonly number[],
+  columns: number,
+  range: { startMs: number; endMs: number } | null,
+): Promise<Band[]> {
+  const within = range === null ? '' : `&from=${Math.floor(range.startMs)}&to=${Math.ceil(range.endMs)}`;
+  return fetchJson(`bands?ids=${ids.join(',')}&columns=${columns}${within}`);
+}
+
+/**
+ * Keeps the event stream open while the page is visible.
+ *
+ *   visible  The stream is open, or is retried.
+ *   hidden   The stream closes after a short delay: over HTTP/1.1 a browser has six connections to a host, and hidden tabs
+ *            would leave none for the visible one. A page that becomes visible reconnects at once and gets a snapshot.
+ */
+
+/** The server sends an event at least every ten seconds. */
+const silenceMs = 25_000;
+const retryMs = 3000;
+/** A short visit to another tab keeps the stream open. */
+const hiddenMs = 2000;
+
+export function listen(model: Model): void {
+  let source: EventSource | null = null;
+  let next: number | undefined;
+  let leaving: number | undefined;
+
+  const heard = () => {
+    clearTimeout(next);
+    next = setTimeout(reconnect, silenceMs);
+  };
+  const close = () => {
+    clearTimeout(next);
+    source?.close();
+  };
+  const reconnect = () => {
+    model.setConnection('lost');
+    close();
+    next = setTimeout(connect, retryMs);
+  };
+  const connect = () => {
+    const opened = new EventSource('dashboard/events');
+    source = opened;
+    heard();
+    opened.addEventListener('snapshot', ({ data }) => {
+      heard();
+      model.takeSnapshot(JSON.parse(data) as Snapshot);
+    });
+    opened.addEventListener('change', ({ data }) => {
+      heard();
+      model.takeChange(JSON.parse(data) as Change);
+    });
+    opened.addEventListener('trouble', () => {
+      heard();
+      model.setConnection('trouble');
+    });
+    opened.addEventListener('error', () => {
+      model.setConnection('lost');
+      // The browser retries a broken connection, but not a response that is no event stream.
+      if (opened.readyState === EventSource.CLOSED) reconnect();
+    });
+  };
+  const pause = () => {
+    close();
+    model.setConnection('paused');
+  };
+  const look = () => {
+    clearTimeout(leaving);
+    if (document.visibilityState === 'hidden') {
+      leaving = setTimeout(pause, hiddenMs);
+    } else if (model.connection === 'paused') {
+      model.setConnection('connecting');
+      connect();
+    }
+  };
+  connect();
+  // The page may have been opened in the background.
+  look();
+  document.addEventListener('visibilitychange', look);
+}

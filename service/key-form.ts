@@ -1,0 +1,113 @@
+/** The web form for requesting a key, at `/keys`. A request waits for the operator's approval. */
+
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { addressCaller } from './admission/address.ts';
+import { escaped, sendPage } from './web-security.ts';
+
+/** One line of text without control characters, which could break a terminal or a mail header. */
+const line = (what: string, most: number) =>
+  z
+    .string(`${what} is missing`)
+    .trim()
+    .min(1, `${what} is missing`)
+    .max(most, `${what} is longer than ${most} characters`)
+    .regex(/^[^\p{C}]*$/u, `${what} holds a character that is not text`);
+
+const request = z.object({
+  name: line('the name', 100),
+  address: line('the address', 200).pipe(z.email('the address is not an e-mail address')),
+  purpose: z
+    .string('the purpose is missing')
+    .trim()
+    .min(10, 'say in a sentence what the key is for')
+    .max(1000, 'the purpose is longer than 1000 characters')
+    .regex(/^(?:[^\p{C}]|[\r\n\t])*$/u, 'the purpose holds a character that is not text'),
+});
+
+export type KeyRequest = z.output<typeof request>;
+
+/** Stores a key request unless `caller` sent too many recently or too many are pending. */
+export type StoreKeyRequest = (
+  request: KeyRequest,
+  caller: string,
+) => Promise<'stored' | 'throttled' | 'full'>;
+
+export function addKeyForm(app: FastifyInstance, store: StoreKeyRequest): void {
+  app.register(async (form) => {
+    form.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string' },
+      (_request, body, done) => {
+        done(null, Object.fromEntries(new URLSearchParams(String(body))));
+      },
+    );
+    form.get('/keys', async (_request, reply) =>
+      sendPage(reply.header('cache-control', 'no-store'), 200, formPage(null), style),
+    );
+    form.post('/keys', async (posted, reply) => {
+      reply.header('cache-control', 'no-store');
+      const say = (status: number, text: string) => sendPage(reply, status, messagePage(text), style);
+      const parsed = request.safeParse(posted.body ?? {});
+      if (!parsed.success) {
+        const { name = '', address = '', purpose = '' } = texts(posted.body);
+        const complaint = parsed.error.issues[0]?.message ?? 'something is missing';
+        return sendPage(reply, 400, formPage(complaint, { name, address, purpose }), style);
+      }
+      switch (await store(parsed.data, addressCaller(posted.ip))) {
+        case 'stored':
+          return say(202, 'Thank you. The operator has your request.');
+        case 'throttled':
+          reply.header('retry-after', 3600);
+          return say(429, 'Several requests came from your address recently. Try again in an hour.');
+        case 'full':
+          reply.header('retry-after', 86_400);
+          return say(503, 'Too many requests are waiting already. Try again another day.');
+      }
+    });
+  });
+}
+
+function texts(body: unknown): Record<string, string | undefined> {
+  if (typeof body !== 'object' || body === null) return {};
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => typeof value === 'string'));
+}
+
+const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
+label{display:block;margin:1rem 0 .25rem}input,textarea{font:inherit;width:100%;padding:.4rem;box-sizing:border-box;border:1px solid #8b949e;border-radius:4px}
+button{font:inherit;margin-top:1rem;padding:.4rem 1.2rem}[role=alert]{color:#a40e26}`;
+
+interface Entered {
+  readonly name: string;
+  readonly address: string;
+  readonly purpose: string;
+}
+
+const nothing: Entered = { name: '', address: '', purpose: '' };
+
+/** @param complaint the error in `entered`, which is shown again; null on the first visit. */
+function formPage(complaint: string | null, entered: Entered = nothing): string {
+  const alert = complaint === null ? '' : `<p role="alert">${escaped(complaint)}</p>`;
+  return page(`${alert}<p>Requests work without a key. One raises the limit of requests a minute, and opens all of the
+history that is stored. It is sent to the address below once the operator has approved the request.</p>
+<form method="post" action="keys">
+<label for="name">Your name</label><input id="name" name="name" required maxlength="100" autocomplete="name" value="${escaped(entered.name)}">
+<label for="address">E-mail address</label><input id="address" name="address" type="email" required maxlength="200" autocomplete="email" value="${escaped(entered.address)}">
+<label for="purpose">What the key is for</label><textarea id="purpose" name="purpose" required minlength="10" maxlength="1000" rows="4">${escaped(entered.purpose)}</textarea>
+<button>Ask for a key</button>
+</form>`);
+}
+
+function messagePage(message: string): string {
+  return page(`<p>${escaped(message)}</p>`);
+}
+
+function page(content: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>Ask for a key</title><style>${style}</style></head>
+<body><h1>Ask for a key</h1>
+${content}
+</body></html>
+`;
+}

@@ -1,0 +1,52 @@
+/**
+ * Caches responses for a moment, and shares those that are still being prepared: simultaneous identical requests run one
+ * statement. Many clients request the same few resources, and the stored data changes minutes apart.
+ */
+
+import { LRUCache } from 'lru-cache';
+import type { EpochMs } from '../contract/intervals.ts';
+import type { PreparedAnswer } from './response.ts';
+
+export interface CacheSettings {
+  /** Largest age of a response, counted from the start of its statement; 0: no cache. */
+  readonly forMs: number;
+  /** Of all cached responses together. */
+  readonly maxBytes: number;
+}
+
+export class ResponseCache {
+  readonly #cached: LRUCache<string, Promise<PreparedAnswer>> | null;
+
+  constructor({ forMs, maxBytes }: CacheSettings, now: () => EpochMs) {
+    this.#cached =
+      forMs === 0
+        ? null
+        : new LRUCache({
+            maxSize: maxBytes,
+            ttl: forMs,
+            ttlResolution: 0,
+            ttlAutopurge: true,
+            perf: { now },
+          });
+  }
+
+  /** @param key identifies the response. Failures are not cached. */
+  get(key: string, nowMs: EpochMs, prepare: () => Promise<PreparedAnswer>): Promise<PreparedAnswer> {
+    const cached = this.#cached;
+    if (cached === null) return prepare();
+    const known = cached.get(key);
+    if (known !== undefined) return known;
+    const answer = prepare();
+    cached.set(key, answer, { size: key.length, start: nowMs });
+    const isCached = () => cached.peek(key) === answer;
+    answer.then(
+      (prepared) => {
+        // The size is known only now. `set` ignores the new size of an unchanged value, so it gets a new promise.
+        const size = key.length + prepared.rows.length;
+        if (isCached()) cached.set(key, Promise.resolve(prepared), { size, start: nowMs });
+      },
+      () => isCached() && cached.delete(key),
+    );
+    return answer;
+  }
+}

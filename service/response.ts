@@ -1,0 +1,83 @@
+/** Responses of the interface: the body, the coverage header, the headers for caches, and errors. */
+
+import { hash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { coverageHeader, writeCoverage } from '../contract/coverage-header.ts';
+import type { EpochMs } from '../contract/intervals.ts';
+import type { JsonText, SeriesAnswer } from './market-data.ts';
+import { renderEnd } from './render.ts';
+
+/** Seconds a cached copy is fresh: less than the shortest poll interval. */
+const maxAgeSeconds = 5;
+
+/** A response without its timestamp. */
+export interface PreparedAnswer {
+  /** The encoded JSON text of the data. Encoding it once serves the hash and the socket. */
+  readonly rows: Buffer;
+  readonly tag: string;
+  /** The value of the coverage header. */
+  readonly coverage: string | undefined;
+}
+
+export function prepareAnswer(answer: JsonText | SeriesAnswer): PreparedAnswer {
+  const { rows, coverage } = typeof answer === 'string' ? { rows: answer, coverage: undefined } : answer;
+  const encoded = Buffer.from(rows);
+  const known = coverage === undefined ? undefined : writeCoverage(coverage);
+  return { rows: encoded, tag: entityTag(encoded, known), coverage: known };
+}
+
+/** Sends the response, or 304 when the client's copy is current. */
+export function sendAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { rows, tag, coverage }: PreparedAnswer,
+  nowMs: EpochMs,
+): FastifyReply {
+  reply.header('etag', tag).header('cache-control', `public, max-age=${maxAgeSeconds}`);
+  if (coverage !== undefined) reply.header(coverageHeader, coverage);
+  if (matches(request.headers['if-none-match'], tag)) return reply.code(304).send();
+  reply.type('application/json; charset=utf-8');
+  return reply.send(Buffer.concat([beforeRows, rows, Buffer.from(renderEnd(nowMs))]));
+}
+
+const beforeRows = Buffer.from('{"data":');
+
+/** A weak tag: responses with the same data are equivalent although their timestamps differ. */
+function entityTag(rows: Buffer, coverage: string | undefined): string {
+  const digest = hash('sha1', rows, 'base64url');
+  return coverage === undefined ? `W/"${digest}"` : `W/"${digest}.${hash('sha1', coverage, 'base64url')}"`;
+}
+
+/** Weak comparison (RFC 9110, 13.1.2): the strong form of the tag matches too. */
+function matches(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  if (header.trim() === '*') return true;
+  const opaque = tag.slice(2);
+  return header.split(',').some((entry) => entry.trim().replace(/^W\//, '') === opaque);
+}
+
+/** Answers other than 200: `{"error", "timestamp"}` with the wording that clients know from the field. */
+
+/** Thrown by a route. The error handler responds with its status and message. */
+export class ServiceRefusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'ServiceRefusal';
+    this.status = status;
+  }
+}
+
+export function badRequest(message: string): ServiceRefusal {
+  return new ServiceRefusal(400, message);
+}
+
+/** @param what an id, or a market as `<exchange> <base>/<quote>`. */
+export function notFound(what: string): ServiceRefusal {
+  return new ServiceRefusal(404, `${what} not found`);
+}
+
+export function errorBody(message: string, timestampMs: EpochMs): string {
+  return JSON.stringify({ error: message, timestamp: timestampMs });
+}

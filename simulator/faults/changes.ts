@@ -1,0 +1,86 @@
+/** Changes over time: listings that appear, vanish and are renamed, a growing supply, and revisions on request. */
+
+import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
+import type { Candle, HistoryPoint } from '../../contract/resources.ts';
+import { type CandleSeries, type HistorySeries, type SeriesKey, seriesName } from '../../contract/series.ts';
+import type { TimeRange } from '../../service/market-data.ts';
+import type { MarketPlan } from '../catalogue.ts';
+
+/** An asset and an exchange that are listed only at times and have no markets. */
+export const intermittentAsset = Object.freeze({ id: 'nomadcoin', symbol: 'NMD', name: 'NomadCoin' });
+export const intermittentExchange = Object.freeze({ id: 'caravan', name: 'Caravan' });
+
+const renamedMs: EpochMs = Date.UTC(2024, 6, 1);
+
+/** They and one market are unlisted from 06:00 to 12:00 UTC. */
+export function isIntermittentListed(nowMs: EpochMs): boolean {
+  const hour = Math.floor((nowMs % dayMs) / hourMs);
+  return hour < 6 || hour >= 12;
+}
+
+export function isListed({ exchangeId, baseId }: MarketPlan, nowMs: EpochMs): boolean {
+  return !(exchangeId === 'bitso' && baseId === 'xrp') || isIntermittentListed(nowMs);
+}
+
+export function intermittentAssetName(nowMs: EpochMs): string {
+  return nowMs < renamedMs ? intermittentAsset.name : `${intermittentAsset.name} (new)`;
+}
+
+const minedADay = 450;
+const fullSupplyMs: EpochMs = Date.UTC(2030, 0, 1);
+
+/** Bitcoins that are not mined yet. */
+export function unminedSupply(assetId: string, nowMs: EpochMs): number {
+  if (assetId !== 'bitcoin') return 0;
+  return Math.max(0, Math.ceil((fullSupplyMs - nowMs) / dayMs)) * minedADay;
+}
+
+/** A changed value of one series. Other series with the same time do not change. */
+export interface Revision {
+  readonly series: SeriesKey;
+  /** Start of the candle, or time of the history point. */
+  readonly timeMs: EpochMs;
+  /** The changed fields, or all fields of a new point; null deletes the point. */
+  readonly values: Partial<Omit<Candle, 'period'>> | Partial<Omit<HistoryPoint, 'time'>> | null;
+  /** Start of the revision by the service's clock. */
+  readonly fromMs: EpochMs;
+}
+
+export class Revisions {
+  readonly #bySeries = new Map<string, Revision[]>();
+
+  /** A later revision of a point overrides an earlier one. */
+  add(revision: Revision): void {
+    const name = `${revision.series.dataset} ${seriesName(revision.series)}`;
+    this.#bySeries.set(name, [...(this.#bySeries.get(name) ?? []), revision]);
+  }
+
+  candles(series: CandleSeries, range: TimeRange, rows: Candle[], nowMs: EpochMs): Candle[] {
+    return this.#applied(series, range, rows, nowMs, (row) => row.period, 'period');
+  }
+
+  history(series: HistorySeries, range: TimeRange, rows: HistoryPoint[], nowMs: EpochMs): HistoryPoint[] {
+    return this.#applied(series, range, rows, nowMs, (row) => row.time, 'time');
+  }
+
+  #applied<Row extends object>(
+    series: SeriesKey,
+    range: TimeRange,
+    rows: Row[],
+    nowMs: EpochMs,
+    timeOf: (row: Row) => EpochMs,
+    timeField: string,
+  ): Row[] {
+    const known = this.#bySeries.get(`${series.dataset} ${seriesName(series)}`) ?? [];
+    const valid = known.filter(
+      ({ fromMs, timeMs }) => fromMs <= nowMs && timeMs >= range.startMs && timeMs < range.endMs,
+    );
+    if (valid.length === 0) return rows;
+    const byTime = new Map(rows.map((row) => [timeOf(row), row]));
+    for (const { timeMs, values } of valid) {
+      if (values === null) byTime.delete(timeMs);
+      else byTime.set(timeMs, { ...byTime.get(timeMs), ...values, [timeField]: timeMs } as Row);
+    }
+    return [...byTime.values()].sort((a, b) => timeOf(a) - timeOf(b));
+  }
+}

@@ -1,0 +1,178 @@
+/** Faults of the simulator and their rates. All of them occur in the field. */
+
+import type { MarketRows } from '../../service/market-data.ts';
+import { streamKey, uniformAt } from '../hash.ts';
+
+/** Rates are shares of all requests, 0 to 1; together at most 1. */
+export interface Faults {
+  /** 500. */
+  readonly errorRate: number;
+  /** No response until the client disconnects or the simulator closes. */
+  readonly timeoutRate: number;
+  /** 200 with half of the JSON text. */
+  readonly truncateRate: number;
+  /** 200 with an HTML page. */
+  readonly htmlRate: number;
+  /** 404 with plain text on a valid path. */
+  readonly notFoundRate: number;
+  /** 200 with an empty `data`, on lists. */
+  readonly emptyRate: number;
+  /** 429 with plain text, in bursts: the rate at which bursts begin. */
+  readonly rateLimitRate: number;
+  /** A connection reset in the middle of the body. */
+  readonly resetRate: number;
+  /** 200 with the data and timestamp of `staleMs` ago. */
+  readonly staleRate: number;
+  /** 200 with a body of single bytes that never ends. */
+  readonly dripRate: number;
+  /** 200 with `hugeBytes` of valid JSON without rows. */
+  readonly hugeRate: number;
+  /** Requests that a burst refuses. */
+  readonly rateLimitBurst: number;
+  /** Wait time in the headers of a burst, milliseconds, rounded up to seconds. */
+  readonly rateLimitResetMs: number;
+  /** The header of a 429 that gives the wait time. */
+  readonly rateLimitHeader: RateLimitHeader;
+  readonly staleMs: number;
+  readonly hugeBytes: number;
+  /** Delay before each response, milliseconds. */
+  readonly latencyMs: number;
+  /** Offset of the service's clock, milliseconds; negative: behind. It applies to data and headers. */
+  readonly clockOffsetMs: number;
+  /**
+   * Share of candles and history points that are revised `reviseAfterMs` after their period. Until then the volume or
+   * price is a hundredth lower.
+   */
+  readonly reviseRate: number;
+  readonly reviseAfterMs: number;
+  /** Candles and history are silently truncated to this many rows; null: not truncated. */
+  readonly maxRows: number | null;
+  /** The rows that truncation keeps. */
+  readonly capKeeps: 'oldest' | 'newest';
+}
+
+export const rateLimitHeaders = ['reset', 'seconds', 'date', 'none'] as const;
+
+/** `X-Ratelimit-Reset` in epoch seconds, `Retry-After` in seconds or as a date, or no header. */
+export type RateLimitHeader = (typeof rateLimitHeaders)[number];
+
+export const noFaults: Faults = Object.freeze({
+  errorRate: 0,
+  timeoutRate: 0,
+  truncateRate: 0,
+  htmlRate: 0,
+  notFoundRate: 0,
+  emptyRate: 0,
+  rateLimitRate: 0,
+  resetRate: 0,
+  staleRate: 0,
+  dripRate: 0,
+  hugeRate: 0,
+  rateLimitBurst: 5,
+  rateLimitResetMs: 1000,
+  rateLimitHeader: 'reset',
+  staleMs: 600_000,
+  hugeBytes: 200_000_000,
+  latencyMs: 0,
+  clockOffsetMs: 0,
+  reviseRate: 0,
+  reviseAfterMs: 3_600_000,
+  maxRows: null,
+  capKeeps: 'oldest',
+});
+
+const rates = [
+  ['error', 'errorRate'],
+  ['timeout', 'timeoutRate'],
+  ['truncate', 'truncateRate'],
+  ['html', 'htmlRate'],
+  ['not_found', 'notFoundRate'],
+  ['empty', 'emptyRate'],
+  ['rate_limit', 'rateLimitRate'],
+  ['reset', 'resetRate'],
+  ['stale', 'staleRate'],
+  ['drip', 'dripRate'],
+  ['huge', 'hugeRate'],
+] as const;
+
+export type FaultKind = (typeof rates)[number][0];
+
+/** Draws a fault for each request. The n-th request of a seed always draws the same. */
+export class FaultDealer {
+  readonly #key: number;
+  #faults: Faults;
+  #drawn = 0;
+  #burstLeft = 0;
+
+  /** @throws RangeError when a rate is outside 0 to 1, the rates sum to more than 1, or another value is invalid. */
+  constructor(seed: string, faults: Faults) {
+    this.#key = streamKey(seed, 'faults');
+    this.#faults = checked(faults);
+  }
+
+  get faults(): Faults {
+    return this.#faults;
+  }
+
+  /** Replaces the faults from the next request on and ends a burst. @throws RangeError like the constructor. */
+  set(faults: Faults): void {
+    this.#faults = checked(faults);
+    this.#burstLeft = 0;
+  }
+
+  draw(): FaultKind | null {
+    const chance = uniformAt(this.#key, this.#drawn++);
+    if (this.#burstLeft > 0) {
+      this.#burstLeft--;
+      return 'rate_limit';
+    }
+    let reached = 0;
+    for (const [kind, rate] of rates) {
+      reached += this.#faults[rate];
+      if (chance >= reached) continue;
+      if (kind === 'rate_limit') this.#burstLeft = this.#faults.rateLimitBurst - 1;
+      return kind;
+    }
+    return null;
+  }
+}
+
+/** Truncates candles and history as the current faults specify. */
+export function truncateRows(
+  data: MarketRows,
+  faults: () => Pick<Faults, 'maxRows' | 'capKeeps'>,
+): MarketRows {
+  function cut<Row>(rows: Row[] | null): Row[] | null {
+    const { maxRows, capKeeps } = faults();
+    if (rows === null || maxRows === null) return rows;
+    return capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
+  }
+  return {
+    ...data,
+    candles: async (series, range, nowMs) => cut(await data.candles(series, range, nowMs)),
+    assetHistory: async (series, range, nowMs) => cut(await data.assetHistory(series, range, nowMs)),
+  };
+}
+
+function checked(faults: Faults): Faults {
+  const dealt = rates.map(([, name]) => [name, faults[name]] as const);
+  for (const [name, rate] of [...dealt, ['reviseRate', faults.reviseRate] as const]) {
+    if (!(rate >= 0 && rate <= 1)) throw new RangeError(`${name} must lie within 0 to 1: ${rate}`);
+  }
+  const sum = dealt.reduce((total, [, rate]) => total + rate, 0);
+  const { rateLimitBurst, maxRows, hugeBytes, clockOffsetMs } = faults;
+  const whole = { rateLimitBurst, maxRows: maxRows ?? 1, hugeBytes };
+  for (const [name, value] of Object.entries(whole)) {
+    if (!Number.isInteger(value) || value < 1)
+      throw new RangeError(`${name} must be a whole number from 1: ${value}`);
+  }
+  if (!(Math.abs(clockOffsetMs) < 2 ** 40)) throw new RangeError(`no such clock offset: ${clockOffsetMs}`);
+  const { latencyMs, rateLimitResetMs, staleMs, reviseAfterMs } = faults;
+  const durations = { latencyMs, rateLimitResetMs, staleMs, reviseAfterMs };
+  for (const [name, value] of Object.entries(durations)) {
+    if (!(value >= 0 && value < 2 ** 31))
+      throw new RangeError(`${name} must be milliseconds from 0: ${value}`);
+  }
+  if (sum > 1 + Number.EPSILON * rates.length) throw new RangeError(`the fault rates sum to ${sum}, over 1`);
+  return Object.freeze({ ...faults });
+}

@@ -1,0 +1,172 @@
+/** Adds rate limits and faults to a service by hooks. */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { EpochMs } from '../../contract/intervals.ts';
+import { pathTemplates } from '../../contract/paths.ts';
+import { basePath, bearerKey } from '../../service/request.ts';
+import { errorBody } from '../../service/response.ts';
+import type { LoggedRequest, RateLimit, RequestLog } from '../requests.ts';
+import type { FaultDealer, FaultKind, Faults, RateLimitHeader } from './faults.ts';
+
+interface Parts {
+  readonly now: () => EpochMs;
+  readonly clock: ServiceClock;
+  readonly rateLimit: RateLimit;
+  readonly dealer: FaultDealer;
+  readonly log: RequestLog;
+}
+
+const singles: readonly string[] = [pathTemplates.asset, pathTemplates.exchange, pathTemplates.rate];
+const htmlPage =
+  '<!doctype html><html><head><title>502</title></head><body><h1>Bad Gateway</h1></body></html>';
+
+export function addFaults(app: FastifyInstance, { now, clock, rateLimit, dealer, log }: Parts): void {
+  const logged = new WeakMap<FastifyRequest, LoggedRequest>();
+
+  app.addHook('onRequest', async (request, reply) => {
+    const route = request.routeOptions.url;
+    const entry = log.addRequest(now(), request.url, route ?? 'unknown');
+    logged.set(request, entry);
+    const key = bearerKey(request.headers.authorization);
+    const freeAtMs = rateLimit.admit(key, request.ip, now());
+    if (freeAtMs !== null) return refuse(reply, rateLimit.limitOf(key), freeAtMs);
+    const fault = route === undefined ? null : dealer.draw();
+    if (dealer.faults.latencyMs > 0) await wait(dealer.faults.latencyMs);
+    if (fault === null || (fault === 'empty' && isSingle(route))) return;
+    log.addFault(entry, fault);
+    return misbehave(reply, fault);
+  });
+
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (logged.get(request)?.fault === 'stale') clock.runBehind(dealer.faults.staleMs, done);
+    else done();
+  });
+
+  app.addHook('onSend', async (request, _reply, payload) => {
+    const isCut = logged.get(request)?.fault === 'truncate' && Buffer.isBuffer(payload);
+    return isCut ? payload.subarray(0, Math.floor(payload.length / 2)) : payload;
+  });
+
+  app.addHook('onResponse', async (request, reply) => {
+    const entry = logged.get(request);
+    const isWhole = entry?.fault !== 'timeout' && entry?.fault !== 'drip' && entry?.fault !== 'reset';
+    if (entry !== undefined && isWhole) log.addResponse(entry, reply.statusCode);
+  });
+
+  function misbehave(reply: FastifyReply, fault: FaultKind): FastifyReply | undefined {
+    switch (fault) {
+      case 'error':
+        return reply.code(500).type('application/json').send(errorBody('internal server error', clock.now()));
+      case 'html':
+        return reply.code(200).type('text/html').send(htmlPage);
+      case 'not_found':
+        return reply.code(404).type('text/plain').send('404 page not found');
+      case 'empty':
+        return reply.code(200).type('application/json').send(`{"data":[],"timestamp":${clock.now()}}`);
+      case 'rate_limit':
+        return refuse(reply, null, now() + dealer.faults.rateLimitResetMs);
+      case 'timeout':
+        // Never answered: Fastify gives up control, and closing the service closes the connection.
+        return reply.hijack();
+      case 'reset':
+        sendCutOff(reply.raw);
+        return reply.hijack();
+      case 'drip':
+        sendDrip(reply.raw);
+        return reply.hijack();
+      case 'huge':
+        void sendHuge(reply.raw, dealer.faults.hugeBytes);
+        return reply.hijack();
+      case 'truncate':
+      case 'stale':
+        return undefined;
+    }
+  }
+
+  /** The body is plain text, as in the field. */
+  function refuse(reply: FastifyReply, limit: number | null, freeAtMs: EpochMs): FastifyReply {
+    const inMs = freeAtMs - now();
+    return reply
+      .code(429)
+      .headers(retryHeaders(dealer.faults.rateLimitHeader, inMs, clock.now() + inMs))
+      .type('text/plain')
+      .send(`You exceeded your ${limit ?? 'current'} request(s) rate limit of your FREE plan`);
+  }
+}
+
+function retryHeaders(form: RateLimitHeader, inMs: number, atMs: EpochMs): Record<string, string> {
+  switch (form) {
+    case 'reset':
+      return { 'X-Ratelimit-Reset': String(Math.ceil(atMs / 1000)) };
+    case 'seconds':
+      return { 'Retry-After': String(Math.ceil(inMs / 1000)) };
+    case 'date':
+      return { 'Retry-After': new Date(Math.ceil(atMs / 1000) * 1000).toUTCString() };
+    case 'none':
+      return {};
+  }
+}
+
+function isSingle(route: string | undefined): boolean {
+  return route !== undefined && singles.includes(route.slice(basePath.length));
+}
+
+const headers = { 'content-type': 'application/json; charset=utf-8' };
+const beginning = '{"data":[';
+const dripEveryMs = 50;
+const chunkBytes = 65_536;
+
+/** Resets the connection after the first bytes of the body. */
+function sendCutOff(response: ServerResponse): void {
+  response.writeHead(200, { ...headers, 'content-length': chunkBytes });
+  response.write(beginning, () => response.destroy());
+}
+
+/** Sends a byte at intervals until the client disconnects or the service closes. */
+function sendDrip(response: ServerResponse): void {
+  response.writeHead(200, headers);
+  response.write(beginning);
+  const drip = setInterval(() => response.write(' '), dripEveryMs);
+  response.on('error', () => {}).on('close', () => clearInterval(drip));
+}
+
+/** Sends an empty list in `bytes`, as fast as the client reads it. */
+async function sendHuge(response: ServerResponse, bytes: number): Promise<void> {
+  response.writeHead(200, headers);
+  const end = '],"timestamp":0}';
+  function* body(): Generator<Buffer> {
+    yield Buffer.from(beginning);
+    const space = Buffer.alloc(chunkBytes, ' ');
+    for (let left = bytes - beginning.length - end.length; left > 0; left -= chunkBytes) {
+      yield left < chunkBytes ? space.subarray(0, left) : space;
+    }
+    yield Buffer.from(end);
+  }
+  // The client may disconnect before the end.
+  await pipeline(Readable.from(body()), response).catch(() => {});
+}
+
+/** The clock of the service's data and timestamps. */
+export class ServiceClock {
+  readonly #true: () => EpochMs;
+  readonly #faults: () => Faults;
+  readonly #behind = new AsyncLocalStorage<number>();
+
+  /** @param trueNow the true time; the faults set the offset of the service's clock. */
+  constructor(trueNow: () => EpochMs, faults: () => Faults) {
+    this.#true = trueNow;
+    this.#faults = faults;
+  }
+
+  readonly now = (): EpochMs => this.#true() + this.#faults().clockOffsetMs - (this.#behind.getStore() ?? 0);
+
+  /** Calls `work`; within it and its asynchronous calls the clock is `ms` further behind. */
+  runBehind(ms: number, work: () => void): void {
+    this.#behind.run(ms, work);
+  }
+}

@@ -1,0 +1,39 @@
+/** Outages of the synthetic service: 13 to 20 minutes that most series lack, as in the field (field notes, "Time"). */
+
+import { minutesPerDay } from '../calendar.ts';
+import { hashAt, streamKey, uniformAt } from '../hash.ts';
+
+/** Minutes of the day, half-open. */
+export interface Outage {
+  readonly start: number;
+  readonly end: number;
+}
+
+const maxPerDay = 3;
+const shareOfDays = 0.25;
+/** Share of outages that do not affect a series. */
+const sparedShare = 0.15;
+
+export class Outages {
+  readonly #key: number;
+
+  constructor(seed: string) {
+    this.#key = streamKey(seed, 'outages');
+  }
+
+  /** The outages of `day` (counted from the origin) in the series with this key. */
+  of(day: number, seriesKey: number): Outage[] {
+    const found: Outage[] = [];
+    for (let at = 0; at < maxPerDay; at++) {
+      const position = day * maxPerDay + at;
+      if (uniformAt(this.#key, position) >= shareOfDays) continue;
+      if (uniformAt(seriesKey ^ this.#key, position) < sparedShare) continue;
+      const hash = hashAt(this.#key ^ 0x55555555, position);
+      const length = 13 + (hash % 8);
+      // Within the day, so that the rows of a day do not depend on other days.
+      const start = (hash >>> 3) % (minutesPerDay - length);
+      found.push({ start, end: start + length });
+    }
+    return found;
+  }
+}

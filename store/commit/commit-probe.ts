@@ -1,0 +1,156 @@
+/**
+ * Commits probes: what an answer by days shows about the beginning of a series, stored together with its
+ * coverage.
+ */
+
+import type pg from 'pg';
+import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { evaluateProbe, probedSeries } from '../../planning/beginning.ts';
+import { closedUpTo } from '../../planning/periods.ts';
+import type { Range } from '../../planning/ranges.ts';
+import type { Window } from '../../planning/windows.ts';
+import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
+import { recordFetch } from '../ledger/ledger.ts';
+import { publishResult } from '../recheck/command-results.ts';
+import { recordConfirmedEmpty, recordEmptyAnswer } from './empty-answers.ts';
+import type { WindowAnswer } from './prepare-window.ts';
+
+export interface ProbeCommit {
+  readonly seriesId: number;
+  readonly series: SeriesKey;
+  readonly window: Range & Pick<Window, 'lane' | 'run' | 'askedEndMs'>;
+  readonly attempt: number;
+  /** Times of the days in the answer. */
+  readonly timesMs: readonly EpochMs[];
+  readonly answer: Omit<WindowAnswer<never>, 'rows'>;
+  readonly nowMs: EpochMs;
+  readonly graceMs: number;
+  readonly emptyConfirmMs: number;
+}
+
+export interface ProbeResult {
+  readonly beginsMs: EpochMs | null;
+  /** The range that this answer confirmed as empty, or that awaits a second answer. */
+  readonly empty: Range | null;
+  /** Why the answer cannot be trusted. Nothing was stored then. */
+  readonly doubt: string | null;
+}
+
+/** Kind of the pending windows that await a second probe. */
+const probeKind = 'probe';
+
+export async function commitProbe(database: Database, probe: ProbeCommit): Promise<ProbeResult> {
+  return inTransaction(database, async (client) => {
+    const { seriesId, answer, window, nowMs } = probe;
+    const shown = evaluateProbe({
+      window,
+      timesMs: probe.timesMs,
+      rejected: answer.rejected.length,
+      knownMs: await lockBeginning(client, seriesId),
+      closedDaysMs: closedDaysEnd(probe),
+    });
+    if (shown.doubt !== null) return { beginsMs: null, empty: null, doubt: shown.doubt };
+    const { beginsMs, empty } = shown;
+    const isOverturned = beginsMs !== null && (await recordBeginning(client, seriesId, beginsMs));
+    const isConfirmed = empty !== null && (await recordEmptyProbe(client, probe, empty));
+    await publishProbe(client, probe, shown, isOverturned);
+    await recordFetch(client, {
+      timeMs: nowMs,
+      dataset: probe.series.dataset,
+      seriesId,
+      range: window,
+      lane: window.lane,
+      attempt: probe.attempt,
+      verdict: beginsMs !== null ? 'begins' : isConfirmed ? 'confirmed_empty' : 'empty',
+      status: answer.status,
+      fresh: 0,
+      changed: 0,
+      unchanged: 0,
+      rejected: 0,
+      bytes: answer.bytes,
+      durationMs: answer.durationMs,
+      error: null,
+    });
+    return { beginsMs, empty, doubt: null };
+  });
+}
+
+/** Backfills the series normally until then: a probe does not help. */
+export async function postponeProbe(database: Database, seriesId: number, untilMs: EpochMs): Promise<void> {
+  await database.pool.query('update tidemark.series set probe_after = $2 where id = $1', [
+    seriesId,
+    timestamp(untilMs),
+  ]);
+}
+
+/** Reads the earliest time with a point, and locks the series for the rest of the transaction. */
+async function lockBeginning(client: pg.PoolClient, seriesId: number): Promise<EpochMs | null> {
+  const result = await client.query<{ known: EpochMs | null }>(
+    'select least(earliest, begins) as known from tidemark.series where id = $1 for no key update',
+    [seriesId],
+  );
+  return result.rows[0]?.known ?? null;
+}
+
+function closedDaysEnd({ series, answer, nowMs, graceMs }: ProbeCommit): EpochMs {
+  const days = probedSeries(series);
+  const sourceTimeMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs - answer.durationMs);
+  const knownMs = Math.min(sourceTimeMs, answer.known?.untilMs ?? sourceTimeMs);
+  return Math.min(closedUpTo(days, nowMs, graceMs), closedUpTo(days, knownMs, 0));
+}
+
+/**
+ * Records where the series begins. Pending empty ranges that contradict this day are deleted. If the day lies
+ * in the range that was confirmed to be before the beginning, that range is no longer covered.
+ *
+ * @returns whether a confirmed range was overturned.
+ */
+async function recordBeginning(client: pg.PoolClient, seriesId: number, beginsMs: EpochMs): Promise<boolean> {
+  const result = await client.query(
+    `update tidemark.series
+        set covered = covered - before_beginning, confirmed_empty = confirmed_empty - before_beginning,
+            before_beginning = '{}'
+      where id = $1 and upper(before_beginning) > $2`,
+    [seriesId, timestamp(beginsMs)],
+  );
+  await client.query('update tidemark.series set begins = $2 where id = $1', [seriesId, timestamp(beginsMs)]);
+  await client.query(
+    `delete from tidemark.pending_windows where series_id = $1 and kind = $2 and upper(range) > $3`,
+    [seriesId, probeKind, timestamp(beginsMs - dayMs)],
+  );
+  return result.rowCount === 1;
+}
+
+/** Publishes the result to the command that requested the probe, if there is one. */
+async function publishProbe(
+  client: pg.PoolClient,
+  { seriesId, window, nowMs }: ProbeCommit,
+  { beginsMs, empty }: Pick<ProbeResult, 'beginsMs' | 'empty'>,
+  isOverturned: boolean,
+): Promise<void> {
+  const { run, startMs, askedEndMs = window.endMs } = window;
+  if (run === undefined) return;
+  // A probe says nothing about the days after the first one with a point.
+  const reachedMs = beginsMs === null && askedEndMs > window.endMs ? (empty?.endMs ?? startMs) : askedEndMs;
+  await publishResult(
+    client,
+    { run, seriesId, window: { startMs, endMs: askedEndMs }, nowMs },
+    { reached: { startMs, endMs: reachedMs }, kind: isOverturned ? 'overturned' : null },
+  );
+}
+
+/** @returns whether an earlier answer agrees. */
+async function recordEmptyProbe(client: pg.PoolClient, probe: ProbeCommit, empty: Range): Promise<boolean> {
+  const { verdict } = await recordEmptyAnswer(client, { ...probe, lane: probe.window.lane }, empty, {
+    kind: probeKind,
+    message: `the source has no daily point before ${new Date(empty.endMs + dayMs).toISOString().slice(0, 10)}`,
+  });
+  await client.query(
+    `update tidemark.series set before_beginning = (before_beginning + $2::tstzrange::tstzmultirange) * confirmed_empty
+     where id = $1`,
+    [probe.seriesId, timeRange(empty.startMs, empty.endMs)],
+  );
+  await recordConfirmedEmpty(client, probe.seriesId, [empty], probe.nowMs);
+  return verdict === 'confirmed_empty';
+}

@@ -1,0 +1,102 @@
+/**
+ * Commits windows: points, revisions, quarantine, ledger and coverage in one transaction. After a crash at
+ * any instant a window is either stored completely or still a gap.
+ */
+
+import { type Database, inTransaction } from '../db/database.ts';
+import { LostRace, retryLostRaces } from '../db/failure.ts';
+import { quarantineRows } from '../ledger/quarantine.ts';
+import { markReread } from '../recheck/reread.ts';
+import { compareRepairs } from '../recheck/verification.ts';
+import { recordEmptyTimes } from './empty-answers.ts';
+import { evaluateAnswers, mayContainPoints, type WrittenWindow } from './evaluate-answers.ts';
+import {
+  type PreparedWindow,
+  prepareWindow,
+  type WindowCommit,
+  type WindowResult,
+} from './prepare-window.ts';
+import { mergeWitnesses, reopenSilences } from './witnesses.ts';
+import { recordCoverage } from './write-coverage.ts';
+import { copyPoints, countRevisions, mergePoints, noChanges, sumChanges } from './write-points.ts';
+
+/** Commits the answer to one request. */
+export async function commitWindow(database: Database, commit: WindowCommit): Promise<WindowResult> {
+  return only(await commitWindows(database, [prepareWindow(commit)]));
+}
+
+/**
+ * Commits the answers to several requests in one transaction.
+ *
+ * @returns the result of each window, in the same order.
+ * @throws LostRace when points of several windows were stored meanwhile, or are given twice among them. The
+ * caller then commits each window alone, which merges them.
+ */
+export async function commitWindows(
+  database: Database,
+  windows: readonly PreparedWindow[],
+): Promise<WindowResult[]> {
+  if (windows.length === 0) return [];
+  try {
+    return await commitTogether(database, windows, 'copy');
+  } catch (error) {
+    const [only, another] = windows;
+    if (!(error instanceof LostRace) || only === undefined || another !== undefined) throw error;
+    return retryLostRaces(() => commitTogether(database, [only], 'merge'));
+  }
+}
+
+function only(results: readonly WindowResult[]): WindowResult {
+  const [result] = results;
+  if (result === undefined) throw new Error('a commit without a result');
+  return result;
+}
+
+/**
+ * @param how whether windows that seem to hold no points yet are written by COPY, or merged like the others.
+ */
+async function commitTogether(
+  database: Database,
+  windows: readonly PreparedWindow[],
+  how: 'copy' | 'merge',
+): Promise<WindowResult[]> {
+  return inTransaction(database, async (client) => {
+    const held = how === 'merge' ? [] : await mayContainPoints(client, windows);
+    const isCopied = windows.map((_, place) => held[place] === false);
+    if (
+      !(await copyPoints(
+        client,
+        windows.filter((_, place) => isCopied[place]),
+      ))
+    )
+      throw new LostRace();
+    const written: WrittenWindow[] = [];
+    for (const [place, window] of windows.entries()) {
+      const changes = isCopied[place]
+        ? { ...noChanges, fresh: window.points.timesMs.length }
+        : await mergePoints(client, window, window.nowMs);
+      if (changes === null) throw new LostRace();
+      const beside = await mergeWitnesses(client, window);
+      if (beside === null) throw new LostRace();
+      written.push({ ...window, ...beside, changes: sumChanges([changes, ...beside.changes]) });
+      await quarantineRows(client, {
+        ...window,
+        dataset: window.series.dataset,
+        rows: window.answer.rejected,
+        seenAtMs: window.nowMs,
+      });
+    }
+    const evaluated = await reopenSilences(client, await evaluateAnswers(client, written));
+    const recorded = await recordCoverage(client, evaluated);
+    await markReread(client, recorded);
+    await countRevisions(client, recorded);
+    await recordEmptyTimes(client, recorded);
+    await compareRepairs(client, recorded);
+    return recorded.map(({ changes, verdict, covered, dropped }) => ({
+      ...changes,
+      verdict,
+      covered,
+      dropped,
+    }));
+  });
+}

@@ -1,0 +1,235 @@
+/**
+ * Deferred windows: requested without success, or not completely. They stay gaps, are shown with their
+ * reason, and are requested again after a pause.
+ *
+ * A range that the source says it lacks itself is deferred too. Its pause grows with the time it has been
+ * missing: nobody knows when the source will have it, and a source that never will must not be asked every
+ * few minutes.
+ */
+
+import type pg from 'pg';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { formatDuration } from '../../format.ts';
+import { normalize, type Range } from '../../planning/ranges.ts';
+import { missingPauseMs } from '../../planning/upstream-coverage.ts';
+import { arrayOf, type Database, timeRange, timestamp } from '../db/database.ts';
+import type { EvaluatedWindow } from './evaluate-answers.ts';
+
+interface DeferredWindow {
+  readonly seriesId: number;
+  readonly window: Range;
+  readonly verdict: 'failed' | 'stale';
+  readonly kind: string;
+  readonly message: string;
+  readonly attempts: number;
+  readonly nowMs: EpochMs;
+  readonly retryAtMs: EpochMs;
+  /** Whether the window is covered and was to be read again. It is deferred all the same. */
+  readonly ofCovered?: boolean;
+  /**
+   * Upper limit of the pause, which is as long as the window has been failing. Absent: the pause ends at
+   * `retryAtMs`.
+   */
+  readonly maxPauseMs?: number | undefined;
+}
+
+/** Defers a window that is out of attempts or was refused. */
+export async function deferWindow(
+  database: Database,
+  window: Omit<DeferredWindow, 'verdict'>,
+): Promise<void> {
+  await upsertDeferredWindow(database.pool, { ...window, verdict: 'failed' });
+}
+
+/**
+ * Inserts or updates a deferred window, unless another worker has covered it meanwhile. The lock on the
+ * series keeps a commit from covering it unseen.
+ */
+async function upsertDeferredWindow(
+  client: pg.Pool | pg.PoolClient,
+  deferred: DeferredWindow,
+): Promise<void> {
+  await client.query(
+    `with open as materialized (
+       select s.id from tidemark.series s
+       where s.id = $1 and ($9 or not $2::tstzrange <@ s.covered) for no key update
+     )
+     insert into tidemark.pending_windows as p
+       (series_id, range, verdict, kind, message, attempts, first_at, retry_at, of_covered)
+     select id, $2, $3, $4, $5, $6, $7, $8, $9 from open
+     on conflict (series_id, range) do update
+       set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message,
+           attempts = p.attempts + excluded.attempts,
+           retry_at = greatest(excluded.retry_at, excluded.first_at + least(
+             make_interval(secs => $10::double precision / 1000), excluded.first_at - p.first_at)),
+           of_covered = p.of_covered and excluded.of_covered`,
+    [
+      deferred.seriesId,
+      timeRange(deferred.window.startMs, deferred.window.endMs),
+      deferred.verdict,
+      deferred.kind,
+      deferred.message.slice(0, 1000),
+      deferred.attempts,
+      timestamp(deferred.nowMs),
+      timestamp(deferred.retryAtMs),
+      deferred.ofCovered ?? false,
+      deferred.maxPauseMs ?? 0,
+    ],
+  );
+}
+
+/**
+ * Deletes deferred windows that are covered by now, whether in one piece or several, and pending probes of a
+ * time in which points have come.
+ */
+export async function deleteCoveredWindows(
+  client: pg.PoolClient,
+  seriesIds: readonly number[],
+): Promise<void> {
+  await client.query({
+    name: 'delete-covered',
+    text: `delete from tidemark.pending_windows p using tidemark.series s
+           where s.id = any ($1) and p.series_id = s.id
+             and (p.range <@ s.covered and not p.of_covered or p.kind = 'probe' and s.earliest < upper(p.range))`,
+    values: [arrayOf(seriesIds.map(String))],
+  });
+}
+
+/**
+ * Deletes deferred re-reads whose time has come. The next re-read of the trailing range has other bounds and
+ * would not replace them.
+ */
+export async function deleteDueRereads(database: Database, nowMs: EpochMs): Promise<void> {
+  await database.pool.query('delete from tidemark.pending_windows where of_covered and retry_at <= $1', [
+    timestamp(nowMs),
+  ]);
+}
+
+export const incompleteKind = 'incomplete';
+const incompleteMessage = 'the source says that it does not have this itself';
+
+/** A gap that was filled at the source is found this much later at most. */
+const maxMissingPauseMs = dayMs;
+
+/**
+ * Defers the uncovered part of a range. A deferred range within it is replaced: at the newest end each
+ * refresh would add another one.
+ *
+ * @param deferred `retryAtMs` is the earliest time of the next request.
+ */
+export async function deferUpstreamGaps(
+  client: pg.Pool | pg.PoolClient,
+  deferred: Omit<DeferredWindow, 'window' | 'verdict' | 'kind'> & { readonly range: Range },
+): Promise<void> {
+  await client.query({
+    name: 'defer-missing',
+    text: `
+      with open as materialized (
+        select r as range from tidemark.series s, unnest(tstzmultirange($2::tstzrange) - s.covered) r
+        where s.id = $1 for no key update of s
+      ), known as (
+        select o.range, coalesce(sum(p.attempts), 0)::int as attempts,
+               least(min(p.first_at) filter (where p.range @> lower(o.range)), $5) as first_at
+        from open o left join tidemark.pending_windows p
+          on p.series_id = $1 and p.kind = '${incompleteKind}' and not p.of_covered and p.range && o.range
+        group by o.range
+      ), replaced as (
+        delete from tidemark.pending_windows p using open o
+        where p.series_id = $1 and p.kind = '${incompleteKind}' and not p.of_covered
+          and p.range <@ o.range and p.range <> o.range
+      )
+      insert into tidemark.pending_windows as p
+        (series_id, range, verdict, kind, message, attempts, first_at, retry_at, of_covered)
+      select $1, range, 'failed', '${incompleteKind}', $3, attempts + $4, first_at,
+             $5::timestamptz + greatest($6::timestamptz - $5, least($5 - greatest(first_at, lower(range)),
+                                                                   make_interval(secs => ${maxMissingPauseMs / 1000}))), false
+      from known
+      on conflict (series_id, range) do update
+        set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message, attempts = excluded.attempts,
+            first_at = excluded.first_at, retry_at = excluded.retry_at, of_covered = false`,
+    values: [
+      deferred.seriesId,
+      timeRange(deferred.range.startMs, deferred.range.endMs),
+      deferred.message.slice(0, 1000),
+      deferred.attempts,
+      timestamp(deferred.nowMs),
+      timestamp(deferred.retryAtMs),
+    ],
+  });
+}
+
+/** Pause after an answer that was made before its periods had closed. */
+const staleRetryMs = 60_000;
+/** Pause after an answer with no usable row: something is wrong with the source, or with us. */
+const unreadableRetryMs = 600_000;
+/** Longest first pause for a range that the source says it lacks. */
+const maxFirstMissingPauseMs = 600_000;
+
+/** Defers the ranges of an answer that could not be used. The series is locked already. */
+export async function deferUnusableRanges(client: pg.PoolClient, evaluated: EvaluatedWindow): Promise<void> {
+  const { evaluation, seriesId, attempt, nowMs } = evaluated;
+  const deferred = { seriesId, attempts: attempt, nowMs };
+  const { stale } = evaluation;
+  // The source knows nothing of this range yet: it lags, and the answer is not stale.
+  const lags = stale !== null && evaluated.knownUntilMs <= stale.startMs;
+  for (const range of lags ? normalize([...evaluated.missing, stale]) : evaluated.missing)
+    await deferMissingRange(client, evaluated, range);
+  if (stale !== null && !lags) {
+    await upsertDeferredWindow(client, {
+      ...deferred,
+      window: stale,
+      verdict: 'stale',
+      kind: 'stale',
+      message: staleMessage(evaluated),
+      retryAtMs: nowMs + staleRetryMs,
+    });
+  }
+  if (evaluation.verdict === 'unreadable') {
+    await upsertDeferredWindow(client, {
+      ...deferred,
+      window: evaluated.window,
+      verdict: 'failed',
+      kind: 'unreadable',
+      message: 'no row of the answer was readable, or none belonged to the window',
+      retryAtMs: nowMs + unreadableRetryMs,
+    });
+  }
+}
+
+/** A source whose clock or copy is behind stays behind. The difference helps to find the cause. */
+function staleMessage({ answer, nowMs }: EvaluatedWindow): string {
+  const { sourceTimeMs, durationMs } = answer;
+  // A slow answer also has an old timestamp.
+  if (sourceTimeMs === null || sourceTimeMs >= nowMs - durationMs - 1000)
+    return 'the answer is older than the window';
+  // Rounded, so that a source that stays behind keeps its message.
+  const unitMs = nowMs - sourceTimeMs < 2 * hourMs ? minuteMs : hourMs;
+  const behindMs = Math.max(1, Math.floor((nowMs - sourceTimeMs) / unitMs)) * unitMs;
+  return `the clock or the copy of the source is ${formatDuration(behindMs)} behind: its answer is from ${new Date(sourceTimeMs).toISOString()}`;
+}
+
+async function deferMissingRange(
+  client: pg.PoolClient,
+  evaluated: EvaluatedWindow,
+  range: Range,
+): Promise<void> {
+  const { seriesId, attempt, nowMs, series, lane } = evaluated;
+  const pauseMs = missingPauseMs(range, series.interval, nowMs, maxFirstMissingPauseMs);
+  const deferred = {
+    seriesId,
+    message: incompleteMessage,
+    attempts: attempt,
+    nowMs,
+    retryAtMs: nowMs + pauseMs,
+  };
+  await deferUpstreamGaps(client, { ...deferred, range });
+  // The range is covered, and the re-read of it is deferred as well.
+  if (lane === 'reread')
+    await upsertDeferredWindow(client, {
+      ...deferred,
+      window: range,
+      verdict: 'failed',
+      kind: incompleteKind,
+      ofCovered: true,
+    });
+}

@@ -1,0 +1,234 @@
+/** Empty answers: an empty range is confirmed only when a second answer agrees. */
+
+import type pg from 'pg';
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { longestPauseMs } from '../../planning/verdict.ts';
+import type { Lane } from '../../planning/windows.ts';
+import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
+import { deleteCoveredWindows } from './deferred-windows.ts';
+import type { EvaluatedWindow } from './evaluate-answers.ts';
+import type { WindowResult } from './prepare-window.ts';
+
+/** Message of a range that awaits its second answer. */
+export const emptyMessage = 'the source answered without points';
+
+/** Kind of a range whose answer had only points beside it. It is requested alone next. */
+const silentKind = 'silent';
+/** Kind of a range whose answer lacked stored points beside it. The answer proves nothing. */
+export const truncatedKind = 'truncated';
+/** Pause of the newest data then: otherwise each planning pass would send the same request. */
+const truncatedTailRetryMs = 60_000;
+
+/**
+ * Records an answer with no points in its window, and points beside it on one side at most. It may be
+ * truncated to those, so it does not prove a silence. The window is requested alone next, at once: a cap
+ * leaves a row in any answer that has one. An answer that lacks stored points counts for nothing.
+ */
+export async function recordSilence(
+  client: pg.PoolClient,
+  { seriesId, nowMs, attempt, evaluation, lane }: EvaluatedWindow,
+): Promise<void> {
+  const retryAtMs = nowMs + (lane === 'refresh' ? truncatedTailRetryMs : 0);
+  for (const { startMs, endMs } of evaluation.rest) {
+    const said = evaluation.isContradicted
+      ? ['failed', truncatedKind, 'the answer lacks points that are stored beside the window']
+      : ['empty', silentKind, 'the source answered with points beside the window only'];
+    await client.query({
+      name: 'record-silence',
+      text: `insert into tidemark.pending_windows as p
+               (series_id, range, verdict, kind, message, attempts, first_at, retry_at)
+             select s.id, r, $4, $5, $6, $7, $3, $8
+             from tidemark.series s, unnest(tstzmultirange($2::tstzrange) - s.covered - (
+               select coalesce(range_agg(range), '{}') from tidemark.pending_windows
+               where series_id = $1 and verdict = 'empty' and range && $2::tstzrange)) r
+             where s.id = $1
+             on conflict (series_id, range) do update
+               set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message,
+                   attempts = p.attempts + excluded.attempts, retry_at = excluded.retry_at`,
+      values: [
+        ...[seriesId, timeRange(startMs, endMs), timestamp(nowMs), ...said, attempt],
+        timestamp(retryAtMs),
+      ],
+    });
+  }
+}
+
+/**
+ * Records an empty answer. It confirms the ranges that an earlier empty answer, at least `emptyConfirmMs`
+ * ago, covers too. The rest awaits its own second answer.
+ *
+ * An answer with points beside the range only is not an empty answer. It counts as the first one where the
+ * silence is no longer than a pause. A source that has lost hours of a series for a while answers like that
+ * too.
+ *
+ * @param options.mayConfirm false: the answer held points, and counts as the first one at most.
+ */
+export async function recordEmptyAnswer(
+  client: pg.PoolClient,
+  window: {
+    readonly seriesId: number;
+    readonly lane: Lane;
+    readonly nowMs: EpochMs;
+    readonly emptyConfirmMs: number;
+  },
+  closed: Range | null,
+  options: { readonly kind?: string; readonly message?: string; readonly mayConfirm?: boolean } = {},
+): Promise<Pick<WindowResult, 'verdict' | 'covered'>> {
+  const { seriesId, nowMs, emptyConfirmMs } = window;
+  const { kind = 'empty', message = emptyMessage, mayConfirm = true } = options;
+  if (window.lane === 'refresh') {
+    await client.query('update tidemark.series set refreshed_at = $2 where id = $1', [
+      seriesId,
+      timestamp(nowMs),
+    ]);
+  }
+  if (closed === null) return { verdict: 'empty', covered: null };
+  const range = timeRange(closed.startMs, closed.endMs);
+  await client.query(
+    `update tidemark.pending_windows set kind = $3, message = $4, first_at = $5, retry_at = $6
+     where series_id = $1 and verdict = 'empty' and kind = '${silentKind}' and range <@ $2::tstzrange
+       and upper(range) - lower(range) > make_interval(secs => ${longestPauseMs / 1000})`,
+    [seriesId, range, kind, message, timestamp(nowMs), timestamp(nowMs + emptyConfirmMs)],
+  );
+  // Unconfirmed ranges wait again. Otherwise the next planning pass would send the same request.
+  if (!mayConfirm)
+    await client.query(
+      `update tidemark.pending_windows set retry_at = $3
+       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and retry_at < $3`,
+      [seriesId, range, timestamp(nowMs + emptyConfirmMs)],
+    );
+  const result = await client.query<{ some: boolean; whole: boolean }>(
+    `with agreed as (
+       select range_agg(range) * tstzmultirange($2::tstzrange) as ranges from tidemark.pending_windows
+       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and $9
+         and case when kind = '${silentKind}'
+                  then $8 and upper(range) - lower(range) <= make_interval(secs => ${longestPauseMs / 1000})
+                  else first_at <= $3 end
+     ), asked as (
+       select tstzmultirange($2::tstzrange) - s.covered as ranges from tidemark.series s where s.id = $1
+     ), confirmed as (
+       update tidemark.series s
+          set covered = s.covered + agreed.ranges,
+              -- A stored point, such as a candle written while it was open, keeps its period from being
+              -- called empty.
+              confirmed_empty = s.confirmed_empty + (agreed.ranges - s.covered - s.uncovered_points),
+              uncovered_points = s.uncovered_points - agreed.ranges
+         from agreed where s.id = $1 and not isempty(agreed.ranges)
+       returning 1
+     ), held as (
+       select coalesce(range_agg(range), '{}') as ranges from tidemark.pending_windows
+       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange
+     ), waiting as (
+       insert into tidemark.pending_windows as p (series_id, range, verdict, kind, message, first_at, retry_at)
+       select $1, r, 'empty', $6, $7, $4, $5
+       from asked, held, unnest(asked.ranges - held.ranges) r
+       on conflict (series_id, range) do update
+         set verdict = 'empty', kind = excluded.kind, message = excluded.message, attempts = p.attempts + 1,
+             first_at = case when p.verdict = 'empty' then p.first_at else excluded.first_at end,
+             retry_at = excluded.retry_at
+     )
+     select exists (select from confirmed) as some, asked.ranges <@ coalesce(agreed.ranges, '{}') as whole
+     from asked left join agreed on true`,
+    [
+      ...[seriesId, range, timestamp(nowMs - emptyConfirmMs), timestamp(nowMs)],
+      ...[timestamp(nowMs + emptyConfirmMs), kind, message, window.lane !== 'refresh', mayConfirm],
+    ],
+  );
+  const confirmed = result.rows[0];
+  if (confirmed?.some !== true) return { verdict: 'empty', covered: null };
+  await deleteCoveredWindows(client, [seriesId]);
+  return confirmed.whole
+    ? { verdict: 'confirmed_empty', covered: closed }
+    : { verdict: 'empty', covered: null };
+}
+
+/**
+ * Stores when the confirmed empty ranges of these windows were last answered empty. Runs within the commit's
+ * transaction, after the coverage has moved.
+ */
+export async function recordEmptyTimes(
+  client: pg.PoolClient,
+  windows: readonly EvaluatedWindow[],
+): Promise<void> {
+  for (const { seriesId, evaluation, points, nowMs } of windows) {
+    const silent = points.timesMs.length === 0 ? [evaluation.covered] : evaluation.rest;
+    await recordConfirmedEmpty(
+      client,
+      seriesId,
+      silent.filter((range) => range !== null),
+      nowMs,
+    );
+  }
+}
+
+/** Stores when these ranges, as far as they are confirmed empty, were last answered empty. */
+export async function recordConfirmedEmpty(
+  client: pg.PoolClient,
+  seriesId: number,
+  ranges: readonly Range[],
+  nowMs: EpochMs,
+): Promise<void> {
+  if (ranges.length === 0) return;
+  await client.query({
+    name: 'record-confirmed-empty',
+    text: `with parts as (
+             select part from tidemark.series s,
+                  unnest(s.confirmed_empty * (select range_agg(r) from unnest($2::tstzrange[]) r)) part
+             where s.id = $1
+           ), replaced as (
+             delete from tidemark.empty_answers e using parts
+             where e.series_id = $1 and e.range <@ part and e.range <> part
+           )
+           insert into tidemark.empty_answers as e (series_id, range, answered_at) select $1, part, $3 from parts
+           on conflict (series_id, range) do update set answered_at = greatest(e.answered_at, excluded.answered_at)`,
+    values: [seriesId, ranges.map(({ startMs, endMs }) => timeRange(startMs, endMs)), timestamp(nowMs)],
+  });
+}
+
+/**
+ * Covers the part of a range that was answered empty once and awaits its second answer. All of it becomes
+ * part of `confirmed_empty`, with the time of that answer, so that `repair --empty-older-than` requests it
+ * again like any other.
+ *
+ * @returns whether there was any.
+ */
+export function acceptEmptyAnswers(
+  database: Database,
+  { seriesId, within }: { readonly seriesId: number; readonly within: Range },
+): Promise<boolean> {
+  return inTransaction(database, async (client) => {
+    // A commit with points deletes the empty ranges that it refutes. It either comes first, or finds this
+    // range covered.
+    await client.query('select from tidemark.series where id = $1 for no key update', [seriesId]);
+    const accepted = await client.query<{ start: EpochMs; end: EpochMs; answered_at: EpochMs }>(
+      `with empty as (
+         select range_agg(range) * $2::tstzrange::tstzmultirange as ranges, min(first_at) as answered_at,
+                coalesce(range_agg(range) filter (where kind = 'probe'), '{}') as by_days
+         from tidemark.pending_windows
+         -- A range with points beside it only has not been answered empty yet.
+         where series_id = $1 and verdict = 'empty' and kind is distinct from '${silentKind}' and range && $2
+       ), accepted as (
+         select e.ranges - s.covered as ranges, e.ranges - s.covered - s.uncovered_points as without_points,
+                e.by_days, e.answered_at
+         from empty e, tidemark.series s where s.id = $1
+       ), taken as (
+         update tidemark.series s
+            set covered = s.covered + a.ranges,
+                confirmed_empty = s.confirmed_empty + a.without_points,
+                before_beginning = s.before_beginning + a.without_points * a.by_days,
+                uncovered_points = s.uncovered_points - a.ranges
+           from accepted a where s.id = $1 and not isempty(a.ranges)
+         returning a.ranges, a.answered_at
+       )
+       select lower(r) as start, upper(r) as end, answered_at from taken, unnest(ranges) r`,
+      [seriesId, timeRange(within.startMs, within.endMs)],
+    );
+    const [first] = accepted.rows;
+    if (first === undefined) return false;
+    const ranges = accepted.rows.map(({ start, end }) => ({ startMs: start, endMs: end }));
+    await deleteCoveredWindows(client, [seriesId]);
+    await recordConfirmedEmpty(client, seriesId, ranges, first.answered_at);
+    return true;
+  });
+}

@@ -1,0 +1,175 @@
+/** Evaluates what the answers of written windows prove. */
+
+import type pg from 'pg';
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { closedUpTo } from '../../planning/periods.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { type Contradiction, type Evaluation, evaluateAnswer } from '../../planning/verdict.ts';
+import { arrayOf, timeRange, timestamp } from '../db/database.ts';
+import { pointTables } from './points.ts';
+import type { PreparedWindow } from './prepare-window.ts';
+import type { PointChanges } from './write-points.ts';
+
+export interface WrittenWindow extends PreparedWindow {
+  readonly changes: PointChanges;
+}
+
+export interface EvaluatedWindow extends WrittenWindow {
+  readonly evaluation: Evaluation;
+}
+
+const noContradiction: Contradiction = Object.freeze({ atStart: false, atEnd: false });
+
+/**
+ * Evaluates the answers. Where one is not plainly `filled`, the largest answers of other windows count too.
+ * The series are then locked for the rest of the transaction.
+ */
+export async function evaluateAnswers(
+  client: pg.PoolClient,
+  windows: readonly WrittenWindow[],
+): Promise<EvaluatedWindow[]> {
+  // Without a larger answer to compare with, any answer may be truncated. A window that is filled even so is
+  // filled.
+  const strict = windows.map((window) => ({
+    ...window,
+    evaluation: evaluateWindow(window, { maxRows: 0, contradicted: noContradiction }),
+  }));
+  if (strict.every(({ evaluation }) => evaluation.verdict === 'filled')) return strict;
+  const nowMs = Math.max(...windows.map((window) => window.nowMs));
+  const most = await readMaxRows(client, windows, nowMs);
+  const evaluated: EvaluatedWindow[] = [];
+  for (const window of strict) {
+    const { verdict } = window.evaluation;
+    const mayBeContradicted = verdict === 'cut_short' || verdict === 'empty';
+    const contradicted = mayBeContradicted ? await findContradiction(client, window) : noContradiction;
+    const maxRows = most.get(capKey(window.series)) ?? 0;
+    evaluated.push({ ...window, evaluation: evaluateWindow(window, { maxRows, contradicted }) });
+  }
+  return evaluated;
+}
+
+function evaluateWindow(
+  written: WrittenWindow,
+  known: { readonly maxRows: number; readonly contradicted: Contradiction },
+): Evaluation {
+  const { window, series, answer, points, nowMs } = written;
+  // An answer without a timestamp knows at most the state at the time of the request.
+  const sourceTimeMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs - answer.durationMs);
+  return evaluateAnswer({
+    window,
+    interval: series.interval,
+    timesMs: points.timesMs,
+    shown: written.shown,
+    rejected: written.rejectedWithin,
+    rejectedPeriods: written.rejectedPeriodsMs.length,
+    outOfRangeRows: written.outOfRangeRows,
+    rows: written.rows,
+    ...known,
+    isNewest: written.lane === 'refresh',
+    closedUpToMs: closedUpTo(series, nowMs, written.graceMs),
+    answeredUpToMs: closedUpTo(series, Math.min(sourceTimeMs, written.knownUntilMs), 0),
+  });
+}
+
+/**
+ * Whether a stored point, covered or not, was requested and lies before the first row of the answer or after
+ * its last. For an answer without rows only the witnesses count: a point within the window may have
+ * disappeared at the source.
+ */
+async function findContradiction(
+  client: pg.PoolClient,
+  { seriesId, series, window, requested, shown }: PreparedWindow,
+): Promise<Contradiction> {
+  const firstMs = shown?.firstMs ?? window.startMs;
+  const lastMs = shown?.lastMs ?? window.endMs - 1;
+  const atStart = await hasStoredPoint(client, seriesId, series.dataset, requested.startMs, firstMs);
+  const atEnd = await hasStoredPoint(client, seriesId, series.dataset, lastMs + 1, requested.endMs);
+  return { atStart, atEnd };
+}
+
+async function hasStoredPoint(
+  client: pg.PoolClient,
+  seriesId: number,
+  dataset: keyof typeof pointTables,
+  startMs: EpochMs,
+  endMs: EpochMs,
+): Promise<boolean> {
+  if (startMs >= endMs) return false;
+  const result = await client.query({
+    name: `is-any-stored-${dataset}`,
+    text: `select from tidemark.${pointTables[dataset]} where series_id = $1 and time >= $2 and time < $3 limit 1`,
+    values: [seriesId, timestamp(startMs), timestamp(endMs)],
+  });
+  return result.rowCount === 1;
+}
+
+/** An older largest answer no longer counts: a source may introduce a cap. */
+export const recentMs = 3_600_000;
+
+/**
+ * For each window, whether points of it may be stored, according to the row of its series. Looking for the
+ * points themselves would visit every chunk. The answer holds for this moment only: other windows may be
+ * committed at the same time.
+ */
+export async function mayContainPoints(
+  client: pg.PoolClient,
+  windows: ReadonlyArray<{ seriesId: number; window: Range }>,
+): Promise<boolean[]> {
+  const result = await client.query<{ may_contain: boolean }>({
+    name: 'may-contain-points',
+    text: `select s.covered && w.range or s.uncovered_points && w.range as may_contain
+           from unnest($1::int[], $2::tstzrange[]) with ordinality as w (series_id, range, place)
+           join tidemark.series s on s.id = w.series_id
+           order by w.place`,
+    values: [
+      arrayOf(windows.map(({ seriesId }) => String(seriesId))),
+      windows.map(({ window }) => timeRange(window.startMs, window.endMs)),
+    ],
+  });
+  return result.rows.map((row) => row.may_contain);
+}
+
+/** Key of the answers that share a cap on rows: a source has one cap for an address and an interval. */
+function capKey({ dataset, interval }: SeriesKey): string {
+  return `${dataset} ${interval}`;
+}
+
+/**
+ * Locks the series of some windows for the rest of the transaction. They are locked in order, so that two
+ * commits never deadlock.
+ */
+export async function lockSeries(
+  client: pg.PoolClient,
+  windows: ReadonlyArray<{ readonly seriesId: number }>,
+): Promise<void> {
+  await client.query({
+    name: 'lock-series',
+    text: 'select from tidemark.series where id = any ($1) order by id for no key update',
+    values: [arrayOf(windows.map(({ seriesId }) => String(seriesId)))],
+  });
+}
+
+/**
+ * Reads the size of the largest recent answer under each cap, the windows' own included. The series are
+ * locked in order: their coverage moves one commit at a time from here on.
+ */
+async function readMaxRows(
+  client: pg.PoolClient,
+  windows: ReadonlyArray<{ seriesId: number; series: SeriesKey; rows: number }>,
+  nowMs: EpochMs,
+): Promise<Map<string, number>> {
+  await lockSeries(client, windows);
+  const result = await client.query<{ dataset: string; interval: string; most_rows: number }>({
+    name: 'most-rows',
+    text: `select dataset, interval, max(most_rows) as most_rows from tidemark.series
+           where most_rows_at > $1 group by dataset, interval`,
+    values: [timestamp(nowMs - recentMs)],
+  });
+  const most = new Map(result.rows.map((row) => [`${row.dataset} ${row.interval}`, row.most_rows]));
+  for (const { series, rows } of windows) {
+    const cap = capKey(series);
+    most.set(cap, Math.max(most.get(cap) ?? 0, rows));
+  }
+  return most;
+}

@@ -1,0 +1,221 @@
+/**
+ * The input and result of a commit, and the preparation of a window: from an answer's rows to what waits for
+ * the commit.
+ */
+
+import { type EpochMs, type Interval, intervalMs, periodStart } from '../../contract/intervals.ts';
+import type { Candle, HistoryPoint } from '../../contract/resources.ts';
+import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
+import { closedUpTo } from '../../planning/periods.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { type UpstreamCoverage, upstreamPart } from '../../planning/upstream-coverage.ts';
+import type { Verdict } from '../../planning/verdict.ts';
+import type { Lane, Window } from '../../planning/windows.ts';
+import { type RejectedRow, readRejectedTime } from '../ledger/quarantine.ts';
+import { candleLines, historyLines, type PointLines } from './points.ts';
+import type { PointChanges } from './write-points.ts';
+
+/** A response with status 200, as the source's client read it. */
+export interface WindowAnswer<Row> {
+  readonly rows: readonly Row[];
+  readonly rejected: readonly RejectedRow[];
+  /** The answer's `timestamp`; null when it had none. */
+  readonly sourceTimeMs: EpochMs | null;
+  /** The source's own coverage; null or absent: it does not say. */
+  readonly known?: UpstreamCoverage | null;
+  readonly status: number;
+  readonly bytes: number;
+  readonly durationMs: number;
+}
+
+export interface Commit<Key extends SeriesKey, Row> {
+  readonly seriesId: number;
+  readonly series: Key;
+  readonly window: Range & Pick<Window, 'run' | 'askedEndMs' | 'roundMs' | 'requested'>;
+  readonly lane: Lane;
+  readonly attempt: number;
+  readonly answer: WindowAnswer<Row>;
+  /** When the answer came. */
+  readonly nowMs: EpochMs;
+  readonly graceMs: number;
+  /** Time between two empty answers that confirm an empty window. */
+  readonly emptyConfirmMs: number;
+}
+
+export type WindowCommit = Commit<CandleSeries, Candle> | Commit<HistorySeries, HistoryPoint>;
+
+export interface WindowResult extends PointChanges {
+  readonly verdict: Verdict | 'confirmed_empty';
+  readonly covered: Range | null;
+  /** Points outside the window, or given twice, which were dropped. */
+  readonly dropped: number;
+}
+
+export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
+  readonly answer: Omit<WindowAnswer<never>, 'rows'>;
+  /**
+   * Ranges of the requested window that the source says it lacks. `window` is the rest, which the answer
+   * counts for.
+   */
+  readonly missing: readonly Range[];
+  /** The source says nothing about its coverage from here on. */
+  readonly knownUntilMs: EpochMs;
+  /** Rows of the answer, readable or not. */
+  readonly rows: number;
+  /** Readable rows that were dropped: outside the window, given twice, or stale. */
+  readonly dropped: number;
+  /**
+   * Readable rows more than a period outside the window. An answer with nothing else does not belong to the
+   * request.
+   */
+  readonly outOfRangeRows: number;
+  /** Points within the window, ascending. The last of a duplicate wins. */
+  readonly points: PointLines;
+  /** Points of the periods before and after the window, requested as witnesses. */
+  readonly beside: readonly WitnessPoints[];
+  /** The requested range: the window, and the witnesses' periods beside it. */
+  readonly requested: Range;
+  /** First and last row of the answer within `requested`, unreadable ones included; null: there is none. */
+  readonly shown: { readonly firstMs: EpochMs; readonly lastMs: EpochMs } | null;
+  /** Unreadable rows, except those with a time beside the window. */
+  readonly rejectedWithin: number;
+  /** Starts of the window's periods with unreadable rows only. */
+  readonly rejectedPeriodsMs: readonly EpochMs[];
+}
+
+export interface WitnessPoints {
+  readonly range: Range;
+  readonly points: PointLines;
+}
+
+export function prepareWindow(request: WindowCommit): PreparedWindow {
+  const { window, untilMs, missing } = upstreamPart(
+    request.window,
+    request.series.interval,
+    request.answer.known ?? null,
+  );
+  const commit = { ...request, window };
+  const { answer, ...facts } = commit;
+  const { rows, ...answered } = answer;
+  // Where the source lacks something itself, an absent point proves nothing.
+  const isWhole = (answer.known?.missing ?? []).length === 0;
+  const requested = (isWhole ? request.window.requested : undefined) ?? window;
+  const points = pointLinesIn(commit, untilMs, window);
+  const beside = [
+    { startMs: requested.startMs, endMs: window.startMs },
+    { startMs: window.endMs, endMs: requested.endMs },
+  ]
+    .filter(({ startMs, endMs }) => startMs < endMs)
+    .map((range) => ({ range, points: pointLinesIn(commit, untilMs, range) }))
+    .filter((side) => side.points.timesMs.length > 0);
+  const kept = [points, ...beside.map((side) => side.points)].reduce(
+    (sum, { timesMs }) => sum + timesMs.length,
+    0,
+  );
+  const rejectedMs = answer.rejected.map(({ raw }) => readRejectedTime(raw, commit.series.dataset));
+  return {
+    ...facts,
+    missing,
+    knownUntilMs: untilMs,
+    answer: answered,
+    rows: rows.length + answer.rejected.length,
+    dropped: rows.length - kept,
+    outOfRangeRows: countOutOfRange(request),
+    points,
+    beside,
+    requested,
+    shown: rowSpan(requested, rows, rejectedMs),
+    rejectedWithin: rejectedMs.filter(
+      (timeMs) => timeMs === null || !isWithin(timeMs, requested) || isWithin(timeMs, window),
+    ).length,
+    rejectedPeriodsMs: listRejectedPeriods(rejectedMs, points.timesMs, window, commit.series.interval),
+  };
+}
+
+function pointLinesIn(commit: WindowCommit, untilMs: EpochMs, range: Range): PointLines {
+  const rows = sortWithin(dropStaleRows(commit, untilMs), range);
+  return commit.series.dataset === 'candles'
+    ? candleLines(commit.seriesId, rows as readonly Candle[])
+    : historyLines(commit.seriesId, rows as readonly HistoryPoint[]);
+}
+
+function timeOf(row: Candle | HistoryPoint): EpochMs {
+  return 'period' in row ? row.period : row.time;
+}
+
+/** The periods of the window that hold some of the first times, and none of the others. */
+function listRejectedPeriods(
+  rejectedMs: ReadonlyArray<EpochMs | null>,
+  timesMs: readonly EpochMs[],
+  window: Range,
+  interval: Interval,
+): EpochMs[] {
+  const periods = new Set<EpochMs>();
+  for (const timeMs of rejectedMs)
+    if (timeMs !== null && isWithin(timeMs, window)) periods.add(periodStart(timeMs, interval));
+  if (periods.size > 0) for (const timeMs of timesMs) periods.delete(periodStart(timeMs, interval));
+  return [...periods];
+}
+
+function isWithin(timeMs: EpochMs, { startMs, endMs }: Range): boolean {
+  return timeMs >= startMs && timeMs < endMs;
+}
+
+/** An unreadable or stale row counts too: it shows how far the answer reaches. */
+function rowSpan(
+  requested: Range,
+  rows: ReadonlyArray<Candle | HistoryPoint>,
+  rejectedMs: ReadonlyArray<EpochMs | null>,
+): PreparedWindow['shown'] {
+  let firstMs = Number.POSITIVE_INFINITY;
+  let lastMs = Number.NEGATIVE_INFINITY;
+  const show = (timeMs: EpochMs) => {
+    if (!isWithin(timeMs, requested)) return;
+    firstMs = Math.min(firstMs, timeMs);
+    lastMs = Math.max(lastMs, timeMs);
+  };
+  for (const row of rows) show(timeOf(row));
+  for (const timeMs of rejectedMs) if (timeMs !== null) show(timeMs);
+  return firstMs <= lastMs ? { firstMs, lastMs } : null;
+}
+
+/**
+ * Drops stale rows: their period has closed by our clock, and had not by the source's when it answered. A
+ * stale copy holds such a candle as it was while it was open, and its final form may be stored already. The
+ * same holds for a period that the source says it does not know yet.
+ */
+function dropStaleRows(
+  { series, answer, nowMs, graceMs }: WindowCommit,
+  untilMs: EpochMs,
+): ReadonlyArray<Candle | HistoryPoint> {
+  const closedMs = closedUpTo(series, nowMs, graceMs);
+  const sourceTimeMs = answer.sourceTimeMs ?? nowMs - answer.durationMs;
+  const closedThereMs = periodStart(Math.min(sourceTimeMs, untilMs), series.interval);
+  if (closedThereMs >= closedMs) return answer.rows;
+  return (answer.rows as ReadonlyArray<Candle | HistoryPoint>).filter(
+    (row) => timeOf(row) < closedThereMs || timeOf(row) >= closedMs,
+  );
+}
+
+function countOutOfRange({ series, window: { startMs, endMs }, answer }: WindowCommit): number {
+  const slackMs = intervalMs[series.interval];
+  let count = 0;
+  for (const row of answer.rows) {
+    const timeMs = timeOf(row);
+    if (timeMs < startMs - slackMs || timeMs >= endMs + slackMs) count += 1;
+  }
+  return count;
+}
+
+function sortWithin<Row extends Candle | HistoryPoint>(rows: readonly Row[], range: Range): readonly Row[] {
+  let previousMs = Number.NEGATIVE_INFINITY;
+  const isSorted = rows.every((row) => {
+    const timeMs = timeOf(row);
+    const isNext = timeMs > previousMs && isWithin(timeMs, range);
+    previousMs = timeMs;
+    return isNext;
+  });
+  if (isSorted) return rows;
+  const byTime = new Map(rows.filter((row) => isWithin(timeOf(row), range)).map((row) => [timeOf(row), row]));
+  return [...byTime.values()].sort((a, b) => timeOf(a) - timeOf(b));
+}

@@ -1,0 +1,149 @@
+/**
+ * Witnesses: the points of the periods beside a window, which its request includes (planning/windows.ts).
+ *
+ * In a covered time they are stored like any other point. A new one there shows that an earlier answer lacked
+ * it, because that answer was truncated or falsely empty, or because the point came late at the source. The
+ * whole silence around it becomes a gap again, up to the nearest stored points, except for the part that the
+ * answer itself proves.
+ *
+ * In an uncovered time they are left to the window that will request them: a stored point would keep that
+ * window from being written by COPY.
+ */
+
+import type pg from 'pg';
+import { type EpochMs, intervalMs, periodStart } from '../../contract/intervals.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { timeRange, timestamp } from '../db/database.ts';
+import { type EvaluatedWindow, lockSeries } from './evaluate-answers.ts';
+import { pointTables } from './points.ts';
+import type { PreparedWindow, WitnessPoints } from './prepare-window.ts';
+import { mergePoints, type PointChanges } from './write-points.ts';
+
+export interface MergedWitnesses {
+  /** The witnesses that were stored or compared. */
+  readonly beside: readonly WitnessPoints[];
+  readonly changes: readonly PointChanges[];
+}
+
+/** @returns null when another transaction stored one of the points meanwhile, as {@link mergePoints} does. */
+export async function mergeWitnesses(
+  client: pg.PoolClient,
+  { seriesId, beside, nowMs }: Pick<PreparedWindow, 'seriesId' | 'beside' | 'nowMs'>,
+): Promise<MergedWitnesses | null> {
+  const merged: WitnessPoints[] = [];
+  const changes: PointChanges[] = [];
+  for (const side of beside) {
+    if (!(await isCovered(client, seriesId, side))) continue;
+    const change = await mergePoints(client, { seriesId, window: side.range, points: side.points }, nowMs);
+    if (change === null) return null;
+    merged.push(side);
+    // An unchanged witness says nothing about the window.
+    changes.push({ ...change, unchanged: 0 });
+  }
+  return { beside: merged, changes };
+}
+
+async function isCovered(
+  client: pg.PoolClient,
+  seriesId: number,
+  { range }: WitnessPoints,
+): Promise<boolean> {
+  const result = await client.query<{ is_covered: boolean }>({
+    name: 'is-covered',
+    text: 'select covered @> $2::tstzrange as is_covered from tidemark.series where id = $1',
+    values: [seriesId, timeRange(range.startMs, range.endMs)],
+  });
+  return result.rows[0]?.is_covered === true;
+}
+
+export interface ReopenedWindow extends EvaluatedWindow {
+  /** Ranges that are no longer covered, unless the answer itself covers them. */
+  readonly reopened: readonly Range[];
+}
+
+/**
+ * Reopens silences that new points refute. If there are any, the series of all windows are locked from here
+ * on.
+ */
+export async function reopenSilences(
+  client: pg.PoolClient,
+  windows: readonly EvaluatedWindow[],
+): Promise<ReopenedWindow[]> {
+  if (windows.every(({ changes }) => changes.unexpected == null))
+    return windows.map((window) => ({ ...window, reopened: [] }));
+  await lockSeries(client, windows);
+  const reopening: ReopenedWindow[] = [];
+  for (const window of windows) reopening.push({ ...window, reopened: await findSilences(client, window) });
+  return reopening;
+}
+
+async function findSilences(client: pg.PoolClient, window: EvaluatedWindow): Promise<Range[]> {
+  const { unexpected } = window.changes;
+  if (unexpected == null || window.shown === null) return [];
+  const { seriesId, series, shown } = window;
+  const { firstMs, lastMs } = unexpected;
+  const around = await findNeighbours(client, { seriesId, dataset: series.dataset, firstMs, lastMs });
+  const length = intervalMs[series.interval];
+  const start = (timeMs: EpochMs) => periodStart(timeMs, series.interval);
+  const silences: Range[] = [];
+  // No point is missing between two rows of one answer.
+  if (firstMs <= shown.firstMs) {
+    const { beforeMs, coveredFromMs } = around;
+    silences.push({
+      startMs: beforeMs === null ? coveredFromMs : start(beforeMs) + length,
+      endMs: start(firstMs),
+    });
+  }
+  if (lastMs >= shown.lastMs) {
+    const { afterMs, coveredToMs } = around;
+    silences.push({
+      startMs: start(lastMs) + length,
+      endMs: afterMs === null ? coveredToMs : start(afterMs),
+    });
+  }
+  return silences.filter(({ startMs, endMs }) => startMs < endMs);
+}
+
+interface Neighbours {
+  /** The nearest stored points within the same covered range; null: there is none. */
+  readonly beforeMs: EpochMs | null;
+  readonly afterMs: EpochMs | null;
+  readonly coveredFromMs: EpochMs;
+  readonly coveredToMs: EpochMs;
+}
+
+async function findNeighbours(
+  client: pg.PoolClient,
+  at: {
+    readonly seriesId: number;
+    readonly dataset: keyof typeof pointTables;
+    readonly firstMs: EpochMs;
+    readonly lastMs: EpochMs;
+  },
+): Promise<Neighbours> {
+  const { seriesId, dataset, firstMs, lastMs } = at;
+  const bounds = await client.query<{ from: EpochMs; to: EpochMs }>({
+    name: 'covered-around',
+    text: `select (select lower(r) from unnest(covered) r where r @> $2::timestamptz) as from,
+                  (select upper(r) from unnest(covered) r where r @> $3::timestamptz) as to
+           from tidemark.series where id = $1`,
+    values: [seriesId, timestamp(firstMs), timestamp(lastMs)],
+  });
+  const coveredFromMs = bounds.rows[0]?.from ?? firstMs;
+  const coveredToMs = bounds.rows[0]?.to ?? lastMs;
+  const table = `tidemark.${pointTables[dataset]}`;
+  const before = await client.query<{ time: EpochMs }>({
+    text: `select time from ${table} where series_id = $1 and time >= $2 and time < $3 order by time desc limit 1`,
+    values: [seriesId, timestamp(coveredFromMs), timestamp(firstMs)],
+  });
+  const after = await client.query<{ time: EpochMs }>({
+    text: `select time from ${table} where series_id = $1 and time > $2 and time < $3 order by time limit 1`,
+    values: [seriesId, timestamp(lastMs), timestamp(coveredToMs)],
+  });
+  return {
+    beforeMs: before.rows[0]?.time ?? null,
+    afterMs: after.rows[0]?.time ?? null,
+    coveredFromMs,
+    coveredToMs,
+  };
+}

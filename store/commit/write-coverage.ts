@@ -1,0 +1,169 @@
+/** Moves the coverage of series as their evaluated answers allow, within the commit's transaction. */
+
+import type pg from 'pg';
+import type { EpochMs } from '../../contract/intervals.ts';
+import { arrayOf, timeRange, timeRanges, timestamp, timestampOrNull } from '../db/database.ts';
+import { type LedgerEntry, ledgerInsert, ledgerValues, recordFetch } from '../ledger/ledger.ts';
+import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
+import { recordEmptyAnswer, recordSilence } from './empty-answers.ts';
+import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';
+import type { WindowResult } from './prepare-window.ts';
+import type { ReopenedWindow } from './witnesses.ts';
+
+type Outcome = Pick<WindowResult, 'verdict' | 'covered'>;
+
+/**
+ * Moves the coverage of the windows' series, and adds the ledger's rows: in one statement for all windows
+ * with points, because a backfill commits thousands of them. A second statement deletes the deferred windows
+ * that are covered now. It begins after the series are locked: an earlier one could miss what another commit
+ * is about to defer.
+ *
+ * @returns the windows with the outcome of each, in the same order.
+ */
+export async function recordCoverage(
+  client: pg.PoolClient,
+  windows: readonly ReopenedWindow[],
+): Promise<Array<ReopenedWindow & Outcome>> {
+  const answered = windows.filter(({ evaluation }) => evaluation.verdict !== 'empty');
+  if (answered.length > 0) {
+    await moveCoverage(client, answered);
+    await deleteCoveredWindows(
+      client,
+      answered.map(({ seriesId }) => seriesId),
+    );
+    await deleteRefutedRanges(client, answered);
+  }
+  // The series are locked from here on, so another commit cannot cover a range that is deferred here.
+  for (const window of windows) await deferUnusableRanges(client, window);
+  const recorded: Array<ReopenedWindow & Outcome> = [];
+  for (const window of windows) recorded.push({ ...window, ...(await recordOutcome(client, window)) });
+  return recorded;
+}
+
+async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Promise<Outcome> {
+  const { evaluation } = window;
+  if (evaluation.verdict === 'empty') {
+    const outcome = await recordEmptyAnswer(client, window, evaluation.covered);
+    await recordFetch(client, ledgerEntry(window, outcome.verdict));
+    return outcome;
+  }
+  let outcome: Outcome = { verdict: evaluation.verdict, covered: evaluation.covered };
+  if (evaluation.verdict !== 'cut_short') return outcome;
+  const isTail = window.lane === 'refresh' && window.changes.fresh === 0;
+  // A tail answer with no new point shows a quiet market, or an answer truncated to the points it reached
+  // back to. An answer to a request for the rest alone decides.
+  if (isTail && !evaluation.isContradicted)
+    for (const range of evaluation.rest)
+      outcome = await recordEmptyAnswer(client, window, range, { mayConfirm: false });
+  else if (isTail || evaluation.covered === null) await recordSilence(client, window);
+  return outcome;
+}
+
+/**
+ * Deletes the pending empty ranges that overlap these points. The emptiness of the whole range is refuted, so
+ * the rest of it becomes a plain gap: a later empty answer is the first one again.
+ */
+async function deleteRefutedRanges(
+  client: pg.PoolClient,
+  windows: readonly EvaluatedWindow[],
+): Promise<void> {
+  const withPoints = windows.flatMap(({ seriesId, shown }) =>
+    shown === null ? [] : [{ seriesId, range: timeRange(shown.firstMs, shown.lastMs + 1) }],
+  );
+  if (withPoints.length === 0) return;
+  await client.query({
+    name: 'delete-refuted',
+    text: `delete from tidemark.pending_windows p
+           using unnest($1::int[], $2::tstzrange[]) as a (series_id, points)
+           where p.series_id = a.series_id and p.verdict = 'empty' and p.range && a.points`,
+    values: [
+      arrayOf(withPoints.map(({ seriesId }) => String(seriesId))),
+      withPoints.map(({ range }) => range),
+    ],
+  });
+}
+
+async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWindow[]): Promise<void> {
+  await client.query({
+    name: 'move-coverage',
+    text: `with moved as (
+             select * from unnest($1::int[], $2::timestamptz[], $3::tstzrange[], $4::tstzrange[], $5::int[],
+                                  $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[], $11::tstzmultirange[])
+               as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows, reopened)
+           ), asked as (${ledgerInsert(12)}), total as (
+             select series_id, coalesce(range_agg(covered), '{}') as covered, coalesce(range_agg(held), '{}') as held,
+                    coalesce(range_agg(reopened), '{}') as reopened,
+                    sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest,
+                    max(at) filter (where refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
+             from moved group by series_id
+           ), locked as materialized (  -- in order, so that two of these statements never deadlock
+             select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $10) as was_more,
+                    case when t.earliest is not null and s.before_beginning && tstzrange(t.earliest, t.newest, '[]')
+                         then s.before_beginning else '{}' end as overturned
+             from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s
+           )
+           update tidemark.series s
+              set covered = s.covered - l.overturned - t.reopened + t.covered,
+                  confirmed_empty = s.confirmed_empty - l.overturned - t.reopened - t.held - t.covered,
+                  before_beginning = s.before_beginning - l.overturned - t.reopened - t.held - t.covered,
+                  begins = case when isempty(l.overturned) then s.begins end,
+                  uncovered_points = s.uncovered_points + t.held - (s.covered + t.covered),
+                  points = s.points + t.fresh,
+                  earliest = least(s.earliest, t.earliest), newest = greatest(s.newest, t.newest),
+                  refreshed_at = greatest(s.refreshed_at, t.refreshed_at),
+                  most_rows = case when l.was_more then s.most_rows else t.most_rows end,
+                  most_rows_at = case when l.was_more then s.most_rows_at else t.at end
+             from total t join locked l on l.id = t.series_id
+            where s.id = t.series_id`,
+    values: [
+      windows.map(({ seriesId }) => seriesId),
+      windows.map(({ nowMs }) => timestamp(nowMs)),
+      windows.map(({ evaluation: { covered } }) => covered && timeRange(covered.startMs, covered.endMs)),
+      windows.map((window) => toSpan(storedTimes(window))),
+      windows.map(({ changes }) => changes.fresh),
+      windows.map((window) => timestampOrNull(storedTimes(window)[0])),
+      windows.map((window) => timestampOrNull(storedTimes(window).at(-1))),
+      windows.map(({ lane }) => lane === 'refresh'),
+      windows.map(({ rows }) => rows),
+      recentMs / 1000,
+      windows.map(({ reopened }) => (reopened.length === 0 ? null : timeRanges(reopened))),
+      ...ledgerValues(windows.map((window) => ledgerEntry(window, window.evaluation.verdict))),
+    ],
+  });
+}
+
+function ledgerEntry(evaluated: EvaluatedWindow, verdict: WindowResult['verdict']): LedgerEntry {
+  const { answer, changes } = evaluated;
+  return {
+    timeMs: evaluated.nowMs,
+    dataset: evaluated.series.dataset,
+    seriesId: evaluated.seriesId,
+    range: evaluated.window,
+    lane: evaluated.lane,
+    attempt: evaluated.attempt,
+    verdict,
+    status: answer.status,
+    ...changes,
+    rejected: answer.rejected.length,
+    bytes: answer.bytes,
+    durationMs: answer.durationMs,
+    error: null,
+  };
+}
+
+/** Times of the points that were stored or compared, witnesses included, ascending. */
+function storedTimes({ window, points, beside }: EvaluatedWindow): readonly EpochMs[] {
+  if (beside.length === 0) return points.timesMs;
+  const times = (side: EvaluatedWindow['beside']) => side.flatMap((one) => one.points.timesMs);
+  return [
+    ...times(beside.filter(({ range }) => range.startMs < window.startMs)),
+    ...points.timesMs,
+    ...times(beside.filter(({ range }) => range.startMs >= window.startMs)),
+  ];
+}
+
+/** From the first point to just after the last one. */
+function toSpan(timesMs: readonly EpochMs[]): string | null {
+  const [firstMs] = timesMs;
+  return firstMs === undefined ? null : timeRange(firstMs, (timesMs.at(-1) ?? firstMs) + 1);
+}

@@ -1,0 +1,235 @@
+/** The connection pool that every query of the store goes through. */
+
+import pg from 'pg';
+import type { EpochMs } from '../../contract/intervals.ts';
+import { internals, isQueryTimeout } from './pg-internals.ts';
+
+export interface Database {
+  readonly pool: pg.Pool;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly applicationName: string;
+  readonly maxConnections: number;
+  readonly statementTimeoutMs: number;
+  /** How much longer than the statement timeout the client waits for an answer; 5 s by default. */
+  readonly timeoutMarginMs?: number;
+  /** Settings of each session besides the time zone, as `name=value` without spaces. */
+  readonly settings?: readonly string[];
+  /** Called when an idle connection breaks; the pool replaces it. */
+  readonly onIdleError?: (error: Error) => void;
+}
+
+/** A server that stays silent for this long after the statement timeout is gone, and not just busy. */
+const defaultTimeoutMarginMs = 5000;
+/**
+ * A lock wait lasts at most this long, and at most a quarter of the statement timeout: a row is waited for
+ * twice, for the place in line and for the holder. So a lock wait fails as one (55P03), and not as a timeout.
+ */
+const maxLockWaitMs = 5000;
+/** Interval of keep-alive packets, for idle connections and queries without a timeout. */
+const keepAliveMs = 10_000;
+
+// Types of query results: NUMERIC stays text (node-postgres' default), timestamps and counts become numbers.
+const types = new pg.TypeOverrides();
+types.setTypeParser(pg.types.builtins.INT8, Number);
+types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
+
+/**
+ * Opens a pool. It connects at the first query.
+ *
+ * A server that dies silently, or behind a network that drops packets, leaves connections that look intact. A
+ * query without an answer in time fails, and its connection is closed. Idle connections are closed too,
+ * because each would have to time out in its turn.
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  const answerTimeoutMs = options.statementTimeoutMs + (options.timeoutMarginMs ?? defaultTimeoutMarginMs);
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.applicationName,
+    max: options.maxConnections,
+    connectionTimeoutMillis: 10_000,
+    // A new connection loads the catalogue again, which costs the server as much as several windows.
+    idleTimeoutMillis: 60_000,
+    statement_timeout: options.statementTimeoutMs,
+    lock_timeout: Math.min(maxLockWaitMs, Math.floor(options.statementTimeoutMs / 4)),
+    query_timeout: answerTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
+    idle_in_transaction_session_timeout: options.statementTimeoutMs,
+    options: ['timezone=UTC', 'datestyle=ISO', ...(options.settings ?? [])]
+      .map((setting) => `-c ${setting}`)
+      .join(' '),
+    types,
+  });
+  pool.on('error', (error) => options.onIdleError?.(error));
+  // The pool listens to idle clients only. Without this listener, a client that loses its connection between
+  // two queries, or during a COPY, would end the process. Its next query fails and reports it.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  const resting = new Set<pg.PoolClient>();
+  pool.on('acquire', (client) => {
+    resting.delete(client);
+    internals(client).connectionParameters.query_timeout = answerTimeoutMs;
+  });
+  pool.on('remove', (client) => resting.delete(client));
+  pool.on('release', (error, client) => {
+    if (!isQueryTimeout(error)) resting.add(client);
+    else for (const other of resting) internals(other).connection.stream.destroy(error);
+  });
+  return { pool, url: options.url, close: () => pool.end() };
+}
+
+/** Runs `work` in one transaction on one connection. */
+export async function inTransaction<Result>(
+  database: Database,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await database.pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await commitTransaction(client);
+    return result;
+  } catch (error) {
+    broken = error instanceof Error ? error : new Error(String(error));
+    // A connection that cannot even roll back is not reused. One that timed out is not asked to.
+    if (!isQueryTimeout(error)) {
+      await client.query('rollback').then(
+        () => {
+          broken = undefined;
+        },
+        () => {},
+      );
+    }
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/**
+ * Commits. After a failed statement, even one whose error was caught, the server answers COMMIT with ROLLBACK
+ * and no error: nothing was stored.
+ *
+ * @throws when nothing was committed.
+ */
+export async function commitTransaction(client: pg.ClientBase): Promise<void> {
+  const { command } = await client.query('commit');
+  if (command !== 'COMMIT')
+    throw new Error(
+      `the server answered COMMIT with ${command}: a statement failed earlier in the transaction`,
+    );
+}
+
+/**
+ * Removes the timeouts of a transaction's statements and lock waits, for commands that a user waits for. Only
+ * a broken connection ends them then. See also {@link allowLong}.
+ */
+export async function disableTimeouts(client: pg.PoolClient): Promise<void> {
+  await client.query('set local statement_timeout = 0; set local lock_timeout = 0');
+  internals(client).connectionParameters.query_timeout = 0;
+}
+
+/** Limit for background work. Only a defect reaches it. */
+const maxStatementMs = 6 * 3_600_000;
+
+/**
+ * Lets the statements of a connection take hours, and cancels them when the signal aborts. The lock timeout
+ * stays.
+ *
+ * @returns restores the timeouts; call it before the connection goes back to the pool.
+ */
+export async function allowLong(
+  database: Database,
+  client: pg.PoolClient,
+  signal: AbortSignal | undefined,
+): Promise<() => Promise<void>> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  await client.query(`set statement_timeout = ${maxStatementMs}`);
+  internals(client).connectionParameters.query_timeout = maxStatementMs + defaultTimeoutMarginMs;
+  let cancelled: Promise<unknown> = Promise.resolve();
+  const cancel = () => {
+    cancelled = database.pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => {});
+  };
+  if (signal?.aborted) cancel();
+  signal?.addEventListener('abort', cancel);
+  return async () => {
+    signal?.removeEventListener('abort', cancel);
+    await cancelled;
+    // In a failed transaction the setting is rolled back with it. Otherwise it was a late cancel, which hits
+    // only once.
+    await client.query('reset statement_timeout').catch((error: unknown) => {
+      const isOver = error instanceof Error && 'code' in error && error.code === '25P02';
+      return isOver ? undefined : client.query('reset statement_timeout');
+    });
+  };
+}
+
+/** Lock timeout, and deadlock. */
+const lockWaitCodes = ['55P03', '40P01'];
+
+/**
+ * Whether another session's lock was in the way. A rollup refresh reports the same while another one runs.
+ */
+export function isLockWait(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && lockWaitCodes.includes(String(error.code));
+}
+
+/**
+ * Parses PostgreSQL's ISO output in UTC, such as `2021-01-01 00:00:00.5+00`. Infinity has no milliseconds.
+ */
+function parseTimestamp(text: string): EpochMs {
+  const timeMs = Date.parse(text.replace(' ', 'T').replace(/\+00$/, 'Z'));
+  if (Number.isNaN(timeMs)) throw new RangeError(`not a finite time: ${text}`);
+  return timeMs;
+}
+
+/** A parameter for `timestamptz`. */
+export function timestamp(timeMs: EpochMs): string {
+  return new Date(timeMs).toISOString();
+}
+
+/** A parameter for `timestamptz` that may be null. */
+export function timestampOrNull(timeMs: EpochMs | null | undefined): string | null {
+  return timeMs === null || timeMs === undefined ? null : timestamp(timeMs);
+}
+
+/**
+ * Formats many timestamps that are close together: formatting a date costs more than the rest of preparing a
+ * point.
+ */
+export function timestamps(timesMs: readonly EpochMs[]): string[] {
+  let hourMs = Number.NaN;
+  let hour = '';
+  return timesMs.map((timeMs) => {
+    const sinceHourMs = timeMs - hourMs;
+    if (!(sinceHourMs >= 0 && sinceHourMs < 3_600_000)) {
+      const text = timestamp(timeMs);
+      hour = text.slice(0, text.indexOf('T') + 4);
+      hourMs = Math.floor(timeMs / 3_600_000) * 3_600_000;
+      return text;
+    }
+    return sinceHourMs % 60_000 === 0 ? `${hour}${minuteTexts[sinceHourMs / 60_000]}` : timestamp(timeMs);
+  });
+}
+
+const minuteTexts = Array.from({ length: 60 }, (_, minute) => `${String(minute).padStart(2, '0')}:00.000Z`);
+
+/** A parameter for `tstzrange`, half-open; null leaves the end open. */
+export function timeRange(startMs: EpochMs, endMs: EpochMs | null): string {
+  return `[${timestamp(startMs)},${endMs === null ? '' : timestamp(endMs)})`;
+}
+
+/** A parameter for `tstzmultirange`. */
+export function timeRanges(ranges: ReadonlyArray<{ startMs: EpochMs; endMs: EpochMs }>): string {
+  return `{${ranges.map(({ startMs, endMs }) => timeRange(startMs, endMs)).join(',')}}`;
+}
+
+/** A parameter for an array whose elements need no quoting: decimals, timestamps and integers. */
+export function arrayOf(values: readonly string[]): string {
+  return `{${values.join(',')}}`;
+}

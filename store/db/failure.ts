@@ -1,0 +1,123 @@
+/** Explains database errors to the user, and retries transactions that lost a race. */
+
+import pg from 'pg';
+import { TidemarkError } from '../../errors.ts';
+import { isLockWait } from './database.ts';
+
+const networkCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EPIPE',
+]);
+/** Wrong password or role, no such database, server starting or stopping, too many connections. */
+const connectionStates = new Set(['28P01', '28000', '3D000', '57P01', '57P02', '57P03', '53300']);
+const fullDisk = '53100';
+/** Missing privileges, and a read-only server or session. */
+const refusedStates = new Set(['42501', '25006']);
+/** Undefined schema or table. */
+const missingStates = new Set(['3F000', '42P01']);
+
+/** Returns the error with a code and a remedy where its cause is known, and the error itself otherwise. */
+export function explainDatabaseError(error: unknown): unknown {
+  if (error instanceof TidemarkError || !(error instanceof Error)) return error;
+  const code = errorCode(error);
+  const message = errorMessage(error);
+  if (code === fullDisk || code === 'ENOSPC' || /no space left on device/i.test(message)) {
+    return new TidemarkError('DATABASE_FULL', message, { cause: error });
+  }
+  if (isLockWait(error)) return new TidemarkError('DATABASE_LOCKED', message, { cause: error });
+  if (
+    (code !== undefined && (networkCodes.has(code) || connectionStates.has(code))) ||
+    /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|^SASL:|does not support SSL/i.test(
+      message,
+    )
+  ) {
+    return new TidemarkError('DATABASE_UNREACHABLE', message, { cause: error });
+  }
+  if (/\$libdir\/timescaledb/.test(message)) {
+    return new TidemarkError('TIMESCALE_NOT_LOADED', message, { cause: error });
+  }
+  if (error instanceof pg.DatabaseError && code !== undefined && refusedStates.has(code)) {
+    return new TidemarkError('DATABASE_REFUSED', message, { cause: error });
+  }
+  if (error instanceof pg.DatabaseError && code !== undefined && missingStates.has(code)) {
+    return new TidemarkError('DATABASE_NOT_MIGRATED', message, { cause: error });
+  }
+  return error;
+}
+
+/** Whether the role lacks the privilege. */
+export function isPermissionDenied(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '42501';
+}
+
+function errorCode(error: Error): string | undefined {
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return errorCode(error.errors[0]);
+  return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** An AggregateError (several addresses tried) has an empty message of its own. */
+function errorMessage(error: Error): string {
+  if (error.message !== '') return error.message;
+  return error instanceof AggregateError && error.errors[0] instanceof Error
+    ? error.errors[0].message
+    : error.name;
+}
+
+/** Thrown to roll back a transaction: another one stored some of the same points. */
+export class LostRace extends Error {
+  constructor() {
+    super('points could not be inserted: another transaction stores the same, or a trigger drops them');
+  }
+}
+
+/**
+ * Each attempt sees the points that the one before lost to, so the second one nearly always wins. A trigger
+ * that drops rows makes every attempt lose.
+ */
+const maxAttempts = 20;
+
+/** @throws LostRace when the last attempt loses too. */
+export async function retryLostRaces<Result>(attempt: (number: number) => Promise<Result>): Promise<Result> {
+  for (let number = 1; ; number++) {
+    try {
+      return await attempt(number);
+    } catch (error) {
+      if (!(error instanceof LostRace) || number === maxAttempts) throw error;
+    }
+  }
+}
+
+/**
+ * SQLSTATEs of temporary failures: too many connections, startup and shutdown, cancelled statements, out of memory or
+ * disk, serialization failures and deadlocks, a lock timeout, and a database that is being restored.
+ */
+const temporaryStates = /^(?:08|53|57|40001|40P01|55000|55P03|3D000)/;
+/** Messages of temporary failures from the database, its driver and the Redis client. */
+const temporaryMessages =
+  /connection terminated|timeout exceeded when trying to connect|connection error|query read timeout|command timed out|max retries per request|connection is closed|stream isn't writeable/i;
+
+/** Whether the store is temporarily unavailable or overloaded, so that the failure is no defect. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return (
+    (/^[0-9A-Z]{5}$/.test(code) && temporaryStates.test(code)) ||
+    networkCodes.has(code) ||
+    temporaryMessages.test(error.message)
+  );
+}
+
+/** Whether PostgreSQL refused a value, such as a character that the database's encoding lacks. */
+export function isBadValue(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    /^22[0-9A-Z]{3}$/.test(error.code)
+  );
+}

@@ -1,0 +1,165 @@
+/** Migrates the schema up to date, or back. */
+
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runner } from 'node-pg-migrate';
+import pg from 'pg';
+import { readConfig, type StorageSettings } from '../../config.ts';
+import { TidemarkError } from '../../errors.ts';
+import { closePublicFunctions, openPublicFunctions } from '../auth/public-functions.ts';
+import { grantReader, revokeReader } from '../auth/roles.ts';
+import { assertTimescaleUsable, createExtension, timescaleSchema } from '../timescale/extension.ts';
+import { adaptToTimescale } from '../timescale/hypertables.ts';
+import { applyDerived, areDerivedCurrent, dropDerived } from '../views/apply.ts';
+
+/** Beside `store/` in the sources and in the build. */
+const directory = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'migrations');
+
+/** The last migration of this version. */
+const newestMigration = newestMigrationIn(directory);
+
+export interface MigrateOptions {
+  readonly url: string;
+  readonly direction: 'up' | 'down';
+  /** Whether to wait for another migration that runs, or to refuse. */
+  readonly ifBusy: 'wait' | 'refuse';
+  /** How TimescaleDB stores the points; absent: the defaults. */
+  readonly storage?: StorageSettings;
+  /** Called for each change that adapts the database to TimescaleDB. */
+  readonly onAdapted?: (change: string) => void;
+}
+
+/** Stands for the objects of `store/views/` among the names of migrations. */
+const derivedName = 'views and rollups';
+
+/**
+ * Runs every pending migration, or reverts all of them, in one transaction. On the way up the tables are then
+ * adapted to TimescaleDB, where the database has it, and the views and rollups are created.
+ *
+ * @returns the names of the migrations that ran.
+ * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD, TIMESCALE_TOO_OLD, TIMESCALE_NOT_LOADED,
+ * VIEW_IN_THE_WAY.
+ */
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const client = new pg.Client({
+    connectionString: options.url,
+    application_name: 'tidemark migrate',
+    connectionTimeoutMillis: 10_000,
+  });
+  // An error while no query runs would end the process; the next query reports it.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await assertServerVersion(client);
+    if (options.direction === 'up') await createExtension(client);
+    await assertTimescaleUsable(client);
+    await addExtensionToSearchPath(client);
+    await createSchema(client);
+    const names: string[] = [];
+    if (options.direction === 'down') {
+      await revokeReader(client);
+      await openPublicFunctions(client);
+      if (await dropDerived(client)) names.push(derivedName);
+    }
+    const migrations = await runner({
+      dbClient: client,
+      dir: directory,
+      ignorePattern: '.*\\.(map|d\\.ts)',
+      direction: options.direction,
+      count: Number.POSITIVE_INFINITY,
+      migrationsSchema: 'tidemark',
+      migrationsTable: 'migrations',
+      singleTransaction: true,
+      advisoryLockMode: options.ifBusy === 'wait' ? 'wait' : 'fail',
+      log: () => {},
+    });
+    names.push(...migrations.map((migration) => migration.name));
+    if (options.direction === 'up') {
+      const changes = await adaptToTimescale(client, options.storage ?? readConfig({}).storage);
+      for (const change of changes) options.onAdapted?.(change);
+      if (await applyDerived(client)) names.push(derivedName);
+      await grantReader(client);
+      await closePublicFunctions(client);
+    }
+    return names;
+  } catch (error) {
+    if (error instanceof Error && /another migration is already running/i.test(error.message)) {
+      throw new TidemarkError('MIGRATION_RUNNING', 'another migration of this database is running', {
+        cause: error,
+      });
+    }
+    throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * @throws TidemarkError DATABASE_NOT_MIGRATED unless the schema is the one of this version;
+ * TIMESCALE_TOO_OLD, TIMESCALE_NOT_LOADED when its hypertables cannot be read.
+ */
+export async function assertMigrated(pool: pg.Pool): Promise<void> {
+  await assertTimescaleUsable(pool);
+  const known = await pool.query<{ present: boolean }>(
+    `select to_regclass('tidemark.migrations') is not null as present`,
+  );
+  if (known.rows[0]?.present) {
+    const newest = await pool.query<{ name: string }>(
+      'select name from tidemark.migrations order by id desc limit 1',
+    );
+    if (newest.rows[0]?.name === newestMigration) {
+      if (await areDerivedCurrent(pool)) return;
+      throw new TidemarkError(
+        'DATABASE_NOT_MIGRATED',
+        'the views and rollups belong to another version of Tidemark',
+      );
+    }
+    const found = newest.rows[0]?.name;
+    throw new TidemarkError(
+      'DATABASE_NOT_MIGRATED',
+      `the database is ${found === undefined ? 'empty' : `at ${found}`}, and this version of Tidemark needs ${newestMigration}`,
+    );
+  }
+  throw new TidemarkError('DATABASE_NOT_MIGRATED', 'the database holds no Tidemark schema');
+}
+
+/** `UNIQUE NULLS NOT DISTINCT` needs 15. */
+async function assertServerVersion(client: pg.Client): Promise<void> {
+  const result = await client.query<{ number: string; version: string }>(
+    `select current_setting('server_version_num') as number, current_setting('server_version') as version`,
+  );
+  const row = result.rows[0];
+  if (Number(row?.number) < 150_000) {
+    throw new TidemarkError('DATABASE_TOO_OLD', `the server is PostgreSQL ${row?.version}`);
+  }
+}
+
+/** Adds the extension's schema to this session's search path. */
+async function addExtensionToSearchPath(client: pg.Client): Promise<void> {
+  const schema = await timescaleSchema(client);
+  if (schema === null) return;
+  await client.query(
+    `select set_config('search_path', current_setting('search_path') || ', ' || $1, false)`,
+    [schema],
+  );
+}
+
+/** The schema holds the list of migrations too, so it is created before their lock is taken. */
+async function createSchema(client: pg.Client): Promise<void> {
+  // `if not exists` needs the privilege to create a schema in any case, so this looks first.
+  const present = await client.query(`select from pg_namespace where nspname = 'tidemark'`);
+  if (present.rowCount === 1) return;
+  await client.query('create schema if not exists tidemark').catch((error: unknown) => {
+    // Another start has created it after this one looked.
+    if (!(error instanceof pg.DatabaseError && (error.code === '23505' || error.code === '42P06')))
+      throw error;
+  });
+}
+
+function newestMigrationIn(folder: string): string {
+  const names = readdirSync(folder).map((file) => /^(\d{4}_\w+)\.[jt]s$/.exec(file)?.[1] ?? '');
+  const newest = names.sort().at(-1);
+  if (newest === undefined || newest === '') throw new Error(`no migrations at ${folder}`);
+  return newest;
+}

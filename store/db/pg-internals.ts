@@ -1,0 +1,20 @@
+/**
+ * The only place that reads private parts of node-postgres. Written for pg 8.23; check it when pg is upgraded. (BullMQ's
+ * are in queue/bullmq-internals.ts.)
+ */
+
+import type { Socket } from 'node:net';
+import type pg from 'pg';
+
+/** The timeout that node-postgres reads at each query, and the socket of a connection. */
+export function internals(client: pg.PoolClient) {
+  return client as unknown as {
+    readonly connectionParameters: { query_timeout: number };
+    readonly connection: { readonly stream: Socket };
+  };
+}
+
+/** Whether node-postgres gave up waiting for an answer. */
+export function isQueryTimeout(error: unknown): error is Error {
+  return error instanceof Error && error.message === 'Query read timeout';
+}

@@ -1,0 +1,234 @@
+/** The ledger: one row for each request. */
+
+import type pg from 'pg';
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { PolledDataset } from '../../contract/lists.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import type { Lane } from '../../planning/windows.ts';
+import { type Database, timeRange, timestamp } from '../db/database.ts';
+import { dropChunks } from '../timescale/extension.ts';
+
+/** Requests of one minute with the same lane, verdict and outcome. */
+export interface LedgerMinute {
+  readonly minuteMs: EpochMs;
+  readonly lane: LedgerEntry['lane'];
+  readonly verdict: string;
+  readonly failed: boolean;
+  readonly requests: number;
+  /** Points that were not stored before. */
+  readonly fresh: number;
+  readonly newestMs: EpochMs;
+  /** The newest error; null: none failed. */
+  readonly message: string | null;
+}
+
+export interface LedgerEntry {
+  readonly timeMs: EpochMs;
+  readonly dataset: SeriesKey['dataset'] | PolledDataset;
+  readonly seriesId: number | null;
+  readonly range: Range | null;
+  readonly lane: Lane | 'poll';
+  /** Attempt of the job, from 1. */
+  readonly attempt: number;
+  /** A verdict, or the kind of error. */
+  readonly verdict: string;
+  /** HTTP status; null without a response. */
+  readonly status: number | null;
+  readonly fresh: number;
+  readonly changed: number;
+  /** Changed points of closed periods, whose old values are kept; 0 by default. */
+  readonly revised?: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  /** Size of the decoded body. */
+  readonly bytes: number;
+  readonly durationMs: number;
+  readonly error: string | null;
+}
+
+const columns = Object.freeze({
+  time: 'timestamptz',
+  dataset: 'text',
+  series_id: 'int',
+  range: 'tstzrange',
+  lane: 'text',
+  attempt: 'int',
+  verdict: 'text',
+  status: 'int',
+  fresh: 'int',
+  changed: 'int',
+  revised: 'int',
+  unchanged: 'int',
+  rejected: 'int',
+  bytes: 'bigint',
+  duration_ms: 'int',
+  error: 'text',
+});
+
+/**
+ * The insert of rows, as part of another statement. Its parameters are those of {@link ledgerValues}, from
+ * `$first` on.
+ */
+export function ledgerInsert(first: number): string {
+  const names = Object.keys(columns).join(', ');
+  const arrays = Object.values(columns).map((type, index) => `$${first + index}::${type}[]`);
+  return `insert into tidemark.fetches (${names}) select * from unnest(${arrays.join(', ')})`;
+}
+
+/** One array for each column. */
+export function ledgerValues(entries: readonly LedgerEntry[]): unknown[][] {
+  const rows = entries.map((entry) => [
+    timestamp(entry.timeMs),
+    entry.dataset,
+    entry.seriesId,
+    entry.range === null ? null : timeRange(entry.range.startMs, entry.range.endMs),
+    entry.lane,
+    entry.attempt,
+    entry.verdict,
+    entry.status,
+    entry.fresh,
+    entry.changed,
+    entry.revised ?? 0,
+    entry.unchanged,
+    entry.rejected,
+    entry.bytes,
+    Math.round(entry.durationMs),
+    entry.error?.slice(0, 1000),
+  ]);
+  return Object.keys(columns).map((_, index) => rows.map((row) => row[index]));
+}
+
+/** Adds a row, within the caller's transaction when `client` is one. */
+export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: LedgerEntry): Promise<void> {
+  await client.query({ name: 'record-fetch', text: ledgerInsert(1), values: ledgerValues([entry]) });
+}
+
+/** Adds the row of a failed request. */
+export async function recordAttemptFailure(
+  database: Database,
+  failure: {
+    readonly timeMs: EpochMs;
+    readonly dataset: LedgerEntry['dataset'];
+    readonly seriesId: number | null;
+    readonly range: Range | null;
+    readonly lane: LedgerEntry['lane'];
+    readonly attempt: number;
+    readonly kind: string;
+    readonly status: number | null;
+    readonly message: string;
+    readonly bytes: number;
+    readonly durationMs: number;
+  },
+): Promise<void> {
+  const { kind, message, ...entry } = failure;
+  await recordFetch(database.pool, {
+    ...entry,
+    verdict: kind,
+    error: message,
+    fresh: 0,
+    changed: 0,
+    unchanged: 0,
+    rejected: 0,
+  });
+}
+
+/** Counts requests since `sinceMs` by lane. */
+export async function countFetchesSince(
+  database: Database,
+  sinceMs: EpochMs,
+): Promise<Readonly<Record<LedgerEntry['lane'], number>>> {
+  const result = await database.pool.query<{ lane: LedgerEntry['lane']; requests: number }>({
+    name: 'fetches-since',
+    text: 'select lane, count(*) as requests from tidemark.fetches where time > $1 group by lane',
+    values: [timestamp(sinceMs)],
+  });
+  const counts = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0, poll: 0 };
+  for (const row of result.rows) counts[row.lane] = row.requests;
+  return counts;
+}
+
+/**
+ * Deletes requests before `beforeMs`: whole chunks where there are any, because an emptied chunk would stay.
+ */
+export async function pruneLedger(database: Database, beforeMs: EpochMs): Promise<void> {
+  await dropChunks(database.pool, 'fetches', timestamp(beforeMs));
+  await database.pool.query('delete from tidemark.fetches where time < $1', [timestamp(beforeMs)]);
+}
+
+export interface ServiceMessage {
+  readonly timeMs: EpochMs;
+  readonly message: string;
+}
+
+/** An older message may no longer hold: a backfill asks again every hour. */
+const maxMessageAgeMs = 24 * 3_600_000;
+
+/** The source's message in place of data, unless a request succeeded since; null: there is none. */
+export async function readServiceMessage(database: Database, nowMs: EpochMs): Promise<ServiceMessage | null> {
+  const result = await database.pool.query<{ time: EpochMs; error: string }>({
+    name: 'standing-notice',
+    // Reads backwards, no further than to the newest success.
+    text: `with newest as materialized (
+             select time from tidemark.fetches where error is null and time > $1 order by time desc limit 1
+           )
+           select time, coalesce(error, '') as error from tidemark.fetches
+           where verdict = 'notice' and time > coalesce((select time from newest), $1)
+           order by time desc limit 1`,
+    values: [timestamp(nowMs - maxMessageAgeMs)],
+  });
+  const row = result.rows[0];
+  return row === undefined ? null : { timeMs: row.time, message: row.error };
+}
+
+/** Whether the newest request was answered with a service message. */
+export async function endsInServiceMessage(database: Database): Promise<boolean> {
+  const result = await database.pool.query<{ verdict: string }>(
+    'select verdict from tidemark.fetches order by time desc limit 1',
+  );
+  return result.rows[0]?.verdict === 'notice';
+}
+
+/** Counts of the requests for some series. */
+export interface FetchTally {
+  readonly requests: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Failed requests by kind of error. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** Points that were not stored before. */
+  readonly fresh: number;
+  /** Whether the newest of them failed. */
+  readonly endsInFailure: boolean;
+  readonly lastFailure: { readonly kind: string; readonly message: string } | null;
+}
+
+/** @param minutes of the series that count. */
+export function tallyFetches(minutes: readonly LedgerMinute[]): FetchTally {
+  const failures: Record<string, number> = {};
+  let requests = 0;
+  let failed = 0;
+  let fresh = 0;
+  let newestSuccessMs = Number.NEGATIVE_INFINITY;
+  let last: LedgerMinute | null = null;
+  for (const minute of minutes) {
+    requests += minute.requests;
+    fresh += minute.fresh;
+    if (!minute.failed) {
+      newestSuccessMs = Math.max(newestSuccessMs, minute.newestMs);
+      continue;
+    }
+    failed += minute.requests;
+    failures[minute.verdict] = (failures[minute.verdict] ?? 0) + minute.requests;
+    if (last === null || minute.newestMs >= last.newestMs) last = minute;
+  }
+  return {
+    requests,
+    failed,
+    succeeded: requests - failed,
+    failures,
+    fresh,
+    endsInFailure: last !== null && last.newestMs > newestSuccessMs,
+    lastFailure: last === null ? null : { kind: last.verdict, message: last.message ?? last.verdict },
+  };
+}

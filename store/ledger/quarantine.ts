@@ -1,0 +1,145 @@
+/** Quarantine: rows of answers that failed validation, kept verbatim with the reason, once each. */
+
+import type pg from 'pg';
+import { type EpochMs, gridOriginMs } from '../../contract/intervals.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { type Database, timeRange, timestamp, timestampOrNull } from '../db/database.ts';
+
+export interface RejectedRow {
+  /** The row's JSON text. */
+  readonly raw: string;
+  readonly reason: string;
+}
+
+export async function quarantineRows(
+  client: pg.PoolClient,
+  entry: {
+    readonly dataset: string;
+    readonly seriesId: number | null;
+    readonly window: Range | null;
+    readonly rows: readonly RejectedRow[];
+    readonly seenAtMs: EpochMs;
+  },
+): Promise<void> {
+  if (entry.rows.length === 0) return;
+  await client.query(
+    `insert into tidemark.quarantine (seen_at, dataset, series_id, range, reason, raw, time)
+     select $1, $2, $3, $4, * from unnest($5::text[], $6::text[], $7::timestamptz[])
+     on conflict do nothing`,
+    [
+      timestamp(entry.seenAtMs),
+      entry.dataset,
+      entry.seriesId,
+      entry.window === null ? null : timeRange(entry.window.startMs, entry.window.endMs),
+      entry.rows.map((row) => toStorable(row.reason)),
+      entry.rows.map((row) => toStorable(row.raw)),
+      entry.rows.map(({ raw }) => timestampOrNull(readRejectedTime(raw, entry.dataset))),
+    ],
+  );
+}
+
+/** A polled list brings the same bad row with other figures each time. */
+const maxListRows = 1000;
+
+/** Deletes all but the newest rows of a polled list in quarantine. */
+export async function trimQuarantine(client: pg.PoolClient, dataset: string): Promise<void> {
+  await client.query(
+    `delete from tidemark.quarantine where dataset = $1 and id <= (
+       select id from tidemark.quarantine where dataset = $1 order by id desc offset $2 limit 1)`,
+    [dataset, maxListRows],
+  );
+}
+
+/** Rows `q` of the series `s`, as the index finds them. */
+const belongsToSeries = 'q.dataset = s.dataset and coalesce(q.series_id, 0) = s.id';
+/** Start of the period of `s` that holds the time of `q`. */
+const periodStart = `date_bin(s.period, q.time, '${new Date(gridOriginMs).toISOString()}')`;
+
+/**
+ * Periods of the series `s` that the row `q` may belong to and that hold no point, as rows of `time`. The
+ * time of a row may be off by seconds, so the row may belong to the period before or after.
+ */
+const openPeriods = `
+  select n.time from (values (${periodStart}), (case when q.time > ${periodStart} then ${periodStart} + s.period end)) n (time)
+  where n.time is not null and case when s.dataset = 'candles'
+    then not exists (select from tidemark.candle_points p where p.series_id = s.id and p.time = n.time)
+    else not exists (select from tidemark.asset_history_points p
+                     where p.series_id = s.id and p.time >= n.time and p.time < n.time + s.period) end`;
+
+/**
+ * Whether the row `q` of the series `s` is unresolved: no point of its period has come since, for example
+ * after a repair at the source.
+ */
+export const isUnresolved = `(q.time is null or exists (${openPeriods}))`;
+
+/** Number of unresolved rows of the series `s`, as SQL. */
+export const unresolvedCount = `(select count(*) from tidemark.quarantine q where ${belongsToSeries} and ${isUnresolved})`;
+
+/** The periods of the series `s` within a range for which only rejected rows came, as a multirange. */
+export function rejectedPeriods(start: string, end: string): string {
+  return `coalesce((
+    select range_agg(tstzrange(open.time, open.time + s.period))
+    from tidemark.quarantine q cross join lateral (${openPeriods}) open
+    where ${belongsToSeries} and q.time >= ${start} - s.period and q.time < ${end} + s.period), '{}')`;
+}
+
+/** Counts the unresolved rows of some series and ranges. */
+export async function countRejected(database: Database, ranges: ReadonlyMap<number, Range>): Promise<number> {
+  const result = await database.pool.query<{ rows: number }>(
+    `select count(*) as rows
+     from unnest($1::int[], $2::tstzrange[]) w (id, range) join tidemark.series s on s.id = w.id
+     join tidemark.quarantine q on ${belongsToSeries}
+     where ${isUnresolved}
+       and case when q.time <@ q.range or q.range is null then q.time <@ w.range else q.range && w.range end`,
+    [
+      [...ranges.keys()],
+      [...ranges.values()].map(({ startMs, endMs }) => timeRange(startMs, Math.max(startMs, endMs))),
+    ],
+  );
+  return result.rows[0]?.rows ?? 0;
+}
+
+export interface Quarantined {
+  readonly seriesId: number;
+  readonly rows: number;
+  /** Reason of the newest row. */
+  readonly reason: string;
+}
+
+/** Counts the unresolved rows of each tracked series that has any. */
+export async function readQuarantined(database: Database): Promise<Quarantined[]> {
+  const result = await database.pool.query<{ id: number; rows: number; reason: string }>(
+    `select id, rows, reason from (
+       select s.id, ${unresolvedCount} as rows,
+              (select q.reason from tidemark.quarantine q where q.series_id = s.id
+               order by q.seen_at desc, q.id desc limit 1) as reason
+       from tidemark.series s where s.untracked_at is null
+     ) counted
+     where rows > 0 order by id`,
+  );
+  return result.rows.map(({ id, rows, reason }) => ({ seriesId: id, rows, reason }));
+}
+
+/** The row's own time, from the field of its dataset; null: it has none. */
+export function readRejectedTime(raw: string, dataset: string): EpochMs | null {
+  let row: unknown;
+  try {
+    row = JSON.parse(raw);
+  } catch {
+    return null;
+  }
+  if (typeof row !== 'object' || row === null) return null;
+  const field = dataset === 'candles' ? 'period' : 'time';
+  const time: unknown = field in row ? (row as Record<string, unknown>)[field] : null;
+  return typeof time === 'number' && Number.isInteger(time) && time >= 0 && time <= latestTimeMs
+    ? time
+    : null;
+}
+
+/** The end of the year 9999, which every calendar library handles. */
+const latestTimeMs = Date.UTC(9999, 11, 31);
+
+/** PostgreSQL text cannot hold a NUL. */
+function toStorable(text: string): string {
+  return text.replaceAll('\u0000', '\uFFFD');
+}

@@ -1,0 +1,126 @@
+/** Polls of lists: due ones are begun, their pages requested in order, and failed ones given up. */
+
+import type pg from 'pg';
+import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import type { PolledDataset, PolledList, SnapshotList } from '../../contract/lists.ts';
+import { longestPauseMs, type PollPage } from '../../planning/polls.ts';
+import { type Database, inTransaction, timestamp } from '../db/database.ts';
+
+export interface ListRow {
+  readonly list: PolledDataset;
+  readonly asset: string | null;
+}
+
+/** @throws RangeError for a row that no version of the table holds. */
+export function toPolledList({ list, asset }: ListRow): PolledList {
+  if (list !== 'asset_markets') return { dataset: list, asset: null };
+  if (asset === null) throw new RangeError('the markets of no asset');
+  return { dataset: list, asset };
+}
+
+const isOpen = 'completed_at is null and given_up_at is null';
+
+/**
+ * Begins a poll of every list that is due: one interval after the last poll began, if that has ended, or at
+ * the end of the pause after a failure. Two calls at once begin one poll.
+ */
+export async function beginPolls(database: Database, nowMs: EpochMs): Promise<void> {
+  await database.pool.query({
+    name: 'begin-polls',
+    text: `insert into tidemark.list_polls (list_id, begun_at)
+           select l.id, $1 from tidemark.lists l
+           left join lateral (
+             select begun_at, ${isOpen} as is_open from tidemark.list_polls p where p.list_id = l.id order by begun_at desc limit 1
+           ) p on true
+           where l.list <> 'rates' and l.untracked_at is null and p.is_open is not true
+             and coalesce(l.retry_at, p.begun_at + l.every, $1) <= $1
+           on conflict do nothing`,
+    values: [timestamp(nowMs)],
+  });
+}
+
+export interface OpenPage extends PollPage {
+  /** When the page before it came; null: it is the first. */
+  readonly answeredMs: EpochMs | null;
+}
+
+/** The next page of every open poll; the one that has waited longest comes first. */
+export async function openPages(database: Database): Promise<OpenPage[]> {
+  const result = await database.pool.query<
+    ListRow & { id: number; first_row: number; answered_at: EpochMs | null }
+  >({
+    name: 'open-pages',
+    text: `select p.id, l.list, l.asset, p.answered_at,
+                  (select coalesce(sum(rows), 0)::int from tidemark.poll_pages g where g.poll_id = p.id) as first_row
+           from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
+           where p.completed_at is null and p.given_up_at is null
+           order by coalesce(p.answered_at, p.begun_at), p.id`,
+  });
+  return result.rows.map((row) => ({
+    pollId: row.id,
+    list: toPolledList(row) as SnapshotList,
+    firstRow: row.first_row,
+    answeredMs: row.answered_at,
+  }));
+}
+
+/** Whether another page now would be too far apart in time from the one before it. */
+export function isCutOff(answeredMs: EpochMs | null, nowMs: EpochMs): boolean {
+  return answeredMs !== null && nowMs - answeredMs > longestPauseMs;
+}
+
+export const cutOff = 'cut off between two pages';
+
+/** Ends a poll, or all open polls of a list, without completing it. Runs within the caller's transaction. */
+export async function giveUpPolls(
+  client: pg.PoolClient,
+  given: ({ readonly pollId: number } | { readonly listId: number }) & { nowMs: EpochMs; reason: string },
+): Promise<boolean> {
+  const [column, id] = 'pollId' in given ? ['id', given.pollId] : ['list_id', given.listId];
+  const ended = await client.query(
+    `with ended as (
+       update tidemark.list_polls set given_up_at = $2, reason = $3 where ${column} = $1 and ${isOpen} returning id
+     ), forgotten as (
+       delete from tidemark.poll_pages where poll_id in (select id from ended)
+     )
+     select from ended`,
+    [id, timestamp(given.nowMs), given.reason.slice(0, 1000)],
+  );
+  return ended.rowCount !== 0;
+}
+
+/**
+ * Gives up a failed poll. The pause is as long as the list has had no complete poll: after an outage of
+ * minutes it is minutes, and a list that the source does not offer costs hardly any requests.
+ *
+ * @param failure.latestMs latest time of the next poll, unless the list is due later.
+ */
+export function failPoll(
+  database: Database,
+  failure: { pollId: number; message: string; nowMs: EpochMs; latestMs: EpochMs },
+): Promise<boolean> {
+  const { pollId, message, nowMs, latestMs } = failure;
+  return inTransaction(database, async (client) => {
+    if (!(await giveUpPolls(client, { pollId, nowMs, reason: message }))) return false;
+    await client.query(
+      `update tidemark.lists l
+          set retry_at = greatest(p.begun_at + l.every, least($3::timestamptz, $2::timestamptz + ($2::timestamptz - coalesce(
+                (select max(o.completed_at) from tidemark.list_polls o where o.list_id = l.id),
+                (select min(o.begun_at) from tidemark.list_polls o where o.list_id = l.id)))))
+         from tidemark.list_polls p where p.id = $1 and l.id = p.list_id`,
+      [pollId, timestamp(nowMs), timestamp(latestMs)],
+    );
+    return true;
+  });
+}
+
+/**
+ * Clocks differ by minutes. A time further ahead is invalid: it would stay the newest for ever, or no
+ * database could hold it.
+ */
+const maxAheadMs = dayMs;
+
+/** The source's time, or ours where the answer has none or an invalid one. */
+export function pollTime(sourceTimeMs: EpochMs | null, nowMs: EpochMs): EpochMs {
+  return sourceTimeMs === null || sourceTimeMs > nowMs + maxAheadMs ? nowMs : sourceTimeMs;
+}

@@ -1,0 +1,119 @@
+/** Rows of an answer as arrays: one for each column, in the order of the list's shape. */
+
+import type { SnapshotDataset } from '../../contract/lists.ts';
+import type { Asset, AssetMarket, Exchange, Market } from '../../contract/resources.ts';
+
+export type SnapshotRow = Asset | Exchange | Market | AssetMarket;
+
+type Value = string | number | boolean | null;
+
+/** The interface's field names, in the order of {@link listShape}'s columns: key, then values. */
+const fields: Readonly<Record<SnapshotDataset, { key: readonly string[]; values: readonly string[] }>> = {
+  assets: {
+    key: ['id'],
+    values: [
+      'rank',
+      'symbol',
+      'name',
+      'supply',
+      'maxSupply',
+      'marketCapUsd',
+      'volumeUsd24Hr',
+      'priceUsd',
+      'changePercent24Hr',
+      'vwap24Hr',
+    ],
+  },
+  exchanges: {
+    key: ['id'],
+    values: [
+      'name',
+      'rank',
+      'percentTotalVolume',
+      'volumeUsd',
+      'tradingPairs',
+      'socket',
+      'exchangeUrl',
+      'updated',
+    ],
+  },
+  markets: {
+    key: ['exchangeId', 'baseId', 'quoteId'],
+    values: [
+      'rank',
+      'baseSymbol',
+      'quoteSymbol',
+      'priceQuote',
+      'priceUsd',
+      'volumeUsd24Hr',
+      'percentExchangeVolume',
+      'tradesCount24Hr',
+      'updated',
+    ],
+  },
+  asset_markets: {
+    key: ['exchangeId', 'baseId', 'quoteId'],
+    values: ['baseSymbol', 'quoteSymbol', 'volumeUsd24Hr', 'priceUsd', 'volumePercent'],
+  },
+};
+
+/**
+ * The columns of the rows, key columns first. Of rows with the same key the first counts.
+ *
+ * @param asset the asset of the markets, which is then the first key column.
+ */
+export function readColumns(
+  dataset: SnapshotDataset,
+  asset: string | null,
+  rows: readonly SnapshotRow[],
+): { readonly count: number; readonly columns: Value[][] } {
+  const { key, values } = fields[dataset];
+  const byKey = new Map<string, SnapshotRow>();
+  for (const row of rows) {
+    const name = JSON.stringify(key.map((field) => valueIn(row, field)));
+    if (!byKey.has(name)) byKey.set(name, row);
+  }
+  const unique = [...byKey.values()];
+  const columns = [...key, ...values].map((field) => unique.map((row) => valueIn(row, field)));
+  return { count: unique.length, columns: [...assetColumn(asset, unique.length), ...columns] };
+}
+
+/**
+ * The key columns of invalid rows, so that these entries count as listed. Null where a row does not name its
+ * key: then any entry may be missing because of it.
+ */
+export function readKeys(
+  dataset: SnapshotDataset,
+  asset: string | null,
+  rejected: readonly { readonly raw: string }[],
+): Value[][] | null {
+  const keys: string[][] = [];
+  for (const { raw } of rejected) {
+    const row = parseObject(raw);
+    const key = fields[dataset].key.map(
+      (field) => row[field] ?? (field === 'id' ? row.exchangeId : undefined),
+    );
+    if (!key.every((part) => typeof part === 'string')) return null;
+    keys.push(key);
+  }
+  const columns = fields[dataset].key.map((_, place) => keys.map((key) => key[place] ?? ''));
+  return [...assetColumn(asset, keys.length), ...columns];
+}
+
+function assetColumn(asset: string | null, count: number): string[][] {
+  return asset === null ? [] : [Array.from({ length: count }, () => asset)];
+}
+
+function valueIn(row: SnapshotRow, field: string): Value {
+  return (row as unknown as Readonly<Record<string, Value>>)[field] ?? null;
+}
+
+/** A row that was too long was truncated, and is no longer valid JSON. */
+function parseObject(raw: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(raw);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

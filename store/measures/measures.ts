@@ -1,0 +1,180 @@
+/**
+ * Measurements for metrics: completeness and age of the tracked series, gaps, requests and polls. They read
+ * the series' rows and the ledger, never points.
+ */
+
+import type { EpochMs, Interval } from '../../contract/intervals.ts';
+import type { PolledDataset } from '../../contract/lists.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import { countFetchesSince, type LedgerEntry } from '../ledger/ledger.ts';
+import { closedSeries, type GapReason, gapPieces } from '../series/gaps.ts';
+
+export interface IntervalMeasures {
+  readonly dataset: SeriesKey['dataset'];
+  readonly interval: Interval;
+  readonly series: number;
+  /** Series that the source refuses at present. */
+  readonly blocked: number;
+  readonly points: number;
+  /** Changed values of closed periods that were observed. */
+  readonly revised: number;
+  /** Total length of the tracked ranges, up to the last closed period. */
+  readonly trackedSeconds: number;
+  /**
+   * Lag of the series that is furthest behind, among those tracked up to now: from the end of its covered and
+   * pending empty ranges to its last closed period. Null: no series is tracked up to now.
+   */
+  readonly lagSeconds: number | null;
+  /** Age of the newest point, of the series where it is oldest; null: there are no points. */
+  readonly newestAgeSeconds: number | null;
+}
+
+/** @param query.graceMs time after its end in which a period may still change. */
+export async function measureIntervals(
+  database: Database,
+  query: { nowMs: number; graceMs: number },
+): Promise<IntervalMeasures[]> {
+  const result = await database.pool.query<{
+    dataset: IntervalMeasures['dataset'];
+    interval: Interval;
+    series: number;
+    blocked: number;
+    points: number;
+    revised: number;
+    tracked: number;
+    lag: number | null;
+    newest_age: number | null;
+  }>({
+    name: 'measure-intervals',
+    text: `
+      with closed as (${closedSeries} where s.untracked_at is null),
+      empty as materialized (
+        select series_id, max(upper(range)) as up_to from tidemark.pending_windows
+        where verdict = 'empty' group by series_id
+      ), measured as (
+        select s.*, lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1) as reaches_now,
+               coalesce(s.blocked_until > $1, false) as is_blocked,
+               greatest(lower(s.tracked), upper(s.covered), e.up_to) as known_up_to
+        from closed s left join empty e on e.series_id = s.id
+      )
+      select dataset, interval, count(*) as series, count(*) filter (where is_blocked) as blocked,
+             sum(points)::bigint as points, sum(revised)::bigint as revised,
+             sum(greatest(0, extract(epoch from least(upper(tracked), closed_up_to) - lower(tracked))))::float8 as tracked,
+             max(greatest(0, extract(epoch from closed_up_to - known_up_to)))
+               filter (where reaches_now and not is_blocked)::float8 as lag,
+             max(extract(epoch from $1 - newest)) filter (where reaches_now)::float8 as newest_age
+      from measured group by dataset, interval order by dataset, interval`,
+    values: [timestamp(query.nowMs), query.graceMs],
+  });
+  return result.rows.map(({ tracked, lag, newest_age, ...row }) => ({
+    ...row,
+    trackedSeconds: tracked,
+    lagSeconds: lag,
+    newestAgeSeconds: newest_age,
+  }));
+}
+
+export interface GapMeasures {
+  readonly dataset: SeriesKey['dataset'];
+  readonly interval: Interval;
+  readonly reason: GapReason;
+  readonly gaps: number;
+  readonly seconds: number;
+}
+
+/** Measures gaps by reason. Reasons without gaps are left out. */
+export async function measureGaps(
+  database: Database,
+  query: { nowMs: number; graceMs: number },
+): Promise<GapMeasures[]> {
+  const result = await database.pool.query<GapMeasures>({
+    name: 'measure-gaps',
+    text: `
+      select dataset, interval, reason, count(*) as gaps,
+             sum(extract(epoch from gap_end - gap_start))::float8 as seconds
+      from (${gapPieces({ now: '$1::timestamptz', graceMs: '$2::double precision', which: 'true', ledger: false })}) pieces
+      group by dataset, interval, reason order by dataset, interval, reason`,
+    values: [timestamp(query.nowMs), query.graceMs],
+  });
+  return result.rows;
+}
+
+export interface RequestMeasures {
+  /** Requests that ended in the last 60 seconds, by lane. */
+  readonly lastMinute: Readonly<Record<LedgerEntry['lane'], number>>;
+  /** Time of the newest successful request; null: the ledger has none. */
+  readonly successAtMs: EpochMs | null;
+  /** Failures since then that any request would have met. */
+  readonly failuresSince: number;
+}
+
+/** Kinds of failures that say something about the source, and not about the request. */
+const sourceTrouble = ['unreachable', 'timeout', 'server_error', 'unexpected', 'notice', 'unauthorized'];
+/** Higher counts carry no more information. */
+const maxFailures = 1000;
+
+/** Reads the ledger backwards, no further than to the newest success. */
+export async function measureRequests(database: Database, nowMs: EpochMs): Promise<RequestMeasures> {
+  const lastMinute = await countFetchesSince(database, nowMs - 60_000);
+  const result = await database.pool.query<{ success_at: EpochMs | null; failures: number }>({
+    name: 'measure-requests',
+    text: `
+      with newest as materialized (
+        select time from tidemark.fetches where error is null order by time desc limit 1
+      )
+      select (select time from newest) as success_at,
+             (select count(*) from (
+                select from tidemark.fetches
+                where time > coalesce((select time from newest), $1::timestamptz - interval '1 day')
+                  and verdict = any ($2) and status is distinct from 403
+                limit $3) f) as failures`,
+    values: [timestamp(nowMs), sourceTrouble, maxFailures],
+  });
+  const row = result.rows[0];
+  return { lastMinute, successAtMs: row?.success_at ?? null, failuresSince: row?.failures ?? 0 };
+}
+
+export interface PollMeasures {
+  readonly dataset: PolledDataset;
+  /** Polling interval; of the markets of several assets the longest. */
+  readonly everySeconds: number;
+  /** Age of the newest poll, of several lists the oldest; null: there is none yet. */
+  readonly newestAgeSeconds: number | null;
+}
+
+/** @param query.ratesEveryMs polling interval of the rates; 0: they are not polled. */
+export async function measurePolls(
+  database: Database,
+  query: { nowMs: number; ratesEveryMs: number },
+): Promise<PollMeasures[]> {
+  const result = await database.pool.query<{
+    dataset: PolledDataset;
+    every: number;
+    newest_age: number | null;
+  }>({
+    name: 'measure-polls',
+    text: `
+      select l.list as dataset, max(extract(epoch from l.every))::float8 as every,
+             case when bool_and(c.time is not null) then max(extract(epoch from $1 - c.time))::float8 end as newest_age
+      from tidemark.lists l
+      left join lateral (
+        select p.time from tidemark.list_polls p where p.list_id = l.id and p.completed_at is not null
+        order by p.begun_at desc limit 1
+      ) c on true
+      where l.untracked_at is null and l.list <> 'rates' group by l.list
+      union all
+      -- One index lookup for each currency: finding the newest of all rates would scan them.
+      select 'rates', $2::float8 / 1000,
+             (select extract(epoch from $1 - max(p.time))::float8 from tidemark.currencies c, lateral (
+                select time from tidemark.rate_points r where r.currency_id = c.id order by time desc limit 1) p)
+      where $2 > 0
+      order by 1`,
+    values: [timestamp(query.nowMs), query.ratesEveryMs],
+  });
+  return result.rows.map(({ dataset, every, newest_age }) => ({
+    dataset,
+    everySeconds: every,
+    newestAgeSeconds: newest_age,
+  }));
+}

@@ -1,0 +1,188 @@
+/**
+ * Differences between answers and stored points, compared as exact text. A difference stays in
+ * `tidemark.differences`, with both values, until a repair or a later verify finds the point equal. The
+ * points themselves are not touched.
+ */
+
+import type pg from 'pg';
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { type PointLines, pointColumns, pointParameters, pointSql } from '../commit/points.ts';
+import { arrayOf, type Database, timeRange, timestamp, timestamps } from '../db/database.ts';
+import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
+
+export interface Difference {
+  readonly seriesId: number;
+  readonly timeMs: EpochMs;
+  readonly kind: 'missing_here' | 'missing_there' | 'changed';
+  /** Values by column, as exact text; null where there is no such point. */
+  readonly here: Readonly<Record<string, string>> | null;
+  readonly there: Readonly<Record<string, string>> | null;
+}
+
+/** Limit on listed differences: a source with other data differs everywhere. All differences are stored. */
+const maxListed = 100_000;
+
+/** The differences within some ranges, in order of series and time, up to a limit. */
+export async function readDifferences(
+  database: Database,
+  ranges: ReadonlyArray<Range & { readonly seriesId: number }>,
+): Promise<Difference[]> {
+  const texts = (column: string) =>
+    `(select jsonb_object_agg(key, value) from jsonb_each_text(d.${column})) as ${column}`;
+  const result = await database.pool.query<Difference>(
+    `select d.series_id as "seriesId", d.time as "timeMs", d.kind, ${texts('here')}, ${texts('there')}
+     from tidemark.differences d
+     join (select series_id, range_agg(range) as ranges
+           from unnest($1::int[], $2::tstzrange[]) as u (series_id, range) group by series_id) u
+       on u.series_id = d.series_id and u.ranges @> d.time
+     order by d.series_id, d.time limit ${maxListed}`,
+    [
+      arrayOf(ranges.map(({ seriesId }) => String(seriesId))),
+      ranges.map(({ startMs, endMs }) => timeRange(startMs, endMs)),
+    ],
+  );
+  return result.rows.map((row) => ({
+    ...row,
+    here: sortColumns(row.here),
+    there: sortColumns(row.there),
+  }));
+}
+
+/** The order of a candle's fields: PostgreSQL sorts an object's names in its own way. */
+function sortColumns(values: Difference['here']): Difference['here'] {
+  if (values === null) return null;
+  const columns = [...pointColumns.candles, ...pointColumns.asset_history];
+  return Object.fromEntries(
+    columns.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
+  );
+}
+
+export interface DifferingSeries {
+  readonly seriesId: number;
+  readonly series: SeriesKey;
+  /** Ascending. */
+  readonly timesMs: readonly EpochMs[];
+}
+
+/** Periods with known differences, by series. @param seriesIds absent: every series. */
+export async function readDifferingPeriods(
+  database: Database,
+  seriesIds: readonly number[] | undefined,
+): Promise<DifferingSeries[]> {
+  const result = await database.pool.query<SeriesRow & { times: EpochMs[] }>(
+    `select ${seriesColumns}, array_agg((extract(epoch from d.time) * 1000)::bigint order by d.time) as times
+     from tidemark.differences d join tidemark.series s on s.id = d.series_id
+     where $1::int[] is null or s.id = any ($1)
+     group by s.id order by s.id`,
+    [seriesIds],
+  );
+  return result.rows.map((row) => ({
+    seriesId: row.id,
+    series: toSeriesKey(row),
+    timesMs: row.times.map(Number),
+  }));
+}
+
+export interface Comparison {
+  /** Points on either side. */
+  readonly points: number;
+  /** Points of the source that are not stored. */
+  readonly missingHere: number;
+  /** Stored points that the source does not have. */
+  readonly missingThere: number;
+  readonly changed: number;
+  /**
+   * Points with equal numbers and other digits: `1.10` and `1.1`. They are no difference and need no repair.
+   */
+  readonly rewritten: number;
+}
+
+/** Counts the differing points, except those with other digits only. */
+export function countDiffering(
+  comparison: Pick<Comparison, 'missingHere' | 'missingThere' | 'changed'>,
+): number {
+  return comparison.missingHere + comparison.missingThere + comparison.changed;
+}
+
+/**
+ * Compares an answer within `range` with the stored points, within the caller's transaction, and stores the
+ * differences.
+ */
+export async function compareStored(
+  client: pg.PoolClient,
+  compared: {
+    readonly seriesId: number;
+    readonly range: Range;
+    readonly points: PointLines;
+    readonly nowMs: EpochMs;
+    /** Starts of periods of which the answer has unreadable rows only: nothing is said of their points. */
+    readonly unreadable: readonly EpochMs[];
+    readonly periodMs: number;
+  },
+): Promise<Comparison> {
+  const { seriesId, range, points, nowMs } = compared;
+  const bounds = [seriesId, timestamp(range.startMs), timestamp(range.endMs)];
+  // A statement of its own, and the first one: within one statement the new rows would conflict with the old
+  // ones.
+  await client.query({
+    name: 'delete-differences',
+    text: 'delete from tidemark.differences where series_id = $1 and time >= $2 and time < $3',
+    values: bounds,
+  });
+  const result = await client.query<Comparison>({
+    ...statements[points.dataset],
+    values: [
+      ...[...bounds, timestamp(nowMs), timestamps(compared.unreadable), compared.periodMs / 1000],
+      ...pointParameters(points),
+    ],
+  });
+  const [row] = result.rows;
+  if (row === undefined) throw new Error('a query without rows');
+  return row;
+}
+
+const statements = Object.freeze({
+  candles: comparison('candles'),
+  asset_history: comparison('asset_history'),
+});
+
+/**
+ * `$1` series, `$2` and `$3` the range, `$4` the time of the observation, `$5` unreadable periods and `$6` their
+ * seconds, `$7` times, `$8`... the value columns.
+ */
+function comparison(dataset: PointLines['dataset']) {
+  const { incoming, stored, different, writtenOtherwise, object } = pointSql(dataset, 7);
+  const valuesOf = (from: string) => `case when ${from}.time is not null then ${object(from)} end`;
+  return {
+    name: `compare-${dataset}`,
+    text: `
+      with incoming as (
+        ${incoming} where time >= $2 and time < $3
+      ), stored as materialized (
+        select * from (${stored}) s where not exists (
+          select from unnest($5::timestamptz[]) p
+          where s.time >= p and s.time < p + make_interval(secs => $6::float8))
+      ), compared as (
+        select coalesce(i.time, s.time) as time, ${valuesOf('s')} as here, ${valuesOf('i')} as there,
+               case when s.time is null then 'missing_here'
+                    when i.time is null then 'missing_there'
+                    when ${different} then 'changed'
+                    when ${writtenOtherwise} then 'rewritten'
+                    else 'same' end as kind
+        from incoming i full join stored s on s.time = i.time
+      ), kept as (
+        insert into tidemark.differences (series_id, time, seen_at, kind, here, there)
+        select $1, time, $4, kind, here, there from compared
+        where kind in ('missing_here', 'missing_there', 'changed')
+        on conflict (series_id, time) do update
+          set seen_at = excluded.seen_at, kind = excluded.kind, here = excluded.here, there = excluded.there
+      )
+      select count(*)::int as points, count(*) filter (where kind = 'missing_here')::int as "missingHere",
+             count(*) filter (where kind = 'missing_there')::int as "missingThere",
+             count(*) filter (where kind = 'changed')::int as changed,
+             count(*) filter (where kind = 'rewritten')::int as rewritten
+      from compared`,
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * Refreshes the rollups.
+ *
+ * TimescaleDB logs the ranges that a commit changes below the watermark. A refresh recomputes only the logged
+ * ranges, so refreshing everything costs no more than the changes. The policies of the continuous aggregates
+ * do the same every hour; here it is done at once, each level after its source.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { EpochMs } from '../../contract/intervals.ts';
+import { allowLong, type Database, isLockWait, timestamp, timestampOrNull } from '../db/database.ts';
+import { timescaleVersion } from '../timescale/extension.ts';
+import { batchOptions, lagMs, type RollupLevel, rollupLevels } from './levels.ts';
+
+export interface RefreshOptions {
+  readonly nowMs: EpochMs;
+  /** Stops it, also within a statement. Finished batches stay. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RangeBehind {
+  /** Such as `tidemark.rollup_h1`. */
+  readonly rollup: string;
+  /** Null: from the beginning. */
+  readonly startMs: EpochMs | null;
+  readonly endMs: EpochMs;
+}
+
+const cancelledCode = '57014';
+const retryPauseMs = 500;
+
+/**
+ * Lists the ranges in which a rollup may differ from its points. None without TimescaleDB, where rollups are
+ * plain views.
+ *
+ * @param nowMs includes ranges that are old enough to be materialised and are not, as in
+ * `tidemark.rollups_behind`.
+ */
+export async function rangesBehind(database: Database, nowMs?: EpochMs): Promise<RangeBehind[]> {
+  const result = await database.pool.query<{ rollup: string; start: EpochMs | null; end: EpochMs }>(
+    `select rollup, lower(range) as start, upper(range) as end from (
+       select * from tidemark.ranges_behind()
+       union all select * from tidemark.ranges_unmaterialised($1) where $1::timestamptz is not null
+     ) b order by rollup, range`,
+    [timestampOrNull(nowMs)],
+  );
+  return result.rows.map(({ rollup, start, end }) => ({ rollup, startMs: start, endMs: end }));
+}
+
+/**
+ * Refreshes every rollup, and materialises it up to a day or more before now, see {@link lagMs}. Waits while
+ * another session refreshes the same rollup. Does nothing without TimescaleDB.
+ *
+ * @returns false when the signal stopped it.
+ */
+export async function refreshRollups(database: Database, options: RefreshOptions): Promise<boolean> {
+  const { signal } = options;
+  const levels = await materialisedLevels(database);
+  if (levels.length === 0) return true;
+  const client = await database.pool.connect();
+  let broken: Error | undefined;
+  let end = async () => {};
+  try {
+    // The first refresh of a long history takes minutes.
+    end = await allowLong(database, client, signal);
+    for (const level of levels) {
+      while (signal?.aborted !== true && !(await refreshLevel(client, level, options.nowMs))) {
+        await delay(retryPauseMs, undefined, { signal }).catch(() => {});
+      }
+    }
+  } catch (error) {
+    broken = error instanceof Error ? error : new Error(String(error));
+    const isStopped = signal?.aborted && error instanceof pg.DatabaseError && error.code === cancelledCode;
+    if (!isStopped) throw error;
+  } finally {
+    await end().catch((error: unknown) => {
+      broken ??= error instanceof Error ? error : new Error(String(error));
+    });
+    // A late cancel would hit the connection's next user.
+    if (signal?.aborted) broken ??= new Error('stopped');
+    client.release(broken);
+  }
+  return signal?.aborted !== true;
+}
+
+/** @returns false when another session is refreshing it. */
+async function refreshLevel(client: pg.PoolClient, level: RollupLevel, nowMs: EpochMs): Promise<boolean> {
+  try {
+    await client.query(
+      'call refresh_continuous_aggregate($1::regclass, null, $2::timestamptz, options => $3::jsonb)',
+      [level.name, timestamp(nowMs - lagMs(level)), JSON.stringify(batchOptions(level))],
+    );
+    return true;
+  } catch (error) {
+    // The policy, another scheduler, or any other lock.
+    if (isLockWait(error)) return false;
+    throw error;
+  }
+}
+
+/** The levels that are continuous aggregates: all or none. */
+async function materialisedLevels(database: Database): Promise<RollupLevel[]> {
+  if ((await timescaleVersion(database.pool)) === null) return [];
+  const result = await database.pool.query<{ name: string }>(
+    `select 'tidemark.' || view_name as name from timescaledb_information.continuous_aggregates
+     where view_schema = 'tidemark'`,
+  );
+  const names = new Set(result.rows.map(({ name }) => name));
+  return rollupLevels.filter(({ name }) => names.has(name));
+}

@@ -1,0 +1,249 @@
+/** Gaps: tracked range, up to the last closed period, minus coverage. */
+
+import { type EpochMs, gridOriginMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { SeriesGaps } from '../../planning/plan.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { truncatedKind } from '../commit/empty-answers.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import { type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
+
+/**
+ * Series with their last closed period (`closed_up_to`), for now and the grace in milliseconds, both as SQL.
+ * The grid is the one of `contract/intervals.ts`.
+ */
+export function closedSeriesAt(now: string, graceMs: string): string {
+  return `
+  select s.*, date_bin(s.period, ${now} - make_interval(secs => ${graceMs} / 1000),
+                       '${new Date(gridOriginMs).toISOString()}') as closed_up_to
+  from tidemark.series s`;
+}
+
+/** {@link closedSeriesAt} for `$1` now and `$2` grace. */
+export const closedSeries = closedSeriesAt('$1::timestamptz', '$2::double precision');
+
+/** The tracked and closed part of a row of {@link closedSeries}, as a multirange. */
+export const wantedRanges = `
+  case when s.closed_up_to > lower(s.tracked)
+       then tstzmultirange(s.tracked * tstzrange(null, s.closed_up_to)) else '{}'::tstzmultirange end`;
+
+/** The gaps of a row of {@link closedSeries}, as a multirange. */
+export const missingRanges = `(${wantedRanges}) - s.covered`;
+
+/** Total length of a multirange in milliseconds, as SQL. */
+export function multirangeLengthMs(multirange: string): string {
+  return `(select coalesce(sum(extract(epoch from upper(r) - lower(r)) * 1000), 0)::bigint from unnest(${multirange}) r)`;
+}
+
+export interface GapsQuery {
+  readonly nowMs: EpochMs;
+  readonly graceMs: number;
+  /** Least time between two requests for an open candle; null: open candles are not requested. */
+  readonly openRefreshMs: number | null;
+  /** Only these series; absent: all tracked ones. */
+  readonly seriesIds?: readonly number[] | undefined;
+  /** Limit on a series' oldest gaps. The newest gap is always included. */
+  readonly rangesPerSeries: number;
+}
+
+interface GapRow extends SeriesRow {
+  readonly closed_up_to: EpochMs;
+  readonly tracked_from: EpochMs;
+  readonly newest: EpochMs | null;
+  readonly reaches_now: boolean;
+  readonly refresh_due: boolean;
+  readonly begun: EpochMs | null;
+  readonly may_probe: boolean;
+  readonly is_asked: boolean;
+  readonly gap_start: EpochMs | null;
+  readonly gap_end: EpochMs | null;
+  readonly silent: readonly Range[] | null;
+}
+
+/**
+ * The series with gaps that are due now. Deferred windows are left out until their time comes, and so are
+ * series that the source refuses.
+ */
+export async function seriesWithGaps(database: Database, query: GapsQuery): Promise<SeriesGaps[]> {
+  const result = await database.pool.query<GapRow>({
+    name: 'series-with-gaps',
+    text: `
+      with closed as (${closedSeries}
+        where s.untracked_at is null
+          and (s.blocked_until is null or s.blocked_until <= $1)
+          and ($4::int[] is null or s.id = any ($4))
+      ), wanted as materialized (  -- materialized: else the gaps are computed again for each one of them
+        select ${seriesColumns}, s.closed_up_to, s.newest, lower(s.tracked) as tracked_from,
+               lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1) as reaches_now,
+               $3::double precision is not null and not (s.dataset = 'asset_history' and s.interval = 'd1')
+                 and (s.refreshed_at is null
+                 or s.refreshed_at <= $1 - make_interval(secs => $3 / 1000)) as refresh_due,
+               ${missingRanges} - coalesce(p.ranges, '{}') as gaps,
+               coalesce(p.ranges @> s.closed_up_to, false) as tail_waits,
+               least(s.earliest, s.begins) as begun, coalesce(s.probe_after <= $1, true) as may_probe,
+               least(p.asked_from, lower(s.confirmed_empty)) as asked_from, p.silent
+        from closed s
+        left join (select series_id, range_agg(range) filter (where retry_at > $1) as ranges,
+                          min(lower(range)) as asked_from,
+                          range_agg(range) filter (where verdict = 'empty' or kind = '${truncatedKind}') as silent
+                   from tidemark.pending_windows group by series_id) p on p.series_id = s.id
+      )
+      select id, dataset, exchange_id, base_id, quote_id, asset_id, interval, closed_up_to, newest, tracked_from,
+             begun, may_probe, coalesce(asked_from < coalesce(begun, 'infinity'), false) as is_asked,
+             reaches_now, refresh_due and reaches_now and not tail_waits as refresh_due,
+             lower(gap) as gap_start, upper(gap) as gap_end, 
+             (select json_agg(json_build_object('startMs', (extract(epoch from lower(r)) * 1000)::bigint,
+                                                'endMs', (extract(epoch from upper(r)) * 1000)::bigint))
+              from unnest(silent * tstzmultirange(gap)) r) as silent
+      from wanted
+      left join lateral (
+        select gap from unnest(gaps) with ordinality as u (gap, place)
+        where place <= $5 or upper(gap) = upper(gaps)
+      ) g on true
+      where gap is not null or (refresh_due and reaches_now and not tail_waits)
+      order by id, gap`,
+    values: [
+      timestamp(query.nowMs),
+      query.graceMs,
+      query.openRefreshMs,
+      query.seriesIds,
+      query.rangesPerSeries,
+    ],
+  });
+  const found = new Map<number, SeriesGaps & { gaps: Range[]; silent: Range[] }>();
+  for (const row of result.rows) {
+    let entry = found.get(row.id);
+    if (entry === undefined) {
+      entry = {
+        seriesId: row.id,
+        series: toSeriesKey(row),
+        gaps: [],
+        silent: [],
+        closedUpToMs: row.closed_up_to,
+        trackedFromMs: row.tracked_from,
+        newestMs: row.newest,
+        reachesNow: row.reaches_now,
+        refreshDue: row.refresh_due,
+        beginning: { knownMs: row.begun, isAsked: row.is_asked, mayProbe: row.may_probe },
+      };
+      found.set(row.id, entry);
+    }
+    if (row.gap_start !== null && row.gap_end !== null) {
+      entry.gaps.push({ startMs: row.gap_start, endMs: row.gap_end });
+      entry.silent.push(...(row.silent ?? []));
+    }
+  }
+  return [...found.values()];
+}
+
+/** Why a gap is open. */
+export type GapReason = 'not_asked' | 'awaits_second_answer' | 'failed' | 'stale' | 'blocked';
+
+export interface Gap extends Range {
+  readonly seriesId: number;
+  readonly series: SeriesKey;
+  readonly reason: GapReason;
+  /** The source's message, or the error. */
+  readonly message: string | null;
+  /** Time of the next request; null: as soon as the budget allows. */
+  readonly retryAtMs: EpochMs | null;
+  /** When it, or a window that overlaps it, was first deferred; null: it is not deferred. */
+  readonly sinceMs: EpochMs | null;
+}
+
+/** Longer than any pause of the queue: a window that waits in the queue is shown with its last failure. */
+const recentFailureAge = "interval '2 hours'";
+
+/**
+ * Every gap as a range, split where the reason changes, as SQL: for {@link listGaps} and for the view `gaps`.
+ *
+ * Deferred windows of two plans may overlap. A period is requested when the last of them is due, so that one
+ * gives its reason. Overlaps are searched among neighbours only, because thousands may be deferred.
+ *
+ * @param at now and the grace in milliseconds, as SQL; `which` is a condition on the series `s`; `ledger`
+ * whether recent failed requests give the reason where nothing is deferred, as for a window that is retried.
+ */
+export function gapPieces(at: { now: string; graceMs: string; which: string; ledger: boolean }): string {
+  const requested = `
+       union all
+       (select distinct on (m.id, f.range) m.id, m.gaps, f.range,
+               case when f.error is null then 'not_asked' else 'failed' end, f.error, null::timestamptz, null::timestamptz, f.time
+        from missing m join tidemark.fetches f
+          on f.series_id = m.id and f.range && m.gaps and f.time > ${at.now} - ${recentFailureAge}
+        order by m.id, f.range, f.time desc)`;
+  const unboundedToPrevious = 'rows between unbounded preceding and 1 preceding';
+  return `
+     with closed as (${closedSeriesAt(at.now, at.graceMs)} where s.untracked_at is null and ${at.which}),
+     missing as (
+       select ${seriesColumns}, s.blocked_until, s.blocked_message, ${missingRanges} as gaps from closed s
+     ), asked as (
+       select m.id, m.gaps, p.range, p.verdict, p.message, p.retry_at, p.first_at, null::timestamptz as asked_at
+       from missing m join tidemark.pending_windows p on p.series_id = m.id and p.range && m.gaps
+       ${at.ledger ? requested : ''}
+     ), apart as (
+       select *, coalesce(lower(range) >= max(upper(range)) over (partition by id order by range ${unboundedToPrevious}),
+                          true) as is_apart
+       from asked
+     ), neighbours as (
+       select *, count(*) filter (where is_apart) over (partition by id order by range) as place from apart
+     ), reasons as (
+       select id, verdict, message, retry_at, min(first_at) over (partition by id, place) as since,
+              tstzmultirange(range) * gaps - coalesce(range_agg(range) over (
+                partition by id, place order by retry_at desc nulls last, asked_at desc, range ${unboundedToPrevious}),
+                '{}') as ranges
+       from neighbours
+     ), pieces as (
+       select id, verdict, message, retry_at, since, ranges from reasons where verdict <> 'not_asked'
+       union all
+       select m.id, 'not_asked', null, null, null,
+              m.gaps - coalesce((select range_agg(r) from reasons, unnest(ranges) r
+                                 where reasons.id = m.id and verdict <> 'not_asked'), '{}')
+       from missing m
+     )
+     select ${seriesColumns}, lower(gap) as gap_start, upper(gap) as gap_end,
+            case when s.blocked_until > ${at.now} then 'blocked'
+                 when verdict = 'empty' then 'awaits_second_answer' else verdict end as reason,
+            case when s.blocked_until > ${at.now} then s.blocked_message else message end as message,
+            case when s.blocked_until > ${at.now} then s.blocked_until else retry_at end as retry_at, since
+     from pieces join missing s using (id), unnest(ranges) gap`;
+}
+
+/**
+ * Lists every gap as a range, split where the reason changes, in order of series and time.
+ *
+ * @param query.ledger see {@link gapPieces}: too slow for a loop.
+ */
+export async function listGaps(
+  database: Database,
+  query: Pick<GapsQuery, 'nowMs' | 'graceMs' | 'seriesIds'> & { ledger?: boolean },
+): Promise<Gap[]> {
+  const result = await database.pool.query<
+    SeriesRow & {
+      gap_start: EpochMs;
+      gap_end: EpochMs;
+      reason: GapReason;
+      message: string | null;
+      retry_at: EpochMs | null;
+      since: EpochMs | null;
+    }
+  >(
+    `${gapPieces({
+      now: '$1::timestamptz',
+      graceMs: '$2::double precision',
+      which: '($3::int[] is null or s.id = any ($3))',
+      ledger: query.ledger === true,
+    })}
+     order by s.id, gap`,
+    [timestamp(query.nowMs), query.graceMs, query.seriesIds],
+  );
+  return result.rows.map((row) => ({
+    seriesId: row.id,
+    series: toSeriesKey(row),
+    startMs: row.gap_start,
+    endMs: row.gap_end,
+    reason: row.reason,
+    message: row.message,
+    retryAtMs: row.retry_at,
+    sinceMs: row.since,
+  }));
+}

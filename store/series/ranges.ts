@@ -1,0 +1,129 @@
+/** Ranges of series: the missing part of requested ranges, tracked or not, and the covered ranges. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import type { CoveredSeries } from '../../planning/sample.ts';
+import { type Database, timeRange, timestamp } from '../db/database.ts';
+import { keyValues, type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
+
+export interface RequestedRange extends Range {
+  readonly series: SeriesKey;
+}
+
+export interface Missing {
+  readonly series: SeriesKey;
+  /** Sorted and disjoint. */
+  readonly missing: readonly Range[];
+  /** Missing ranges that failed or await a second answer, and are not due yet. Sorted and disjoint. */
+  readonly later: readonly Range[];
+  /** Time of the last of their retries; null: there are none. */
+  readonly lastAtMs: EpochMs | null;
+  /** Stored points of the whole series, and the length of its coverage in milliseconds. */
+  readonly points: number;
+  readonly coveredMs: number;
+}
+
+/** Reads the missing ranges, in the order of the requests. @param wanted none of them empty. */
+export async function readMissingRanges(
+  database: Database,
+  wanted: readonly RequestedRange[],
+  nowMs: EpochMs,
+): Promise<Missing[]> {
+  const names = wanted.map(({ series }) => keyValues(series));
+  const result = await database.pool.query<{
+    place: number;
+    starts: number[];
+    ends: number[];
+    later_starts: number[];
+    later_ends: number[];
+    last_at: EpochMs | null;
+    points: number;
+    covered: number;
+  }>(
+    `select w.place, coalesce(s.points, 0) as points, m.starts, m.ends,
+            l.starts as later_starts, l.ends as later_ends, p.last_at,
+            coalesce((select sum(extract(epoch from upper(r) - lower(r)) * 1000)::bigint
+                      from unnest(s.covered - s.before_beginning) r), 0) as covered
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::tstzrange[])
+       with ordinality as w (dataset, exchange_id, base_id, quote_id, asset_id, interval, range, place)
+     left join tidemark.series s
+       on (s.dataset, s.interval) = (w.dataset, w.interval) and s.exchange_id is not distinct from w.exchange_id
+         and s.base_id is not distinct from w.base_id and s.quote_id is not distinct from w.quote_id
+         and s.asset_id is not distinct from w.asset_id
+     cross join lateral (select tstzmultirange(w.range) - coalesce(s.covered, '{}') as ranges) gaps
+     cross join lateral (
+       select coalesce(range_agg(case when s.blocked_until > $8 then w.range else p.range end), '{}') * gaps.ranges as ranges,
+              max(greatest(p.retry_at, s.blocked_until)) as last_at
+       from (select) one
+       left join tidemark.pending_windows p on p.series_id = s.id and p.retry_at > $8 and p.range && gaps.ranges
+     ) p
+     cross join lateral (${startsAndEnds('gaps.ranges')}) m
+     cross join lateral (${startsAndEnds('p.ranges')}) l
+     order by w.place`,
+    [
+      ...[0, 1, 2, 3, 4, 5].map((place) => names.map((name) => name[place])),
+      wanted.map(({ startMs, endMs }) => timeRange(startMs, endMs)),
+      timestamp(nowMs),
+    ],
+  );
+  return result.rows.map((row, index) => {
+    const series = wanted[index]?.series;
+    if (series === undefined) throw new Error('a row without its series');
+    const later = toRanges(row.later_starts, row.later_ends);
+    return {
+      series,
+      missing: toRanges(row.starts, row.ends),
+      later,
+      lastAtMs: later.length === 0 ? null : row.last_at,
+      points: row.points,
+      coveredMs: row.covered,
+    };
+  });
+}
+
+function startsAndEnds(multirange: string): string {
+  const milliseconds = (bound: string) =>
+    `coalesce(array_agg(extract(epoch from ${bound}(r)) * 1000 order by r), '{}')::double precision[]`;
+  return `select ${milliseconds('lower')} as starts, ${milliseconds('upper')} as ends from unnest(${multirange}) r`;
+}
+
+function toRanges(starts: readonly EpochMs[], ends: readonly EpochMs[]): Range[] {
+  return starts.map((startMs, at) => ({ startMs, endMs: ends[at] ?? startMs }));
+}
+
+export interface RangeRow extends SeriesRow {
+  readonly start: EpochMs;
+  readonly end: EpochMs;
+}
+
+/** Groups rows by series, in the order of each series' first row. */
+export function groupBySeries(rows: readonly RangeRow[]): CoveredSeries[] {
+  const found = new Map<number, CoveredSeries & { ranges: { startMs: EpochMs; endMs: EpochMs }[] }>();
+  for (const row of rows) {
+    const entry = found.get(row.id) ?? { seriesId: row.id, series: toSeriesKey(row), ranges: [] };
+    entry.ranges.push({ startMs: row.start, endMs: row.end });
+    found.set(row.id, entry);
+  }
+  return [...found.values()];
+}
+
+/**
+ * Reads the covered ranges, except those before the beginning of a series: they were requested by days, one
+ * request for years.
+ *
+ * @param seriesIds absent: every tracked series.
+ */
+export async function readCoveredRanges(
+  database: Database,
+  seriesIds: readonly number[] | undefined,
+): Promise<CoveredSeries[]> {
+  const result = await database.pool.query<RangeRow>(
+    `select ${seriesColumns}, lower(r) as start, upper(r) as end
+     from tidemark.series s, unnest(s.covered - s.before_beginning) r
+     where case when $1::int[] is null then s.untracked_at is null else s.id = any ($1) end
+     order by s.id, r`,
+    [seriesIds],
+  );
+  return groupBySeries(result.rows);
+}

@@ -1,0 +1,154 @@
+/** The history of one series, for `tidemark why` and the dashboard. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import { type SeriesKey, seriesName } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import type { LedgerEntry } from '../ledger/ledger.ts';
+import { type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
+
+export type PastFetch = Omit<LedgerEntry, 'dataset' | 'seriesId' | 'revised' | 'bytes'>;
+
+export interface PastRevision {
+  readonly timeMs: EpochMs;
+  readonly seenAtMs: EpochMs;
+  /** Column names and their previous values, as text. */
+  readonly before: Readonly<Record<string, string>>;
+}
+
+export interface PastRejection {
+  readonly seenAtMs: EpochMs;
+  readonly reason: string;
+  readonly raw: string;
+}
+
+export interface SeriesHistory {
+  readonly seriesId: number;
+  readonly series: SeriesKey;
+  readonly createdMs: EpochMs;
+  /** Null: it is tracked. */
+  readonly untrackedMs: EpochMs | null;
+  readonly tracked: { readonly startMs: EpochMs; readonly endMs: EpochMs | null };
+  /** The earliest time with a point, stored or shown by a probe; null: unknown. */
+  readonly beginsMs: EpochMs | null;
+  readonly blocked: { readonly untilMs: EpochMs; readonly message: string } | null;
+  /** Newest first, limited. */
+  readonly fetches: readonly PastFetch[];
+  readonly revisions: readonly PastRevision[];
+  readonly rejections: readonly PastRejection[];
+}
+
+/**
+ * Finds a series by its id, or by its name as in `status`, ignoring case.
+ *
+ * @throws TidemarkError UNKNOWN_SERIES that suggests the nearest name.
+ */
+export async function findSeriesByName(database: Database, name: string): Promise<number> {
+  const result = await database.pool.query<SeriesRow>(`select ${seriesColumns} from tidemark.series s`);
+  const wanted = name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
+  const names = result.rows.map((row) => ({ id: row.id, name: seriesName(toSeriesKey(row)) }));
+  const found = names.find((one) => String(one.id) === wanted || one.name.toLowerCase() === wanted);
+  if (found !== undefined) return found.id;
+  const near = await database.pool.query<{ near: string[] }>('select tidemark.near_names($1, $2) as near', [
+    wanted,
+    names.map((one) => one.name),
+  ]);
+  const [first] = near.rows[0]?.near ?? [];
+  throw new TidemarkError(
+    'UNKNOWN_SERIES',
+    `no series has the id or the name ${JSON.stringify(name.slice(0, 200))}`,
+    first === undefined ? {} : { remedy: `did you mean ${JSON.stringify(first)}?` },
+  );
+}
+
+/** @throws TidemarkError UNKNOWN_SERIES */
+export async function readSeriesHistory(
+  database: Database,
+  query: { seriesId: number; nowMs: EpochMs; most: number },
+): Promise<SeriesHistory> {
+  const { seriesId, nowMs, most } = query;
+  const result = await database.pool.query<
+    SeriesRow & {
+      created_at: EpochMs;
+      untracked_at: EpochMs | null;
+      tracked_from: EpochMs;
+      tracked_to: EpochMs | null;
+      begins: EpochMs | null;
+      blocked_until: EpochMs | null;
+      blocked_message: string | null;
+    }
+  >(
+    `select ${seriesColumns}, created_at, untracked_at, lower(tracked) as tracked_from, upper(tracked) as tracked_to,
+            least(earliest, begins) as begins, case when blocked_until > $2 then blocked_until end as blocked_until,
+            coalesce(blocked_message, 'refused') as blocked_message
+     from tidemark.series s where id = $1`,
+    [seriesId, timestamp(nowMs)],
+  );
+  const [row] = result.rows;
+  if (row === undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${seriesId}`);
+  return {
+    seriesId,
+    series: toSeriesKey(row),
+    createdMs: row.created_at,
+    untrackedMs: row.untracked_at,
+    tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
+    beginsMs: row.begins,
+    blocked:
+      row.blocked_until === null
+        ? null
+        : { untilMs: row.blocked_until, message: row.blocked_message ?? 'refused' },
+    fetches: await readFetches(database, seriesId, most),
+    revisions: await readRevisions(database, seriesId, most),
+    rejections: await readRejections(database, seriesId, most),
+  };
+}
+
+async function readFetches(database: Database, seriesId: number, most: number): Promise<PastFetch[]> {
+  const result = await database.pool.query<{
+    time: EpochMs;
+    start: EpochMs | null;
+    end: EpochMs | null;
+    lane: LedgerEntry['lane'];
+    attempt: number;
+    verdict: string;
+    status: number | null;
+    fresh: number;
+    changed: number;
+    unchanged: number;
+    rejected: number;
+    duration_ms: number;
+    error: string | null;
+  }>(
+    `select time, lower(range) as start, upper(range) as end, lane, attempt, verdict, status, fresh, changed, unchanged,
+            rejected, duration_ms, error
+     from tidemark.fetches where series_id = $1 order by time desc limit $2`,
+    [seriesId, most],
+  );
+  return result.rows.map(({ time, start, end, duration_ms, ...row }) => ({
+    ...row,
+    timeMs: time,
+    range: start === null || end === null ? null : { startMs: start, endMs: end },
+    durationMs: duration_ms,
+  }));
+}
+
+async function readRevisions(database: Database, seriesId: number, most: number): Promise<PastRevision[]> {
+  const result = await database.pool.query<{
+    time: EpochMs;
+    seen_at: EpochMs;
+    before: Record<string, string>;
+  }>(
+    `select time, seen_at, (select jsonb_object_agg(key, value) from jsonb_each_text(before)) as before
+     from tidemark.point_revisions where series_id = $1 order by seen_at desc, time desc limit $2`,
+    [seriesId, most],
+  );
+  return result.rows.map(({ time, seen_at, before }) => ({ timeMs: time, seenAtMs: seen_at, before }));
+}
+
+async function readRejections(database: Database, seriesId: number, most: number): Promise<PastRejection[]> {
+  const result = await database.pool.query<{ seen_at: EpochMs; reason: string; raw: string }>(
+    `select seen_at, reason, raw from tidemark.quarantine where series_id = $1 order by seen_at desc, id desc limit $2`,
+    [seriesId, most],
+  );
+  return result.rows.map(({ seen_at, reason, raw }) => ({ seenAtMs: seen_at, reason, raw }));
+}

@@ -1,0 +1,207 @@
+/** The tracked series, and the range of each. */
+
+import { type EpochMs, type Interval, intervalMs, periodStart } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { type Database, timeRange, timestamp } from '../db/database.ts';
+
+export interface TrackedSeries {
+  readonly seriesId: number;
+  readonly series: SeriesKey;
+  /** Whether the series is new. */
+  readonly created: boolean;
+  /** The tracked range now; null end: open-ended. */
+  readonly tracked: { readonly startMs: EpochMs; readonly endMs: EpochMs | null };
+  readonly change: 'created' | 'resumed' | 'widened' | 'unchanged';
+}
+
+/** Whether a row belongs to a series, as SQL: for the parameters `$1` to `$6` of {@link keyValues}. */
+export const isSeries = `dataset = $1 and exchange_id is not distinct from $2 and base_id is not distinct from $3
+  and quote_id is not distinct from $4 and asset_id is not distinct from $5 and interval = $6`;
+
+/** Dataset, exchange, base, quote, asset and interval; null where the dataset has no such field. */
+export function keyValues(series: SeriesKey): Array<string | null> {
+  const candle = series.dataset === 'candles' ? series : null;
+  const assetId = series.dataset === 'asset_history' ? series.assetId : null;
+  return [
+    series.dataset,
+    candle?.exchange ?? null,
+    candle?.baseId ?? null,
+    candle?.quoteId ?? null,
+    assetId,
+    series.interval,
+  ];
+}
+
+/** Columns that identify a series. */
+export const seriesColumns = 's.id, s.dataset, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.interval';
+
+export interface SeriesRow {
+  readonly id: number;
+  readonly dataset: string;
+  readonly exchange_id: string | null;
+  readonly base_id: string | null;
+  readonly quote_id: string | null;
+  readonly asset_id: string | null;
+  readonly interval: string;
+}
+
+/** The series of a row. The table's checks guarantee the fields of each dataset. */
+export function toSeriesKey(row: SeriesRow): SeriesKey {
+  return Object.freeze(
+    row.dataset === 'candles'
+      ? {
+          dataset: 'candles',
+          exchange: row.exchange_id,
+          baseId: row.base_id,
+          quoteId: row.quote_id,
+          interval: row.interval,
+        }
+      : { dataset: 'asset_history', assetId: row.asset_id, interval: row.interval },
+  ) as SeriesKey;
+}
+
+/** Splits a row into its series and the other columns. */
+export function splitSeriesRow<Row extends SeriesRow>(
+  row: Row,
+): { readonly seriesId: number; readonly series: SeriesKey; readonly values: Omit<Row, keyof SeriesRow> } {
+  const { id, dataset, exchange_id, base_id, quote_id, asset_id, interval, ...values } = row;
+  const series = toSeriesKey({ id, dataset, exchange_id, base_id, quote_id, asset_id, interval });
+  return { seriesId: id, series, values };
+}
+
+/**
+ * Tracks a series from `fromMs` to `toMs` (null: open-ended). The tracked range of a series that is tracked
+ * already grows to hold the new one, including the time between two separate ranges. Bounds widen to whole
+ * periods, so the first period is the one that holds `fromMs`.
+ */
+export async function trackSeries(
+  database: Database,
+  series: SeriesKey,
+  fromMs: EpochMs,
+  toMs: EpochMs | null,
+): Promise<TrackedSeries> {
+  const range = timeRange(
+    periodStart(fromMs, series.interval),
+    toMs === null ? null : periodEnd(toMs, series.interval),
+  );
+  const result = await database.pool.query<{
+    id: number;
+    tracked_from: EpochMs;
+    tracked_to: EpochMs | null;
+    change: TrackedSeries['change'];
+  }>(
+    `insert into tidemark.series as s
+       (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked)
+     values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8)
+     on conflict (dataset, exchange_id, base_id, quote_id, asset_id, interval) do update
+       set tracked = case when s.untracked_at is null
+                          then range_merge(s.tracked, excluded.tracked) else excluded.tracked end,
+           untracked_at = null, blocked_until = null, blocked_kind = null, blocked_message = null
+     -- A subquery still sees the row from before this statement.
+     returning id, lower(tracked) as tracked_from, upper(tracked) as tracked_to,
+               coalesce((select case when b.untracked_at is not null then 'resumed'
+                                     when b.tracked is distinct from s.tracked then 'widened'
+                                     else 'unchanged' end
+                         from tidemark.series b where b.id = s.id), 'created') as change`,
+    [...keyValues(series), intervalMs[series.interval] / 1000, range],
+  );
+  const row = result.rows[0];
+  if (row === undefined) throw new Error('the series was not stored');
+  return {
+    seriesId: row.id,
+    series,
+    created: row.change === 'created',
+    tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
+    change: row.change,
+  };
+}
+
+/** The id of a series that is or was tracked; null when it never was. */
+async function findSeries(database: Database, series: SeriesKey): Promise<number | null> {
+  const result = await database.pool.query<{ id: number }>(
+    `select id from tidemark.series where ${isSeries}`,
+    keyValues(series),
+  );
+  return result.rows[0]?.id ?? null;
+}
+
+/**
+ * The id of a series that an import is about to fill. A series that was never tracked is created as
+ * untracked, with `range` as its past range: nothing of it is requested until {@link trackSeries}.
+ */
+export async function ensureSeries(database: Database, series: SeriesKey, range: Range): Promise<number> {
+  const known = await findSeries(database, series);
+  if (known !== null) return known;
+  await database.pool.query(
+    `insert into tidemark.series
+       (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked, untracked_at)
+     values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8, now())
+     on conflict do nothing`,
+    [
+      ...keyValues(series),
+      intervalMs[series.interval] / 1000,
+      timeRange(periodStart(range.startMs, series.interval), periodEnd(range.endMs, series.interval)),
+    ],
+  );
+  const made = await findSeries(database, series);
+  if (made === null) throw new Error('the series was not stored');
+  return made;
+}
+
+/**
+ * Stops requesting a series. Its stored data stays, and stays queryable.
+ *
+ * @throws TidemarkError UNKNOWN_SERIES
+ */
+export async function untrackSeries(database: Database, seriesId: number): Promise<SeriesKey> {
+  const result = await database.pool.query<SeriesRow>(
+    `update tidemark.series s set untracked_at = coalesce(untracked_at, now()) where id = $1 returning ${seriesColumns}`,
+    [seriesId],
+  );
+  const row = result.rows[0];
+  if (row === undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${seriesId}`);
+  return toSeriesKey(row);
+}
+
+/** @throws TidemarkError UNKNOWN_SERIES when one of the ids does not exist. */
+export async function assertSeries(database: Database, seriesIds: readonly number[]): Promise<void> {
+  const result = await database.pool.query<{ id: number }>(
+    'select id from unnest($1::int[]) as u (id) where not exists (select from tidemark.series s where s.id = u.id)',
+    [seriesIds],
+  );
+  const [unknown] = result.rows;
+  if (unknown !== undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${unknown.id}`);
+}
+
+/** Blocks a series until `untilMs`: the source refuses every request for it. */
+export async function blockSeries(
+  database: Database,
+  block: { seriesId: number; kind: string; message: string; untilMs: EpochMs },
+): Promise<void> {
+  await database.pool.query(
+    `update tidemark.series
+        set blocked_until = to_timestamp($2::double precision / 1000), blocked_kind = $3, blocked_message = $4
+      where id = $1`,
+    [block.seriesId, block.untilMs, block.kind, block.message],
+  );
+}
+
+/** Tracked series whose open candle was not refreshed since. */
+export async function findUnrefreshed(database: Database, sinceMs: EpochMs): Promise<number[]> {
+  const result = await database.pool.query<{ id: number }>(
+    `select id from tidemark.series s
+     where untracked_at is null and upper_inf(tracked) and (refreshed_at is null or refreshed_at < $1)
+       and not (dataset = 'asset_history' and interval = 'd1')
+     order by id`,
+    [timestamp(sinceMs)],
+  );
+  return result.rows.map((row) => row.id);
+}
+
+/** End of the period that holds the last moment before `timeMs`. */
+function periodEnd(timeMs: EpochMs, interval: Interval): EpochMs {
+  const start = periodStart(timeMs, interval);
+  return start === timeMs ? start : start + intervalMs[interval];
+}

@@ -1,0 +1,92 @@
+/** Settings of the watch list that override the environment, and the version that was applied last. */
+
+import type pg from 'pg';
+import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
+import type { RereadSettings } from '../../planning/reread.ts';
+import type { Database } from '../db/database.ts';
+
+/** Re-read settings of the watch list. Absent ones come from the environment. */
+export interface RereadOverride {
+  readonly periods?: number;
+  readonly days?: number;
+  readonly hours?: number;
+}
+
+export interface Applied {
+  /** SHA-256 of the file's text. */
+  readonly hash: string;
+  /** When its patterns were resolved. */
+  readonly atMs: EpochMs;
+}
+
+const names = { applied: 'watch_list.applied', reread: 'watch_list.reread' } as const;
+
+async function read(client: pg.Pool | pg.PoolClient, name: string): Promise<unknown> {
+  const result = await client.query<{ value: string }>({
+    name: 'one-setting',
+    text: 'select value from tidemark.settings where name = $1',
+    values: [name],
+  });
+  const value = result.rows[0]?.value;
+  return value === undefined ? null : JSON.parse(value);
+}
+
+/** @param value null deletes the setting. */
+async function write(client: pg.PoolClient, name: string, value: string | null): Promise<void> {
+  if (value === null) await client.query('delete from tidemark.settings where name = $1', [name]);
+  else {
+    await client.query(
+      `insert into tidemark.settings (name, value) values ($1, $2)
+       on conflict (name) do update set value = excluded.value`,
+      [name, value],
+    );
+  }
+}
+
+/** Null: no watch list was applied yet. */
+export async function readApplied(client: pg.Pool | pg.PoolClient): Promise<Applied | null> {
+  return (await read(client, names.applied)) as Applied | null;
+}
+
+export function writeApplied(client: pg.PoolClient, value: Applied): Promise<void> {
+  return write(client, names.applied, JSON.stringify(value));
+}
+
+export async function readRereadOverride(client: pg.Pool | pg.PoolClient): Promise<RereadOverride> {
+  return ((await read(client, names.reread)) ?? {}) as RereadOverride;
+}
+
+export function writeRereadOverride(client: pg.PoolClient, override: RereadOverride): Promise<void> {
+  const isEmpty = Object.keys(override).length === 0;
+  return write(client, names.reread, isEmpty ? null : JSON.stringify(override));
+}
+
+/** Reads the re-read settings: the watch list's, or else the configured ones. */
+export async function readRereadSettings(
+  database: Database,
+  configured: RereadSettings,
+): Promise<RereadSettings> {
+  return overrideReread(configured, await readRereadOverride(database.pool));
+}
+
+export function overrideReread(configured: RereadSettings, override: RereadOverride): RereadSettings {
+  return {
+    periods: override.periods ?? configured.periods,
+    rangeMs: override.days === undefined ? configured.rangeMs : override.days * dayMs,
+    everyMs: override.hours === undefined ? configured.everyMs : override.hours * hourMs,
+  };
+}
+
+/** Stores the retention of a dataset; null: forever. The names are those of `retention/retention.ts`. */
+export async function writeRetention(
+  client: pg.PoolClient,
+  dataset: string,
+  age: string | null,
+): Promise<void> {
+  await write(client, `retention.${dataset}`, age);
+}
+
+/** Locks the watch list until the end of the transaction: one process applies it at a time. */
+export async function lockWatchList(client: pg.PoolClient): Promise<void> {
+  await client.query(`select pg_advisory_xact_lock(hashtext('tidemark.watch_list'))`);
+}

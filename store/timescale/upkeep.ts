@@ -1,0 +1,208 @@
+/**
+ * Maintenance of the database that is late: background jobs that fail, chunks that are due for the
+ * columnstore, rollups that await a refresh, and lock waits. Shown in `status`, metrics and the dashboard.
+ *
+ * TimescaleDB's jobs move chunks and refresh rollups, and the server reports their failures only in its own
+ * log. Where a policy fails or is missing, the scheduler moves the chunks, with the policy's own call.
+ */
+
+import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import { type LockWaits, readLockWaits } from '../db/activity.ts';
+import { allowLong, type Database, isLockWait, timestamp } from '../db/database.ts';
+import { rangesBehind } from '../rollups/refresh.ts';
+import { timescaleSchema, timescaleVersion } from './extension.ts';
+import { hypertables } from './hypertables.ts';
+
+export interface Upkeep {
+  readonly failingJobs: readonly FailingJob[];
+  /** Rollups with a range in `tidemark.rollups_behind`. */
+  readonly rollupsBehind: number;
+  /** Chunks that should be in the columnstore and are not. */
+  readonly chunksDue: number;
+  readonly locks: LockWaits;
+}
+
+/** @param query.afterDays age at which a chunk moves to the columnstore; 0: never. */
+export async function readUpkeep(
+  database: Database,
+  query: { nowMs: EpochMs; afterDays: number },
+): Promise<Upkeep> {
+  const failing = await readFailingJobs(database);
+  const behind = await rangesBehind(database, query.nowMs);
+  const due = await readDueChunks(database, query);
+  return {
+    failingJobs: failing,
+    rollupsBehind: new Set(behind.map(({ rollup }) => rollup)).size,
+    chunksDue: due.length,
+    locks: await readLockWaits(database),
+  };
+}
+
+export interface FailingJob {
+  readonly jobId: number;
+  /** The job's procedure, such as `policy_compression`. */
+  readonly kind: string;
+  /** Its table or rollup; null: the extension's own tables. */
+  readonly of: string | null;
+  /** `failed`: its last run failed. `overdue`: its run is more than an hour late. */
+  readonly state: 'failed' | 'overdue';
+  readonly failures: number;
+  /** Start of its last run; null: never. */
+  readonly lastRunMs: EpochMs | null;
+  readonly message: string;
+}
+
+/**
+ * A condition on `j`, a row of `timescaledb_information.jobs`, and `s`, its row of `job_stats`: more than an
+ * hour late. A job without a start time is overdue where no scheduler of TimescaleDB runs.
+ */
+const isOverdue = `(
+  s.job_status is distinct from 'Running' and case
+    when isfinite(s.next_start) then s.next_start < now() - interval '1 hour'
+    else not exists (select from pg_stat_activity a where a.datname = current_database()
+                     and a.backend_type = 'TimescaleDB Background Worker Scheduler')
+  end)`;
+
+/** Lists failing jobs, without paused ones and the extension's telemetry. None without TimescaleDB. */
+export async function readFailingJobs(database: Database): Promise<FailingJob[]> {
+  if ((await timescaleVersion(database.pool)) === null) return [];
+  const result = await database.pool.query<{
+    job_id: number;
+    kind: string;
+    of: string | null;
+    state: FailingJob['state'];
+    failures: number | null;
+    last_run: EpochMs | null;
+    message: string | null;
+  }>(
+    `select j.job_id, j.proc_name as kind, j.hypertable_schema || '.' || j.hypertable_name as of,
+            case s.last_run_status when 'Failed' then 'failed' else 'overdue' end as state,
+            s.total_failures as failures,
+            case when isfinite(s.last_run_started_at) then s.last_run_started_at end as last_run,
+            (select e.err_message from timescaledb_information.job_errors e
+             where e.job_id = j.job_id order by e.start_time desc limit 1) as message
+     from timescaledb_information.jobs j left join timescaledb_information.job_stats s using (job_id)
+     where j.scheduled and coalesce(j.hypertable_schema, 'tidemark') = 'tidemark'
+       and j.proc_schema = '_timescaledb_functions' and j.proc_name <> 'policy_telemetry'
+       and (s.last_run_status = 'Failed' or ${isOverdue})
+     -- Jobs of our tables first.
+     order by j.hypertable_name is null, j.job_id`,
+  );
+  return result.rows.map((row) => ({
+    jobId: row.job_id,
+    kind: row.kind,
+    of: row.of,
+    state: row.state,
+    failures: row.failures ?? 0,
+    lastRunMs: row.last_run,
+    message:
+      row.state === 'failed' ? (row.message ?? 'failed') : 'no background worker of the server runs it',
+  }));
+}
+
+export interface DueChunk {
+  /** The hypertable, without its schema. */
+  readonly table: string;
+  /** Its name, with the schema. */
+  readonly chunk: string;
+}
+
+const columnstoreTables = hypertables.filter(({ segmentBy }) => segmentBy !== null).map(({ name }) => name);
+
+/**
+ * Lists due chunks, the oldest first, including those that were written to since they were compressed. None
+ * without TimescaleDB.
+ *
+ * @param query.afterDays age of a chunk's end at which it is due; 0: never.
+ */
+async function readDueChunks(
+  database: Database,
+  query: { nowMs: EpochMs; afterDays: number },
+): Promise<DueChunk[]> {
+  if (query.afterDays === 0 || (await timescaleSchema(database.pool)) === null) return [];
+  // Status 1: completely in the columnstore. Bit 4: frozen.
+  const result = await database.pool.query<DueChunk>(
+    `select h.table_name as table, format('%I.%I', c.schema_name, c.table_name) as chunk
+     from _timescaledb_catalog.hypertable h
+     join _timescaledb_catalog.chunk c on c.hypertable_id = h.id
+     join timescaledb_information.chunks i on i.chunk_schema = c.schema_name and i.chunk_name = c.table_name
+     where h.schema_name = 'tidemark' and h.table_name = any ($1) and h.compressed_hypertable_id is not null
+       and i.range_end <= $2 and c.status <> 1 and c.status & 4 = 0 and not c.osm_chunk
+     order by i.range_end, c.id`,
+    [columnstoreTables, timestamp(query.nowMs - query.afterDays * dayMs)],
+  );
+  return result.rows;
+}
+
+/** Advisory lock: of several schedulers one moves chunks. */
+const lockKey = 7_241_865_325_823_968n;
+
+/**
+ * Moves due chunks of the tables without a working policy, one at a time, each in a transaction of its own. A
+ * chunk that waits for a lock is left for the next run.
+ *
+ * @param options.signal stops it, also within a chunk.
+ * @param options.onMoved called for each chunk.
+ * @param options.onFailed called for each chunk that could not be moved; the others still are.
+ */
+export async function moveDueChunks(
+  database: Database,
+  options: {
+    readonly nowMs: EpochMs;
+    readonly afterDays: number;
+    readonly signal: AbortSignal;
+    readonly onMoved: (moved: DueChunk & { readonly durationMs: number }) => void;
+    readonly onFailed: (failed: DueChunk & { readonly error: unknown }) => void;
+  },
+): Promise<void> {
+  if ((await readDueChunks(database, options)).length === 0) return;
+  const tables = await tablesWithoutPolicy(database);
+  if (tables.size === 0) return;
+  const schema = await timescaleSchema(database.pool);
+  const client = await database.pool.connect();
+  let broken: Error | undefined;
+  let end = async () => {};
+  try {
+    const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [
+      lockKey,
+    ]);
+    if (rows[0]?.mine !== true) return;
+    end = await allowLong(database, client, options.signal);
+    // Read under the lock: another scheduler may have merged a chunk into the one before it.
+    for (const chunk of await readDueChunks(database, options)) {
+      if (options.signal.aborted) return;
+      if (!tables.has(chunk.table)) continue;
+      const begun = performance.now();
+      try {
+        const moved = await client.query(
+          `select ${schema}.compress_chunk(c) from to_regclass($1) c where c is not null`,
+          [chunk.chunk],
+        );
+        if (moved.rowCount === 0) continue;
+        options.onMoved({ ...chunk, durationMs: Math.round(performance.now() - begun) });
+      } catch (error) {
+        if (options.signal.aborted) return;
+        if (!isLockWait(error)) options.onFailed({ ...chunk, error });
+      }
+    }
+  } finally {
+    await end().catch((error: unknown) => {
+      broken = error instanceof Error ? error : new Error(String(error));
+    });
+    await client.query('select pg_advisory_unlock($1)', [lockKey]).catch((error: unknown) => {
+      broken = error instanceof Error ? error : new Error(String(error));
+    });
+    client.release(broken);
+  }
+}
+
+/** Tables without a working policy. A paused policy counts as working. */
+async function tablesWithoutPolicy(database: Database): Promise<Set<string>> {
+  const failing = new Set((await readFailingJobs(database)).map(({ jobId }) => jobId));
+  const policies = await database.pool.query<{ job_id: number; table: string }>(
+    `select job_id, hypertable_name as table from timescaledb_information.jobs
+     where proc_name = 'policy_compression' and hypertable_schema = 'tidemark'`,
+  );
+  const kept = policies.rows.filter(({ job_id }) => !failing.has(job_id)).map(({ table }) => table);
+  return new Set(columnstoreTables.filter((table) => !kept.includes(table)));
+}

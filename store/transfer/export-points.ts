@@ -1,0 +1,157 @@
+/** The points and rates of an export, as text: no decimal passes through a JavaScript number. */
+
+import type pg from 'pg';
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { pointColumns, pointTables } from '../commit/points.ts';
+import { timeRanges, timestamp, timestampOrNull } from '../db/database.ts';
+import { type ExportedSeries, readPages } from './export-series.ts';
+
+export type ExportedPoint = [timeMs: EpochMs, ...values: string[]];
+
+/**
+ * `$1` series, `$2` and `$3` the range, `$4` the coverage. Points outside it, such as an open candle, are not
+ * final.
+ */
+const within = 'series_id = $1 and time >= $2 and time < $3 and $4::tstzmultirange @> time';
+
+function bounds({ seriesId, range, covered }: ExportedSeries): unknown[] {
+  return [seriesId, timestamp(range.startMs), timestamp(range.endMs), timeRanges(covered)];
+}
+
+/** Pages of the covered points of a series, ascending. */
+export function readExportPages(client: pg.PoolClient, of: ExportedSeries): AsyncGenerator<ExportedPoint[]> {
+  const { dataset } = of.series;
+  return readPages<ExportedPoint>(client, {
+    text: `select (extract(epoch from time) * 1000)::bigint, ${pointColumns[dataset].join(', ')}
+           from tidemark.${pointTables[dataset]} where ${within} order by time`,
+    values: bounds(of),
+  });
+}
+
+export interface ColumnDigits {
+  readonly beforePoint: number;
+  /** Without trailing zeros. */
+  readonly afterPoint: number;
+}
+
+export interface ExportSize {
+  readonly points: number;
+  /** The maximum of each value column. */
+  readonly digits: readonly ColumnDigits[];
+}
+
+/** Counts the points of an export and their digits. */
+export async function measureExport(client: pg.PoolClient, of: ExportedSeries): Promise<ExportSize> {
+  const columns = pointColumns[of.series.dataset];
+  return measure(client, columns, {
+    text: `tidemark.${pointTables[of.series.dataset]} where ${within}`,
+    values: bounds(of),
+  });
+}
+
+/** @param from the statement after `from`. */
+export async function measure(
+  client: pg.PoolClient,
+  columns: readonly string[],
+  from: { text: string; values: unknown[] },
+): Promise<ExportSize> {
+  const digits = columns.map(
+    (column) =>
+      `coalesce(length(trunc(max(abs(${column})))::text), 1), coalesce(max(min_scale(${column})), 0)`,
+  );
+  const result = await client.query<number[]>({
+    text: `select count(*)::int, ${digits.join(', ')} from ${from.text}`,
+    values: from.values,
+    rowMode: 'array',
+  });
+  const [points = 0, ...measures] = result.rows[0] ?? [];
+  return {
+    points,
+    digits: columns.map((_, place) => ({
+      beforePoint: measures[place * 2] ?? 1,
+      afterPoint: measures[place * 2 + 1] ?? 0,
+    })),
+  };
+}
+
+/** The names of a series, in the order of the files' columns. */
+export function seriesNames(series: SeriesKey): string[] {
+  return series.dataset === 'candles'
+    ? [series.exchange, series.baseId, series.quoteId, series.interval]
+    : [series.assetId, series.interval];
+}
+
+export interface RatesQuery {
+  /** Null: all. */
+  readonly currencies: readonly string[] | null;
+  /** Null: from the first rate, to the last. */
+  readonly fromMs: EpochMs | null;
+  readonly toMs: EpochMs | null;
+}
+
+export interface ExportedCurrency {
+  readonly currencyId: number;
+  readonly currency: string;
+  readonly symbol: string;
+  readonly currencySymbol: string | null;
+  readonly type: string;
+  readonly points: number;
+  readonly firstMs: EpochMs;
+  readonly lastMs: EpochMs;
+}
+
+const ratesWithin =
+  "p.currency_id = $1 and p.time >= coalesce($2::timestamptz, '-infinity') and p.time < coalesce($3::timestamptz, 'infinity')";
+
+/** Currencies with a rate in the range. @throws TidemarkError UNKNOWN_SERIES when a named one has none. */
+export async function readExportCurrencies(
+  client: pg.PoolClient,
+  query: RatesQuery,
+): Promise<ExportedCurrency[]> {
+  const result = await client.query<ExportedCurrency>(
+    `select c.id as "currencyId", c.currency, c.symbol, c.currency_symbol as "currencySymbol", c.type,
+            p.points, p.first as "firstMs", p.last as "lastMs"
+     from tidemark.currencies c
+     join (select currency_id, count(*)::int as points, min(time) as first, max(time) as last from tidemark.rate_points
+           where time >= coalesce($2::timestamptz, '-infinity') and time < coalesce($3::timestamptz, 'infinity')
+           group by currency_id) p on p.currency_id = c.id
+     where $1::text[] is null or c.currency = any ($1)
+     order by c.currency`,
+    [query.currencies, timestampOrNull(query.fromMs), timestampOrNull(query.toMs)],
+  );
+  const found = new Set(result.rows.map(({ currency }) => currency));
+  const missing = query.currencies?.find((currency) => !found.has(currency));
+  if (missing !== undefined) {
+    throw new TidemarkError('UNKNOWN_SERIES', `no rate of ${missing} is stored in that range`, {
+      remedy: '`select currency, symbol from latest_rates` lists the currencies',
+    });
+  }
+  return result.rows;
+}
+
+/** Pages of the rates of a currency, ascending. Rates have no coverage. */
+export function readRatesPages(
+  client: pg.PoolClient,
+  { currencyId }: ExportedCurrency,
+  query: RatesQuery,
+): AsyncGenerator<ExportedPoint[]> {
+  return readPages<ExportedPoint>(client, {
+    text: `select (extract(epoch from p.time) * 1000)::bigint, p.rate_usd from tidemark.rate_points p
+           where ${ratesWithin} order by p.time`,
+    values: [currencyId, timestampOrNull(query.fromMs), timestampOrNull(query.toMs)],
+  });
+}
+
+/** Counts the rates of an export and their digits. */
+export function measureRatesExport(
+  client: pg.PoolClient,
+  { currencyId }: ExportedCurrency,
+  query: RatesQuery,
+): Promise<ExportSize> {
+  return measure(client, ['p.rate_usd'], {
+    text: `tidemark.rate_points p where ${ratesWithin}`,
+    values: [currencyId, timestampOrNull(query.fromMs), timestampOrNull(query.toMs)],
+  });
+}

@@ -1,0 +1,73 @@
+/** Adds a file's coverage to a series, within the transaction that stores its points. */
+
+import type pg from 'pg';
+import type { EpochMs, Interval } from '../../contract/intervals.ts';
+import { periodOf } from '../../planning/file-coverage.ts';
+import { normalize, type Range } from '../../planning/ranges.ts';
+import { deleteCoveredWindows } from '../commit/deferred-windows.ts';
+import type { PointChanges } from '../commit/write-points.ts';
+import { timeRange, timestampOrNull } from '../db/database.ts';
+
+/** Coverage of a part of a series, as stated by a file. */
+export interface FileCoverage {
+  readonly covered: readonly Range[];
+  /** Covered ranges that are confirmed empty. */
+  readonly confirmedEmpty: readonly Range[];
+  /** Confirmed empty ranges that were requested by days only. */
+  readonly beforeBeginning: readonly Range[];
+}
+
+/**
+ * Adds the file's coverage. A range with a stored or possible point is not empty, and a range that the file
+ * has points for is no longer empty.
+ */
+export async function addFileCoverage(
+  client: pg.PoolClient,
+  seriesId: number,
+  stated: FileCoverage & {
+    readonly interval: Interval;
+    readonly timesMs: readonly EpochMs[];
+    readonly changes: PointChanges;
+  },
+): Promise<void> {
+  const { timesMs, changes, interval } = stated;
+  const held = normalize(timesMs.map((timeMs) => periodOf(timeMs, interval)));
+  await client.query({
+    name: 'cover-by-file',
+    text: `with stated as (
+             select coalesce((select range_agg(r) from unnest($2::tstzrange[]) r), '{}') as covered,
+                    coalesce((select range_agg(r) from unnest($3::tstzrange[]) r), '{}') as empty,
+                    coalesce((select range_agg(r) from unnest($4::tstzrange[]) r), '{}') as before_beginning
+           ), held as (
+             select coalesce((select range_agg(r) from unnest($9::tstzrange[]) r), '{}') as ranges
+           )
+           update tidemark.series s
+              set covered = s.covered + t.covered,
+                  confirmed_empty = s.confirmed_empty - (t.covered - t.empty) - h.ranges
+                                    + (t.empty - s.covered - s.uncovered_points),
+                  before_beginning = s.before_beginning - (t.covered - t.empty) - h.ranges
+                                     + (t.before_beginning - s.covered - s.uncovered_points),
+                  begins = case when s.before_beginning && (t.covered - t.empty + h.ranges) then null else s.begins end,
+                  uncovered_points = s.uncovered_points + h.ranges - (s.covered + t.covered),
+                  points = s.points + $7, revised = s.revised + $8,
+                  earliest = least(s.earliest, $5::timestamptz), newest = greatest(s.newest, $6::timestamptz)
+             from stated t, held h
+            where s.id = $1`,
+    values: [
+      seriesId,
+      toRangeTexts(stated.covered),
+      toRangeTexts(stated.confirmedEmpty),
+      toRangeTexts(stated.beforeBeginning),
+      timestampOrNull(timesMs[0]),
+      timestampOrNull(timesMs.at(-1)),
+      changes.fresh,
+      changes.revised,
+      toRangeTexts(held),
+    ],
+  });
+  await deleteCoveredWindows(client, [seriesId]);
+}
+
+function toRangeTexts(ranges: readonly Range[]): string[] {
+  return ranges.map(({ startMs, endMs }) => timeRange(startMs, endMs));
+}

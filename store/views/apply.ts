@@ -1,0 +1,177 @@
+/**
+ * Creates the views, functions and rollups, after the migrations and in one transaction:
+ *
+ *   current     A fingerprint in `tidemark.settings` matches the definitions: nothing to do.
+ *   replaced    The rollups are current: views and functions are replaced in place.
+ *   recreated   The rollups differ, or the extension is new. Rollups cannot be replaced: the objects that depend on
+ *               them are detached, then the rollups are dropped and created.
+ */
+
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { TidemarkError } from '../../errors.ts';
+import { inLockedTransaction } from '../db/locked-transaction.ts';
+import { rollupDefinitions } from '../rollups/definitions.ts';
+import { isHypertable, timescaleVersion } from '../timescale/extension.ts';
+import { derivedObjects } from './objects.ts';
+
+const rollupsSetting = 'derived: rollups';
+const objectsSetting = 'derived: views and functions';
+/** Names in `tidemark.settings` that hold the fingerprints. */
+export const derivedSettings = Object.freeze([rollupsSetting, objectsSetting]);
+
+/**
+ * Brings the derived objects up to date. Fast where they are current.
+ *
+ * @returns whether anything was created.
+ * @throws TidemarkError VIEW_IN_THE_WAY when a user's own view depends on one that has to be dropped.
+ */
+export function applyDerived(client: pg.Client): Promise<boolean> {
+  return inDerivedTransaction(client, async () => {
+    const timescale = await isHypertable(client, 'candle_points');
+    const rollups = rollupDefinitions(timescale);
+    const objects = derivedObjects(timescale);
+    const wanted = {
+      rollups: fingerprint(rollups.flatMap(({ create, policy }) => [create, policy ?? ''])),
+      objects: fingerprint(objects.map(({ create }) => create)),
+    };
+    const settings = await client.query<{ name: string; value: string }>(
+      'select name, value from tidemark.settings where name = any ($1)',
+      [derivedSettings],
+    );
+    const present = new Map(settings.rows.map((row) => [row.name, row.value]));
+    const missingRollups = await countMissing(client, rollups);
+    const missingObjects = await countMissing(client, objects);
+    const areRollupsCurrent = missingRollups === 0 && present.get(rollupsSetting) === wanted.rollups;
+    if (areRollupsCurrent && missingObjects === 0 && present.get(objectsSetting) === wanted.objects)
+      return false;
+
+    if (!areRollupsCurrent) {
+      for (const object of [...objects].reverse()) {
+        if (object.detach !== undefined) await client.query(object.detach);
+      }
+      const grants = await rollupGrants(client);
+      await dropRollups(client);
+      for (const { create, policy } of rollups) {
+        await client.query(create);
+        if (policy !== null) await client.query(policy);
+      }
+      for (const grant of grants) await client.query(grant);
+    }
+    // The views call functions of this schema as the current role. The grant opens no table.
+    await client.query('grant usage on schema tidemark to public');
+    for (const object of objects) await client.query(object.create);
+    await client.query(
+      `insert into tidemark.settings (name, value) values ($1, $2), ($3, $4)
+       on conflict (name) do update set value = excluded.value`,
+      [rollupsSetting, wanted.rollups, objectsSetting, wanted.objects],
+    );
+    return true;
+  });
+}
+
+/**
+ * Drops every derived object.
+ *
+ * @returns whether there was any.
+ * @throws TidemarkError VIEW_IN_THE_WAY when a user's own view depends on one of them.
+ */
+export function dropDerived(client: pg.Client): Promise<boolean> {
+  return inDerivedTransaction(client, async () => {
+    let found = false;
+    // Their names are the same on both.
+    for (const object of [...derivedObjects(false)].reverse()) {
+      if ((await countMissing(client, [object])) > 0) continue;
+      await client.query(object.drop);
+      found = true;
+    }
+    await dropRollups(client);
+    if ((await countMissing(client, [{ name: 'tidemark.settings' }])) > 0) return found;
+    await client.query('delete from tidemark.settings where name = any ($1)', [derivedSettings]);
+    return found;
+  });
+}
+
+/** Whether the views and functions are those of this version, according to the last {@link applyDerived}. */
+export async function areDerivedCurrent(pool: pg.Pool): Promise<boolean> {
+  const result = await pool.query<{ value: string }>('select value from tidemark.settings where name = $1', [
+    objectsSetting,
+  ]);
+  const fingerprints = [true, false].map((timescale) =>
+    fingerprint(derivedObjects(timescale).map(({ create }) => create)),
+  );
+  return fingerprints.includes(result.rows[0]?.value ?? '');
+}
+
+/** Counts the objects that the database lacks. */
+async function countMissing(
+  client: pg.Client,
+  objects: readonly { readonly name: string }[],
+): Promise<number> {
+  const result = await client.query<{ missing: number }>(
+    `select count(*)::int as missing from unnest($1::text[]) name
+     where case when name like '%(%' then to_regprocedure(name)::oid else to_regclass(name)::oid end is null`,
+    [objects.map(({ name }) => name)],
+  );
+  return result.rows[0]?.missing ?? 0;
+}
+
+/** The statements that restore the present grants on the rollups. */
+async function rollupGrants(client: pg.Client): Promise<string[]> {
+  const result = await client.query<{ statement: string }>(
+    `select format('grant %s on %s to %s', string_agg(distinct a.privilege_type, ', '), c.oid::regclass,
+                   case a.grantee when 0 then 'public' else a.grantee::regrole::text end) as statement
+     from pg_class c, aclexplode(c.relacl) a
+     where c.relnamespace = 'tidemark'::regnamespace and c.relname = any ($1) and a.grantee <> c.relowner
+       and a.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER')
+     group by c.oid, a.grantee`,
+    [rollupDefinitions(false).map(({ name }) => name.replace(/^tidemark\./, ''))],
+  );
+  return result.rows.map(({ statement }) => statement);
+}
+
+/** Drops views of a plain database, or continuous aggregates. */
+async function dropRollups(client: pg.Client): Promise<void> {
+  const aggregates =
+    (await timescaleVersion(client)) !== null
+      ? `exists (select from timescaledb_information.continuous_aggregates
+               where view_schema = 'tidemark' and view_name = c.relname)`
+      : 'false';
+  const present = await client.query<{ name: string; aggregate: boolean }>(
+    `select 'tidemark.' || c.relname as name, ${aggregates} as aggregate from pg_class c
+     where c.relnamespace = 'tidemark'::regnamespace and c.relname like 'rollup\\_%' and c.relkind = 'v'`,
+  );
+  const kinds = new Map(present.rows.map((row) => [row.name, row.aggregate]));
+  for (const { name } of rollupDefinitions(false).reverse()) {
+    const aggregate = kinds.get(name);
+    if (aggregate === undefined) continue;
+    await client.query(`drop ${aggregate ? 'materialized view' : 'view'} ${name}`);
+  }
+}
+
+function fingerprint(texts: readonly string[]): string {
+  return createHash('sha256').update(texts.join('\0')).digest('hex');
+}
+
+/** Runs `work` in a locked transaction, and explains a user's view that is in the way. */
+async function inDerivedTransaction<Result>(client: pg.Client, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await inLockedTransaction(client, 'derived objects', work);
+  } catch (error) {
+    throw explainBlockingView(error);
+  }
+}
+
+/** One line that names the user's view which depends on a derived one. */
+function explainBlockingView(error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') return error;
+  const [, dependent = 'an object', object = 'a derived view'] =
+    /^(.+?) depends on (.+)$/m.exec(error.detail ?? '') ?? [];
+  return new TidemarkError(
+    'VIEW_IN_THE_WAY',
+    `${dependent} depends on ${object}, which has to be recreated`,
+    {
+      cause: error,
+    },
+  );
+}

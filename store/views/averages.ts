@@ -1,0 +1,197 @@
+/**
+ * Moving averages, RSI and Bollinger bands, by the conventions of TA-Lib; and the volume-weighted average
+ * price.
+ *
+ * `ema` and `rsi` are aggregates too, to be used over any column: `ema(close, 20) over (order by time)`. A
+ * null restarts them. Their state is rounded to 32 fraction digits, far more than they show.
+ */
+
+import { candleIntervals } from '../../contract/intervals.ts';
+import { gridOrigin } from '../rollups/levels.ts';
+import { ranged } from './returns.ts';
+import { quoted } from './statements.ts';
+
+const parameters = (periods: number) =>
+  `series text, interval_name text default 'd1', ${ranged}, periods integer default ${periods}`;
+const fill = 'gap_fill boolean default false';
+const line = 'public.prices(series, interval_name, from_time, to_time, gap_fill)';
+const last = 'order by time rows between tidemark.count_of(periods, 1) - 1 preceding and current row';
+
+const aggregates = `
+-- The state: number of values, their sum (their average once there are enough), and the periods.
+create or replace function tidemark.ema_step(state numeric[], value numeric, periods integer) returns numeric[]
+language plpgsql immutable parallel safe as $$
+begin
+  if value is null then return null; end if;
+  if state is null then state := array[0, 0, periods]; end if;
+  if state[1] < tidemark.count_of(periods, 1) then
+    return array[state[1] + 1, case when state[1] + 1 = periods then round((state[2] + value) / periods, 32)
+                                    else state[2] + value end, periods];
+  end if;
+  return array[state[1], round(state[2] + (value - state[2]) * 2 / (periods + 1), 32), periods];
+end $$;
+
+create or replace function tidemark.ema_value(state numeric[]) returns numeric
+language sql immutable parallel safe as $$
+  select case when state[1] = state[3] then tidemark.price_figure(state[2]) end
+$$;
+
+create or replace aggregate public.ema(value numeric, periods integer) (
+  sfunc = tidemark.ema_step, stype = numeric[], finalfunc = tidemark.ema_value, parallel = safe
+);
+comment on aggregate public.ema(numeric, integer) is
+  'Exponential moving average, as a window function: ema(close, 20) over (order by time). Begins with the mean of the first periods values; a null starts it anew.';
+
+-- The state: number of changes, mean gain and mean loss (sums at first), and the last value.
+create or replace function tidemark.rsi_step(state numeric[], value numeric, periods integer) returns numeric[]
+language plpgsql immutable parallel safe as $$
+declare
+  seen numeric := state[1];
+  gain numeric;
+  loss numeric;
+begin
+  if value is null then return null; end if;
+  if state is null then return array[0, 0, 0, value, periods]; end if;
+  gain := greatest(value - state[4], 0);
+  loss := greatest(state[4] - value, 0);
+  if seen >= tidemark.count_of(periods, 1) then
+    return array[seen, round((state[2] * (periods - 1) + gain) / periods, 32),
+                 round((state[3] * (periods - 1) + loss) / periods, 32), value, periods];
+  elsif seen + 1 = periods then
+    return array[seen + 1, round((state[2] + gain) / periods, 32), round((state[3] + loss) / periods, 32), value, periods];
+  end if;
+  return array[seen + 1, state[2] + gain, state[3] + loss, value, periods];
+end $$;
+
+create or replace function tidemark.rsi_value(state numeric[]) returns numeric
+language sql immutable parallel safe as $$
+  select case when state[1] = state[5] and state[2] + state[3] > 0
+              then round(100 * state[2] / (state[2] + state[3]), 16) end
+$$;
+
+create or replace aggregate public.rsi(value numeric, periods integer) (
+  sfunc = tidemark.rsi_step, stype = numeric[], finalfunc = tidemark.rsi_value, parallel = safe
+);
+comment on aggregate public.rsi(numeric, integer) is
+  'Relative strength index by Wilder, as a window function: rsi(close, 14) over (order by time). Begins with the mean gain and loss of the first periods changes; a null starts it anew; null while nothing moved.';
+`;
+
+const functions = `
+create or replace function public.sma(${parameters(20)}, ${fill})
+returns table ("time" timestamptz, price numeric, sma numeric, coverage numeric)
+language sql stable parallel safe as $$
+  select time, price, case when count(price) over w = periods then tidemark.price_figure(avg(price) over w) end, coverage
+  from ${line}
+  window w as (${last})
+  order by time
+$$;
+comment on function public.sma is
+  'Simple moving average: the mean of the last periods prices; null until there are enough, and where one of them is missing.';
+
+create or replace function public.ema(${parameters(20)}, ${fill})
+returns table ("time" timestamptz, price numeric, ema numeric, coverage numeric)
+language sql stable parallel safe as $$
+  select time, price, public.ema(price, tidemark.count_of(periods, 1)) over (order by time), coverage
+  from ${line}
+  order by time
+$$;
+comment on function public.ema(text, text, timestamptz, timestamptz, integer, boolean) is
+  'Exponential moving average with the weight 2 / (periods + 1), which begins with the mean of the first periods prices; after a gap it begins anew.';
+
+create or replace function public.rsi(${parameters(14)}, ${fill})
+returns table ("time" timestamptz, price numeric, rsi numeric, coverage numeric)
+language sql stable parallel safe as $$
+  select time, price, public.rsi(price, tidemark.count_of(periods, 1)) over (order by time), coverage
+  from ${line}
+  order by time
+$$;
+comment on function public.rsi(text, text, timestamptz, timestamptz, integer, boolean) is
+  'Relative strength index by Wilder, 0 to 100, which begins with the mean gain and loss of the first periods changes; after a gap it begins anew; null while nothing moved.';
+
+create or replace function tidemark.width_of(deviations numeric) returns numeric
+language plpgsql immutable parallel safe as $$
+begin
+  if deviations >= 0 and deviations < 'infinity' then return deviations; end if;
+  raise exception 'deviations must be 0 or more, and is %', coalesce(deviations::text, 'null') using errcode = '22023';
+end $$;
+
+create or replace function public.bollinger(${parameters(20)}, deviations numeric default 2, ${fill})
+returns table ("time" timestamptz, price numeric, lower_band numeric, middle_band numeric, upper_band numeric,
+               bandwidth numeric, percent_b numeric, coverage numeric)
+language sql stable parallel safe as $$
+  select time, price, tidemark.price_figure(middle - reach), tidemark.price_figure(middle), tidemark.price_figure(middle + reach),
+         case when middle > 0 then tidemark.ratio(2 * reach / middle) end,
+         case when reach > 0 then tidemark.ratio((price - middle + reach) / (2 * reach)) end, coverage
+  from (
+    select time, price, coverage, case when count(price) over w = periods then avg(price) over w end as middle,
+           case when count(price) over w = periods then tidemark.width_of(deviations) * stddev_pop(price) over w end as reach
+    from ${line}
+    window w as (${last})
+  ) bands
+  order by time
+$$;
+comment on function public.bollinger is
+  'Bollinger bands: the mean of the last periods prices, and deviations population standard deviations below and above it. bandwidth is (upper - lower) / middle, percent_b where the price lies: 0 on the lower band, 1 on the upper.';
+`;
+
+export const averages = `${aggregates}${functions}`;
+
+const origin = quoted(gridOrigin);
+const intervals = candleIntervals.map((name) => `'${name}'`).join(', ');
+
+/**
+ * VWAP by bucket and since the session's start, from the finest stored candles that cover the range best. A
+ * candle counts with its typical price, a third of high, low and close together, so finer candles give a
+ * result nearer to the trades. Sums are exact, with one division at the end.
+ */
+export const vwap = `
+create or replace function tidemark.vwap_statement(exchange text, base text, quote text, interval_name text,
+  from_time timestamptz, to_time timestamptz, session text) returns text
+language plpgsql stable parallel safe as $$
+declare
+  line record;
+  asked record;
+  source record;
+  session_length interval;
+begin
+  select * into line from tidemark.market_line(exchange, base, quote, interval_name);
+  select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
+  session_length := tidemark.interval_length(coalesce(session, case when line.period > interval '24 hours' then interval_name else 'd1' end));
+  if session_length < line.period then
+    raise exception 'a session of % is shorter than the interval %', session, interval_name using errcode = '22023';
+  end if;
+  select s.id, s.interval, s.covered, s.tracked into source from tidemark.series s
+  where s.dataset = 'candles' and s.exchange_id = $1 and s.base_id = $2 and s.quote_id = $3
+    and s.interval in (${intervals}) and extract(epoch from line.period) % extract(epoch from s.period) = 0
+  order by tidemark.share_covered(s.covered, tstzrange(asked.first, greatest(asked.closed, asked.first))) desc, s.period
+  limit 1;
+  perform tidemark.tell_coverage(source.id, source.covered, source.tracked, asked.first, asked.closed);
+  return format('select time, case when volume > 0 then tidemark.price_figure(turnover / (3 * volume)) end as vwap, volume,
+      case when sum(volume) over w > 0 then tidemark.price_figure(sum(turnover) over w / (3 * sum(volume) over w)) end as session_vwap,
+      candles::bigint, %L::text as derived_from, coverage
+    from (%s) buckets
+    window w as (partition by date_bin(%L, time, ${origin}) order by time)
+    order by time',
+    source.interval,
+    tidemark.line_statement(format('(
+        select series_id, date_bin(%L, time, ${origin}) as time, sum(volume) as volume,
+               sum((high + low + close) * volume) as turnover, count(*)::numeric as candles
+        from tidemark.candle_points where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz
+        group by 1, 2
+      ) candles', line.period, source.id, asked.first, asked.ending),
+      source.id, '{volume,turnover,candles}', line.period, source.covered, asked.first, asked.ending, asked.closed, false),
+    session_length);
+end $$;
+
+create or replace function public.vwap(exchange text, base text, quote text, interval_name text default 'd1', ${ranged},
+  session text default null)
+returns table ("time" timestamptz, vwap numeric, volume numeric, session_vwap numeric, candles bigint, derived_from text,
+               coverage numeric)
+language plpgsql stable parallel safe as $$
+begin
+  return query execute tidemark.vwap_statement(exchange, base, quote, interval_name, from_time, to_time,
+                                               session);
+end $$;
+comment on function public.vwap is
+  'Volume-weighted average price of each period, and since the beginning of its session (an interval, UTC; by default the day, or the period where that is longer), from the finest stored candles that cover the range best (derived_from), each with its typical price (high + low + close) / 3.';
+`;

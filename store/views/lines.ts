@@ -1,0 +1,113 @@
+/**
+ * From names to one line of points: its series, its relation, and its covered ranges. And how figures are
+ * rounded.
+ *
+ * Figures are computed on NUMERIC throughout, to a stated number of digits. NUMERIC keeps every digit of a
+ * sum and a product, so a state that is carried from row to row would grow without bound, and a quotient has
+ * as many digits as its operands suggest. With rounding, the text is the same on every server.
+ */
+
+import { historyIntervals } from '../../contract/intervals.ts';
+
+const ofHistories = historyIntervals.map((name) => `'${name}'`).join(', ');
+
+export const lines = `
+create or replace function tidemark.market_line(exchange text, base text, quote text, interval_name text,
+  out series_id integer, out relation text, out period interval, out derived_from text,
+  out covered tstzmultirange, out tracked tstzrange)
+language plpgsql stable parallel safe as $$
+#variable_conflict use_variable
+declare
+  found_interval text;
+begin
+  period := tidemark.interval_length(interval_name);
+  -- The series itself, or the one that the view candles reads.
+  select s.id, s.interval, s.covered, s.tracked into series_id, found_interval, covered, tracked
+  from tidemark.series s
+  where s.dataset = 'candles' and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote
+    and s.interval = interval_name and (s.untracked_at is null or s.points > 0);
+  if series_id is null then
+    select s.id, s.interval, s.covered, s.tracked into series_id, found_interval, covered, tracked
+    from tidemark.derived_series d join tidemark.series s on s.id = d.series_id
+    where d.exchange_id = exchange and d.base_id = base and d.quote_id = quote and d.interval = interval_name;
+  end if;
+  if series_id is null then perform tidemark.refuse_market(exchange, base, quote, interval_name); end if;
+  relation := case when found_interval = interval_name then 'tidemark.candle_points'
+                   else 'tidemark.rollup_' || interval_name end;
+  derived_from := nullif(found_interval, interval_name);
+end $$;
+
+create or replace function tidemark.asset_line(asset text, interval_name text,
+  out series_id integer, out relation text, out period interval, out derived_from text,
+  out covered tstzmultirange, out tracked tstzrange)
+language plpgsql stable parallel safe as $$
+#variable_conflict use_variable
+begin
+  period := tidemark.interval_length(interval_name);
+  if interval_name in (${ofHistories}) then
+    select s.id, s.covered, s.tracked into series_id, covered, tracked
+    from tidemark.series s where s.dataset = 'asset_history' and s.asset_id = asset and s.interval = interval_name;
+  end if;
+  if series_id is null then perform tidemark.refuse_asset(asset, interval_name); end if;
+  relation := 'tidemark.asset_history_points';
+end $$;
+
+-- 'binance bitcoin/tether' is a market, 'bitcoin' an asset.
+create or replace function tidemark.line_of(series text, interval_name text,
+  out is_market boolean, out series_id integer, out relation text, out period interval, out derived_from text,
+  out covered tstzmultirange, out tracked tstzrange)
+language plpgsql stable parallel safe as $$
+#variable_conflict use_variable
+declare
+  parts text[] := regexp_match(series, '^\\s*(\\S+)\\s+(.+?)/(.+?)\\s*$');
+begin
+  is_market := parts is not null;
+  if is_market then
+    select l.series_id, l.relation, l.period, l.derived_from, l.covered, l.tracked
+    into series_id, relation, period, derived_from, covered, tracked
+    from tidemark.market_line(parts[1], parts[2], parts[3], interval_name) l;
+  elsif series like '%/%' then
+    raise exception 'a series is a market or an asset, not "%"', left(series, 200) using errcode = '22023',
+      hint = 'a market is written as ''binance bitcoin/tether'', an asset as ''bitcoin''';
+  else
+    select l.series_id, l.relation, l.period, l.derived_from, l.covered, l.tracked
+    into series_id, relation, period, derived_from, covered, tracked
+    from tidemark.asset_line(btrim(series), interval_name) l;
+  end if;
+end $$;
+`;
+
+export const figures = `
+-- A ratio: a return, a share, a correlation. 16 fraction digits.
+create or replace function tidemark.ratio(x numeric) returns numeric language sql immutable parallel safe as $$
+  select round(x, 16)
+$$;
+
+-- A price: 16 fraction digits, as most of the source's, and 28 below 0.0001.
+create or replace function tidemark.price_figure(x numeric) returns numeric language sql immutable parallel safe as $$
+  select round(x, case when abs(x) < 0.0001 then 28 else 16 end)
+$$;
+
+create or replace function tidemark.simple_return(price numeric, before numeric) returns numeric
+language sql immutable parallel safe as $$
+  select case when before <> 0 then round(price / before - 1, 16) end
+$$;
+
+create or replace function tidemark.log_return(price numeric, before numeric) returns numeric
+language sql immutable parallel safe as $$
+  select case when price > 0 and before > 0 then round(ln(price / before), 16) end
+$$;
+
+-- Periods in a year of 365 days: crypto markets do not close.
+create or replace function tidemark.periods_per_year(interval_name text) returns numeric
+language sql immutable parallel safe as $$
+  select 31536000 / extract(epoch from tidemark.interval_length(interval_name))
+$$;
+
+create or replace function tidemark.count_of(periods integer, at_least integer) returns integer
+language plpgsql immutable parallel safe as $$
+begin
+  if periods >= at_least then return periods; end if;
+  raise exception 'periods must be % or more, and is %', at_least, coalesce(periods::text, 'null') using errcode = '22023';
+end $$;
+`;

@@ -1,0 +1,156 @@
+/**
+ * Errors for unknown names, with suggestions: never an empty result. They tell an unknown name from an
+ * untracked combination.
+ *
+ * The distance counts edits of one character (insert, delete, replace, or swap with the neighbour), ignoring
+ * case. The symbol of a currency or an asset counts like its name (`BTC` is near `bitcoin`). It is written in
+ * PL/pgSQL, so that no extension is needed. It runs only before an error, and reads 40 characters of a name.
+ */
+
+import { candleIntervals, historyIntervals, intervalMs } from '../../contract/intervals.ts';
+
+/** Intervals of both datasets, shortest first. */
+const intervals = [...new Set([...candleIntervals, ...historyIntervals])].sort(
+  (a, b) => intervalMs[a] - intervalMs[b],
+);
+const known = intervals.map((name) => `'${name}'`).join(', ');
+const seconds = intervals.map((name) => `when '${name}' then ${intervalMs[name] / 1000}`).join(' ');
+
+export const names = `
+create or replace function tidemark.edit_distance(a text, b text) returns integer
+language plpgsql immutable strict parallel safe as $$
+declare
+  x text[] := string_to_array(left(lower(a), 40), null);
+  y text[] := string_to_array(left(lower(b), 40), null);
+  before integer[];
+  previous integer[];
+  row integer[];
+  cost integer;
+  best integer;
+begin
+  -- Element j + 1 of a row is the distance to the first j characters of the second name.
+  previous := array(select generate_series(0, cardinality(y)));
+  for i in 1 .. cardinality(x) loop
+    row := array[i];
+    for j in 1 .. cardinality(y) loop
+      cost := case when x[i] = y[j] then 0 else 1 end;
+      best := least(previous[j + 1] + 1, row[j] + 1, previous[j] + cost);
+      if i > 1 and j > 1 and x[i] = y[j - 1] and x[i - 1] = y[j] then
+        best := least(best, before[j - 1] + 1);
+      end if;
+      row := row || best;
+    end loop;
+    before := previous;
+    previous := row;
+  end loop;
+  return previous[cardinality(y) + 1];
+end $$;
+
+create or replace function tidemark.near_names(given text, known text[]) returns text[]
+language sql stable strict parallel safe as $$
+  select coalesce(array_agg(name order by distance, name), '{}')
+  from (
+    select name, case when symbol then 0 else tidemark.edit_distance(given, name) end as distance
+    from (
+      select k.name, exists (select from tidemark.currencies c where c.currency = k.name
+                                                                and lower(c.symbol) = lower(given)) as symbol
+      from unnest(known) k (name)
+    ) named
+    where symbol or abs(length(name) - length(given)) <= greatest(2, least(length(given), 40) / 3)
+    order by 2, 1 limit 3
+  ) nearest
+  where distance <= greatest(2, least(length(given), 40) / 3)
+$$;
+
+create or replace function tidemark.refuse_name(what text, given text, known text[], of_where text default '') returns void
+language plpgsql stable parallel safe as $$
+declare
+  near text[] := tidemark.near_names(given, known);
+  listed text := array_to_string((array(select k from unnest(known) k order by k))[1:12], ', ');
+begin
+  if given is null then
+    raise exception '% must be named, and is null', what using errcode = '22004',
+      hint = format('known: %s', listed);
+  elsif cardinality(known) = 0 then
+    raise exception 'unknown % "%": nothing is tracked%', what, left(given, 200), of_where using errcode = '22023',
+      hint = 'tidemark track, or tidemark backfill, begins a series; select * from coverage lists what there is';
+  end if;
+  raise exception 'unknown % "%"%', what, left(given, 200), of_where using errcode = '22023',
+    hint = case when cardinality(near) > 0
+                then format('did you mean %s?', (select string_agg(format('"%s"', n), ' or ' order by place)
+                                                 from unnest(near) with ordinality as u (n, place)))
+                else format('nothing known is near; known: %s%s', listed,
+                            case when cardinality(known) > 12 then ', and more' else '' end) end;
+end $$;
+
+-- The length of an interval. Seconds, never days: a day of the session's time zone may have 23 hours.
+create or replace function tidemark.interval_length(interval_name text) returns interval
+language plpgsql immutable parallel safe as $$
+declare
+  length integer := case interval_name ${seconds} end;
+  turned text := (regexp_match(lower(interval_name), '^(\\d+) ?(m|h|d|w)'))[2]
+              || (regexp_match(lower(interval_name), '^(\\d+) ?(m|h|d|w)'))[1];
+begin
+  if length is null then
+    if turned = any (array[${known}]) then
+      raise exception 'unknown interval "%"', left(interval_name, 200) using errcode = '22023',
+        hint = format('did you mean "%s"?', turned);
+    end if;
+    perform tidemark.refuse_name('interval', interval_name, array[${known}]);
+  end if;
+  return make_interval(secs => length);
+end $$;
+`;
+
+export const refusals = `
+create or replace function tidemark.refuse_market(exchange text, base text, quote text, interval_name text) returns void
+language plpgsql stable parallel safe as $$
+declare
+  names text[];
+  tracked text;
+begin
+  select coalesce(array_agg(distinct exchange_id), '{}') into names from tidemark.series where dataset = 'candles';
+  if exchange = any (names) is not true then
+    perform tidemark.refuse_name('exchange', exchange, names);
+  end if;
+  select array_agg(distinct base_id) into names from tidemark.series where dataset = 'candles';
+  if base = any (names) is not true then perform tidemark.refuse_name('base', base, names); end if;
+  select array_agg(distinct quote_id) into names from tidemark.series where dataset = 'candles';
+  if quote = any (names) is not true then perform tidemark.refuse_name('quote', quote, names); end if;
+
+  select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s
+  where s.dataset = 'candles' and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote;
+  if tracked is not null then
+    raise exception 'the candles of % %/% are not tracked at %, and do not follow from finer ones',
+      exchange, base, quote, interval_name using errcode = '22023',
+      hint = format('tracked: %s; from these follow: %s', tracked, (
+        select coalesce(string_agg(d.interval, ', ' order by tidemark.interval_length(d.interval)), 'none')
+        from tidemark.derived_series d where d.exchange_id = exchange and d.base_id = base and d.quote_id = quote));
+  end if;
+  select string_agg(name, ', ' order by name) into tracked from (
+    select distinct format('%s %s/%s', exchange_id, base_id, quote_id) as name from tidemark.series
+    where base_id = base and (quote_id = quote or exchange_id = exchange)
+    order by 1 limit 12
+  ) near;
+  raise exception 'no market %/% is tracked on %', base, quote, exchange using errcode = '22023',
+    hint = case when tracked is null then 'select * from coverage lists what is tracked'
+                else format('tracked: %s', tracked) end;
+end $$;
+
+create or replace function tidemark.refuse_asset(asset text, interval_name text) returns void
+language plpgsql stable parallel safe as $$
+declare
+  assets text[];
+  tracked text;
+begin
+  select coalesce(array_agg(distinct asset_id), '{}') into assets from tidemark.series where dataset = 'asset_history';
+  if asset = any (assets) is not true then
+    perform tidemark.refuse_name('asset', asset, assets,
+      case when exists (select from tidemark.series where base_id = asset)
+           then ': its history is not tracked, though it is the base of a market' else '' end);
+  end if;
+  select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s where s.asset_id = asset;
+  raise exception 'the price history of % is not tracked at %', asset, interval_name using errcode = '22023',
+    hint = format('tracked: %s', tracked);
+end $$;
+`;

@@ -1,0 +1,150 @@
+/**
+ * The views that people query, with names instead of ids.
+ *
+ * Each finds a series by its names and then reads that series' points in a lateral subquery. The subquery is
+ * a UNION ALL with an empty part, which keeps the planner from turning it into a join: a join might read a
+ * whole rollup to find one series in it. Conditions on the time still reach the points, so chunks are
+ * excluded.
+ */
+
+import { bucketColumns } from '../rollups/definitions.ts';
+import { type RollupLevel, rollupLevels } from '../rollups/levels.ts';
+import type { DerivedObject } from './derived-object.ts';
+
+const market = 'exchange_id, base_id, quote_id';
+const values = 'open, high, low, close, volume';
+const noValues = 'null, null, null, null, null';
+
+const storedCandles = `
+    select s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.interval,
+           p.time, p.open, p.high, p.low, p.close, p.volume,
+           null::text as derived_from, null::bigint as points
+    from tidemark.series s
+    cross join lateral (
+      select time, ${values} from tidemark.candle_points where series_id = s.id
+      union all select null, ${noValues} from tidemark.series where false
+    ) p
+    where s.dataset = 'candles'`;
+
+/**
+ * The interval is outside the subquery, which is a UNION ALL again, and has a condition that always holds.
+ * Both keep the planner from merging the two, so for a level that is not requested only the comparison of
+ * names is planned. (Planning took 2 ms instead of 7, with eleven years in 135 chunks.)
+ */
+const derivedCandles = (level: RollupLevel, timescale: boolean) => `
+    select exchange_id, base_id, quote_id, '${level.interval}', time, ${values}, derived_from, points
+    from (
+      ${timescale ? `with behind as materialized (select * from tidemark.behind('${level.name}'))` : ''}
+      select d.exchange_id, d.base_id, d.quote_id, d.derived_from, p.*
+      from tidemark.derived_series d
+      cross join lateral (
+        select time, ${values}, points from ${level.name} where series_id = d.series_id
+        ${timescale ? behindPoints(level) : `union all select null, ${noValues}, null from tidemark.series where false`}
+      ) p
+      where d.interval = '${level.interval}'
+      union all select null, null, null, null, null, ${noValues}, null from tidemark.series where false
+    ) ${level.interval}
+    where time is not null`;
+
+/**
+ * Where a continuous aggregate awaits a refresh the view reads the points, so that it never disagrees with
+ * them.
+ */
+const behindPoints = (level: RollupLevel) => `
+          and not time <@ (select ranges from behind)
+        union all
+        select ${bucketColumns(level)}
+        from tidemark.candle_points
+        where series_id = d.series_id and time <@ (select ranges from behind)
+          and time >= (select first from behind) and time < (select ending from behind)
+        group by 1`;
+
+/**
+ * The stored series that answers for an interval without a series of its own. Candidates are series of the
+ * market whose periods divide the interval. Of those that cover at most a day less than the best one, the
+ * finest is used. An untracked series without any point does not count.
+ */
+const derivedSeries = `
+  create or replace view tidemark.derived_series as
+    select distinct on (${market}, interval) ${market}, interval, series_id, derived_from
+    from (
+      select *, max(covered) over (partition by ${market}, interval) as longest
+      from (
+        select s.exchange_id, s.base_id, s.quote_id, l.interval, s.id as series_id, s.interval as derived_from, s.period,
+               (select coalesce(sum(upper(r) - lower(r)), '0') from unnest(s.covered) r) as covered
+        from tidemark.series s
+        join (values ${rollupLevels.map(({ interval, finer }) => `('${interval}', '{${finer.join(',')}}'::text[])`).join(', ')})
+          as l (interval, finer) on s.interval = any (l.finer)
+        where s.dataset = 'candles'
+      ) finer
+    ) measured
+    where covered >= longest - interval '1 day' and not exists (
+      select from tidemark.series t
+      where (t.untracked_at is null or t.points > 0) and t.dataset = 'candles' and t.exchange_id = measured.exchange_id and t.base_id = measured.base_id
+        and t.quote_id = measured.quote_id and t.interval = measured.interval
+    )
+    order by ${market}, interval, period`;
+
+/** In the order of creation. @param timescale whether the points are a hypertable. */
+export const viewObjects = (timescale: boolean): readonly DerivedObject[] => [
+  view('tidemark.derived_series', derivedSeries),
+  {
+    ...view(
+      'public.candles',
+      `create or replace view public.candles as ${[storedCandles, ...rollupLevels.map((level) => derivedCandles(level, timescale))].join('\n    union all')}`,
+    ),
+    // With the same columns, so that a user's view on it survives.
+    detach: `create or replace view public.candles as ${storedCandles}`,
+  },
+  view(
+    'public.latest_candles',
+    `
+  create or replace view public.latest_candles as
+    select s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.interval,
+           p.time, p.open, p.high, p.low, p.close, p.volume
+    from tidemark.series s
+    cross join lateral (
+      select time, ${values} from tidemark.candle_points
+      where series_id = s.id and time >= s.newest order by time desc limit 1
+    ) p
+    where s.dataset = 'candles'`,
+  ),
+  view(
+    'public.asset_history',
+    `
+  create or replace view public.asset_history as
+    select s.asset_id as asset, s.interval, p.time, p.price_usd
+    from tidemark.series s
+    cross join lateral (
+      select time, price_usd from tidemark.asset_history_points where series_id = s.id
+      union all select null, null from tidemark.series where false
+    ) p
+    where s.dataset = 'asset_history'`,
+  ),
+  view(
+    'public.latest_prices',
+    `
+  create or replace view public.latest_prices as
+    select s.asset_id as asset, s.interval, p.time, p.price_usd
+    from tidemark.series s
+    cross join lateral (
+      select time, price_usd from tidemark.asset_history_points
+      where series_id = s.id and time >= s.newest order by time desc limit 1
+    ) p
+    where s.dataset = 'asset_history'`,
+  ),
+  view(
+    'public.latest_rates',
+    `
+  create or replace view public.latest_rates as
+    select c.currency, c.symbol, c.type, p.time, p.rate_usd, c.currency_symbol, c.gone_since
+    from tidemark.currencies c
+    cross join lateral (
+      select time, rate_usd from tidemark.rate_points where currency_id = c.id order by time desc limit 1
+    ) p`,
+  ),
+];
+
+function view(name: string, create: string): DerivedObject {
+  return Object.freeze({ name, create, drop: `drop view ${name}` });
+}

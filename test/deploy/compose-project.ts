@@ -1,0 +1,95 @@
+/** Starts docker-compose.yml with a simulated source for one test, and queries its containers. */
+
+import { randomBytes } from 'node:crypto';
+import { onTestFinished } from 'vitest';
+import { freePort } from '../parts/free-port.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { composeProject, docker } from './engine.ts';
+
+export type Compose = ReturnType<typeof composeProject>;
+
+export interface Project {
+  readonly compose: Compose;
+  /** Addresses on this machine, without a path. */
+  readonly service: string;
+  readonly board: string;
+  readonly prometheus: string;
+}
+
+/** The timeout of a test of a dozen containers on a busy machine. */
+export const containersMs = 900_000;
+export const patient = { everyMs: 200, withinMs: 240_000 };
+export const apiKey = 'key-of-the-source';
+
+const profiles = ['--profile', 'board', '--profile', 'observability'];
+
+/** Starts everything but the profiles. It is removed, including volumes, when the test has finished. */
+export async function bringUp(
+  files: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Project> {
+  const [service, postgres, board, prometheus, grafana] = await Promise.all([1, 2, 3, 4, 5].map(freePort));
+  const compose = composeProject(
+    `tidemark-test-${randomBytes(4).toString('hex')}`,
+    ['docker-compose.yml', 'test/deploy/compose.source.yml', ...files],
+    {
+      ...env,
+      SOURCE_URL: 'http://source:4010/v2',
+      SOURCE_API_KEY: apiKey,
+      // Ten a second: 60 windows take six.
+      SOURCE_REQUESTS_PER_MINUTE: '600',
+      SERVICE_PUBLISH: `127.0.0.1:${service}`,
+      POSTGRES_PORT: String(postgres),
+      BOARD_PUBLISH_PORT: String(board),
+      PROMETHEUS_PORT: String(prometheus),
+      GRAFANA_PORT: String(grafana),
+      BOARD_PASSWORD: 'a-password-for-the-board',
+    },
+  );
+  onTestFinished(async () => {
+    await compose(...profiles, 'down', '--volumes', '--timeout', '5');
+  }, containersMs);
+  await up(compose);
+  const at = (port: number | undefined) => `http://127.0.0.1:${port}`;
+  return { compose, service: at(service), board: at(board), prometheus: at(prometheus) };
+}
+
+/** Runs the command of the documentation with two workers, and returns when every container is healthy. */
+export async function up(compose: Compose): Promise<void> {
+  await compose('up', '--detach', '--scale', 'worker=2');
+  await waitFor('every container to be healthy', () => isHealthy(compose), patient);
+}
+
+interface Container {
+  readonly Name: string;
+  readonly State: {
+    readonly Running: boolean;
+    readonly ExitCode: number;
+    readonly Health?: { readonly Status: string };
+  };
+  readonly HostConfig: {
+    readonly Memory: number;
+    readonly PidsLimit: number | null;
+    readonly LogConfig: { readonly Type: string };
+  };
+  readonly Config: { readonly Env: readonly string[]; readonly Labels: Readonly<Record<string, string>> };
+}
+
+export async function containers(compose: Compose, ...services: string[]): Promise<Container[]> {
+  const ids = (await compose('ps', '--all', '--quiet', ...services)).split('\n').filter((id) => id !== '');
+  return ids.length === 0 ? [] : (JSON.parse(await docker('inspect', ...ids)) as Container[]);
+}
+
+const long = ['database', 'redis', 'scheduler', 'worker', 'service'];
+
+export async function isHealthy(compose: Compose): Promise<boolean> {
+  const found = await containers(compose, ...long);
+  // Two of them are workers.
+  return found.length === long.length + 1 && found.every(({ State }) => State.Health?.Status === 'healthy');
+}
+
+/** Runs a statement with psql in the database's container. @returns its output, with rows as lines. */
+export async function sql(compose: Compose, statement: string): Promise<string> {
+  const words = ['exec', '-T', 'database', 'psql', '--username', 'tidemark', '--no-align', '--tuples-only'];
+  return (await compose(...words, '--command', statement)).trim();
+}

@@ -1,0 +1,263 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { composeImage } from '../parts/compose-images.ts';
+import { describeMissing } from '../parts/describe-needing.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import {
+  apiKey,
+  bringUp,
+  type Compose,
+  containers,
+  containersMs,
+  isHealthy,
+  type Project,
+  patient,
+  sql,
+  up,
+} from './compose-project.ts';
+import { composeProject, hasFile, hasImage, noEngine } from './engine.ts';
+import { databaseImage, plainImage } from './plain-image.ts';
+
+const dayMs = 86_400_000;
+/** Whole days, old enough that every period is closed. */
+const untilMs = Math.floor(Date.now() / dayMs) * dayMs - dayMs;
+const isoDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+const fromMs = untilMs - 60 * dayMs;
+/** One market each. The source limits `m1` windows to a day, so that every step below happens among many windows. */
+const assets = ['bitcoin', 'ethereum', 'cardano'];
+
+interface Status {
+  readonly series: ReadonlyArray<{ readonly series: string; readonly missingSeconds: number }>;
+}
+
+/** Tracks a market and waits until no gap is left. @param meanwhile runs while the market is fetched. */
+async function fetchMarket(compose: Compose, base: string, meanwhile: () => Promise<unknown>): Promise<void> {
+  const market = ['--exchange', 'binance', '--base', base, '--quote', 'tether', '--interval', 'm1'];
+  const range = ['--from', isoDay(fromMs), '--to', isoDay(untilMs)];
+  const tracked = await compose('exec', '-T', 'worker', 'tidemark', 'track', 'candles', ...market, ...range);
+  expect(tracked).toContain(`tracking binance ${base}/tether m1`);
+  const count = `select count(*) from candles where base = '${base}' and interval = 'm1'`;
+  await waitFor('the first of its points', async () => (await sql(compose, count)) !== '0', patient);
+  await meanwhile();
+  await waitFor(`${base} to be complete`, () => isComplete(compose), patient);
+}
+
+async function isComplete(compose: Compose): Promise<boolean> {
+  const text = await compose('exec', '-T', 'worker', 'tidemark', 'status', '--json').catch(() => null);
+  if (text === null) return false;
+  const { series } = JSON.parse(text) as Status;
+  return series.length > 0 && series.every(({ missingSeconds }) => missingSeconds === 0);
+}
+
+/** Every candle of the source, as text, requested a day at a time. */
+async function truth(compose: Compose, base: string): Promise<string[]> {
+  const address = (await compose('port', 'source', '4010')).trim();
+  const rows: string[] = [];
+  for (let startMs = fromMs; startMs < untilMs; startMs += dayMs) {
+    const query = `exchange=binance&interval=m1&baseId=${base}&quoteId=tether&start=${startMs}&end=${startMs + dayMs}`;
+    const answer = await fetch(`http://${address}/v2/candles?${query}`);
+    const { data } = (await answer.json()) as { data: Record<string, string>[] };
+    for (const { period, open, high, low, close, volume } of data)
+      rows.push([period, open, high, low, close, volume].join('|'));
+  }
+  return rows;
+}
+
+async function stored(compose: Compose, base: string): Promise<string[]> {
+  const text = await sql(
+    compose,
+    `select (extract(epoch from time) * 1000)::bigint, open, high, low, close, volume
+     from candles where exchange = 'binance' and base = '${base}' and quote = 'tether' and interval = 'm1'
+     order by time`,
+  );
+  return text.split('\n');
+}
+
+/** Windows that were requested although an earlier answer had been stored. */
+const askedTwice = `
+  select count(*) from tidemark.fetches a join tidemark.fetches b using (series_id)
+  where a.lane = 'backfill' and b.lane = 'backfill' and a.verdict = 'filled' and b.time > a.time
+    and upper(a.range * b.range) - lower(a.range * b.range) > interval '1 hour'`;
+
+/** Run in the container: SIGKILL to the worker, as from the kernel when memory is short. */
+const killWorker = `
+  const { readdirSync, readFileSync } = require('node:fs');
+  for (const pid of readdirSync('/proc').filter((name) => /^\\d+$/.test(name))) {
+    const command = readFileSync('/proc/' + pid + '/cmdline', 'utf8');
+    if (command.includes('tidemark.js\\0worker')) process.kill(Number(pid), 'SIGKILL');
+  }`;
+
+const serviceOf = ({ Config }: { readonly Config: { readonly Labels: Readonly<Record<string, string>> } }) =>
+  Config.Labels['com.docker.compose.service'] ?? '';
+
+async function expectHardened(compose: Compose): Promise<void> {
+  const all = (await containers(compose)).filter((container) => serviceOf(container) !== 'source');
+  const withKey = all.filter(({ Config }) => Config.Env.includes(`SOURCE_API_KEY=${apiKey}`));
+  expect(withKey.map(serviceOf)).toEqual(['worker', 'worker']);
+  const unbounded = all.filter(
+    ({ HostConfig: { Memory, PidsLimit, LogConfig } }) =>
+      !(Memory > 0 && (PidsLimit ?? 0) > 0 && LogConfig.Type === 'local'),
+  );
+  expect(unbounded.map(serviceOf)).toEqual([]);
+
+  const roles =
+    "select distinct usename from pg_stat_activity where application_name in ('tidemark serve', 'tidemark dashboard')";
+  expect(await sql(compose, roles)).toBe('tidemark_service');
+
+  expect(await compose('exec', '-T', 'redis', 'redis-cli', 'ping')).toContain('NOAUTH');
+  // Without users of the queue even its host name is unknown.
+  await expect(compose('exec', '-T', 'database', 'getent', 'hosts', 'redis')).rejects.toThrow();
+  await compose('exec', '-T', 'database', 'getent', 'hosts', 'scheduler');
+}
+
+interface Target {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly health: string;
+}
+
+const optional = { 'host-metrics': 'prom/node-exporter', grafana: 'grafana/grafana' };
+
+/** The profiles, with those of their images that are available. */
+async function expectObserved({ compose, board, prometheus }: Project): Promise<void> {
+  const had: string[] = [];
+  for (const [name, image] of Object.entries(optional)) {
+    const tag = composeImage(image);
+    if (await hasImage(tag)) had.push(name);
+    else console.warn(`${name} is not started: the image ${tag} is not to be had`);
+  }
+  await compose(
+    '--profile',
+    'board',
+    '--profile',
+    'observability',
+    'up',
+    '--detach',
+    '--scale',
+    'worker=2',
+    '--no-recreate',
+    'board',
+    'prometheus',
+    ...had,
+  );
+
+  const name = `Basic ${Buffer.from('tidemark:a-password-for-the-board').toString('base64')}`;
+  await waitFor('the board', async () => (await status(board, {})) === 401, patient);
+  expect(await status(board, { authorization: name })).toBe(200);
+
+  const targets = async () => {
+    const answer = await fetch(`${prometheus}/api/v1/targets?state=active`).catch(() => null);
+    if (answer?.ok !== true) return [];
+    const { data } = (await answer.json()) as { data: { activeTargets: Target[] } };
+    return data.activeTargets.filter(({ labels }) => labels.job !== 'host' || had.includes('host-metrics'));
+  };
+  await waitFor(
+    'Prometheus to read every process',
+    async () => {
+      const found = await targets();
+      const ours = found
+        .filter(({ labels }) => labels.job === 'tidemark')
+        .map(({ labels }) => labels.process);
+      return (
+        found.every(({ health }) => health === 'up') &&
+        ours.sort().join() === 'scheduler,service,worker,worker'
+      );
+    },
+    patient,
+  );
+  if (had.includes('grafana')) {
+    const [, grafana = ''] = (await compose('port', 'grafana', '3000')).trim().split(':');
+    await waitFor(
+      'Grafana',
+      async () => (await status(`http://127.0.0.1:${grafana}/api/health`, {})) === 200,
+      patient,
+    );
+  }
+}
+
+async function status(url: string, headers: Readonly<Record<string, string>>): Promise<number | null> {
+  const answer = await fetch(url, { headers }).catch(() => null);
+  await answer?.body?.cancel();
+  return answer?.status ?? null;
+}
+
+/** A substitute for the image may lack the extension. */
+const timescaleMissing =
+  noEngine === null && !(await hasFile(databaseImage, 'timescaledb.control'))
+    ? ` (skipped: the image ${databaseImage} here lacks it)`
+    : null;
+
+const describeWithEngine = (title: string, body: () => void) =>
+  noEngine === null ? describe(title, body) : describeMissing(title, noEngine, body);
+
+describeWithEngine('docker compose', () => {
+  beforeAll(async () => {
+    await composeProject('tidemark-test-build', ['docker-compose.yml'], { SOURCE_URL: 'http://none/v2' })(
+      'build',
+      'worker',
+    );
+  }, containersMs);
+
+  const body = async (
+    files: readonly string[],
+    env: Readonly<Record<string, string>>,
+    isObserved = false,
+  ) => {
+    const project = await bringUp(files, env);
+    const { compose, service } = project;
+    await expectHardened(compose);
+    await fetchMarket(compose, 'bitcoin', async () => {
+      // The container ends with its process, and its restart policy starts it again.
+      await compose('exec', '-T', '--index=1', 'worker', 'node', '-e', killWorker);
+    });
+    await fetchMarket(compose, 'ethereum', () => compose('restart', 'database'));
+    await fetchMarket(compose, 'cardano', async () => {
+      const flush = 'REDISCLI_AUTH=$(cat /var/lib/tidemark-redis/password) redis-cli flushall';
+      expect(await compose('exec', '-T', 'redis', 'sh', '-c', flush)).toBe('OK\n');
+    });
+    const truths = await Promise.all(assets.map((asset) => truth(compose, asset)));
+    for (const [place, asset] of assets.entries())
+      expect(await stored(compose, asset)).toEqual(truths[place]);
+
+    const query = `exchange=binance&interval=m1&baseId=bitcoin&quoteId=tether&start=${fromMs}&end=${fromMs + dayMs}`;
+    const served = (await (await fetch(`${service}/v2/candles?${query}`)).json()) as { data: unknown[] };
+    expect(served.data.length).toBeGreaterThan(1400);
+    const page = await fetch(`${service}/`);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>Tidemark')]);
+    expect((await fetch(`${service}/dashboard/problems`)).status).toBe(200);
+
+    // The command of README, with a statement as its input.
+    const [, line = ''] =
+      /^docker compose (exec database psql .*)$/m.exec(readFileSync('README.md', 'utf8')) ?? [];
+    const [exec = '', ...words] = line.split(' ');
+    expect(await compose(exec, '-T', ...words, '-c', 'select count(*) from candles')).toMatch(/\d{6}/);
+
+    await waitFor('the killed worker to be back', () => isHealthy(compose), patient);
+    const backfilled = "select count(*) from tidemark.fetches where lane = 'backfill'";
+    const before = await sql(compose, backfilled);
+    await compose('down');
+    await up(compose);
+    expect(await isComplete(compose)).toBe(true);
+    expect(await sql(compose, backfilled)).toBe(before);
+    expect(await sql(compose, askedTwice)).toBe('0');
+    for (const [place, asset] of assets.entries())
+      expect(await stored(compose, asset)).toEqual(truths[place]);
+
+    if (isObserved) await expectObserved(project);
+    await compose('--profile', 'board', '--profile', 'observability', 'stop');
+    const ended = await containers(compose);
+    expect(ended.filter(({ State }) => State.Running || State.ExitCode !== 0)).toEqual([]);
+    expect(ended.length).toBeGreaterThanOrEqual(10);
+  };
+
+  it.skipIf(timescaleMissing !== null)(
+    `backfills every point, loses nothing to kills and restarts, and stops in order, with TimescaleDB${timescaleMissing ?? ''}`,
+    () => body([], {}, true),
+    containersMs,
+  );
+
+  it(
+    'does the same with plain PostgreSQL',
+    async () => body(['test/deploy/compose.plain.yml'], { TEST_PLAIN_IMAGE: await plainImage() }),
+    containersMs,
+  );
+});

@@ -1,0 +1,46 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { describeMissing } from '../parts/describe-needing.ts';
+import { processesMs } from '../scripts/command.ts';
+import { copyOf, openDirectory } from './source-tree.ts';
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+
+/** The dependencies of a global installation come from the registry. */
+const hasRegistry = spawnSync('npm', ['ping'], { timeout: 30_000 }).status === 0;
+const describeWithRegistry = hasRegistry
+  ? (title: string, body: () => void) => it(title, body, processesMs * 2)
+  : (title: string, body: () => void) =>
+      describeMissing(title, 'the npm registry does not answer', () => it(title, body));
+
+describeWithRegistry('the packed tarball installs globally, and the demo runs from any folder', () => {
+  const checkout = copyOf();
+  execFileSync('npm', ['pack', '--pack-destination', checkout], { cwd: checkout, stdio: 'pipe' });
+  const tarball = join(checkout, `tidemark-${version}.tgz`);
+  const contents = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n');
+  expect(contents.filter((name) => /^package\/(dist\/)?(bench|test)\b|\.map$/.test(name))).toEqual([]);
+
+  const [prefix, home, folder] = [openDirectory(), openDirectory(), openDirectory()];
+  execFileSync(
+    'npm',
+    ['install', '--global', '--engine-strict', '--prefix', prefix, '--no-audit', '--no-fund', tarball],
+    {
+      stdio: 'pipe',
+    },
+  );
+  const run = (...words: string[]) =>
+    spawnSync(join(prefix, 'bin/tidemark'), words, {
+      cwd: folder,
+      env: { PATH: process.env.PATH, HOME: home, SERVE_PORT: '0' },
+      encoding: 'utf8',
+    });
+  expect(run('--version').stdout).toBe(`${version}\n`);
+  const demo = run('demo', '--once');
+  expect([demo.status, demo.stderr]).toEqual([0, '']);
+  expect(demo.stdout).toMatch(/backfill complete: \d+ requests/);
+  // The files of the dashboard are in the package.
+  const page = join(prefix, 'lib/node_modules/tidemark/dist/service/dashboard/assets/index.html');
+  expect(readFileSync(page, 'utf8')).toContain('<script');
+});

@@ -1,0 +1,58 @@
+/** docs/cli.md is generated from the help of the commands by `npm run docs`. */
+
+import { readdirSync } from 'node:fs';
+import { Command } from 'commander';
+import { expect, it } from 'vitest';
+
+/** The width of the help, independent of the terminal that runs the test. */
+const width = 100;
+
+async function commands(): Promise<readonly Command[]> {
+  const program = new Command('tidemark').helpCommand(false);
+  for (const file of readdirSync('scripts/commands')
+    .filter((name) => name.endsWith('.ts'))
+    .sort()) {
+    const module: Record<string, unknown> = await import(/* @vite-ignore */ `../../scripts/commands/${file}`);
+    for (const [name, add] of Object.entries(module))
+      if (/Commands?$/.test(name) && typeof add === 'function') add(program);
+  }
+  return program.commands;
+}
+
+function helpOf(command: Command): string {
+  command.configureHelp({ helpWidth: width });
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part), getOutHelpWidth: () => width });
+  command.outputHelp();
+  return text.trimEnd();
+}
+
+function* withSubcommands(command: Command): Generator<Command> {
+  yield command;
+  for (const inner of command.commands) yield* withSubcommands(inner);
+}
+
+function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
+}
+
+it('docs/cli.md shows the help of every command', async () => {
+  const all = [...(await commands())].sort((a, b) => a.name().localeCompare(b.name()));
+  const parts = all.map((command) => {
+    const blocks = [...withSubcommands(command)].map((one) => `\`\`\`\n${helpOf(one)}\n\`\`\``);
+    return `## ${fullName(command)}\n\n${blocks.join('\n\n')}\n`;
+  });
+  const text = `# Commands
+
+Every command has \`--help\`; this page is made from it. An error is one line with a code, the cause and the remedy:
+[errors.md](errors.md) has all of them, with the exit codes. \`--from\` and \`--to\` take UTC dates and times
+(\`2024-01-31\`, \`2024-01-31T06:00Z\`) and ages (\`11y\`, \`90d\`, \`6h\`). Tracking a series again widens its range
+until it holds both.
+
+On a terminal, \`backfill\` and \`status --watch\` draw bars: one for each series, or for each exchange and interval if
+there are many. The ETA follows from the remaining requests and the rate of the last minute. \`NO_COLOR\` and
+\`FORCE_COLOR\` are respected. In a pipe, or with \`TERM=dumb\`, the output is plain lines.
+
+${parts.join('\n')}`;
+  await expect(text).toMatchFileSnapshot('../../docs/cli.md');
+});

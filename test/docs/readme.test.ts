@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { limiterFor } from '../../planning/budget.ts';
+
+it('README stays short enough for five minutes', () => {
+  expect(readFileSync('README.md', 'utf8').split('\n').length).toBeLessThanOrEqual(200);
+});
+
+it('the configuration page states the share of a budget that the spacing uses', () => {
+  const used = (perMinute: number) => Math.floor(60_000 / (limiterFor(perMinute)?.durationMs ?? 0));
+  expect(readFileSync('docs/configuration.md', 'utf8')).toContain(
+    `of 500 a minute ${used(500)} are used, of 5,000 only ${used(5000).toLocaleString('en-US')}`,
+  );
+});

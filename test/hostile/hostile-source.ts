@@ -1,0 +1,114 @@
+/**
+ * A source whose answers are wrong in one way at each path: `/<misbehaviour>/v2/candles`. A test compares with the
+ * correct answers.
+ */
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
+import type { Candle } from '../../contract/resources.ts';
+import type { CandleSeries } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+import { portOf } from '../source/local-server.ts';
+import { type Answer, misbehaviours } from './misbehaviours.ts';
+
+export const market: CandleSeries = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'm1',
+};
+
+export interface HostileSource {
+  /** The base URL of this misbehaviour. */
+  url(name: string): string;
+  /** From now on the source answers correctly at this URL. */
+  calm(name: string): void;
+  /** From now on the source misbehaves in this way at this URL. Null: it answers correctly. */
+  behave(name: string, as: string | null): void;
+  close(): Promise<void>;
+}
+
+const { truth } = createSimulator({ seed: 'hostile', now: Date.now });
+
+/** The correct rows of an answer. */
+export function truthOf(range: Range): readonly Candle[] {
+  return truth.candles(market, range);
+}
+
+/** Counts a request of every period of the range. @returns how often each was requested before. */
+function countRequest(asked: Map<EpochMs, number>, { startMs, endMs }: Range): number[] {
+  const before: number[] = [];
+  for (let timeMs = startMs; timeMs < endMs; timeMs += minuteMs) {
+    const count = asked.get(timeMs) ?? 0;
+    before.push(count);
+    asked.set(timeMs, count + 1);
+  }
+  return before;
+}
+
+/** @param tls a key and a self-signed certificate; absent: plain HTTP. */
+export async function startHostileSource(tls?: { key: string; cert: string }): Promise<HostileSource> {
+  /** The behaviour of a URL where it differs from its name. Null: correct. */
+  const behaviours = new Map<string, string | null>();
+  const states = new Map<string, { count: number; firstMs: EpochMs; readonly asked: Map<EpochMs, number> }>();
+
+  function listener(request: IncomingMessage, response: ServerResponse): void {
+    const url = new URL(request.url ?? '', 'http://source');
+    const [, encoded = '', , resource = ''] = url.pathname.split('/');
+    const name = decodeURIComponent(encoded);
+    if (resource !== 'candles') {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}');
+      return;
+    }
+    const range = {
+      startMs: Number(url.searchParams.get('start')),
+      endMs: Number(url.searchParams.get('end')),
+    };
+    const state = states.get(name) ?? { count: 0, firstMs: Date.now(), asked: new Map() };
+    states.set(name, state);
+    state.count += 1;
+    const times = 1 + Math.min(...countRequest(state.asked, range));
+    const answer: Answer = {
+      rows: truthOf(range),
+      range,
+      count: state.count,
+      times,
+      sinceMs: Date.now() - state.firstMs,
+      response,
+      url,
+      send: (rows, timestampMs = Date.now()) => {
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ data: rows, timestamp: timestampMs }));
+      },
+    };
+    const behaviour = behaviours.has(name) ? behaviours.get(name) : name;
+    const misbehave = misbehaviours[behaviour ?? '']?.answer;
+    if (misbehave === undefined) answer.send(answer.rows);
+    else misbehave(answer);
+  }
+
+  const server: Server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${portOf(server.address())}`;
+  return {
+    url: (name) => `${origin}/${encodeURIComponent(name)}/v2`,
+    calm: (name) => void behaviours.set(name, null),
+    behave(name, as) {
+      behaviours.set(name, as);
+      // The counts start again. Earlier requests stay known.
+      const state = states.get(name);
+      if (state !== undefined) Object.assign(state, { count: 0, firstMs: Date.now() });
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,193 @@
+/** The ways in which a source misbehaves, one function each. */
+
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { Candle } from '../../contract/resources.ts';
+import type { Range } from '../../planning/ranges.ts';
+
+type Row = Readonly<Record<keyof Candle, unknown>> | Candle;
+
+export interface Answer {
+  /** The correct rows. */
+  readonly rows: readonly Candle[];
+  readonly range: Range;
+  /** The number of this request at this source, from 1. */
+  readonly count: number;
+  /**
+   * How often all of the range was requested, this request included. Counted by period: a planning pass may cut the same
+   * gap into other windows, and a source that is empty twice for a period is believed.
+   */
+  readonly times: number;
+  /** Time since the first request. */
+  readonly sinceMs: number;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  /** Answers with these rows and status 200. @param timestampMs the source's clock; default: the true time. */
+  send(rows: readonly Row[], timestampMs?: EpochMs): void;
+}
+
+export interface Misbehaviour {
+  readonly answer: (answer: Answer) => void;
+  /** Whether `backfill` can complete although the source never answers correctly. */
+  readonly completes: boolean;
+  /** Whether existing rows are rejected. */
+  readonly rejects?: boolean;
+  /** Other values that the source sent for the row. */
+  readonly alsoGave?: (row: Candle) => readonly Candle[];
+}
+
+const everyThird = (misbehave: (answer: Answer) => void): Misbehaviour => ({
+  answer: (answer) => (answer.count % 3 === 1 ? misbehave(answer) : answer.send(answer.rows)),
+  completes: true,
+});
+const raw = (status: number, body: string, headers: Readonly<Record<string, string>> = {}) =>
+  everyThird(({ response }) => response.writeHead(status, headers).end(body));
+const text = (rows: readonly Candle[]) => JSON.stringify({ data: rows, timestamp: Date.now() });
+const json = { 'content-type': 'application/json' };
+
+/** At most this many rows, which may depend on the number of the answer. */
+const cap = (most: (answer: Answer) => number, keeps: 'first' | 'last'): Misbehaviour => ({
+  answer: (answer) => {
+    const rows = Math.max(1, most(answer));
+    answer.send(keeps === 'first' ? answer.rows.slice(0, rows) : answer.rows.slice(-rows));
+  },
+  completes: true,
+});
+const shrinking = ({ count }: Answer) => 145 - count;
+/** No two in a row are equal, and none is predictable from earlier ones. */
+const varying = ({ count }: Answer) => 20 + ((count * 7919) % 120);
+
+const shifted = (rows: readonly Candle[], byMs: number) =>
+  rows.map((row) => ({ ...row, period: row.period + byMs }));
+const changed = (row: Candle): Candle => ({ ...row, volume: `${row.volume}1` as Candle['volume'] });
+
+const bomb = gzipSync(Buffer.alloc(64_000_000, ' '));
+
+export const misbehaviours: Readonly<Record<string, Misbehaviour>> = {
+  'rows outside the range': {
+    answer: ({ rows, send }) =>
+      send([...shifted(rows, -10 * dayMs).slice(0, 30), ...rows, ...shifted(rows, 10 * dayMs).slice(0, 30)]),
+    // An answer with only out-of-range rows does not mean that the range is empty.
+    completes: false,
+  },
+  'each row twice': { answer: ({ rows, send }) => send(rows.flatMap((row) => [row, row])), completes: true },
+  'newest first': { answer: ({ rows, send }) => send(rows.toReversed()), completes: true },
+  'two rows in three off by seconds': {
+    answer: ({ rows, send }) =>
+      send(rows.map((row, place) => (place % 3 === 0 ? row : { ...row, period: row.period + 7000 }))),
+    completes: false,
+    rejects: true,
+  },
+  'impossible candles': {
+    answer: ({ rows, send }) =>
+      send(rows.map((row, place) => (place % 50 === 7 ? { ...row, low: '1e9' } : row))),
+    completes: false,
+    rejects: true,
+  },
+  // An invalid row precedes each row of the last half: the answer has as many rows as the window has periods.
+  'the last half of the rows, each after an invalid one': {
+    answer: ({ rows, send }) =>
+      send(rows.slice(Math.floor(rows.length / 2)).flatMap((row) => [{ ...row, low: '1e9' }, row])),
+    completes: false,
+    rejects: true,
+  },
+  'half of the rows, and as many without a time': {
+    answer: ({ rows, send }) =>
+      send(rows.flatMap((row, place) => (place * 2 < rows.length ? [row, { ...row, period: null }] : []))),
+    completes: false,
+    rejects: true,
+  },
+  'impossible candles with a time beside their period': {
+    answer: ({ rows, send }) =>
+      send(
+        rows.map((row, place) =>
+          place % 10 === 3 ? { time: row.period - minuteMs, ...row, low: '1e9' } : row,
+        ),
+      ),
+    completes: false,
+    rejects: true,
+  },
+  'truncated bodies': everyThird(({ rows, response }) => {
+    const body = text(rows);
+    response.writeHead(200, { ...json, 'content-length': body.length });
+    response.write(body.slice(0, body.length / 2), () => response.destroy());
+  }),
+  'truncated JSON': everyThird(({ rows, response }) => {
+    const body = text(rows);
+    response.writeHead(200, json).end(body.slice(0, body.length / 2));
+  }),
+  'slow bodies': everyThird(({ response }) => {
+    response.writeHead(200, json);
+    const drip = setInterval(() => response.write(' '), 100);
+    response.on('close', () => clearInterval(drip));
+  }),
+  'decompression bombs': everyThird(({ response }) => {
+    response.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end(bomb);
+  }),
+  'errors with status 200': raw(200, '{"error":"internal","timestamp":0}', json),
+  'pages of HTML': raw(200, '<html><body>maintenance</body></html>', { 'content-type': 'text/html' }),
+  'redirects elsewhere': raw(302, '', { location: 'http://127.0.0.1:1/v2/candles' }),
+  'redirects to itself': everyThird(({ response, url }) => {
+    response.writeHead(307, { location: url.pathname + url.search }).end();
+  }),
+  'bursts of errors': {
+    answer: ({ sinceMs, rows, response, send }) =>
+      sinceMs < 4000 ? response.writeHead(503).end('overloaded') : send(rows),
+    completes: true,
+  },
+  '404 as text': raw(404, 'not found'),
+  '429 with seconds': raw(429, 'slow down', { 'retry-after': '1' }),
+  '429 with a date': everyThird(({ response }) => {
+    response.writeHead(429, { 'retry-after': new Date(Date.now() + 2000).toUTCString() }).end('slow down');
+  }),
+  '429 with a reset': everyThird(({ response }) => {
+    response
+      .writeHead(429, { 'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + 1) })
+      .end('slow down');
+  }),
+  'connections that are reset': everyThird(({ response }) => response.socket?.resetAndDestroy()),
+  'values that change': {
+    answer: ({ rows, times, send }) => send(times % 2 === 0 ? rows.map(changed) : rows),
+    completes: true,
+    alsoGave: (row) => [changed(row)],
+  },
+  'empty answers': {
+    answer: ({ count, times, rows, send }) => send(count % 2 === 1 && times === 1 ? [] : rows),
+    completes: true,
+  },
+  'empty answers that are refuted': {
+    // Nothing; then, of a window that begins with an hour, its first part; then, twice, nothing for the rest.
+    answer: ({ times, rows, range, send }) => {
+      const isWhole = new Date(range.startMs).getUTCMinutes() === 0;
+      if (times === 1 || times === 3 || times === 4) send([]);
+      else send(isWhole && times === 2 ? rows.slice(0, 40) : rows);
+    },
+    completes: true,
+  },
+  'a cap of the first rows': cap(() => 50, 'first'),
+  'a cap of the last rows': cap(() => 50, 'last'),
+  'a cap that shrinks, first rows': cap(shrinking, 'first'),
+  'a cap that shrinks, last rows': cap(shrinking, 'last'),
+  'a cap that varies, first rows': cap(varying, 'first'),
+  'a cap that varies, last rows': cap(varying, 'last'),
+  'a cap that falls to a few rows': cap(({ count }) => (count <= 20 ? 100 : 18), 'first'),
+  'a clock ahead': { answer: ({ rows, send }) => send(rows, Date.now() + 6 * hourMs), completes: true },
+  'a clock behind by minutes': {
+    answer: ({ rows, send }) => send(rows, Date.now() - 5 * minuteMs),
+    completes: true,
+  },
+  'stale copies': {
+    // A copy from a time within the range, without later rows.
+    answer: ({ count, rows, range, send }) => {
+      const asOfMs = range.startMs + 70 * minuteMs;
+      if (count % 3 === 1)
+        send(
+          rows.filter(({ period }) => period < asOfMs),
+          asOfMs,
+        );
+      else send(rows);
+    },
+    completes: true,
+  },
+};

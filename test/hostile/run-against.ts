@@ -1,0 +1,139 @@
+/**
+ * Runs `tidemark backfill` against a hostile source, in a process and a database of its own, and compares the results.
+ */
+
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import type { Range } from '../../planning/ranges.ts';
+import { createTestDatabase } from '../parts/test-database.ts';
+import { type Ended, program } from '../scripts/command.ts';
+import { truthOf } from './hostile-source.ts';
+import type { Misbehaviour } from './misbehaviours.ts';
+
+export interface Outcome {
+  readonly exitCode: number | null;
+  /** The final output, for the message of a failing test. */
+  readonly said: string;
+  /** Covered periods that have a point at the source, but neither a stored point nor a quarantined row. */
+  readonly silent: number;
+  /** Stored points that the source never sent. */
+  readonly wrong: number;
+  /** Periods of the source that are not stored. */
+  readonly missing: number;
+  /** Rows in quarantine. */
+  readonly rejected: number;
+}
+
+export interface HostileRun {
+  /** Another `backfill` of the same range. */
+  backfill(...more: string[]): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+/** @param redisUrl null: the queue is on PostgreSQL. */
+export async function prepareRun(
+  sourceUrl: string,
+  range: Range,
+  {
+    redisUrl,
+    alsoGave = () => [],
+  }: { redisUrl: string | null; alsoGave?: Misbehaviour['alsoGave'] | undefined },
+): Promise<HostileRun> {
+  const database = await createTestDatabase(redisUrl === null ? 'plain' : 'main');
+  const env = {
+    DATABASE_URL: database.url,
+    ...(redisUrl === null ? {} : { REDIS_URL: redisUrl }),
+    QUEUE_NAMESPACE: `hostile_${randomBytes(4).toString('hex')}`,
+    SOURCE_URL: sourceUrl,
+    SOURCE_REQUESTS_PER_MINUTE: '0',
+    SOURCE_TIMEOUT_SECONDS: '5',
+    SOURCE_MAX_BODY_MB: '1',
+    // Windows of 144 minutes.
+    SOURCE_CANDLE_DAYS: 'm1=0.1',
+    WORKER_CONCURRENCY: '4',
+    EMPTY_CONFIRM_SECONDS: '1',
+    FAILED_RETRY_SECONDS: '2',
+    GRACE_SECONDS: '0',
+    PLANNING_TICK_MS: '100',
+    RATES_SECONDS: '0',
+  };
+  await tidemark(['migrate'], env);
+  const words = [
+    'candles',
+    '--exchange',
+    'binance',
+    '--base',
+    'bitcoin',
+    '--quote',
+    'tether',
+    '--interval',
+    'm1',
+  ];
+  const from = new Date(range.startMs).toISOString();
+  const to = new Date(range.endMs).toISOString();
+  return {
+    async backfill(...more) {
+      const ended = await tidemark(['backfill', ...words, '--from', from, '--to', to, ...more], env);
+      return { ...saidBy(ended), ...(await compare(database.url, range, alsoGave)) };
+    },
+    close: () => database.drop(),
+  };
+}
+
+/** Outside any test, so that all runs start together. */
+function tidemark(words: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  return new Promise((settle) => {
+    const environment = { PATH: process.env.PATH, HOME: process.env.HOME, ...env };
+    const child = execFile(process.execPath, [program, ...words], { env: environment }, (_, stdout, stderr) =>
+      settle({ exitCode: child.exitCode, stdout, stderr }),
+    );
+  });
+}
+
+function saidBy({ exitCode, stdout, stderr }: Ended): Pick<Outcome, 'exitCode' | 'said'> {
+  return { exitCode, said: `${stdout}\n${stderr}`.trim().split('\n').slice(-4).join('\n') };
+}
+
+/** Compares the stored points with the correct ones. */
+export async function compare(
+  url: string,
+  range: Range,
+  alsoGave: NonNullable<Misbehaviour['alsoGave']>,
+): Promise<Omit<Outcome, 'exitCode' | 'said'>> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    // One snapshot: workers change points and coverage meanwhile.
+    await client.query('begin isolation level repeatable read read only');
+    const points = await client.query<{ period: string; values: string }>(
+      `select (extract(epoch from time) * 1000)::bigint::text as period, concat_ws('|', open, high, low, close, volume) as values
+       from candles where derived_from is null`,
+    );
+    const truth = truthOf(range);
+    const textOf = (row: (typeof truth)[number]) =>
+      [row.open, row.high, row.low, row.close, row.volume].join('|');
+    const given = new Map(truth.map((row) => [String(row.period), [row, ...alsoGave(row)].map(textOf)]));
+    const stored = new Map(points.rows.map(({ period, values }) => [period, values]));
+    const missing = [...given.keys()].filter((period) => !stored.has(period));
+    // A rejected row belongs to the period that it names, or the one that contains its time.
+    const silent = await client.query(
+      `select from unnest($1::bigint[]) missing(ms)
+       join tidemark.series on covered @> to_timestamp(ms / 1000)
+       where not exists (
+         select from tidemark.quarantine
+         where substring(raw from '"period": *(\\d+)')::bigint / 60000 = ms / 60000
+       )`,
+      [missing],
+    );
+    const rejected = await client.query('select from tidemark.quarantine');
+    return {
+      silent: silent.rowCount ?? 0,
+      wrong: [...stored].filter(([period, values]) => !given.get(period)?.includes(values)).length,
+      missing: missing.length,
+      rejected: rejected.rowCount ?? 0,
+    };
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,54 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { hourMs } from '../../../contract/intervals.ts';
+import { fileFormats } from '../../../files/layout.ts';
+import { checkFile, type FileImport, importFile } from '../../../operations/transfer/import-file.ts';
+import { ImportTally } from '../../../operations/transfer/import-tally.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { emptyDirectory, tidemark } from '../../scripts/command.ts';
+import { contentOf, fill, market, minutes, openStore, startMs } from '../../scripts/commands/export-store.ts';
+
+function importing(path: string, database: Database): FileImport {
+  return {
+    path,
+    format: undefined,
+    sidecar: undefined,
+    pointsOnly: false,
+    overwrite: false,
+    follow: false,
+    ...{ database, graceMs: 0, tally: new ImportTally(), beforePiece: () => {} },
+    showProgress: () => ({ update: () => {}, stop: () => {} }),
+  };
+}
+
+describeNeeding('timescale', 'the import of a file', () => {
+  it.each(fileFormats)('stores nothing of a %s file that was replaced after its check', async (format) => {
+    const [from, to] = [await openStore('main'), await openStore('main')];
+    await fill(from.database, { series: minutes, window: { startMs, endMs: startMs + hourMs } });
+    const path = join(emptyDirectory(), `file.${format}`);
+    const words = ['export', 'candles', ...market, '--interval', 'm1', '--out', path];
+    expect(await tidemark(words, from.env)).toMatchObject({ exitCode: 0, stderr: '' });
+    const options = importing(path, to.database);
+    const checked = await checkFile(options);
+    writeFileSync(path, readFileSync(path).subarray(0, -1));
+    await expect(importFile(options, checked)).rejects.toMatchObject({
+      ...{ code: 'FILE_NOT_USABLE', message: `${path} was changed or replaced after it was checked` },
+    });
+    expect((await contentOf(to.database)).series).toEqual({});
+  });
+
+  it('rejects a sidecar that states a series twice', async () => {
+    const from = await openStore('main');
+    await fill(from.database, { series: minutes, window: { startMs, endMs: startMs + hourMs } });
+    const path = join(emptyDirectory(), 'twice.csv');
+    await tidemark(['export', 'candles', ...market, '--interval', 'm1', '--out', path], from.env);
+    const sidecar = JSON.parse(readFileSync(`${path}.meta.json`, 'utf8'));
+    sidecar.series.push(sidecar.series[0]);
+    writeFileSync(`${path}.meta.json`, JSON.stringify(sidecar));
+    await expect(checkFile(importing(path, from.database))).rejects.toMatchObject({
+      message: expect.stringMatching(/ states binance bitcoin\/tether m1 twice$/),
+    });
+  });
+});

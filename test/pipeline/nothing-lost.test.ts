@@ -1,0 +1,151 @@
+import { expect } from 'vitest';
+import { hourMs, intervalMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { type Chance, seededTest } from '../faults/seeded.ts';
+import { onEachBackend } from '../queue/queue-parts.ts';
+import { type Misbehaviour, type Row, serveMisbehaving, timeOfRow } from './misbehaving-source.ts';
+import { emptyConfirmMs, graceMs, openPipeline } from './run-pipeline.ts';
+import { coverageOf, storedPoints } from './stored.ts';
+
+const startOfNowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+const minutes: SeriesKey = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'm1',
+};
+
+const hours: SeriesKey = { ...minutes, interval: 'h1' };
+const days: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
+
+/** The rows that a cap keeps. */
+type Keep = (rows: readonly Row[], most: number) => readonly Row[];
+const oldest: Keep = (rows, most) => rows.slice(0, most);
+const newest: Keep = (rows, most) => rows.slice(Math.max(0, rows.length - most));
+
+interface Cap {
+  readonly what: string;
+  /** The maximum number of rows in the answer in this place. */
+  readonly most: (chance: Chance, place: number) => number;
+  readonly keep: (chance: Chance) => Keep;
+}
+const caps: readonly Cap[] = [
+  { what: 'at the same number of rows, the oldest', most: () => 700, keep: () => oldest },
+  { what: 'at the same number of rows, the newest', most: () => 700, keep: () => newest },
+  { what: 'at one row fewer each time, the oldest', most: (_, place) => 1440 - place, keep: () => oldest },
+  { what: 'at one row fewer each time, the newest', most: (_, place) => 1440 - place, keep: () => newest },
+  {
+    what: 'at any number of rows, the oldest or the newest',
+    most: (chance) => chance.whole(1, 1440),
+    keep: (chance) => (chance.happens(0.5) ? oldest : newest),
+  },
+  {
+    what: 'at up to nine rows, the oldest or the newest',
+    most: (chance) => chance.whole(1, 9),
+    keep: (chance) => (chance.happens(0.5) ? oldest : newest),
+  },
+];
+const lines = [
+  { series: minutes, range: { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 1, 1) } },
+  { series: hours, range: { startMs: Date.UTC(2022, 0, 1), endMs: Date.UTC(2024, 0, 1) } },
+  { series: days, range: { startMs: Date.UTC(2013, 0, 1), endMs: Date.UTC(2024, 0, 1) } },
+];
+
+onEachBackend('no point is missing inside coverage', (kind) => {
+  /** Backfills repeatedly, an hour apart, and compares coverage with the truth after each. */
+  async function backfillFrom(
+    chance: Chance,
+    series: SeriesKey,
+    range: Range,
+    misbehave: Misbehaviour,
+    { rounds }: { rounds: number },
+  ) {
+    const clock = { nowMs: startOfNowMs };
+    const { truth } = createSimulator({ seed: chance.seed, now: () => clock.nowMs });
+    const source = await serveMisbehaving({ truth, series: [series], now: () => clock.nowMs }, misbehave);
+    const pipeline = await openPipeline(kind, clock, source.baseUrl);
+    const seriesId = await pipeline.track(series, range.startMs, range.endMs);
+    const expected =
+      series.dataset === 'candles' ? truth.candles(series, range) : truth.history(series, range);
+    const rowsWithin = (ranges: readonly Range[], rows: readonly object[]) =>
+      rows.filter((row) =>
+        ranges.some(({ startMs, endMs }) => timeOfRow(row) >= startMs && timeOfRow(row) < endMs),
+      );
+    for (let round = 0; round < rounds; round += 1) {
+      await pipeline.backfill();
+      const covered = await coverageOf(pipeline.database, seriesId);
+      const stored = await storedPoints(pipeline.database, series);
+      expect(rowsWithin(covered, stored)).toEqual(rowsWithin(covered, expected));
+      if ((await listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs })).length === 0) break;
+      clock.nowMs += emptyConfirmMs;
+    }
+    return {
+      expected,
+      requests: () => source.requests.length,
+      stored: () => storedPoints(pipeline.database, series),
+      covered: () => coverageOf(pipeline.database, seriesId),
+      gaps: () => listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs }),
+    };
+  }
+
+  seededTest(
+    'when a truncated answer refutes an empty one, and the rest of its window answers empty at once',
+    async (chance) => {
+      const day = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 2) };
+      const outcome = await backfillFrom(
+        chance,
+        minutes,
+        day,
+        (rows, { place }) => (place === 1 ? rows.slice(0, 400) : place < 3 ? [] : rows),
+        { rounds: 4 },
+      );
+      expect(await outcome.stored()).toEqual(outcome.expected);
+      expect(await outcome.covered()).toEqual([day]);
+    },
+  );
+
+  seededTest('when answers are capped at 1,000 rows, falsely empty and failing', async (chance) => {
+    const month = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 1, 1) };
+    // Two falsely empty answers an hour apart in the same place are accepted.
+    const emptied = new Set<number>();
+    const outcome = await backfillFrom(
+      chance,
+      minutes,
+      month,
+      (rows, { range }) => {
+        if (chance.happens(0.06)) return null;
+        const place = Math.round(range.startMs / hourMs);
+        if (emptied.has(place) || chance.happens(0.7)) return rows.slice(0, 1000);
+        emptied.add(place);
+        return [];
+      },
+      { rounds: 6 },
+    );
+    expect(await outcome.stored()).toEqual(outcome.expected);
+    expect(await outcome.gaps()).toEqual([]);
+  });
+
+  // The queue hardly affects how caps change answers, so one cap is enough for the other backend.
+  for (const { what, most, keep } of kind === 'postgres' ? caps : caps.slice(4, 5)) {
+    seededTest(`when answers are capped ${what}`, async (chance) => {
+      const least = most(chance, 0) < 10;
+      for (const { series, range } of lines) {
+        const periodMs = intervalMs[series.interval];
+        const startMs = least ? range.endMs - 200 * periodMs : range.startMs;
+        const outcome = await backfillFrom(
+          chance,
+          series,
+          { startMs, endMs: range.endMs },
+          (rows, { place }) => keep(chance)(rows, most(chance, place)),
+          { rounds: 3 },
+        );
+        expect(await outcome.stored()).toEqual(outcome.expected);
+        expect(await outcome.gaps()).toEqual([]);
+      }
+    });
+  }
+});

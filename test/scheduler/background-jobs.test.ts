@@ -1,0 +1,170 @@
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { type RunningScheduler, startScheduler } from '../../scheduler/scheduler.ts';
+import { keepColumnstore } from '../../scheduler/upkeep.ts';
+import { isLockWait } from '../../store/db/database.ts';
+import { trackSeries } from '../../store/series/series.ts';
+import { readFailingJobs, readUpkeep } from '../../store/timescale/upkeep.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { collectingLog, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
+import { processesMs, tidemark } from '../scripts/command.ts';
+import { openDashboardWorld } from '../service/dashboard/dashboard-world.ts';
+import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { candles, expectRollupsToAgree, market, put } from '../store/views/candles.ts';
+
+const daysStored = 120;
+const afterDays = 14;
+
+describeNeeding('timescale', "TimescaleDB's background workers", () => {
+  let store: TestStore;
+  const nowMs = Math.floor(Date.now() / hourMs) * hourMs;
+  beforeEach(async () => {
+    const opened = await openTestStore();
+    store = opened;
+    onTestFinished(() => opened.close());
+    const { seriesId } = await trackSeries(
+      store.database,
+      market('a', 'h1'),
+      nowMs - daysStored * dayMs,
+      null,
+    );
+    await put(store.database, seriesId, candles(nowMs - daysStored * dayMs, hourMs, daysStored * 24));
+  });
+  const policies = `select job_id from timescaledb_information.jobs
+    where hypertable_schema = 'tidemark' and hypertable_name in ('candle_points', 'rollup_m5')`;
+
+  /**
+   * Lets the server's background workers run the policies of the candles and of the finest rollup, and waits for their
+   * end.
+   */
+  async function runByWorkers(): Promise<void> {
+    const { pool } = store.database;
+    await pool.query(`select alter_job(job_id, scheduled => true, next_start => now()) from (${policies}) j`);
+    await waitFor('background workers to run the policies', async () => {
+      const { rows } = await pool.query<{ ended: boolean }>(
+        `select count(*) = 2 as ended from timescaledb_information.job_stats
+         where job_id in (${policies}) and last_run_status is not null and job_status <> 'Running'`,
+      );
+      return rows[0]?.ended === true;
+    });
+  }
+
+  const upkeep = () => readUpkeep(store.database, { nowMs, afterDays });
+
+  it('report a failed run with its error, and the scheduler does the remaining work', async () => {
+    const { database } = store;
+    // In any version of TimescaleDB the policies fail at a function that they call.
+    await database.pool.query(`
+      do $$ declare one regprocedure; begin
+        for one in select oid from pg_proc where proname = 'policy_compression_execute' loop
+          execute format('alter procedure %s rename to away', one);
+        end loop;
+      end $$`);
+    const before = await upkeep();
+    expect(before.chunksDue).toBeGreaterThan(1);
+    expect(before.rollupsBehind).toBe(10);
+    expect(before.failingJobs.filter(({ of }) => of !== null)).toEqual([]);
+    await runByWorkers();
+    const failing = await readFailingJobs(database);
+    expect(failing.find(({ of }) => of === 'tidemark.candle_points')).toMatchObject({
+      kind: 'policy_compression',
+      state: 'failed',
+      message: expect.stringContaining('policy_compression_execute'),
+    });
+    const lines: string[] = [];
+    const queueOptions = await prepareQueue('postgres', store.url);
+    const schedulers: RunningScheduler[] = [];
+    for (const _ of [1, 2]) {
+      const scheduler = await startScheduler({
+        database,
+        queues: await openQueue(queueOptions),
+        requestsPerMinute: 60,
+        settings: { tickMs: 1000, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
+        graceMs: 0,
+        refresh: false,
+        columnstoreAfterDays: afterDays,
+        columnstoreEveryMs: 50,
+        rollupsEveryMs: 50,
+        log: collectingLog(lines),
+        now: () => nowMs,
+      });
+      onTestFinished(() => scheduler.close());
+      schedulers.push(scheduler);
+    }
+    await waitFor('the work to be done', async () => {
+      // The check may fail on the locks of chunks that are being moved.
+      const found = await upkeep().catch((error: unknown) => {
+        if (isLockWait(error)) return null;
+        throw error;
+      });
+      return found?.chunksDue === 0 && found.rollupsBehind === 0;
+    });
+    await Promise.all(schedulers.map((scheduler) => scheduler.close()));
+    await expectRollupsToAgree(database);
+    const stored = await database.pool.query<{ points: number }>(
+      'select count(*) as points from tidemark.candle_points',
+    );
+    expect(stored.rows).toEqual([{ points: daysStored * 24 }]);
+    expect(lines).toEqual([]);
+  });
+
+  it('leave no work to the scheduler when they run, and a paused policy stays paused', async () => {
+    const { database } = store;
+    const moved: string[] = [];
+    const log = { ...silent, info: (_facts: object, line: string) => moved.push(line) };
+    let looks = 0;
+    const now = () => {
+      looks += 1;
+      return nowMs;
+    };
+    const keeper = keepColumnstore({ database, afterDays, everyMs: 10, log: log as never, now });
+    onTestFinished(() => keeper.close());
+    await waitFor('some checks', () => looks > 3);
+    await keeper.close();
+    expect(moved).toEqual([]);
+    expect((await upkeep()).chunksDue).toBeGreaterThan(1);
+    await runByWorkers();
+    expect((await upkeep()).chunksDue).toBe(0);
+  });
+
+  it(
+    'appear in status, as text and as JSON, and among the problems of the dashboard',
+    async () => {
+      const { database, url } = store;
+      const id = await database.pool.query<{ job_id: number }>(
+        `select job_id from (${policies}) j order by job_id limit 1`,
+      );
+      await database.pool.query(`
+        do $$ declare one regprocedure; begin
+          for one in select oid from pg_proc where proname = 'policy_compression_execute' loop
+            execute format('alter procedure %s rename to away', one);
+          end loop;
+        end $$`);
+      await runByWorkers();
+      await tidemark(['migrate'], { DATABASE_URL: url });
+      const status = await tidemark(['status'], { DATABASE_URL: url });
+      expect(status.stdout).toMatch(/^database jobs: \d+ failing, first .*; the scheduler does their work$/m);
+      expect(status.stdout).toMatch(
+        /^upkeep: \d+ rollups await a refresh, \d+ chunks await the columnstore$/m,
+      );
+      const { upkeep: said } = JSON.parse(
+        (await tidemark(['status', '--json'], { DATABASE_URL: url })).stdout,
+      );
+      expect(said).toMatchObject({ rollupsBehind: expect.any(Number), chunksDue: expect.any(Number) });
+      expect(said.failingJobs.map(({ jobId }: { jobId: number }) => jobId)).toContain(id.rows[0]?.job_id);
+      const world = await openDashboardWorld(store);
+      onTestFinished(() => world.close());
+      const problems = await (await fetch(`${world.url}dashboard/problems`)).json();
+      expect(problems).toMatchObject({
+        jobs: expect.arrayContaining([
+          expect.objectContaining({
+            of: 'tidemark.candle_points',
+            message: expect.stringContaining('policy_compression_execute'),
+          }),
+        ]),
+      });
+    },
+    processesMs + minuteMs,
+  );
+});

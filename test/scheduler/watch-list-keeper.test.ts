@@ -1,0 +1,126 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { dayMs, hourMs } from '../../contract/intervals.ts';
+import { keepWatchList } from '../../scheduler/watch-list-keeper.ts';
+import { openPages } from '../../store/lists/polls.ts';
+import { setRetention } from '../../store/retention/retention.ts';
+import { readKnownSeries } from '../../store/settings/series-changes.ts';
+import { emptyDirectory } from '../scripts/command.ts';
+import { answerPage, assetOf, onlyPage } from '../store/lists/polling.ts';
+import { openTestStore } from '../store/open-store.ts';
+
+const startMs = Date.UTC(2026, 10, 20, 12);
+
+async function openKeeper() {
+  const { database, close } = await openTestStore();
+  onTestFinished(close);
+  const file = join(emptyDirectory(), 'tidemark.yaml');
+  const lines: string[] = [];
+  const keeper = () =>
+    keepWatchList({
+      database,
+      file,
+      chunkDays: { candles: 30, asset_history: 90, rates: 30 },
+      log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) }),
+    });
+  const tracked = async () =>
+    (await readKnownSeries(database.pool)).flatMap(({ series, isTracked }) =>
+      isTracked && series.dataset === 'asset_history' ? [series.assetId] : [],
+    );
+  const answer = async (nowMs: number, ...assets: string[]) => {
+    const rows = assets.map((name, index) => assetOf(name, index + 1));
+    await answerPage(database, await onlyPage(database), rows, { timeMs: nowMs });
+    await answerPage(database, await onlyPage(database), [], { timeMs: nowMs });
+  };
+  return { database, keeper, write: (text: string) => writeFileSync(file, text), lines, tracked, answer };
+}
+
+test('waits for a poll when the list selects by rank, keeps the selection for a day, and keeps series that drop out', async () => {
+  const { database, keeper, write, lines, tracked, answer } = await openKeeper();
+  const { look } = keeper();
+  await look(startMs);
+  write('history: [{ top: 2, interval: d1, from: 2026-01-01 }]');
+  await look(startMs);
+  expect(lines).toEqual([]); // The file may still be incomplete.
+  await look(startMs);
+  await look(startMs + 1000);
+  expect(lines).toEqual(['the watch list waits for a poll of the lists that its patterns need']);
+  expect(await openPages(database)).toMatchObject([{ list: { dataset: 'assets' }, firstRow: 0 }]);
+  await answer(startMs, 'bitcoin', 'ethereum', 'tether');
+  await look(startMs + 2000);
+  expect(lines.splice(0).slice(1)).toEqual(['the watch list was applied']);
+  expect(await tracked()).toEqual(['bitcoin', 'ethereum']);
+
+  // Within a day the selection is not resolved again. After it the list is too old, so it is polled first.
+  await look(startMs + 2000 + dayMs - 1);
+  expect(lines).toEqual([]);
+  const nextMs = startMs + 2000 + dayMs;
+  await look(nextMs);
+  await answer(nextMs, 'bitcoin', 'tether', 'ethereum');
+  await look(nextMs);
+  expect(lines.splice(0).slice(1)).toEqual(['the watch list was applied']);
+  expect(await tracked()).toEqual(['bitcoin', 'ethereum', 'tether']);
+
+  // Another new process has nothing to do. Nor has this one when only the end of the text differs.
+  const other = keeper();
+  await other.look(nextMs + hourMs);
+  await other.look(nextMs + hourMs);
+  expect(lines).toEqual([]);
+  write('history: [{ top: 2, interval: d1, from: 2026-01-01 }]\n');
+  await look(nextMs + hourMs);
+  await look(nextMs + hourMs);
+  expect(lines).toEqual(['the watch list is applied: nothing changed']);
+});
+
+test('logs each error once, also of a change that fails; a deleted file changes nothing', async () => {
+  const { database, keeper, write, lines, tracked } = await openKeeper();
+  const { look } = keeper();
+  write('history: [{ asset: bitcoin, interval: d1, from: 2026-01-01 }]');
+  await look(startMs);
+  await look(startMs);
+  expect(await tracked()).toEqual(['bitcoin']);
+  write('history: [{ asset: bitcoin }]');
+  for (let times = 0; times < 4; times += 1) await look(startMs);
+  expect(lines.filter((line) => line.includes('is invalid'))).toHaveLength(1);
+  expect(await tracked()).toEqual(['bitcoin']);
+  write('history: [{ asset: bitcoin, interval: d1, from: 2026-01-01 }]');
+  for (let times = 0; times < 4; times += 1) await look(startMs);
+  expect(lines.at(-1)).toBe('the watch list is valid again, and unchanged');
+  write('history: [{ asset: bitcoin }]');
+  for (let times = 0; times < 4; times += 1) await look(startMs);
+  lines.splice(0);
+  // The file is corrected while the database rejects changes.
+  await database.pool.query('alter table tidemark.settings rename to gone');
+  write('history: [{ asset: tether, interval: d1, from: 2026-01-01 }]');
+  for (let times = 0; times < 4; times += 1) await look(startMs);
+  expect(lines.filter((line) => line.includes('could not be applied'))).toHaveLength(1);
+  await database.pool.query('alter table tidemark.gone rename to settings');
+  await look(startMs);
+  expect(await tracked()).toEqual(['bitcoin', 'tether']);
+});
+
+test('holds back a retention that would drop stored points until it is confirmed, and applies the rest', async () => {
+  const { database, keeper, write, lines, tracked } = await openKeeper();
+  const { look } = keeper();
+  write('history: [{ asset: bitcoin, interval: d1, from: 2024-01-01 }]');
+  await look(startMs);
+  await look(startMs);
+  await database.pool.query(`update tidemark.series set earliest = '2024-01-01Z'`);
+  await setRetention(database, 'asset_history', '5y');
+  write(
+    'history: [{ asset: tether, interval: d1, from: 2024-01-01 }]\nretention: { history: 1y, candles: 2y }',
+  );
+  await look(startMs);
+  await look(startMs);
+  expect(lines.filter((line) => line.includes('run `tidemark apply --confirm`'))).toHaveLength(1);
+  expect(await tracked()).toEqual(['bitcoin', 'tether']);
+  const kept = await database.pool.query(
+    `select name, value from tidemark.settings where name like 'retention.%' order by name`,
+  );
+  expect(kept.rows).toEqual([
+    { name: 'retention.asset_history', value: '5y' },
+    { name: 'retention.candles', value: '2y' },
+  ]);
+});

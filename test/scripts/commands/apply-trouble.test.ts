@@ -1,0 +1,176 @@
+import pg from 'pg';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { ownCluster } from '../../parts/own-cluster.ts';
+import { waitFor } from '../../parts/wait-for.ts';
+import { openWatched, type Watched, watchedAt } from './watch-list-parts.ts';
+
+const market = 'exchange: binance, base: bitcoin, quote: tether';
+const before = `candles: [{ ${market}, interval: h1, from: 2024-01-01 }]`;
+/** Something of every kind: a series that is new, one that is narrowed, one that is stopped, lists and settings. */
+const after = `
+candles: [{ ${market}, interval: h1, from: 2024-02-01 }]
+history: [{ asset: [bitcoin, tether], interval: d1, from: 2024-01-01 }]
+lists: { exchanges: 1h, assets: off }
+read-again: { days: 5 }
+retention: { rates: 2y }
+prune: true
+`;
+
+/** Everything that a watch list can change. */
+async function state({ database, series }: Watched) {
+  const others = await database.pool.query(
+    `select name as line from tidemark.settings where name like 'watch_list.%' or name like 'retention.%'
+     union all select concat_ws(' ', list, asset, every, untracked_at is null) from tidemark.lists order by 1`,
+  );
+  return [...(await series()), ...others.rows.map(({ line }: { line: string }) => line)];
+}
+
+async function prepared(watched: Watched): Promise<void> {
+  watched.write(before);
+  expect((await watched.run('apply')).exitCode).toBe(0);
+  await watched.run('track history --asset ethereum --interval d1 --from 2024-01-01');
+  await watched.run('track assets');
+  watched.write(after);
+}
+
+/** Holds up the last write of an apply, so that all of its others are made and none is committed. */
+async function holdUp(watched: Watched) {
+  const holder = new pg.Client({ connectionString: watched.url });
+  holder.on('error', () => {});
+  await holder.connect();
+  onTestFinished(() => holder.end().catch(() => {}));
+  await holder.query('begin');
+  await holder.query(`select from tidemark.settings where name = 'watch_list.applied' for update`);
+  return {
+    held: (applies = 1) =>
+      waitFor('the apply to be held up', async () => {
+        const waiting = await watched.database.pool.query(
+          `select from pg_stat_activity
+           where application_name = 'tidemark apply' and wait_event_type = 'Lock'`,
+        );
+        return waiting.rowCount === applies;
+      }),
+    release: () => holder.query('rollback'),
+  };
+}
+
+function body(on: 'main' | 'plain') {
+  it('changes nothing when killed in the middle', async () => {
+    const watched = await openWatched(on);
+    await prepared(watched);
+    const was = await state(watched);
+    const { held, release } = await holdUp(watched);
+    const running = watched.begin('apply');
+    await held();
+    running.kill('SIGKILL');
+    await running.ended;
+    await release();
+    await waitFor('its session to end', async () => {
+      const sessions = await watched.database.pool.query(
+        `select from pg_stat_activity where application_name = 'tidemark apply'`,
+      );
+      return sessions.rowCount === 0;
+    });
+    expect(await state(watched)).toEqual(was);
+    expect((await watched.run('apply')).stdout).toMatch(/\napplied\n$/);
+    expect(await state(watched)).not.toEqual(was);
+    expect((await watched.run('apply')).stdout).toMatch(/^nothing to do/);
+  });
+
+  it.each(['apply', 'apply --json'])('%s: two concurrent runs report their own changes', async (words) => {
+    const watched = await openWatched(on);
+    await prepared(watched);
+    const { held, release } = await holdUp(watched);
+    const both = [watched.begin(words), watched.begin(words)];
+    await held(2);
+    await release();
+    const said: string[] = [];
+    for (const { ended } of both) {
+      const { exitCode, stdout, stderr } = await ended;
+      expect([exitCode, stderr]).toEqual([0, '']);
+      said.push(stdout);
+    }
+    expect((await watched.run('apply')).stdout).toMatch(/^nothing to do/);
+    if (words === 'apply') {
+      said.sort((one, other) => Number(other.includes('applied')) - Number(one.includes('applied')));
+      expect(said[0]).toMatch(/\napplied\n$/);
+      expect(said[0]).not.toContain('meanwhile');
+      expect(said[1]).toMatch(
+        /\nanother process changed it meanwhile; the remaining changes:\nnothing to do: [^\n]+\n$/,
+      );
+      return;
+    }
+    const documents = said.map((text) => JSON.parse(text));
+    documents.sort((one, other) => other.series.length - one.series.length);
+    const nothing = { series: [], lists: [], retention: [], readAgain: null, applied: true };
+    expect(documents[1]).toMatchObject(nothing);
+    const ids = await watched.database.pool.query('select id from tidemark.series order by id');
+    expect(documents[0].series.map(({ seriesId }: { seriesId: number }) => seriesId).sort()).toEqual(
+      ids.rows.map(({ id }) => id),
+    );
+  });
+}
+
+describeNeeding('timescale', 'apply, on TimescaleDB', () => body('main'));
+describeNeeding('plainPostgres', 'apply, on plain PostgreSQL', () => body('plain'));
+
+test('a database that is lost in the middle ends it in one line, and nothing is half done', async (context) => {
+  const cluster = await ownCluster(context);
+  const watched = await watchedAt(cluster.url);
+  await prepared(watched);
+  const was = await state(watched);
+  const { held } = await holdUp(watched);
+  const running = watched.begin('apply');
+  await held();
+  await cluster.crash();
+  const ended = await running.ended;
+  expect(ended.exitCode).toBe(5);
+  expect(ended.stderr).toMatch(/^tidemark: DATABASE_UNREACHABLE: [^\n]+; [^\n]+\n$/);
+  expect(ended.stdout).not.toContain('applied');
+  await cluster.start();
+  expect(await state(watched)).toEqual(was);
+});
+
+describe('when the lists of a pattern cannot be polled', () => {
+  const pattern = 'candles: [{ quote: tether, interval: h1, from: 1y }]';
+
+  it('fails in one line without a change', async () => {
+    const watched = await openWatched();
+    watched.write(pattern);
+    const without = await watched.run('apply', { SOURCE_URL: '' });
+    expect(without).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(without.stderr).toMatch(
+      /^tidemark: BAD_CONFIGURATION: the patterns of the watch list need the list of markets of the last day, and SOURCE_URL is not set; [^\n]+\n$/,
+    );
+    const away = await watched.run('apply', { SOURCE_URL: 'http://127.0.0.1:1/v2', WORKER_ATTEMPTS: '1' });
+    expect(away).toMatchObject({ exitCode: 4, stdout: '' });
+    expect(away.stderr).toMatch(
+      /^tidemark: LIST_NOT_POLLED: the list of markets could not be polled: [^\n]+; [^\n]+\n$/,
+    );
+    const polls = await watched.database.pool.query(
+      'select from tidemark.list_polls where completed_at is null and given_up_at is null',
+    );
+    expect(polls.rowCount).toBe(0);
+    expect(await watched.series()).toEqual([]);
+    // A source that is there again is asked at once, whatever the failure was.
+    expect((await watched.run('apply')).stdout).toMatch(/\napplied\n$/);
+    expect(watched.simulator.requests().total).toBe(2);
+  });
+
+  it('stops at Ctrl-C, and gives up its polls', async () => {
+    const watched = await openWatched();
+    watched.simulator.setFaults({ latencyMs: 600_000 });
+    watched.write(pattern);
+    const running = watched.begin('apply');
+    const polls = async (where: string) =>
+      (await watched.database.pool.query(`select from tidemark.list_polls where ${where}`)).rowCount;
+    await waitFor('its request', () => watched.simulator.requests().total === 1);
+    running.kill('SIGINT');
+    const ended = await running.ended;
+    expect(ended).toMatchObject({ exitCode: 130, stdout: '' });
+    expect(ended.stderr).toMatch(/^tidemark: INTERRUPTED: [^\n]+\n$/);
+    expect(await polls('given_up_at is not null')).toBe(1);
+    expect(await polls('given_up_at is null')).toBe(0);
+  });
+});

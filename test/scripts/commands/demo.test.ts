@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { waitFor } from '../../parts/wait-for.ts';
+import { emptyDirectory, start, tidemark } from '../command.ts';
+
+it('demo --once backfills, refreshes and reports, labels its data, resumes, and leaves no process', async () => {
+  const directory = emptyDirectory();
+  const env = { TIDEMARK_DIR: directory };
+  const first = await tidemark(['demo', '--once'], env);
+  expect(first.stderr).toBe('');
+  expect(first.exitCode).toBe(0);
+  for (const line of first.stdout
+    .split('\n')
+    .filter((text) => /\d{4}-\d\d-\d\d|bitcoin\/tether m1/.test(text))) {
+    // Lines of SQL name no value.
+    expect(line).toMatch(/synthetic/);
+  }
+  expect(first.stdout).toMatch(/\[synthetic\] .*bitcoin\/tether m1 .* 100 % /);
+  expect(first.stdout).toMatch(/volatility_percent\n\[synthetic\] .* 30 +\d+\.\d\d\n/);
+
+  const second = await tidemark(['demo', '--once'], env);
+  expect(second.exitCode).toBe(0);
+  const requests = (text: string) => Number(/\[synthetic\] (\d+) requests? in /.exec(text)?.[1]);
+  expect(requests(first.stdout)).toBeGreaterThan(140);
+  expect(requests(second.stdout)).toBeLessThan(20);
+
+  expect(processesOf(directory)).toEqual([]);
+});
+
+it('a demo ends when its pipe closes, and leaves no process', async () => {
+  const directory = emptyDirectory();
+  const demo = start(['demo'], { TIDEMARK_DIR: directory });
+  await waitFor('the first line', () => demo.stdout() !== '');
+  demo.leaveUnread();
+  // Whether it had all it wanted by then is a matter of moments.
+  expect([0, 130]).toContain((await demo.ended).exitCode);
+  expect(processesOf(directory)).toEqual([]);
+});
+
+function processesOf(directory: string): string[] {
+  const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+  return processes.split('\n').filter((line) => line.includes(directory));
+}

@@ -1,0 +1,173 @@
+/** A store with something of everything to take out, and what is in a store, to compare two. */
+
+import { onTestFinished } from 'vitest';
+import { decimalText } from '../../../contract/decimal.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import type { CandleSeries, HistorySeries, SeriesKey } from '../../../contract/series.ts';
+import type { Range } from '../../../planning/ranges.ts';
+import { commitWindow } from '../../../store/commit/commit-windows.ts';
+import type { WindowCommit } from '../../../store/commit/prepare-window.ts';
+import { type Database, timeRange } from '../../../store/db/database.ts';
+import { commitRates } from '../../../store/lists/rates.ts';
+import { trackSeries } from '../../../store/series/series.ts';
+import { readStore } from '../../model/read-store.ts';
+import { openTestStore, type TestStore } from '../../store/open-store.ts';
+
+export const startMs = Date.UTC(2024, 0, 1);
+export const minutes: CandleSeries = {
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId: 'bitcoin',
+  quoteId: 'tether',
+  interval: 'm1',
+};
+export const hours: CandleSeries = { ...minutes, interval: 'h1' };
+export const days: HistorySeries = { dataset: 'asset_history', assetId: 'bit,"coin"', interval: 'd1' };
+
+export const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
+
+export async function openStore(
+  kind: 'main' | 'plain',
+): Promise<TestStore & { env: Record<string, string> }> {
+  const store = await openTestStore(kind);
+  onTestFinished(() => store.close());
+  return { ...store, env: { DATABASE_URL: store.url } };
+}
+
+/** Digits as they come: zeros at the end, more than a double holds, very small and very large. */
+export function closeAt(timeMs: EpochMs): string {
+  const step = Math.round((timeMs - startMs) / minuteMs);
+  return [`${step}.10`, `${step}.1234567890123456789`, `${step}`, `${step}.000`][step % 4] ?? '0';
+}
+export const volumes = ['0.00000000000000000001', '12345678901234567.5', '0', '1.0'];
+
+export async function fill(
+  database: Database,
+  {
+    series,
+    window,
+    skip = () => false,
+    valueAt = closeAt,
+  }: {
+    series: SeriesKey;
+    window: Range;
+    skip?: (timeMs: EpochMs) => boolean;
+    valueAt?: (timeMs: EpochMs) => string;
+  },
+): Promise<number> {
+  const { seriesId } = await trackSeries(database, series, window.startMs, window.endMs);
+  const step = { m1: minuteMs, h1: hourMs, d1: dayMs }[series.interval as 'm1'];
+  const rows = [];
+  for (let at = window.startMs; at < window.endMs; at += step) {
+    if (skip(at)) continue;
+    const value = decimalText(valueAt(at));
+    const volume = decimalText(volumes[(at / step) % volumes.length] ?? '0');
+    rows.push(
+      series.dataset === 'candles'
+        ? { open: value, high: value, low: value, close: value, volume, period: at }
+        : { priceUsd: value, time: at },
+    );
+  }
+  const nowMs = Date.now();
+  await commitWindow(database, {
+    seriesId,
+    series,
+    window,
+    lane: 'backfill',
+    attempt: 1,
+    nowMs,
+    graceMs: minuteMs,
+    emptyConfirmMs: minuteMs,
+    answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 },
+  } as WindowCommit);
+  return seriesId;
+}
+
+/** As two empty answers have it. */
+export async function confirmEmpty(
+  database: Database,
+  seriesId: number,
+  empty: Range,
+  before: Range | null = null,
+): Promise<void> {
+  await database.pool.query(
+    `update tidemark.series
+        set covered = covered + tstzmultirange($2::tstzrange), confirmed_empty = confirmed_empty + tstzmultirange($2::tstzrange),
+            before_beginning = before_beginning + coalesce(tstzmultirange($3::tstzrange), '{}')
+      where id = $1`,
+    [seriesId, timeRange(empty.startMs, empty.endMs), before && timeRange(before.startMs, before.endMs)],
+  );
+}
+
+/**
+ * Two days of minutes, a pause in them, an hour before that are confirmed to be empty, and a day of hours. Of the
+ * minutes, those before the last half hour were asked for by days only.
+ */
+export async function fillAll(database: Database): Promise<void> {
+  const paused = { startMs: startMs + 5 * hourMs, endMs: startMs + 7 * hourMs };
+  const minutesId = await fill(database, {
+    series: minutes,
+    window: { startMs, endMs: startMs + 2 * dayMs },
+    skip: (timeMs) => timeMs >= paused.startMs && timeMs < paused.endMs,
+  });
+  await trackSeries(database, minutes, startMs - hourMs, null);
+  await confirmEmpty(
+    database,
+    minutesId,
+    { startMs: startMs - hourMs, endMs: startMs },
+    { startMs: startMs - hourMs, endMs: startMs - 30 * minuteMs },
+  );
+  await fill(database, { series: hours, window: { startMs, endMs: startMs + dayMs } });
+  await fill(database, { series: days, window: { startMs, endMs: startMs + 40 * dayMs } });
+  for (const [place, sign] of ['$', null].entries()) {
+    await commitRates(database, {
+      attempt: 1,
+      nowMs: startMs + place * 1234,
+      answer: {
+        rejected: [],
+        sourceTimeMs: startMs + place * 1234,
+        status: 200,
+        bytes: 1,
+        durationMs: 1,
+        rows: [
+          { id: 'dollar', symbol: 'USD', currencySymbol: sign, rateUsd: decimalText('1.00'), type: 'fiat' },
+          { id: 'yen, "new"', symbol: 'JPY', currencySymbol: null, rateUsd: decimalText('0.0070'), type: '' },
+        ],
+      },
+    });
+  }
+}
+
+/** Everything that is known of every series, by name, without what says how it came. */
+export async function contentOf(database: Database) {
+  const ids = await database.pool.query<{ id: number; name: string; before: string; tracked: string }>(
+    `select id, concat_ws(' ', exchange_id, base_id, quote_id, asset_id, interval) as name,
+            before_beginning::text as before from tidemark.series`,
+  );
+  const stores = await readStore(
+    database,
+    ids.rows.map(({ id }) => id),
+  );
+  const rates = await database.pool.query(
+    'select *, rate_usd::text as text from rates order by currency, time',
+  );
+  const signs = await database.pool.query(
+    'select currency, currency_symbol from tidemark.currencies order by 1',
+  );
+  const series = ids.rows.map(({ id, name, before }) => {
+    const {
+      requests: _,
+      pending: __,
+      trackedFromMs: ___,
+      trackedToMs: ____,
+      points,
+      ...known
+    } = stores.get(id) ?? never();
+    return [name, { ...known, points: [...points], before }] as const;
+  });
+  return { series: Object.fromEntries(series.sort()), rates: rates.rows, signs: signs.rows };
+}
+
+function never(): never {
+  throw new Error('a series that is gone');
+}

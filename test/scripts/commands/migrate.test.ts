@@ -1,0 +1,42 @@
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { createTestDatabase } from '../../parts/test-database.ts';
+import { waitFor } from '../../parts/wait-for.ts';
+import { start, tidemark } from '../command.ts';
+
+function suite(queue: 'postgres' | 'redis') {
+  it.each(['worker', 'scheduler'] as const)('rejects down while a %s is connected', async (part) => {
+    const { url, drop } = await createTestDatabase();
+    onTestFinished(drop);
+    const env: Record<string, string> = {
+      DATABASE_URL: url,
+      SOURCE_URL: 'http://127.0.0.1:1/v2',
+      QUEUE_NAMESPACE: `t${new URL(url).pathname.slice(-12)}`,
+      ...(queue === 'redis' ? { REDIS_URL: inject('redisUrl') ?? '' } : {}),
+    };
+    expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
+    const service = start([part], env);
+    await waitFor(
+      `the ${part}`,
+      async () => (await tidemark(['status', '--check', part], env)).exitCode === 0,
+    );
+
+    const refused = await tidemark(['migrate', 'down', '--yes'], env);
+    expect(refused.stderr).toMatch(
+      /^tidemark: DATABASE_IN_USE: in use by (\w+ and )?\w+; stop it first.*\n$/,
+    );
+    expect(refused.stderr).toContain(part);
+    expect(refused.exitCode).toBe(5);
+    expect((await tidemark(['status'], env)).exitCode).toBe(0);
+
+    service.kill('SIGTERM');
+    expect((await service.ended).exitCode).toBe(0);
+    const down = await tidemark(['migrate', 'down', '--yes'], env);
+    expect(down).toMatchObject({ exitCode: 0, stderr: '' });
+    // There is nothing left to be in use.
+    expect((await tidemark(['migrate', 'down', '--yes'], env)).exitCode).toBe(0);
+  });
+}
+
+describe('tidemark migrate, queue on PostgreSQL', () => suite('postgres'));
+describeNeeding('redis', 'tidemark migrate, queue on Redis', () => suite('redis'));

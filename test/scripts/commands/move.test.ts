@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { startSimulator } from '../../../simulator/start.ts';
+import { openDatabase } from '../../../store/db/database.ts';
+import { migrate } from '../../../store/db/migrate.ts';
+import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
+import { rangesBehind } from '../../../store/rollups/refresh.ts';
+import { describeMissing } from '../../parts/describe-needing.ts';
+import { emptyDirectory, tidemark } from '../command.ts';
+import { openStore } from './export-store.ts';
+import { everyRow, fillEverything, nextIds } from './move-store.ts';
+
+// Each runs several commands, one after the other.
+vi.setConfig({ testTimeout: 180_000 });
+
+const kinds = ['main', 'plain'] as const;
+const why = inject('absent').timescale || inject('absent').plainPostgres;
+const pairs = kinds.flatMap((from) => kinds.map((to) => [from, to] as const));
+
+(why === '' ? describe : (title: string, body: () => void) => describeMissing(title, why, body))(
+  'tidemark move, from TimescaleDB (main) and PostgreSQL (plain) to either',
+  () => {
+    it.each(pairs)('%s to %s: every row of every table, and the next ids', async (from, to) => {
+      const [source, target] = [await openStore(from), await openStore(to)];
+      await fillEverything(source.database);
+      const before = await everyRow(source.database);
+      const moved = await tidemark(['move', '--to', target.url], source.env);
+      expect(moved.stderr).toMatch(
+        /^(moving: .+\n)*all [\d,]+ rows copied; comparing both sides\nboth sides are equal; refreshing the rollups\n$/,
+      );
+      const lines = moved.stdout.split('\n');
+      expect(lines[0]).toMatch(/^moved [\d,]+ rows of 25 tables; both sides are equal, digit by digit; .+$/);
+      const { username, host, pathname, password } = new URL(target.url);
+      expect(lines[1]).toContain(`next: set DATABASE_URL=postgres://${username}@${host}${pathname}`);
+      if (password !== '') expect(moved.stdout).not.toContain(password);
+      expect(moved.exitCode).toBe(0);
+
+      const there = await everyRow(target.database);
+      // A table without a row would show nothing.
+      expect(Object.entries(there).filter(([, rows]) => rows.length === 0)).toEqual([]);
+      expect(there).toEqual(before);
+      expect(await everyRow(source.database)).toEqual(before);
+      expect(await nextIds(target.database)).toEqual(await nextIds(source.database));
+      expect(await rangesBehind(target.database)).toEqual([]);
+
+      // The views, which have rollups behind them on the one and not on the other.
+      const derived = `select exchange, base, quote, interval, time, open::text, high::text, low::text, close::text, volume::text
+                       from candles where interval in ('m5', 'h1', 'd1') order by 1, 2, 3, 4, 5`;
+      const rows = async ({ database }: typeof source) => (await database.pool.query(derived)).rows;
+      expect(await rows(target)).toEqual(await rows(source));
+      expect(await rows(target)).not.toEqual([]);
+      const gapsOf = async (env: Record<string, string>) => {
+        const { gaps } = JSON.parse((await tidemark(['gaps', '--json'], env)).stdout);
+        // The last one goes on into the present.
+        return gaps.map(({ id, from, reason }: Record<string, unknown>) => ({ id, from, reason }));
+      };
+      expect(await gapsOf(target.env)).toEqual(await gapsOf(source.env));
+    });
+
+    it('what was moved goes on being filled, and a second move is refused', async () => {
+      const simulator = await startSimulator({ perMinute: null });
+      onTestFinished(() => simulator.close());
+      const [source, target] = [await openStore('plain'), await openStore('main')];
+      const backfill = (to: string) => [
+        ...['backfill', 'candles', '--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'],
+        ...['--interval', 'm1,h1', '--from', '2024-01-01', '--to', to],
+      ];
+      const env = { SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '0' };
+      // For the queue.
+      for (const store of [source, target]) await tidemark(['migrate'], store.env);
+      expect(await tidemark(backfill('2024-01-03'), { ...env, ...source.env })).toMatchObject({
+        exitCode: 0,
+      });
+      expect(await tidemark(['move', '--json', '--to', target.url], source.env)).toMatchObject({
+        exitCode: 0,
+        stderr: '',
+      });
+      const served = simulator.requests().total;
+      expect(await tidemark(backfill('2024-01-05'), { ...env, ...target.env })).toMatchObject({
+        exitCode: 0,
+      });
+      // Two more days of minutes, and of hours in one request; what was moved is not asked for again.
+      expect(simulator.requests().total - served).toBe(3);
+      const verified = await tidemark(['verify', '--all'], { ...env, ...target.env });
+      expect(verified).toMatchObject({ exitCode: 0 });
+      expect(await tidemark(['move', '--to', target.url], source.env)).toMatchObject({
+        exitCode: 5,
+        stderr: expect.stringMatching(
+          /^tidemark: TARGET_NOT_EMPTY: the target is not empty: tidemark\.series, .*tidemark\.candle_points.*\n$/,
+        ),
+      });
+    });
+  },
+);
+
+describe('tidemark move from the embedded database', () => {
+  it('moves the data of a first trial, with the password in the environment', async () => {
+    const target = await openStore('main');
+    const directory = join(emptyDirectory(), 'data');
+    const embedded = await acquireEmbeddedDatabase({ directory });
+    await migrate({ url: embedded.url, direction: 'up', ifBusy: 'wait' });
+    const database = openDatabase({
+      url: embedded.url,
+      applicationName: 'tidemark test',
+      maxConnections: 2,
+      statementTimeoutMs: 30_000,
+    });
+    await fillEverything(database);
+    const before = await everyRow(database);
+    await database.close();
+    await embedded.release();
+    const to = new URL(target.url);
+    const password = decodeURIComponent(to.password);
+    to.password = '';
+    const moved = await tidemark(['move', '--json', '--to', to.href], {
+      TIDEMARK_DIR: directory,
+      PGPASSWORD: password,
+    });
+    expect(moved).toMatchObject({ exitCode: 0, stderr: '' });
+    const { rows, tables } = JSON.parse(moved.stdout);
+    const counts = Object.fromEntries(Object.entries(before).map(([name, held]) => [name, held.length]));
+    expect(tables).toEqual(counts);
+    expect(rows).toBe(Object.values(counts).reduce((sum, held) => sum + held, 0));
+    expect(await everyRow(target.database)).toEqual(before);
+  });
+});

@@ -1,0 +1,41 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { createTestDatabase } from '../../parts/test-database.ts';
+import { tidemark } from '../command.ts';
+
+it('track shows the whole tracked range, and status shows it in full in a pipe', async () => {
+  const { url, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  const env = { DATABASE_URL: url };
+  expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
+  const asset = 'a'.repeat(180);
+  const track = (...words: string[]) =>
+    tidemark(['track', 'history', '--asset', asset, '--interval', 'd1', ...words], env);
+  const name = `${asset} d1`;
+
+  const first = await track('--from', '2024-02-01', '--to', '2024-03-01');
+  expect(first).toMatchObject({
+    exitCode: 0,
+    stderr: '',
+    stdout: `tracking ${name} from 2024-02-01 to 2024-03-01 (id 1)\n`,
+  });
+  const inside = await track('--from', '2024-02-10', '--to', '2024-02-11');
+  expect(inside.stdout).toBe(
+    `already tracked, range unchanged: ${name} from 2024-02-01 to 2024-03-01 (id 1)\n`,
+  );
+  const wider = await track('--from', '2024-02-10');
+  expect(wider.stdout).toBe(`already tracked, range extended: ${name} from 2024-02-01 onward (id 1)\n`);
+
+  const status = await tidemark(['status'], env);
+  expect(status.stdout).toContain(` ${name}  2024-02-01 `);
+  await tidemark(['untrack', '1'], env);
+  const again = await track('--from', '2024-02-10', '--json');
+  expect(JSON.parse(again.stdout)).toEqual({
+    seriesId: 1,
+    dataset: 'asset_history',
+    assetId: asset,
+    interval: 'd1',
+    created: false,
+    change: 'resumed',
+    tracked: { from: '2024-02-10T00:00:00.000Z', to: null },
+  });
+});

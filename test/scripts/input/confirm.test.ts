@@ -1,0 +1,94 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { describeMissing } from '../../parts/describe-needing.ts';
+import { inTerminal, noPseudoTerminal, type TerminalSession } from '../../parts/pseudo-terminal.ts';
+import { waitFor } from '../../parts/wait-for.ts';
+import { program } from '../command.ts';
+import { openWatched } from '../commands/watch-list-parts.ts';
+
+/** Ctrl-C and Ctrl-D, which are keys while a line is read, and a signal. */
+const ways: ReadonlyArray<(session: TerminalSession) => void> = [
+  (session) => session.type('\u0003'),
+  (session) => session.type('\u0004'),
+  (session) => session.kill('SIGTERM'),
+];
+
+/** Hourly candles of 2024 are stored, and no retention is set. */
+async function stored() {
+  const watched = await openWatched();
+  const { exitCode } = await watched.run(
+    'backfill candles --exchange binance --base bitcoin --quote tether --interval h1 --from 2024-03-01 --to 2024-03-05',
+  );
+  expect(exitCode).toBe(0);
+  const state = async () => ({
+    series: await watched.series(),
+    settings: (
+      await watched.database.pool.query(`select name, value from tidemark.settings where name ~ '^retention'`)
+    ).rows,
+  });
+  return { ...watched, state };
+}
+
+function terminalTests() {
+  it.each(['retention set candles 90d', 'apply'])(
+    '%s: changes nothing when the prompt is aborted',
+    async (words) => {
+      const { write, env, directory, state } = await stored();
+      write('retention: { candles: 90d }');
+      const before = await state();
+      const question = 'Type candles to confirm:';
+      const asked = async () => {
+        const session = await inTerminal(
+          [process.execPath, program, ...words.split(' ')],
+          { ...env, WATCH_LIST: `${directory}/tidemark.yaml` },
+          { columns: 250, rows: 40 },
+        );
+        await waitFor('the question', () => session.screen.text().endsWith(question));
+        return session;
+      };
+      for (const leave of ways) {
+        const session = await asked();
+        leave(session);
+        expect(await session.ended).toBe(130);
+        expect(session.screen.text().split(question)[1]?.trim()).toBe(
+          'tidemark: INTERRUPTED: stopped before any change; run the same command again: it asks again',
+        );
+        expect(session.screen.lines()).not.toContainEqual(expect.stringMatching(/confirm:.*tidemark/));
+        expect(await state()).toEqual(before);
+      }
+      const session = await asked();
+      session.type('candles\r');
+      expect(await session.ended).toBe(0);
+      expect((await state()).settings).toEqual([{ name: 'retention.candles', value: '90d' }]);
+    },
+  );
+}
+
+const missing = noPseudoTerminal();
+if (missing === '') describe('asked on a terminal', terminalTests);
+else describeMissing('asked on a terminal', `needs a pseudo-terminal: ${missing}`, terminalTests);
+
+describe('tidemark retention set', () => {
+  it('says what happens to the rest when it is stopped', async () => {
+    const { database, begin, state } = await stored();
+    const holder = await database.pool.connect();
+    await holder.query('begin');
+    onTestFinished(() => holder.release());
+    await holder.query('lock table tidemark.candle_points in share mode');
+    const dropping = begin('retention set candles 90d --confirm candles');
+    await waitFor('the drop to be held up', async () => {
+      const waiting = await database.pool.query(
+        `select from pg_stat_activity where application_name = 'tidemark retention' and wait_event_type = 'Lock'`,
+      );
+      return waiting.rowCount === 1;
+    });
+    dropping.kill('SIGTERM');
+    // What is left of the drop takes it several turns, of which the signal is the first.
+    await holder.query('rollback');
+    const ended = await dropping.ended;
+    expect(ended).toMatchObject({ exitCode: 130, stdout: '' });
+    expect(ended.stderr).toMatch(
+      /^tidemark: INTERRUPTED: stopped while points of candles were dropped; [^\n]+\n$/,
+    );
+    expect((await state()).settings).toEqual([{ name: 'retention.candles', value: '90d' }]);
+  });
+});

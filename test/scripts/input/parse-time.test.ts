@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { parseTime } from '../../../scripts/input/parse-time.ts';
+
+const nowMs = Date.UTC(2024, 1, 29, 12, 30);
+const iso = (text: string) => new Date(parseTime(text, '--from', nowMs)).toISOString();
+
+describe('parseMoment', () => {
+  it.each([
+    ['2024-01-31', '2024-01-31T00:00:00.000Z'],
+    ['2024-01-31T06:00', '2024-01-31T06:00:00.000Z'],
+    ['2024-01-31 06:00:07', '2024-01-31T06:00:07.000Z'],
+    ['2024-01-31T06:00:07.5Z', '2024-01-31T06:00:07.500Z'],
+    ['2024-01-31T06:00+00:00', '2024-01-31T06:00:00.000Z'],
+    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+    ['30min', '2024-02-29T12:00:00.000Z'],
+    ['6h', '2024-02-29T06:30:00.000Z'],
+    ['90d', '2023-12-01T12:30:00.000Z'],
+    ['8w', '2024-01-04T12:30:00.000Z'],
+    // From the 29th of February to the 1st of March of a year that has none.
+    ['11y', '2013-03-01T12:30:00.000Z'],
+  ])('%s is %s', (text, expected) => expect(iso(text)).toBe(expected));
+
+  it.each([
+    '2023-02-29',
+    '2024-13-01',
+    '2024-00-10',
+    '2024-01-32',
+    '2024-01-31T24:00',
+    '2024-01-31T06:60',
+    '2024-01-31T06:00+02:00',
+    '31.01.2024',
+    '1706680800',
+    '5',
+    'd5',
+    '5 d',
+    '-5d',
+    '90y',
+    '',
+    'yesterday',
+    '1m',
+  ])('refuses %j', (text) => {
+    expect(() => iso(text)).toThrow(expect.objectContaining({ code: 'BAD_ARGUMENT' }));
+  });
+});

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { expect, it } from 'vitest';
+import { printable } from '../../../format.ts';
+import { logProgress } from '../../../scripts/output/progress.ts';
+import { asFits, bar, fitted } from '../../../scripts/output/terminal.ts';
+
+const words = fc.string({ unit: 'binary' });
+const width = fc.integer({ min: 1, max: 60 });
+
+it('fits a text to a width, and keeps both ends of a longer one', () => {
+  fc.assert(
+    fc.property(words, width, (text, columns) => {
+      expect(stringWidth(fitted(printable(text), columns, '…'))).toBe(columns);
+    }),
+  );
+  expect(fitted('binance bitcoin/tether m1', 13, '…')).toBe('binanc…her m1');
+  expect(fitted('h1', 4, '…')).toBe('h1  ');
+});
+
+it('strips control characters from foreign text', () => {
+  expect(printable('\u001b[2J\u001b[31mgone\r\n\u001b]0;title\u0007 now\u202e!\u0000')).toBe('gone now !');
+});
+
+it('joins as many parts as fit', () => {
+  const parts = ['one', 'two', 'three'];
+  expect([40, 10, 7, 2].map((columns) => asFits(parts, columns))).toEqual([
+    'one, two, three',
+    'one, two',
+    'one',
+    'one',
+  ]);
+});
+
+it('fills a bar only when nothing is left', () => {
+  const glyphs = { full: '#', empty: '-', more: '~' };
+  const space = { columns: 80, rows: 24, glyphs, paint: (_: string, text: string) => text };
+  const drawn = (part: number, whole: number) => bar(part, whole, 10, space);
+  expect(drawn(0, 5)).toBe('----------');
+  expect(drawn(99_999, 100_000)).toBe('#########-');
+  expect(drawn(5, 5)).toBe('##########');
+  expect(drawn(0, 0)).toBe('##########');
+});
+
+it('prints new lines at intervals that grow, and the last line at once', () => {
+  const printed: string[] = [];
+  let nowMs = 0;
+  const print = logProgress(
+    (line) => printed.push(line),
+    0,
+    () => nowMs,
+  );
+  for (nowMs = 0; nowMs < 180_000; nowMs += 1000) print(`at ${nowMs / 1000}`, false);
+  expect(printed.map((line) => Number(line.slice(3)))).toEqual([
+    0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 90, 120, 150,
+  ]);
+  print('the last', true);
+  print('the last', true);
+  expect(printed.slice(-2)).toEqual(['at 150', 'the last']);
+});

@@ -1,0 +1,181 @@
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import type { SeriesKey } from '../../../contract/series.ts';
+import type { Portion } from '../../../operations/progress.ts';
+import { type BackfillPace, backfillView } from '../../../scripts/output/backfill-progress.ts';
+import { type LiveStatus, liveStatusLines } from '../../../scripts/output/live-status-view.ts';
+import { grouped } from '../../../scripts/output/series-groups.ts';
+import type { Space } from '../../../scripts/output/terminal.ts';
+
+const unicode = { full: '█', empty: '░', more: '…' };
+const ascii = { full: '#', empty: '-', more: '~' };
+const space = (columns: number, rows: number, glyphs = unicode): Space => ({
+  columns,
+  rows,
+  glyphs,
+  paint: (_, text) => text,
+});
+
+function portions(
+  exchanges: number,
+  markets: number,
+  of: (index: number) => Partial<Portion> = () => ({}),
+): Portion[] {
+  return Array.from({ length: exchanges * markets }, (_, index) => {
+    const series: SeriesKey = {
+      dataset: 'candles',
+      exchange: `exchange-${Math.floor(index / markets)}`,
+      baseId: `a-rather-long-name-of-a-coin-${index}`,
+      quoteId: 'tether',
+      interval: 'h1',
+    };
+    return { series, wantedMs: 1000, doneMs: 250, windowsLeft: 3, ...of(index) };
+  });
+}
+
+const backfill: BackfillPace = {
+  series: portions(2, 2),
+  points: 1_000_000,
+  lastMinute: 498,
+  perMinute: 500,
+  failures: { server_error: 3, timeout: 12 },
+  pausedMs: 0,
+  awaited: 0,
+  left: 12_345,
+  etaMs: 3_723_000,
+  pointsPerSecond: 41_234.4,
+};
+
+const watched: LiveStatus = {
+  atMs: Date.UTC(2026, 10, 20, 17, 3, 38),
+  series: portions(2, 2),
+  missingMs: 90_000_000,
+  rejected: 0,
+  left: 12_345,
+  arriving: 12,
+  gaps: { failed: 3, awaits_second_answer: 2, not_asked: 40 },
+  trouble: 'GET /candles: status 400: \u001b[2Jno',
+  activity: {
+    lanes: { backfill: 480, poll: 6 },
+    verdicts: { filled: 470, cut_short: 10 },
+    points: 60_000,
+    failures: { timeout: 12, server_error: 3 },
+  },
+  lastMinute: 498,
+  perMinute: 500,
+  queue: { waiting: 120, active: 8, delayed: 1, workers: 2, pausedMs: 30_000, perMinute: 500 },
+  notice: { timeMs: 0, message: 'This version\r\nis being \u001b[31mretired 比特币比特币比特币比特币比特币' },
+  etaMs: null,
+  lost: null,
+  everyMs: 2000,
+};
+
+describe.each([
+  ['a backfill', (room: Space) => backfillView(backfill).lines(room)],
+  ['a backfill of many', (room: Space) => backfillView({ ...backfill, series: portions(50, 8) }).lines(room)],
+  ['a watch', (room: Space) => liveStatusLines(watched, room)],
+  [
+    'a watch of many',
+    (room: Space) => liveStatusLines({ ...watched, series: portions(50, 8), lost: 'gone' }, room),
+  ],
+  ['a watch of nothing', (room: Space) => liveStatusLines({ ...watched, series: [] }, room)],
+])('%s', (_, draw) => {
+  it.each([40, 41, 59, 60, 61, 80, 200])('has no bar line that %i columns would fold', (columns) => {
+    for (const rows of [4, 10, 24, 60]) {
+      const lines = draw(space(columns, rows));
+      expect(lines.length).toBeLessThanOrEqual(Math.max(rows - 1, 4));
+      // The frame cuts texts; bars must fit by themselves.
+      for (const line of lines) {
+        if (/[█░]/.test(line)) expect(stringWidth(line)).toBeLessThan(columns);
+      }
+      expect(lines.join('')).not.toMatch(/\p{Cc}/u);
+    }
+  });
+});
+
+describe('series in groups', () => {
+  const names = (list: readonly Portion[], room: number) => grouped(list, room).map(({ name }) => name);
+
+  it('have a bar each when there are few', () => {
+    expect(names(portions(1, 3), 20)).toHaveLength(3);
+    expect(names(portions(1, 3), 3)[0]).toBe('exchange-0 a-rather-long-name-of-a-coin-0/tether h1');
+    expect(names(portions(1, 13), 40)).toEqual(['exchange-0 h1 (13)']);
+    expect(names(portions(2, 3), 5)).toEqual(['exchange-0 h1 (3)', 'exchange-1 h1 (3)']);
+  });
+
+  it.each([30, 40])('keep their intervals in %i columns', (columns) => {
+    const intervals = ['m1', 'm5', 'h1'] as const;
+    const list = intervals.flatMap((interval) =>
+      portions(1, 5).map((portion): Portion => {
+        const series = { ...portion.series, exchange: 'binance', interval } as SeriesKey;
+        return { ...portion, series };
+      }),
+    );
+    const bars = liveStatusLines({ ...watched, series: list }, space(columns, 40)).filter((line) =>
+      line.includes('25.00 %'),
+    );
+    const named = bars.map((line) => line.split(/ [█░]/)[0]?.trimEnd() ?? '');
+    const ends = named.map((name) => name.replace(' (5)', '').slice(-3));
+    expect(ends).toEqual([' m1', ' m5', ' h1']);
+    for (const name of named) expect(name).toMatch(/^bina/);
+  });
+
+  it('are merged when there is no room, incomplete ones first', () => {
+    const list = portions(40, 2, (index) => (index < 60 ? { doneMs: 1000, windowsLeft: 0 } : {}));
+    const groups = grouped(list, 4);
+    expect(groups.map(({ name }) => name)).toEqual([
+      'exchange-30 h1 (2)',
+      'exchange-31 h1 (2)',
+      'exchange-32 h1 (2)',
+      'and 37 more',
+    ]);
+    expect(groups.reduce((sum, { series }) => sum + series, 0)).toBe(80);
+    expect(groups.at(-1)).toMatchObject({ wantedMs: 74_000, doneMs: 60_000 + 14 * 250, windowsLeft: 14 * 3 });
+    expect(names(list, 1)).toEqual(['80 series']);
+  });
+});
+
+it('a backfill shows remaining windows, pace and failures', () => {
+  const lines = backfillView(backfill).lines(space(80, 24));
+  expect(lines.slice(-3)).toEqual([
+    '12,345 windows left, ETA 1 h 2 min, 41,234 points a second',
+    '498 of 500 requests in the last minute',
+    'failed: 12 timeout, 3 server error',
+  ]);
+  expect(lines[0]).toMatch(/^exchange-0 .*-0\/tether h1 █+░+ {2,}25\.00 % 3 left$/);
+  expect(backfillView(backfill).line).toBe(
+    'backfill 25.00 %, 12,345 windows left, ETA 1 h 2 min, 498 of 500 requests in the last minute, 41,234 points a second, failed: 12 timeout, 3 server error',
+  );
+  const held = backfillView({
+    ...backfill,
+    pausedMs: 30_000,
+    etaMs: null,
+    pointsPerSecond: null,
+    failures: {},
+  });
+  expect(held.line).toBe(
+    'backfill 25.00 %, 12,345 windows left, waiting 30 s for the source, 498 of 500 requests in the last minute',
+  );
+});
+
+it('a live status shows problems, and keeps its bars when there is little room', () => {
+  const text = liveStatusLines(watched, space(100, 40)).join('\n');
+  expect(text).toContain('left      12,345 windows, ETA -, 1 d 1 h missing');
+  expect(text).toContain('budget    498 of 500 requests in the last minute, 480 backfill, 6 poll');
+  expect(text).toContain('points    1,000 a second over the last minute');
+  expect(text).toContain('answers   470 filled, 10 cut short');
+  expect(text).toContain('failures  12 timeout, 3 server error in the last hour');
+  expect(text).toContain('deferred  3 ranges failed, 2 ranges empty so far, GET /candles: status 400: no');
+  expect(text).toContain('notice    This version is being retired');
+  expect(text).toContain('paused    waiting 30 s for the source');
+  const lost = liveStatusLines({ ...watched, lost: 'DATABASE_UNREACHABLE: gone' }, space(100, 8));
+  expect(lost[1]).toBe('offline   DATABASE_UNREACHABLE: gone, retrying');
+  expect(lost.slice(-2).every((line) => line.includes('25.00 %'))).toBe(true);
+});
+
+it('uses only ASCII when the terminal has no Unicode', () => {
+  const room = space(40, 24, ascii);
+  const plain = { ...watched, notice: null };
+  for (const line of [...liveStatusLines(plain, room), ...backfillView(backfill).lines(room)])
+    expect(line).toMatch(/^[\x20-\x7e]*$/);
+});

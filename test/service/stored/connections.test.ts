@@ -1,0 +1,127 @@
+/** One address with thousands of connections: others are answered all the same. */
+
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { waitFor } from '../../parts/wait-for.ts';
+import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { openDashboardWorld } from '../dashboard/dashboard-world.ts';
+import { listening, openFacing } from './facing.ts';
+
+const perAddress = 20;
+const silentConnections = 4200;
+
+describe('connections of one address', () => {
+  let store: TestStore;
+  beforeAll(async () => {
+    store = await openTestStore('plain');
+  });
+  afterAll(() => store.close());
+
+  /** Connects and says nothing. */
+  function silentFrom(localAddress: string, port: number): Socket {
+    const socket = connect({ port, host: '127.0.0.1', localAddress });
+    socket.on('error', () => {});
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  }
+
+  /** The status of an answer; null: the connection was closed. */
+  function ask(
+    url: string,
+    localAddress: string,
+    headers: Record<string, string> = {},
+  ): Promise<number | null> {
+    return new Promise((resolve) => {
+      const asked = request(url, { localAddress, headers, agent: false }, (response) => {
+        response.resume();
+        response.on('end', () => resolve(response.statusCode ?? null));
+      });
+      asked.on('error', () => resolve(null));
+      asked.end();
+    });
+  }
+
+  it('closes a thousand silent connections without affecting other addresses', async () => {
+    const timeouts = { requestMs: 60_000, headersMs: 1000, silentMs: 60_000, keepAliveMs: 60_000 };
+    const app = await openFacing(store, { connectionsPerAddress: perAddress, timeouts });
+    const url = await listening(app);
+    const port = Number(new URL(url).port);
+    const open = () =>
+      new Promise<number>((resolve) => app.server.getConnections((_e, count) => resolve(count)));
+    let connected = 0;
+    for (let place = 0; place < silentConnections; place += 1) {
+      const socket = silentFrom('127.0.0.1', port);
+      socket.on('connect', () => {
+        connected += 1;
+      });
+      // As fast as the machine takes them, all at once it would not.
+      if (place % 200 === 199) await waitFor('them to be connected', () => connected > place);
+    }
+    expect(await ask(`${url}/healthz`, '127.0.0.2')).toBe(200);
+    // The silent ones never close their end.
+    await waitFor('all of them to be closed', async () => (await open()) === 0);
+    expect(await ask(`${url}/healthz`, '127.0.0.1')).toBe(200);
+  });
+
+  it('limits connections and releases them when they close', async () => {
+    const app = await openFacing(store, { connectionsPerAddress: perAddress });
+    const url = await listening(app);
+    const port = Number(new URL(url).port);
+    const open = () =>
+      new Promise<number>((resolve) => app.server.getConnections((_e, count) => resolve(count)));
+    const sockets = Array.from({ length: perAddress }, () => silentFrom('127.0.0.1', port));
+    await waitFor('them to be connected', async () => (await open()) === perAddress);
+    expect(await ask(`${url}/healthz`, '127.0.0.1')).toBeNull();
+    expect(await ask(`${url}/healthz`, '127.0.0.2')).toBe(200);
+    for (const socket of sockets) socket.destroy();
+    await waitFor('them to be gone', async () => (await open()) === 0);
+    expect(await ask(`${url}/healthz`, '127.0.0.1')).toBe(200);
+  });
+
+  it('limits pending requests of each client behind a proxy', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let underWay = 0;
+    const app = await openFacing(store, { connectionsPerAddress: 3, trustedProxies: 1 });
+    app.get('/held', async () => {
+      underWay += 1;
+      await held;
+      return 'done';
+    });
+    const url = await listening(app);
+    const of = (client: string) => ({ 'x-forwarded-for': client });
+    const waiting = [1, 2, 3].map(() => ask(`${url}/held`, '127.0.0.1', of('203.0.113.7')));
+    await waitFor('three requests to be under way', () => underWay === 3);
+    expect(await ask(`${url}/healthz`, '127.0.0.1', of('203.0.113.7'))).toBe(429);
+    expect(await ask(`${url}/healthz`, '127.0.0.1', of('203.0.113.8'))).toBe(200);
+    release();
+    expect(await Promise.all(waiting)).toEqual([200, 200, 200]);
+    await waitFor(
+      'its turn',
+      async () => (await ask(`${url}/healthz`, '127.0.0.1', of('203.0.113.7'))) === 200,
+    );
+  });
+
+  it('limits dashboard streams of one address', async () => {
+    const world = await openDashboardWorld(store, { streamsPerAddress: 2 });
+    onTestFinished(() => world.close());
+    const stream = (localAddress: string) =>
+      new Promise<{ status: number; end: () => void }>((resolve, reject) => {
+        const asked = request(`${world.url}dashboard/events`, { localAddress, agent: false }, (response) => {
+          response.on('error', () => {});
+          resolve({ status: response.statusCode ?? 0, end: () => void response.destroy() });
+        });
+        asked.on('error', reject);
+        asked.end();
+        onTestFinished(() => void asked.destroy());
+      });
+    const first = await stream('127.0.0.1');
+    const statuses = [first, await stream('127.0.0.1'), await stream('127.0.0.1'), await stream('127.0.0.2')];
+    expect(statuses.map(({ status }) => status)).toEqual([200, 200, 503, 200]);
+    first.end();
+    await waitFor('room for another', async () => (await stream('127.0.0.1')).status === 200);
+  });
+});

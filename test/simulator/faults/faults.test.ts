@@ -1,0 +1,105 @@
+import { afterEach, expect, test } from 'vitest';
+import { dayMs } from '../../../contract/intervals.ts';
+import { FaultDealer, type FaultKind, type Faults, noFaults } from '../../../simulator/faults/faults.ts';
+import { type RunningSimulator, startSimulator } from '../../../simulator/start.ts';
+
+let simulator: RunningSimulator | undefined;
+afterEach(() => simulator?.close());
+
+const nowMs = Date.UTC(2024, 0, 1, 0, 0, 0, 500);
+const query = `exchange=binance&interval=m1&baseId=bitcoin&quoteId=tether&start=${nowMs - dayMs}&end=${nowMs}`;
+
+async function startWith(faults: Partial<Faults>): Promise<string> {
+  simulator = await startSimulator({ perMinute: null, faults, now: () => nowMs });
+  return `${simulator.url}/candles?${query}`;
+}
+
+const mixed = { ...noFaults, errorRate: 0.2, htmlRate: 0.1, rateLimitRate: 0.02, rateLimitBurst: 7 };
+
+function draws(dealer: FaultDealer, count: number): (FaultKind | null)[] {
+  return Array.from({ length: count }, () => dealer.draw());
+}
+
+test('draws faults at their rates and deterministically by seed', () => {
+  const drawn = draws(new FaultDealer('a', mixed), 20_000);
+  expect(draws(new FaultDealer('a', mixed), 20_000)).toEqual(drawn);
+  expect(draws(new FaultDealer('b', mixed), 20_000)).not.toEqual(drawn);
+  const outsideBursts = drawn.filter((kind) => kind !== 'rate_limit');
+  const share = (kind: FaultKind) =>
+    outsideBursts.filter((other) => other === kind).length / outsideBursts.length;
+  expect(share('error')).toBeCloseTo(0.2, 1);
+  expect(share('html')).toBeCloseTo(0.1, 1);
+  const runs = drawn.map((kind) => (kind === 'rate_limit' ? 'x' : '.')).join('');
+  expect(runs.match(/x+(?=\.)/g)?.every((run) => run.length % 7 === 0)).toBe(true);
+});
+
+test('refuses invalid rates', () => {
+  expect(() => new FaultDealer('a', { ...noFaults, errorRate: 1.1 })).toThrow(
+    'errorRate must lie within 0 to 1',
+  );
+  expect(() => new FaultDealer('a', { ...noFaults, errorRate: Number.NaN })).toThrow(RangeError);
+  expect(() => new FaultDealer('a', { ...noFaults, errorRate: 0.6, htmlRate: 0.6 })).toThrow('over 1');
+  expect(() => new FaultDealer('a', { ...noFaults, rateLimitBurst: 0 })).toThrow('rateLimitBurst');
+  expect(() => new FaultDealer('a', { ...noFaults, maxRows: -1 })).toThrow('maxRows');
+});
+
+test.each<[keyof Faults, number, RegExp, RegExp]>([
+  ['errorRate', 500, /^application\/json/, /^\{"error":/],
+  ['htmlRate', 200, /^text\/html/, /^<!doctype html>/],
+  ['notFoundRate', 404, /^text\/plain/, /^404 page not found$/],
+  ['emptyRate', 200, /^application\/json/, /^\{"data":\[\],"timestamp":1704067200500\}$/],
+  ['rateLimitRate', 429, /^text\/plain/, /^You exceeded/],
+])('%s', async (rate, status, type, body) => {
+  const answer = await fetch(await startWith({ [rate]: 1 }));
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get('content-type')).toMatch(type);
+  expect(await answer.text()).toMatch(body);
+  if (status === 429) expect(answer.headers.get('x-ratelimit-reset')).toBe('1704067202');
+});
+
+test('truncates a response to half of its text before compression', async () => {
+  const url = await startWith({ truncateRate: 1 });
+  const cut = await (await fetch(url)).text();
+  simulator?.setFaults({});
+  const honest = await (await fetch(url)).text();
+  // Compared apart from the texts, which would flood a failure's message.
+  expect(cut === honest.slice(0, Math.floor(honest.length / 2))).toBe(true);
+  expect(() => JSON.parse(cut)).toThrow(SyntaxError);
+});
+
+test('never responds to a timeout fault until the simulator closes', async () => {
+  const url = await startWith({ timeoutRate: 1 });
+  const pending = fetch(url).then(
+    () => 'answered',
+    () => 'closed',
+  );
+  await expect.poll(() => simulator?.requests().byFault).toEqual({ timeout: 1 });
+  simulator?.setFaults({});
+  expect((await fetch(url)).status).toBe(200);
+  await simulator?.close();
+  expect(await pending).toBe('closed');
+  expect(simulator?.requests().recent.map((request) => request.status)).toEqual([null, 200]);
+});
+
+test('keeps the first rows when rows are capped', async () => {
+  const url = await startWith({ maxRows: 100 });
+  const capped = (await (await fetch(url)).json()) as { data: unknown[] };
+  simulator?.setFaults({});
+  const whole = (await (await fetch(url)).json()) as { data: unknown[] };
+  expect(whole.data.length).toBeGreaterThan(1300);
+  expect(capped.data).toEqual(whole.data.slice(0, 100));
+});
+
+test('serves exactly the truth', async () => {
+  const text = await (await fetch(await startWith({}))).text();
+  const series = {
+    dataset: 'candles',
+    exchange: 'binance',
+    baseId: 'bitcoin',
+    quoteId: 'tether',
+    interval: 'm1',
+  } as const;
+  const rows = simulator?.truth.candles(series, { startMs: nowMs - dayMs, endMs: nowMs });
+  expect(rows?.length).toBeGreaterThan(1300);
+  expect(text === JSON.stringify({ data: rows, timestamp: nowMs })).toBe(true);
+});

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { grantViewer, readerRole } from '../../../store/auth/roles.ts';
+import { migrate } from '../../../store/db/migrate.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { openTestStore, type TestStore } from '../open-store.ts';
+
+/**
+ * Volatile functions of the server that change no stored data: locks, sleeping, randomness, sequences without
+ * a grant, notifications, and functions that check the rights of their caller.
+ */
+const harmless =
+  /^(pg_(try_)?advisory_|pg_sleep|pg_notify|pg_(cancel|terminate)_backend|random|setseed|gen_random_uuid|clock_timestamp|timeofday|currval|lastval|nextval|setval|set_config|lo_(open|close|get|lseek|tell|export)|loread|pg_stat_|pg_log|pg_lock_status|txid_|pg_current_xact|pg_export_snapshot)/;
+
+describeNeeding('timescale', 'read-only roles', () => {
+  let store: TestStore;
+  const viewer = `looks_${randomBytes(4).toString('hex')}`;
+  beforeAll(async () => {
+    store = await openTestStore();
+    await grantViewer(store.database, { role: viewer, password: null });
+  });
+  afterAll(async () => {
+    await store.database.pool.query(`drop owned by ${viewer}; drop role ${viewer}`);
+    await store.close();
+  });
+
+  /** Runs statements as the role, each in a transaction that may write. */
+  async function as(role: string, statement: string): Promise<string> {
+    const client = new pg.Client({ connectionString: store.url });
+    await client.connect();
+    try {
+      await client.query(`set role ${role}; set default_transaction_read_only = off`);
+      await client.query(statement);
+      return 'done';
+    } catch (error) {
+      return error instanceof pg.DatabaseError ? (error.code ?? '') : String(error);
+    } finally {
+      await client.end();
+    }
+  }
+
+  it.each([viewer, readerRole])('%s cannot call a function that writes, in any schema', async (role) => {
+    const { rows } = await store.database.pool.query<{ name: string; schema: string; definer: boolean }>(
+      `select p.proname as name, n.nspname as schema, p.prosecdef as definer
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+       where has_schema_privilege($1, n.oid, 'usage') and has_function_privilege($1, p.oid, 'execute')
+         and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+         and (p.provolatile = 'v' and n.nspname not in ('pg_catalog', 'information_schema') or p.prosecdef
+              or n.nspname = 'pg_catalog' and p.proname ~ '^(lo_|lowrite|loread|pg_(read|write|file)|pg_ls)' and p.provolatile = 'v')`,
+      [role],
+    );
+    // The three functions of Tidemark that count requests and keys are for the service alone.
+    const own = rows.filter(({ definer }) => definer).map(({ schema, name }) => `${schema}.${name}`);
+    expect(own.sort()).toEqual(
+      role === readerRole ? ['tidemark.admit_request', 'tidemark.ask_for_key', 'tidemark.key_of'] : [],
+    );
+    const others = rows.filter(({ definer }) => !definer).map(({ name }) => name);
+    const suspicious = others.filter((name) =>
+      /add_|alter_|attach|chunk_(rewrite|const)|clean|clone|columnstore|compress_chunk|convert|create|delete|detach|disable|drop|enable|freeze|hook|merge|move|policy_|post_|pre_|process|rebuild|recompress|refresh|remove|reorder|reset|restart|run_job|set_|split|start|stop|update|write|put|unlink|truncate|lo_creat|from_bytea/.test(
+        name,
+      ),
+    );
+    expect(suspicious.filter((name) => !harmless.test(name) && !name.startsWith('generate_'))).toEqual([]);
+  });
+
+  it.each([
+    `select add_job('pg_sleep', '1h')`,
+    `select compress_chunk(c) from show_chunks('tidemark.candle_points') c`,
+    `select drop_chunks('tidemark.candle_points', now())`,
+    `select delete_job(job_id) from timescaledb_information.jobs`,
+    `call run_job(1)`,
+    `call refresh_continuous_aggregate('tidemark.rollup_d1', null, null)`,
+    `select _timescaledb_functions.stop_background_workers()`,
+    `select lo_from_bytea(0, 'x')`,
+    `select lo_create(0)`,
+  ])('is refused: %s', async (statement) => {
+    for (const role of [viewer, readerRole]) expect(await as(role, statement)).toBe('42501');
+  });
+
+  it.each([
+    `select time_bucket_gapfill('1 day', time, now() - interval '3 days', now()) as day, locf(last(close, time))
+     from candles group by 1`,
+    `select hypertable_size('tidemark.candle_points')`,
+    'select * from timescaledb_information.hypertables',
+    'select * from timescaledb_information.chunks',
+    'select * from timescaledb_information.continuous_aggregates',
+    'select * from timescaledb_information.jobs',
+    'select * from timescaledb_information.job_stats',
+    'select * from tidemark.rollups_behind',
+    `select * from ohlcv('x', 'a', 'tether', 'd1')`,
+  ])('a viewer may still read: %s', async (statement) => {
+    // An unknown market is a different error from a missing privilege.
+    expect(['done', 'P0001', 'P0002', '22023']).toContain(await as(viewer, statement));
+  });
+
+  it('a function that an upgrade brings is revoked from public by the next migrate', async () => {
+    const { pool } = store.database;
+    await pool.query('grant execute on function public.delete_job(integer) to public');
+    const mayDelete = `select has_function_privilege('${viewer}', 'public.delete_job(integer)', 'execute') as may`;
+    expect((await pool.query(mayDelete)).rows).toEqual([{ may: true }]);
+    await migrate({ url: store.url, direction: 'up', ifBusy: 'wait' });
+    expect((await pool.query(mayDelete)).rows).toEqual([{ may: false }]);
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { openDatabase } from '../../../store/db/database.ts';
+import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
+import { createTestDatabase } from '../../parts/test-database.ts';
+import { waitFor } from '../../parts/wait-for.ts';
+
+async function emptyDatabase() {
+  const { url, drop } = await createTestDatabase();
+  const database = openDatabase({
+    url,
+    applicationName: 'test',
+    maxConnections: 2,
+    statementTimeoutMs: 30_000,
+  });
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  return database;
+}
+
+async function objects(url: ReturnType<typeof openDatabase>) {
+  const result = await url.pool.query<{ name: string }>(
+    `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where (n.nspname = 'tidemark' or (n.nspname = 'public' and c.relkind = 'v')) and c.relkind in ('r', 'v')
+       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+     order by 1`,
+  );
+  return result.rows.map((row) => row.name);
+}
+
+describe('migrate', () => {
+  it('continues when another start creates the schema at the same time', async () => {
+    const database = await emptyDatabase();
+    const other = await database.pool.connect();
+    await other.query('begin');
+    await other.query('create schema tidemark');
+    const migrating = migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    await waitFor('the migration to wait for the other one', async () => {
+      // Not on the other connection: within a transaction the view does not change.
+      const { rowCount } = await database.pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rowCount === 1;
+    });
+    await other.query('commit');
+    other.release();
+    expect(await migrating).not.toEqual([]);
+    await assertMigrated(database.pool);
+  });
+
+  it('migrates up, down and up again, leaving nothing behind in between', async () => {
+    const database = await emptyDatabase();
+    const up = () => migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
+    const names = await up();
+    expect(names.length).toBeGreaterThan(0);
+    await assertMigrated(database.pool);
+    const migrated = await objects(database);
+    expect(migrated).toContain('public.candles');
+    expect(await up()).toEqual([]);
+
+    expect(await migrate({ url: database.url, direction: 'down', ifBusy: 'wait' })).toEqual(
+      [...names].reverse(),
+    );
+    expect(await objects(database)).toEqual(['tidemark.migrations']);
+    await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
+    await up();
+    expect(await objects(database)).toEqual(migrated);
+  });
+
+  it('works for an owner that is not a superuser, and uses TimescaleDB where it is loaded', async () => {
+    const database = await emptyDatabase();
+    const role = `owner_${new URL(database.url).pathname.slice(-8)}`;
+    const name = new URL(database.url).pathname.slice(1);
+    await database.pool.query(`create role ${role} login password 'owner'`);
+    await database.pool.query(`alter database ${name} owner to ${role}`);
+    const url = new URL(database.url);
+    url.username = role;
+    url.password = 'owner';
+    expect((await migrate({ url: url.href, direction: 'up', ifBusy: 'wait' })).length).toBeGreaterThan(0);
+    const extension = await database.pool.query(`select from pg_extension where extname = 'timescaledb'`);
+    expect(extension.rowCount).toBe(inject('hasTimescale') ? 1 : 0);
+    await database.pool.query(`reassign owned by ${role} to current_user`);
+    await database.pool.query(`drop owned by ${role}`);
+    await database.pool.query(`alter database ${name} owner to current_user`);
+    await database.pool.query(`drop role ${role}`);
+  });
+
+  it('refuses a second migration at the same time, and the first completes', async () => {
+    const database = await emptyDatabase();
+    const holder = await database.pool.connect();
+    // node-pg-migrate's lock, held as by a long migration.
+    await holder.query('select pg_advisory_lock(7241865325823964)');
+    await expect(migrate({ url: database.url, direction: 'up', ifBusy: 'refuse' })).rejects.toMatchObject({
+      code: 'MIGRATION_RUNNING',
+    });
+    const waiting = migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    await holder.query('select pg_advisory_unlock(7241865325823964)');
+    holder.release();
+    expect((await waiting).length).toBeGreaterThan(0);
+    await assertMigrated(database.pool);
+  });
+
+  it('runs all migrations or none', async () => {
+    const database = await emptyDatabase();
+    await database.pool.query('create view public.rates as select 1 as taken');
+    await expect(migrate({ url: database.url, direction: 'up', ifBusy: 'wait' })).rejects.toThrow(/rates/);
+    expect(await objects(database)).toEqual(['public.rates', 'tidemark.migrations']);
+  });
+});

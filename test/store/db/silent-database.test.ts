@@ -1,0 +1,78 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { copyLines } from '../../../store/commit/write-points.ts';
+import { type Database, disableTimeouts, inTransaction, openDatabase } from '../../../store/db/database.ts';
+import { createTestDatabase } from '../../parts/test-database.ts';
+import { waitFor } from '../../parts/wait-for.ts';
+import { proxyTo } from '../../queue/cuttable-proxy.ts';
+
+const statementTimeoutMs = 200;
+
+async function behindProxy() {
+  const { url, drop } = await createTestDatabase();
+  onTestFinished(() => drop());
+  const proxy = await proxyTo(url);
+  const database = openDatabase({
+    url: proxy.url,
+    applicationName: 'tidemark test',
+    maxConnections: 3,
+    statementTimeoutMs,
+    timeoutMarginMs: 200,
+  });
+  onTestFinished(() => database.close());
+  await database.pool.query('create table numbers (number int)');
+  return { proxy, database };
+}
+
+const noAnswer = /query read timeout/i;
+const ask = async ({ pool }: Database) => (await pool.query('select 1 as one')).rows;
+
+async function allConnected(database: Database): Promise<void> {
+  await Promise.all(Array.from({ length: 3 }, () => database.pool.query('select pg_sleep(0.05)')));
+  expect(database.pool.totalCount).toBe(3);
+}
+
+it('closes a connection without an answer, and idle ones, so that the next query gets a new one', async () => {
+  const { proxy, database } = await behindProxy();
+  await allConnected(database);
+  proxy.freeze();
+  await expect(ask(database)).rejects.toThrow(noAnswer);
+  expect(await ask(database)).toEqual([{ one: 1 }]);
+});
+
+it('closes all connections in use, and waiting queries are answered', async () => {
+  const { proxy, database } = await behindProxy();
+  await allConnected(database);
+  proxy.freeze();
+  const asked = await Promise.allSettled(Array.from({ length: 6 }, () => ask(database)));
+  expect(asked.map(({ status }) => status).sort()).toEqual([
+    ...Array(3).fill('fulfilled'),
+    ...Array(3).fill('rejected'),
+  ]);
+});
+
+it('times out a transaction, and a COPY within it', async () => {
+  const { proxy, database } = await behindProxy();
+  for (const last of ['select 1', 'copy']) {
+    const lost = inTransaction(database, async (client) => {
+      await client.query('insert into numbers values (1)');
+      proxy.freeze();
+      if (last === 'copy') await copyLines(client, 'copy numbers from stdin', [Buffer.from('2\n')]);
+      else await client.query(last);
+    });
+    await expect(lost).rejects.toThrow(noAnswer);
+    await waitFor('its connection to be gone', () => database.pool.totalCount === 0);
+  }
+  expect((await database.pool.query('select from numbers')).rowCount).toBe(0);
+});
+
+it('waits for statements without a timeout, and only for those', async () => {
+  const { database } = await behindProxy();
+  const tooLong = 'select pg_sleep(1)';
+  await inTransaction(database, async (client) => {
+    await disableTimeouts(client);
+    await client.query(tooLong);
+  });
+  // Of the same connection.
+  expect(database.pool.totalCount).toBe(1);
+  await expect(database.pool.query(tooLong)).rejects.toThrow(/statement timeout/);
+});

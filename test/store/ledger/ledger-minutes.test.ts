@@ -1,0 +1,163 @@
+import type pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { type Database, timestamp } from '../../../store/db/database.ts';
+import { readServiceMessage, recordFetch, tallyFetches } from '../../../store/ledger/ledger.ts';
+import { LedgerMinutes, recentRequests } from '../../../store/ledger/ledger-minutes.ts';
+import { openTestStore, type TestStore } from '../open-store.ts';
+
+const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
+/** One request in ten milliseconds for half an hour, as from a source without a limit. */
+const everyMs = 10;
+const startMs = nowMs - hourMs / 2;
+const rows = (nowMs - startMs) / everyMs;
+
+describe.each(['main', 'plain'] as const)('a read of a large ledger, on %s', (on) => {
+  let store: TestStore;
+  let database: Database;
+  beforeEach(async () => {
+    store = await openTestStore(on);
+    database = store.database;
+    await database.pool.query(
+      `insert into tidemark.fetches (time, dataset, series_id, lane, attempt, verdict, status, fresh, changed, unchanged,
+                                     rejected, bytes, duration_ms, error)
+       select timestamptz '${timestamp(startMs)}' + n * interval '${everyMs} ms', 'candles', 1 + n % 2, 'backfill', 1,
+              case when n % 100 = 0 then 'timeout' else 'filled' end, 200, 3, 0, 0, 0, 10, 1,
+              case when n % 100 = 0 then 'no answer' end
+       from generate_series(0, ${rows - 1}) n`,
+    );
+    await database.pool.query('analyze tidemark.fetches');
+  });
+  afterEach(() => store.close());
+
+  /** The database, and a count of the ledger rows that its statements read. */
+  function counting(): { watched: Database; rowsRead: () => Promise<number> } {
+    const asked: { text: string; values: unknown[] }[] = [];
+    const pool = new Proxy(database.pool, {
+      get: (target, name) =>
+        name === 'query'
+          ? (query: { text: string; values: unknown[] }) => {
+              asked.push(query);
+              return target.query(query);
+            }
+          : Reflect.get(target, name),
+    });
+    return {
+      watched: { ...database, pool },
+      async rowsRead() {
+        let sum = 0;
+        for (const { text, values } of asked.splice(0)) {
+          const { rows: plans } = await database.pool.query<{ 'QUERY PLAN': { Plan: Node }[] }>(
+            `explain (analyze, format json) ${text}`,
+            values,
+          );
+          sum += scanned(plans[0]?.['QUERY PLAN'][0]?.Plan);
+        }
+        return sum;
+      },
+    };
+  }
+
+  interface Node {
+    readonly 'Node Type': string;
+    readonly 'Actual Rows': number;
+    readonly 'Actual Loops': number;
+    readonly 'Rows Removed by Filter'?: number;
+    readonly Plans?: readonly Node[];
+  }
+
+  function scanned(node: Node | undefined): number {
+    if (node === undefined) return 0;
+    const mine = node['Node Type'].endsWith('Scan') && !node['Node Type'].startsWith('CTE');
+    const read = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+    return (mine ? read : 0) + (node.Plans ?? []).reduce((sum, child) => sum + scanned(child), 0);
+  }
+
+  const perMinute = minuteMs / everyMs;
+
+  it('reads only new rows, and counts like a full read', async () => {
+    const { watched, rowsRead } = counting();
+    const minutes = new LedgerMinutes(watched, { sinceMs: startMs, seriesIds: [1, 2] });
+    const first = tallyFetches(await minutes.read(nowMs));
+    expect(await rowsRead()).toBeGreaterThanOrEqual(rows);
+    expect(first).toEqual({
+      requests: rows,
+      failed: rows / 100,
+      succeeded: (rows * 99) / 100,
+      fresh: 3 * rows,
+      ...{ failures: { timeout: rows / 100 }, endsInFailure: false },
+      lastFailure: { kind: 'timeout', message: 'no answer' },
+    });
+    await put(nowMs + 1000, 'timeout', 'again');
+    const second = tallyFetches(await minutes.read(nowMs + 2000));
+    expect(await rowsRead()).toBeLessThanOrEqual(3 * perMinute);
+    expect(second).toMatchObject({
+      requests: rows + 1,
+      endsInFailure: true,
+      lastFailure: { message: 'again' },
+    });
+    const third = tallyFetches(await minutes.read(nowMs + 3 * minuteMs));
+    expect(third).toEqual(second);
+    await rowsRead();
+    await minutes.read(nowMs + 3 * minuteMs + 1000);
+    expect(await rowsRead()).toBeLessThanOrEqual(1);
+    // A commit after a long lock wait has the time of its answer.
+    await put(startMs + minuteMs, 'filled', null);
+    expect(tallyFetches(await minutes.read(nowMs + 4 * minuteMs)).requests).toBe(rows + 1);
+    expect(tallyFetches(await minutes.recount(nowMs + 4 * minuteMs)).requests).toBe(rows + 2);
+    expect(tallyFetches(await minutes.read(nowMs + 4 * minuteMs + 1000)).requests).toBe(rows + 2);
+  });
+
+  it('drops minutes that no longer count', async () => {
+    const minutes = new LedgerMinutes(database, { keptMs: 5 * minuteMs, seriesIds: [1] });
+    const requests = async (atMs: EpochMs) => tallyFetches(await minutes.read(atMs)).requests;
+    // Whole minutes, of one of two series.
+    expect(await requests(nowMs)).toBe((5 * perMinute) / 2);
+    expect(await requests(nowMs + 3 * minuteMs)).toBeLessThanOrEqual((3 * perMinute) / 2);
+    expect(await requests(nowMs + hourMs)).toBe(0);
+  });
+
+  it('of `status --watch` reads the last minutes, and the hour once', async () => {
+    const { watched, rowsRead } = counting();
+    const look = recentRequests(watched);
+    expect((await look(nowMs)).failures).toEqual({ timeout: rows / 100 });
+    await rowsRead();
+    const { failures, lanes } = await look(nowMs + 2000);
+    expect(await rowsRead()).toBeLessThanOrEqual(4 * perMinute);
+    expect(failures).toEqual({ timeout: rows / 100 });
+    expect(lanes.backfill).toBeGreaterThan(0);
+  });
+
+  it('for a service message reads no further back than to the newest success', async () => {
+    const { watched, rowsRead } = counting();
+    expect(await readServiceMessage(watched, nowMs)).toBeNull();
+    expect(await rowsRead()).toBeLessThanOrEqual(200);
+    await put(nowMs, 'notice', 'it is being retired');
+    expect(await readServiceMessage(watched, nowMs + 1)).toEqual({
+      timeMs: nowMs,
+      message: 'it is being retired',
+    });
+    await put(nowMs + 1, 'filled', null);
+    expect(await readServiceMessage(watched, nowMs + 2)).toBeNull();
+  });
+
+  async function put(timeMs: EpochMs, verdict: string, error: string | null): Promise<void> {
+    await recordFetch(database.pool as pg.Pool, {
+      timeMs,
+      dataset: 'candles',
+      seriesId: 1,
+      range: null,
+      lane: 'backfill',
+      attempt: 1,
+      verdict,
+      status: 200,
+      fresh: 0,
+      changed: 0,
+      unchanged: 0,
+      rejected: 0,
+      bytes: 1,
+      durationMs: 1,
+      error,
+    });
+  }
+});

@@ -1,0 +1,100 @@
+/** Candles written directly into the store, and a comparison of every rollup with them. */
+
+import { expect } from 'vitest';
+import type { CandleInterval, EpochMs } from '../../../contract/intervals.ts';
+import type { CandleSeries } from '../../../contract/series.ts';
+import { type Database, timestamp } from '../../../store/db/database.ts';
+import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels } from '../../../store/rollups/levels.ts';
+
+export interface StoredCandle {
+  readonly timeMs: EpochMs;
+  readonly open: string;
+  readonly high: string;
+  readonly low: string;
+  readonly close: string;
+  readonly volume: string;
+}
+
+export function market(baseId: string, interval: CandleInterval): CandleSeries {
+  return { dataset: 'candles', exchange: 'x', baseId, quoteId: 'tether', interval };
+}
+
+/** Candles with zero to five decimals, many of them zeros, and many equal values. */
+export function candles(startMs: EpochMs, everyMs: number, count: number, turn = 0): StoredCandle[] {
+  const value = (place: number) => {
+    const digit = (place * 7919 + turn) % 11;
+    return `${100 + digit}${['', '.0', '.50', '.500', '.12340', '.00001'][(place + turn) % 6]}`;
+  };
+  return Array.from({ length: count }, (_, place) => ({
+    timeMs: startMs + place * everyMs,
+    open: value(place),
+    high: value(place + 1),
+    low: value(place + 2),
+    close: value(place + 3),
+    volume: value(place + 4),
+  }));
+}
+
+/** Inserts or changes them. */
+export async function put(
+  database: Database,
+  seriesId: number,
+  rows: readonly StoredCandle[],
+): Promise<void> {
+  const column = (name: 'open' | 'high' | 'low' | 'close' | 'volume') => rows.map((row) => row[name]);
+  await database.pool.query(
+    `insert into tidemark.candle_points
+     select $1, * from unnest($2::timestamptz[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[], $7::numeric[])
+     on conflict (series_id, time) do update
+       set open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close, volume = excluded.volume`,
+    [
+      seriesId,
+      rows.map((row) => timestamp(row.timeMs)),
+      ...[column('open'), column('high'), column('low'), column('close'), column('volume')],
+    ],
+  );
+}
+
+/**
+ * Compares every level with the aggregate of the points, as text. Among equal extremes with different
+ * trailing zeros the one with the most is expected.
+ */
+export async function expectRollupsToAgree(database: Database): Promise<void> {
+  for (const level of rollupLevels) {
+    const rollup = await database.pool.query(`select ${asText} from ${level.name} order by 1, 2`);
+    const truth = await aggregated(database, level);
+    expect(rollup.rows, level.interval).toEqual(truth);
+    expect(truth.length, level.interval).toBeGreaterThan(0);
+  }
+}
+
+/**
+ * Compares the candles that the view `candles` derives, refreshed or not. Each market has one stored series.
+ */
+export async function expectCandlesToAgree(database: Database): Promise<void> {
+  for (const level of rollupLevels) {
+    const view = await database.pool.query(
+      `select ${asText} from candles c
+       join (select id as series_id, base_id as base from tidemark.series) s using (base)
+       where derived_from is not null and interval = $1 order by 1, 2`,
+      [level.interval],
+    );
+    expect(view.rows, level.interval).toEqual(await aggregated(database, level));
+  }
+}
+
+const asText = 'series_id, time, open::text, high::text, low::text, close::text, volume::text, points';
+
+async function aggregated(database: Database, level: RollupLevel): Promise<unknown[]> {
+  const result = await database.pool.query(
+    `select ${asText} from (
+       select series_id, date_bin(${periodLiteral(level)}, time, ${gridOrigin}) as time,
+              (array_agg(open order by time))[1] as open,
+              (array_agg(high order by high desc, scale(high) desc))[1] as high,
+              (array_agg(low order by low, scale(low) desc))[1] as low,
+              (array_agg(close order by time desc))[1] as close, sum(volume) as volume, count(*) as points
+       from tidemark.candle_points group by 1, 2
+     ) aggregate order by 1, 2`,
+  );
+  return result.rows;
+}

@@ -1,0 +1,137 @@
+import pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { applyDerived, dropDerived } from '../../../store/views/apply.ts';
+import { objectsIn } from '../../../store/views/derived-object.ts';
+import { derivedObjects } from '../../../store/views/objects.ts';
+import { openTestStore } from '../open-store.ts';
+import { market } from './candles.ts';
+import { ask, storeLine } from './price-line.ts';
+
+describe('objectsIn', () => {
+  it('reads names and argument types', () => {
+    const objects = objectsIn(`
+-- Comment.
+create or replace function a.one(x text, "from" timestamptz default null, n integer default 2, out y text) returns text
+language sql as $$ select (x) $$;
+comment on function a.one is 'one';
+create or replace aggregate a.two(value numeric, n integer) (sfunc = f, stype = numeric[]);
+create or replace view a.three as select 1;
+`);
+    expect(objects.map(({ name, drop }) => [name, drop])).toEqual([
+      ['a.one(text,timestamptz,integer)', 'drop function a.one(text,timestamptz,integer)'],
+      ['a.two(numeric,integer)', 'drop aggregate a.two(numeric,integer)'],
+      ['a.three', 'drop view a.three'],
+    ]);
+    expect(objects[0]?.create).toContain(`comment on function a.one is 'one';`);
+  });
+
+  it('refuses a text that creates nothing', () => {
+    expect(() => objectsIn('select 1;')).toThrow(/not the making/);
+  });
+});
+
+/** Functions of neither an extension nor a migration that run with their owner's rights. */
+const present = `
+  select n.nspname || '.' || p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')'
+  from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+  where n.nspname in ('public', 'tidemark')
+    and not p.prosecdef and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+  order by 1`;
+
+it('every function is dropped and created again, and none hides another in the search path', async () => {
+  const store = await openTestStore();
+  const client = new pg.Client({ connectionString: store.url });
+  await client.connect();
+  try {
+    const made = (await ask(store.url, present)).rows;
+    expect(made).toHaveLength(derivedObjects(false).filter(({ name }) => name.includes('(')).length);
+    expect(await dropDerived(client)).toBe(true);
+    expect((await ask(store.url, present)).rows).toEqual([]);
+    expect(await applyDerived(client)).toBe(true);
+    expect((await ask(store.url, present)).rows).toEqual(made);
+    // A role named tidemark finds the schema tidemark before public.
+    const clashes = await ask(
+      store.url,
+      `select c.relname from pg_class c join pg_class other using (relname)
+       where c.relnamespace = 'tidemark'::regnamespace and other.relnamespace = 'public'::regnamespace
+       union select p.proname from pg_proc p join pg_proc other using (proname)
+       where p.pronamespace = 'tidemark'::regnamespace and other.pronamespace = 'public'::regnamespace`,
+    );
+    expect(clashes.rows).toEqual([]);
+  } finally {
+    await client.end();
+    await store.close();
+  }
+});
+
+it('a role with rights on the views only can query them', async () => {
+  const store = await openTestStore();
+  const role = `viewer_${new URL(store.url).pathname.slice(-8)}`;
+  try {
+    await storeLine(store.database, {
+      key: market('a', 'd1'),
+      startMs: Date.UTC(2024, 0, 1),
+      endMs: Date.UTC(2024, 0, 4),
+      prices: ['1', '2', '3'],
+    });
+    await store.database.pool.query(
+      `create role ${role}; grant select on all tables in schema public to ${role}`,
+    );
+    const views = derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)$/.exec(name)?.[1] ?? []);
+    expect(views.length).toBeGreaterThan(5);
+    for (const name of views) await ask(store.url, `select * from ${name}`, 'UTC', role);
+    const weeks = await ask(store.url, `select points from candles where interval = 'w1'`, 'UTC', role);
+    expect(weeks.rows).toEqual(['3']);
+    await store.database.pool.query(`drop owned by ${role}; drop role ${role}`);
+  } finally {
+    await store.close();
+  }
+});
+
+it('a read-only role can call every function', async () => {
+  const store = await openTestStore();
+  const role = `reader_${new URL(store.url).pathname.slice(-8)}`;
+  const range = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 4) };
+  try {
+    for (const key of [
+      market('a', 'd1'),
+      { dataset: 'asset_history', assetId: 'a', interval: 'd1' } as const,
+    ]) {
+      await storeLine(store.database, { key, ...range, prices: ['1', '2', '3'] });
+    }
+    await store.database.pool.query(`
+      insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat');
+      create role ${role};
+      grant usage on schema tidemark to ${role};
+      grant select on all tables in schema tidemark, public to ${role}`);
+    const asRole = (sql: string) => ask(store.url, sql, 'UTC', role);
+    const names = `'x', 'a', 'tether'`;
+    const calls: Record<string, string> = {
+      ohlcv: `${names}, 'w1', '2024-01-01'`,
+      vwap: names,
+      prices_in: `'a', 'euro'`,
+      correlation: `'x a/tether', 'a'`,
+      rolling_correlation: `'x a/tether', 'a'`,
+      candles_as_known_at: `${names}, 'd1', now()`,
+      history_as_known_at: `'a', 'd1', now()`,
+      seasonality_by_hour: `'a', 'd1'`,
+    };
+    const functions = new Set(
+      derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
+    );
+    expect(functions.size).toBeGreaterThan(18);
+    for (const name of functions) {
+      expect([
+        name,
+        (await asRole(`select * from ${name}(${calls[name] ?? `'a'`})`)).rows.length,
+      ]).not.toEqual([name, 0]);
+    }
+    expect((await asRole('select * from coverage')).rows).toHaveLength(2);
+    expect((await asRole('select * from gaps')).rows).toEqual([]);
+    expect((await asRole('select * from revisions')).rows).toEqual([]);
+    await expect(asRole('delete from tidemark.candle_points')).rejects.toThrow(/permission denied/);
+    await store.database.pool.query(`drop owned by ${role}; drop role ${role}`);
+  } finally {
+    await store.close();
+  }
+});

@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dayMs } from '../../../contract/intervals.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { openTestStore, type TestStore } from '../open-store.ts';
+import { ask, storeLine } from './price-line.ts';
+
+const startMs = Date.UTC(2024, 0, 1);
+
+/** Edits with swaps of neighbours, directly from the definition. */
+function distance(a: string, b: string): number {
+  if (a === '' || b === '') return a.length + b.length;
+  const same = a.at(-1) === b.at(-1) ? 0 : 1;
+  const swapped = a.length > 1 && b.length > 1 && a.at(-1) === b.at(-2) && a.at(-2) === b.at(-1);
+  return Math.min(
+    distance(a.slice(0, -1), b) + 1,
+    distance(a, b.slice(0, -1)) + 1,
+    distance(a.slice(0, -1), b.slice(0, -1)) + same,
+    swapped ? distance(a.slice(0, -2), b.slice(0, -2)) + 1 : Number.POSITIVE_INFINITY,
+  );
+}
+
+for (const kind of ['main', 'plain'] as const) {
+  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `unknown names on ${kind}`, () => {
+    let store: TestStore;
+    beforeAll(async () => {
+      store = await openTestStore(kind);
+      const track = (exchange: string, baseId: string, quoteId: string) =>
+        storeLine(store.database, {
+          key: { dataset: 'candles', exchange, baseId, quoteId, interval: 'h8' },
+          startMs,
+          endMs: startMs + dayMs,
+          prices: ['1', '2', '3'],
+        });
+      await track('binance', 'bitcoin', 'tether');
+      await track('binance', 'bitcoin-cash', 'tether');
+      await track('kraken', 'bitcoin', 'euro');
+      await track('kraken', 'golem-(glm)', 'euro');
+      await storeLine(store.database, {
+        key: { dataset: 'asset_history', assetId: 'ethereum', interval: 'd1' },
+        startMs,
+        endMs: startMs + dayMs,
+        prices: ['1'],
+      });
+      await store.database.pool.query(
+        `insert into tidemark.currencies (currency, symbol, type) values ('bitcoin', 'BTC', 'crypto'), ('euro', 'EUR', 'fiat')`,
+      );
+    });
+    afterAll(() => store.close());
+
+    it('counts edits as defined', async () => {
+      const words = fc.stringMatching(/^[ab-]{0,6}$/);
+      const pairs = fc.sample(fc.tuple(words, words), { numRuns: 200, seed: 7 });
+      const { rows } = await store.database.pool.query<{ distance: number }>(
+        `select tidemark.edit_distance(a, b) as distance
+         from unnest($1::text[], $2::text[]) with ordinality as u (a, b, place) order by place`,
+        [pairs.map(([a]) => a), pairs.map(([, b]) => b)],
+      );
+      expect(rows.map((row) => row.distance)).toEqual(pairs.map(([a, b]) => distance(a, b)));
+      expect(new Set(rows.map((row) => row.distance)).size).toBeGreaterThan(4);
+    });
+
+    describe('are refused with suggestions', () => {
+      const market = (words: string) => `ohlcv(${words})`;
+      it.each([
+        [market(`'binanse', 'bitcoin', 'tether'`), 'unknown exchange "binanse"', 'did you mean "binance"?'],
+        [market(`'Binance', 'bitcoin', 'tether'`), 'unknown exchange "Binance"', 'did you mean "binance"?'],
+        [
+          market(`'kc', 'bitcoin', 'tether'`),
+          'unknown exchange "kc"',
+          'nothing known is near; known: binance, kraken',
+        ],
+        [
+          market(`'', 'bitcoin', 'tether'`),
+          'unknown exchange ""',
+          'nothing known is near; known: binance, kraken',
+        ],
+        [
+          market(`null, 'bitcoin', 'tether'`),
+          'exchange must be named, and is null',
+          'known: binance, kraken',
+        ],
+        [market(`'binance', 'bitconi', 'tether'`), 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
+        [market(`'binance', 'btc', 'tether'`), 'unknown base "btc"', 'did you mean "bitcoin"?'],
+        [market(`'binance', 'bitcoin', 'thether'`), 'unknown quote "thether"', 'did you mean "tether"?'],
+        [
+          market(`'kraken', 'golem', 'euro'`),
+          'unknown base "golem"',
+          'nothing known is near; known: bitcoin, bitcoin-cash, golem-(glm)',
+        ],
+        [
+          market(`'binance', 'bitcoin', 'euro'`),
+          'no market bitcoin/euro is tracked on binance',
+          'tracked: binance bitcoin/tether, kraken bitcoin/euro',
+        ],
+        [market(`'binance', 'bitcoin', 'tether', '8h'`), 'unknown interval "8h"', 'did you mean "h8"?'],
+        [market(`'binance', 'bitcoin', 'tether', '1day'`), 'unknown interval "1day"', 'did you mean "d1"?'],
+        [
+          market(`'binance', 'bitcoin', 'tether', 'h'`),
+          'unknown interval "h"',
+          'did you mean "h1" or "h2" or "h4"?',
+        ],
+        [
+          market(`'binance', 'bitcoin', 'tether', null`),
+          'interval must be named, and is null',
+          'known: d1, h1',
+        ],
+        // Twelve hours are not a multiple of eight.
+        [
+          market(`'binance', 'bitcoin', 'tether', 'h12'`),
+          'the candles of binance bitcoin/tether are not tracked at h12, and do not follow from finer ones',
+          'tracked: h8; from these follow: d1, w1',
+        ],
+        [`price_history('etherum')`, 'unknown asset "etherum"', 'did you mean "ethereum"?'],
+        [
+          `price_history('bitcoin')`,
+          'unknown asset "bitcoin": its history is not tracked, though it is the base of a market',
+          'nothing known is near; known: ethereum',
+        ],
+        [
+          `price_history('ethereum', 'h1')`,
+          'the price history of ethereum is not tracked at h1',
+          'tracked: d1',
+        ],
+        [
+          `price_history('binance bitcoin/tether', 'h8')`,
+          'unknown asset "binance bitcoin/tether"',
+          'nothing known is near',
+        ],
+        [`rsi('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
+        [
+          `rsi('bitcoin/tether')`,
+          'a series is a market or an asset, not "bitcoin/tether"',
+          `'binance bitcoin/tether'`,
+        ],
+        [`correlation('ethereum', 'kraken bitcoin/ero')`, 'unknown quote "ero"', 'did you mean "euro"?'],
+        [`vwap('krakne', 'bitcoin', 'euro')`, 'unknown exchange "krakne"', 'did you mean "kraken"?'],
+        [`seasonality_by_hour('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
+        [`maximum_drawdown('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
+        [
+          `candles_as_known_at('binanc', 'bitcoin', 'tether', 'h8', now())`,
+          'unknown exchange "binanc"',
+          '"binance"',
+        ],
+        [
+          `candles_as_known_at('binance', 'bitcoin', 'tether', 'd1', now())`,
+          'revisions are kept of what is tracked, and d1 is not: it follows from h8',
+          'ask for h8',
+        ],
+        [`history_as_known_at('etherium', 'd1', now())`, 'unknown asset "etherium"', '"ethereum"'],
+      ])('%s', async (call, message, hint) => {
+        const error = await ask(store.url, `select * from ${call}`).catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ message, hint: expect.stringContaining(hint) });
+      });
+    });
+
+    it('of any length cost no more than forty characters do', async () => {
+      await expect(
+        ask(store.url, `select * from ohlcv(repeat('binance', 100000), 'bitcoin', 'tether')`),
+      ).rejects.toThrow(/^unknown exchange ".{200}"$/);
+    });
+
+    it('are distinguished from an empty store', async () => {
+      const empty = await openTestStore(kind);
+      try {
+        for (const call of [`ohlcv('binance', 'bitcoin', 'tether')`, `price_history('bitcoin')`]) {
+          await expect(ask(empty.url, `select * from ${call}`)).rejects.toThrow(/: nothing is tracked$/);
+        }
+      } finally {
+        await empty.close();
+      }
+    });
+  });
+}

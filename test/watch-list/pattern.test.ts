@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { anyOf } from '../../watch-list/pattern.ts';
+import { nearest } from '../../watch-list/suggest.ts';
+
+it.each([
+  ['*', '', true],
+  ['*', 'anything', true],
+  ['*-usd', 'wrapped-usd', true],
+  ['*-usd', 'usd', false],
+  ['usd?', 'usdt', true],
+  ['usd?', 'usd', false],
+  ['b*c*n', 'bitcoin', true],
+  ['b*c*n', 'bitcoins', false],
+  ['golem-(glm)', 'golem-(glm)', true],
+  ['golem.*', 'golemx', false],
+  ['kr?na', 'króna', true],
+  ['a**', 'a', true],
+])('%s and %s: %s', (pattern, name, fits) => {
+  expect(anyOf([pattern])(name)).toBe(fits);
+});
+
+it('agrees with a regular expression', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), maxLength: 8 });
+  const names = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 });
+  fc.assert(
+    fc.property(letters, names, (pattern, name) => {
+      const expression = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`);
+      expect(anyOf([pattern])(name)).toBe(expression.test(name));
+    }),
+  );
+});
+
+it('does not take exponential time', () => {
+  expect(anyOf([`${'*a'.repeat(90)}b`])('a'.repeat(200))).toBe(false);
+});
+
+it('suggests a near name only', () => {
+  const known = ['bitcoin', 'ethereum', 'tether'];
+  expect(nearest('bitcion', known)).toBe('bitcoin');
+  expect(nearest('tehter', known)).toBe('tether');
+  expect(nearest('x', known)).toBe(null);
+  expect(nearest('solana', known)).toBe(null);
+});

@@ -1,0 +1,281 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { readWatchList } from '../../watch-list/read.ts';
+import { watchListShape } from '../../watch-list/shape.ts';
+import { problemText } from '../../watch-list/watch-list.ts';
+
+const nowMs = Date.UTC(2026, 10, 20, 12);
+
+function problems(text: string): string[] {
+  const read = readWatchList(text, nowMs);
+  return read.kind === 'problems' ? read.problems.map((problem) => problemText('t', problem)) : [];
+}
+
+const entry = 'exchange: b, interval: h1, from: 1y';
+
+describe('an invalid watch list', () => {
+  it.each<[string, string, string[]]>([
+    ['empty', '', ['t:1:1: the file is empty']],
+    ['only a comment', '# later\n', ['t:1:1: the file is empty']],
+    ['nothing said', 'prune: true', ['t:1:1: says nothing: it needs candles, history, lists or a setting']],
+    ['a list at the top', '- a', ['t:1:1: it must be a map with candles, history or lists, not a list']],
+    ['a tab', 'candles:\n\t- a: 1', ['t:2:1: invalid YAML: Tabs are not allowed as indentation']],
+    [
+      'two documents',
+      'candles: []\n---\ncandles: []',
+      ['t:2:1: invalid YAML: Source contains multiple documents'],
+    ],
+    [
+      'a tag',
+      'candles: !!js/function x',
+      ['t:1:10: invalid YAML: Unresolved tag: tag:yaml.org,2002:js/function'],
+    ],
+    [
+      'an unknown key, and what is missing',
+      'candles:\n  - exchange: binance\n    intervall: h1\n    from: 1y\n',
+      [
+        't:2:5: interval is missing: it must be one of m1, m5, m15, m30, h1, h2, h4, h8, h12, d1, w1',
+        't:3:5: there is no "intervall" here: did you mean "interval"?',
+      ],
+    ],
+    [
+      'a key like no other',
+      'foo: 1\ncandles: []',
+      ['t:1:1: there is no "foo" here, only candles, history, lists, read-again, retention, prune'],
+    ],
+    [
+      '__proto__',
+      '__proto__: 1\ncandles: []',
+      ['t:1:1: there is no "__proto__" here, only candles, history, lists, read-again, retention, prune'],
+    ],
+    ['a key twice', 'candles: []\nlists: {}\ncandles: []', ['t:3:1: invalid YAML: Map keys must be unique']],
+    ...['\\u202e', '\\u200b', '\\u0085', '\\u2028', '\\u001b'].map((unseen): [string, string, string[]] => [
+      `what cannot be seen in a name: ${unseen}`,
+      `candles: [{ base: "${unseen}bitcoin", interval: h1, from: 1y }]`,
+      [`t:1:19: base "${unseen}bitcoin" is not an id or a pattern`],
+    ]),
+    [
+      'what cannot be seen in a key',
+      '"\\u202efoo": 1\ncandles: []',
+      ['t:1:1: there is no "\\u202efoo" here, only candles, history, lists, read-again, retention, prune'],
+    ],
+    ['a list as a key', '? [a]\n: b', ['there is no "[ a ]" here']],
+    [
+      'a number where a text is meant',
+      `candles: [{ exchange: 42, interval: h1, from: 2020 }]`,
+      [
+        't:1:23: exchange must be text, not the number 42: put it in quotes',
+        't:1:47: from must be a date such as 2024-01-31 (UTC) or an age such as 5y, not the number 2020',
+      ],
+    ],
+    [
+      'Norway',
+      '%YAML 1.1\n---\ncandles:\n  - { exchange: b, interval: on, from: 1y }',
+      ['t:4:30: interval must be one of m1, m5, m15, m30, h1, h2, h4, h8, h12, d1, w1: candles have no "on"'],
+    ],
+    [
+      'true where a text is meant',
+      `history: [{ asset: true, interval: d1, from: 1y }]`,
+      ['t:1:20: asset must be text, not the boolean true: put it in quotes'],
+    ],
+    [
+      'nothing where a date is meant',
+      `candles:\n  - exchange: b\n    interval: h1\n    from:\n`,
+      ['t:4:10: from must be a date such as 2024-01-31 (UTC) or an age such as 5y, but it is empty'],
+    ],
+    [
+      'a scalar where a list is meant',
+      'candles: x',
+      ['t:1:10: candles must be a list of entries, not the text "x"'],
+    ],
+    [
+      'one of a list',
+      `candles:\n  - exchange: [a, { b: c }]\n    interval: [h1, m7]\n    from: 1y`,
+      [
+        't:2:19: exchange must be text, not a map',
+        't:3:20: interval must be one of m1, m5, m15, m30, h1, h2, h4, h8, h12, d1, w1: candles have no "m7"',
+      ],
+    ],
+    [
+      'an interval of candles in a history',
+      'history: [{ asset: a, interval: w1, from: 1y }]',
+      ['t:1:33: interval must be one of m1, m5, m15, m30, h1, h2, h6, h12, d1: histories have no "w1"'],
+    ],
+    [
+      'an empty list of names',
+      'history: [{ asset: [], interval: d1, from: 1y }]',
+      ['t:1:20: asset must name at least one, but the list is empty'],
+    ],
+    [
+      'a name with a space',
+      'history: [{ asset: " a", interval: d1, from: 1y }]',
+      ['t:1:20: asset " a" is not an id or a pattern'],
+    ],
+    [
+      'no name',
+      'history: [{ interval: d1, from: 1y }]\ncandles: [{ interval: d1, from: 1y }]',
+      [
+        't:1:11: names no asset: it needs asset or top',
+        't:2:11: names no market: it needs exchange, base, quote or top',
+      ],
+    ],
+    [
+      'a start after the end',
+      'candles: [{ exchange: b, interval: h1, from: 2024-02-01, to: 2024-02-01 }]',
+      ['t:1:46: from 2024-02-01 is not before to 2024-02-01'],
+    ],
+    [
+      'a start in the future',
+      'candles: [{ exchange: b, interval: h1, from: 2026-11-21 }]',
+      ['t:1:46: from 2026-11-21 lies in the future'],
+    ],
+    [
+      'a start before time',
+      'candles: [{ exchange: b, interval: h1, from: 60y }]',
+      ['t:1:46: from 60y lies before 1970'],
+    ],
+    [
+      'no day',
+      'candles: [{ exchange: b, interval: h1, from: 2024-02-31 }]',
+      ['t:1:46: from must be a date such as 2024-01-31 (UTC) or an age such as 5y, not "2024-02-31"'],
+    ],
+    [
+      'an age as end',
+      `candles: [{ ${entry}, to: 1d }]`,
+      ['t:1:54: to must be a date such as 2024-01-31 (UTC), not "1d"'],
+    ],
+    [
+      'a rank that is none',
+      `candles: [{ ${entry}, top: 1.5 }]`,
+      ['t:1:55: top must be a whole number from 1 to 100000, not the number 1.5'],
+    ],
+    [
+      'a rank beyond all numbers',
+      `candles: [{ ${entry}, top: 99999999999999999999 }]`,
+      ['t:1:55: top must be a whole number from 1 to 100000, not 100000000000000000000'],
+    ],
+    ['cadences', 'lists: { assets: 5, markets: 3s, rates: false }', ['t:1:18', 't:1:30', 't:1:41']],
+    ['retentions', 'retention: { candles: 6h, history: 2, rates: forever }', ['t:1:36', 't:1:46']],
+    [
+      'a retention of hours',
+      'retention: { candles: 6h }',
+      ['t:1:23: candles 6h is not an age between a day and the years since 1970'],
+    ],
+    [
+      'half an hour',
+      'read-again: { every: 90m }',
+      ['t:1:22: every must be whole hours, from 1h to 365d, not 90m'],
+    ],
+    ['yes', 'prune: yes\ncandles: []', ['t:1:8: prune must be true or false, not the text "yes"']],
+    [
+      'an unknown anchor',
+      'candles: *a',
+      ['t:1:1: invalid YAML: Unresolved alias (the anchor must be set before the alias): a'],
+    ],
+    ['an anchor in itself', 'candles: &a [*a]', ['t:1:14: an entry of candles must be a map']],
+  ])('says what is wrong, and where: %s', (_, text, expected) => {
+    const found = problems(text);
+    expect(found).toHaveLength(expected.length);
+    for (const [index, line] of expected.entries()) expect(found[index]).toContain(line);
+  });
+
+  it('reports each problem with its place', () => {
+    // Of a document made of many lines, each in its own.
+    const lines = Array.from(
+      { length: 30 },
+      (_, index) => `  - { exchange: b${index}, interval: h1, from: x }`,
+    );
+    expect(problems(`candles:\n${lines.join('\n')}\n`).map((line) => line.split(':')[1])).toEqual(
+      lines.map((_, index) => String(index + 2)),
+    );
+  });
+
+  it('rejects aliases that expand to billions of values, and thousands of levels', () => {
+    const levels = Array.from({ length: 12 }, (_, level) => {
+      const items = Array.from({ length: 9 }, () => (level === 0 ? 'x' : `*a${level - 1}`)).join(', ');
+      return `k${level}: &a${level} [${items}]`;
+    });
+    expect(problems(levels.join('\n'))).toEqual([
+      expect.stringMatching(/invalid YAML: Excessive alias count/),
+    ]);
+    for (const deep of ['[', '{a: ', '- ', '? ']) {
+      expect(problems(deep.repeat(10_000))).toEqual([
+        expect.stringMatching(/invalid YAML: nested too deeply$/),
+      ]);
+    }
+  });
+});
+
+it('rejects an entry with too many series', () => {
+  const names = Array.from({ length: 300 }, (_, index) => `n${index}`).join(', ');
+  const text = `candles:\n  - { exchange: [${names}], base: [${names}], quote: [${names}], interval: h1, from: 1y }`;
+  expect(problems(text)).toEqual(['t:2:5: names more than 50000 series']);
+});
+
+describe('a watch list', () => {
+  it('is parsed with anchors, comments and Windows line ends', () => {
+    const text = [
+      'candles:',
+      '  - &one # this',
+      '    exchange: kraken',
+      '    base: ["0x", no]',
+      '    interval: &often [h1, d1]',
+      '    from: 5y',
+      'history:',
+      '  - asset: bitcoin',
+      '    interval: *often',
+      '    from: 2020-01-01',
+      '    to: 2020-02-01T06:00Z',
+      'lists: { rates: off, markets: 1h }',
+      'retention: { history: off, candles: 2y }',
+    ].join('\r\n');
+    const read = readWatchList(text, nowMs);
+    expect(read).toMatchObject({
+      kind: 'list',
+      list: {
+        candles: [
+          {
+            exchange: ['kraken'],
+            base: ['0x', 'no'],
+            quote: null,
+            top: null,
+            except: [],
+            ...{ intervals: ['h1', 'd1'], start: { kind: 'age', age: '5y' }, endMs: null },
+            place: { line: 3, column: 5 },
+          },
+        ],
+        history: [
+          {
+            asset: ['bitcoin'],
+            intervals: ['h1', 'd1'],
+            endMs: Date.UTC(2020, 1, 1, 6),
+            start: { kind: 'time', atMs: Date.UTC(2020, 0, 1) },
+          },
+        ],
+        lists: new Map([
+          ['markets', 3_600_000],
+          ['rates', null],
+        ]),
+        retention: new Map([
+          ['candles', '2y'],
+          ['asset_history', null],
+        ]),
+        prune: false,
+      },
+    });
+  });
+
+  it('has a schema for editors, docs/tidemark.schema.json', async () => {
+    const schema = { title: "Tidemark's watch list", ...z.toJSONSchema(watchListShape, { io: 'input' }) };
+    await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(
+      '../../docs/tidemark.schema.json',
+    );
+  });
+
+  it("'s example is the README's", () => {
+    const example = readFileSync('config/tidemark.example.yaml', 'utf8');
+    expect(readFileSync('README.md', 'utf8')).toContain(`\`\`\`yaml\n${example}\`\`\``);
+    expect(problems(example)).toEqual([]);
+  });
+});

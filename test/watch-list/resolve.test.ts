@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { listName } from '../../contract/lists.ts';
+import { seriesName } from '../../contract/series.ts';
+import { readWatchList } from '../../watch-list/read.ts';
+import { type Listed, listsNeeded, resolve } from '../../watch-list/resolve.ts';
+
+const nowMs = Date.UTC(2026, 10, 20, 12);
+
+function read(text: string) {
+  const result = readWatchList(text, nowMs);
+  if (result.kind === 'problems') throw new Error(JSON.stringify(result.problems));
+  return result.list;
+}
+
+const market = (name: string, goneSinceMs: number | null = null) => {
+  const [exchange = '', base = '', quote = ''] = name.split(/[ /]/);
+  return { exchange, base, quote, goneSinceMs };
+};
+const asset = (name: string, rank: number | null, goneSinceMs: number | null = null) => ({
+  asset: name,
+  rank,
+  goneSinceMs,
+});
+
+const listed: Listed = {
+  markets: [
+    ...['binance bitcoin/tether', 'binance ethereum/tether', 'binance ethereum/bitcoin'].map((name) =>
+      market(name),
+    ),
+    ...['kraken bitcoin/euro', 'kraken usd-coin/euro'].map((name) => market(name)),
+    market('binance luna/tether', 1),
+  ],
+  assets: [
+    ...[asset('bitcoin', 1), asset('tether', 3), asset('ethereum', 2), asset('dust', null)],
+    ...[asset('luna', 2, 1), asset('usd-coin', 4)],
+  ],
+};
+
+function resolved(text: string, from: Listed = listed) {
+  const { series, lists, notes } = resolve(read(text), from);
+  return {
+    series: series.map((one) => seriesName(one.series)),
+    lists: lists.map(({ list, everyMs }) => [listName(list), everyMs]),
+    notes: notes.map(({ line, message }) => `${line} ${message}`),
+  };
+}
+
+describe('a watch list', () => {
+  it.each([
+    ['{ exchange: b, base: a, quote: q, interval: h1, from: 1y }', []],
+    ['{ exchange: b, interval: h1, from: 1y }', ['markets']],
+    ['{ exchange: b, base: a, quote: "q*", interval: h1, from: 1y }', ['markets']],
+    ['{ exchange: b, base: a, quote: q, top: 5, interval: h1, from: 1y }', ['markets', 'assets']],
+  ])('needs the lists that its entries choose from: %s', (entry, needed) => {
+    expect([...listsNeeded(read(`candles: [${entry}]`))]).toEqual(needed);
+  });
+
+  it('needs the list of assets for ranks and patterns', () => {
+    expect([...listsNeeded(read('history: [{ asset: a, interval: d1, from: 1y }]'))]).toEqual([]);
+    expect([...listsNeeded(read('history: [{ asset: "a*", interval: d1, from: 1y }]'))]).toEqual(['assets']);
+    expect([...listsNeeded(read('lists: { asset-markets: [{ top: 3, every: 1h }] }'))]).toEqual(['assets']);
+  });
+
+  it('resolves patterns, omitted names and exclusions to listed markets, and notes delisted ones', () => {
+    const text = `candles:\n  - { exchange: b*, quote: [tether, bitcoin], interval: [h1, d1], from: 1y, except: { base: eth*, quote: bitcoin } }`;
+    expect(resolved(text)).toEqual({
+      series: [
+        ...['binance bitcoin/tether h1', 'binance bitcoin/tether d1'],
+        ...['binance ethereum/tether h1', 'binance ethereum/tether d1'],
+      ],
+      lists: [],
+      notes: ['2 left out, because the source no longer lists them: binance luna/tether'],
+    });
+  });
+
+  it('takes the first listed assets by rank, and excludes afterwards', () => {
+    expect(resolved('history: [{ top: 3, interval: d1, from: 1y, except: tether }]').series).toEqual([
+      'bitcoin d1',
+      'ethereum d1',
+    ]);
+    expect(resolved('candles: [{ exchange: kraken, top: 3, interval: d1, from: 1y }]').series).toEqual([
+      'kraken bitcoin/euro d1',
+    ]);
+    expect(
+      resolved('lists: { asset-markets: [{ top: 1, every: 1h }, { asset: "b*", every: 5m }] }').lists,
+    ).toEqual([['markets of bitcoin', 300_000]]);
+  });
+
+  it('keeps named markets, and notes those that the source does not list', () => {
+    const text =
+      'candles: [{ exchange: binance, base: [luna, bitcion], quote: tether, interval: d1, from: 1y }]';
+    expect(resolved(text)).toMatchObject({
+      series: ['binance luna/tether d1', 'binance bitcion/tether d1'],
+      notes: [
+        '1 the source no longer lists binance luna/tether: its remaining history is fetched',
+        '1 the source does not list binance bitcion/tether: is the name right?',
+      ],
+    });
+    expect(resolved(text, { markets: null, assets: null }).notes).toEqual([]);
+  });
+
+  it('notes names without a match, with a suggestion', () => {
+    expect(resolved('candles: [{ exchange: binanse, quote: tether, interval: d1, from: 1y }]').notes).toEqual(
+      [
+        '1 "binanse" is not the exchange of any listed market: did you mean "binance"?',
+        '1 matches no market that the source lists',
+      ],
+    );
+    expect(resolved('history: [{ asset: bitcion, interval: d1, from: 1y }]')).toMatchObject({
+      series: ['bitcion d1'],
+      notes: ['1 "bitcion" is not a listed asset: did you mean "bitcoin"?'],
+    });
+  });
+
+  it('extends a series that several entries share', () => {
+    const text = `history:
+  - { asset: bitcoin, interval: [d1, h1], from: 1y }
+  - { asset: "bit*", interval: d1, from: 2020-01-01, to: 2024-01-01 }`;
+    expect(resolve(read(text), listed).series).toEqual([
+      {
+        series: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' },
+        starts: [
+          { kind: 'age', age: '1y' },
+          { kind: 'time', atMs: Date.UTC(2020, 0, 1) },
+        ],
+        endMs: null,
+      },
+      {
+        series: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' },
+        starts: [{ kind: 'age', age: '1y' }],
+        endMs: null,
+      },
+    ]);
+  });
+});

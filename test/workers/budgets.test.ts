@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { limiterFor } from '../../planning/budget.ts';
+import { waitFor } from '../parts/wait-for.ts';
+import { collectingLog, onEachBackend } from '../queue/queue-parts.ts';
+import { serveCandles } from './candle-server.ts';
+import { noonMs, openParts, startTestWorker, trackHours } from './worker-parts.ts';
+
+onEachBackend('the budget', (kind) => {
+  test('is the lowest of all workers on one queue, and every worker logs it', async () => {
+    const parts = await openParts(kind);
+    const starts: number[] = [];
+    const server = await serveCandles(
+      () => noonMs,
+      () => {
+        starts.push(performance.now());
+        return false;
+      },
+    );
+    const lines: { slow: string[]; fast: string[] } = { slow: [], fast: [] };
+    await startTestWorker(parts, server.baseUrl, {
+      requestsPerMinute: 600,
+      log: collectingLog(lines.slow),
+    });
+    await startTestWorker(parts, server.baseUrl, {
+      requestsPerMinute: 6000,
+      log: collectingLog(lines.fast),
+    });
+    await waitFor('both to say so', () => lines.slow.length > 0 && lines.fast.length > 0);
+    expect(lines.slow.join('')).toContain(
+      '600 requests a minute here, 6000 requests a minute elsewhere; 600 requests a minute holds for all',
+    );
+    expect(lines.fast.join('')).toContain(
+      '6000 requests a minute here, 600 requests a minute elsewhere; 600 requests a minute holds for all',
+    );
+    const windows = await trackHours(parts, 12);
+    await parts.queues.requests.addWindows(windows);
+    await waitFor('all windows', () => starts.length === windows.length);
+    expect(starts).toHaveLength(12);
+    // A job may start up to one spacing after it was claimed, and the limiter spaces the claims.
+    const spanMs = (starts.at(-1) ?? 0) - (starts[0] ?? 0);
+    expect(spanMs).toBeGreaterThanOrEqual(10 * (limiterFor(600)?.durationMs ?? 0));
+    expect(lines.slow).toHaveLength(1);
+    expect(lines.fast).toHaveLength(1);
+  });
+});

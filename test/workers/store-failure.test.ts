@@ -1,0 +1,128 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { QueueBackend } from '../../queue/backend.ts';
+import { SourceError } from '../../source/source-error.ts';
+import { openDatabase } from '../../store/db/database.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import type { AttemptParts } from '../../workers/attempt-parts.ts';
+import { createCircuitBreaker } from '../../workers/circuit-breaker.ts';
+import { createRangeLimitLearner } from '../../workers/range-limit-learner.ts';
+import { runAttempt } from '../../workers/run-attempt.ts';
+import { storeTroubleOf } from '../../workers/store-failure.ts';
+import type { Work } from '../../workers/work.ts';
+import { freePort } from '../parts/free-port.ts';
+import { silent } from '../queue/queue-parts.ts';
+import { ledgerOf, noonMs, openParts, trackHours, type WorkerParts } from './worker-parts.ts';
+
+function withCode(code: string, message = 'refused'): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+test.each([
+  ['53100', true],
+  ['53300', true],
+  ['57P01', true],
+  ['57014', false],
+  ['53400', false],
+  ['08006', true],
+  ['40001', true],
+  ['40P01', true],
+  ['ECONNREFUSED', true],
+  ['EPIPE', true],
+  ['22003', false],
+  ['23514', false],
+  ['42P01', false],
+])('SQLSTATE or code %s passes by itself: %s', (code, passes) => {
+  expect(storeTroubleOf(withCode(code)).passes).toBe(passes);
+});
+
+test('an exhausted pool is temporary, a defect is not', () => {
+  expect(storeTroubleOf(new Error('timeout exceeded when trying to connect')).passes).toBe(true);
+  expect(storeTroubleOf(new Error('Connection terminated unexpectedly')).passes).toBe(true);
+  expect(storeTroubleOf(new TypeError('rows is not iterable')).passes).toBe(false);
+});
+
+describe('an attempt whose answer cannot be stored', () => {
+  const attempt = (last: boolean) => ({ number: last ? 3 : 1, last, stopping: new AbortController().signal });
+
+  async function prepare(): Promise<{
+    parts: AttemptParts;
+    workOf: (error: Error) => Work<string>;
+    all: WorkerParts;
+  }> {
+    const all = await openParts('postgres');
+    const [window] = await trackHours(all, 1);
+    if (window === undefined) throw new Error('no window');
+    const workOf = (error: Error): Work<string> => ({
+      dataset: 'candles',
+      lane: 'backfill',
+      window,
+      fetch: async () => 'answer',
+      commit: () => Promise.reject(error),
+    });
+    return { parts: attemptParts(all.queues, all.database), workOf, all };
+  }
+
+  function attemptParts(queues: QueueBackend, database: AttemptParts['database']): AttemptParts {
+    return {
+      database,
+      requests: queues.requests,
+      sourceBreaker: createCircuitBreaker({ what: 'the source', threshold: 5, log: silent }),
+      messageBreaker: createCircuitBreaker({ what: 'the source', threshold: 5, log: silent }),
+      storeBreaker: createCircuitBreaker({ what: 'the database', threshold: 1, log: silent }),
+      rangeLimits: createRangeLimitLearner({ restMs: 1000 }),
+      unknownSeries: new Set(),
+      sourcePause: { untilMs: 0 },
+      failedRetryMs: 600_000,
+      log: silent,
+      now: () => noonMs,
+      random: () => 0,
+    };
+  }
+
+  test('costs the window no attempt while the database fails, and repeats no request', async () => {
+    const { parts, workOf, all } = await prepare();
+    const work = workOf(withCode('53100', 'could not extend file: No space left on device'));
+    expect(await runAttempt(work, attempt(true), parts)).toEqual({
+      kind: 'retry',
+      inMs: 1000,
+      counted: false,
+    });
+    expect(await all.queues.requests.pausedForMs()).toBeGreaterThan(0);
+    expect(await listGaps(all.database, { nowMs: noonMs, graceMs: 0 })).toMatchObject([
+      { reason: 'not_asked' },
+    ]);
+  });
+
+  test('uses up its attempts when it can never be stored, and is then deferred', async () => {
+    const { parts, workOf, all } = await prepare();
+    const work = workOf(withCode('23514', 'violates check constraint'));
+    expect(await runAttempt(work, attempt(false), parts)).toEqual({
+      kind: 'retry',
+      inMs: 500,
+      counted: true,
+    });
+    expect(await runAttempt(work, attempt(true), parts)).toEqual({ kind: 'done' });
+    expect(await listGaps(all.database, { nowMs: noonMs, graceMs: 0 })).toMatchObject([
+      { reason: 'failed', message: 'violates check constraint' },
+    ]);
+  });
+
+  test('a failure that cannot be written to the ledger is retried', async () => {
+    const { parts, workOf, all } = await prepare();
+    const away = openDatabase({
+      url: `postgres://tidemark@127.0.0.1:${await freePort()}/none`,
+      applicationName: 'tidemark test',
+      maxConnections: 1,
+      statementTimeoutMs: 1000,
+    });
+    onTestFinished(() => away.close());
+    const work = {
+      ...workOf(new Error('unused')),
+      fetch: () => Promise.reject(new SourceError({ kind: 'refused', message: 'no' })),
+    };
+    const outcome = await runAttempt(work, attempt(true), attemptParts(all.queues, away));
+    expect(outcome).toEqual({ kind: 'retry', inMs: 1000, counted: false });
+    expect(await runAttempt(work, attempt(true), parts)).toEqual({ kind: 'done' });
+    expect(await ledgerOf(all.database)).toMatchObject([{ verdict: 'refused' }]);
+  });
+});

@@ -1,0 +1,44 @@
+/** Applies a watch list in one transaction, so that a crash leaves all changes or none. */
+
+import { createHash } from 'node:crypto';
+import { type Database, inTransaction } from '../store/db/database.ts';
+import { startPolling, stopPolling } from '../store/lists/lists.ts';
+import { writeSeriesChanges } from '../store/settings/series-changes.ts';
+import {
+  lockWatchList,
+  writeApplied,
+  writeRereadOverride,
+  writeRetention,
+} from '../store/settings/settings.ts';
+import { type ListsMissing, planWatchList, type WatchListContext, type WatchListPlan } from './plan.ts';
+import type { WatchList } from './watch-list.ts';
+
+/**
+ * Concurrent calls wait for each other and see each other's changes. No point is deleted here: the scheduler applies a
+ * retention once a day.
+ *
+ * @returns the changes; or the lists that must be polled first, without any change.
+ */
+export function applyWatchList(
+  database: Database,
+  list: WatchList,
+  context: WatchListContext & { readonly hash: string },
+): Promise<WatchListPlan | ListsMissing> {
+  return inTransaction(database, async (client) => {
+    await lockWatchList(client);
+    const plan = await planWatchList(client, list, context);
+    if (plan.kind === 'lists') return plan;
+    const { nowMs, hash } = context;
+    const series = await writeSeriesChanges(client, plan.series, nowMs);
+    for (const { list, afterMs } of plan.lists)
+      await (afterMs === null ? stopPolling(client, list, nowMs) : startPolling(client, list, afterMs));
+    for (const { dataset, after } of plan.retention) await writeRetention(client, dataset, after);
+    if (plan.reread !== null) await writeRereadOverride(client, plan.reread.after);
+    await writeApplied(client, { hash, atMs: nowMs });
+    return { ...plan, series };
+  });
+}
+
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,56 @@
+/** Compares the polled lists with a watch list. */
+
+import { listName, type PolledList } from '../contract/lists.ts';
+import type { WantedList } from './resolve.ts';
+
+export interface ListChange {
+  readonly kind: 'added' | 'changed' | 'stopped';
+  readonly list: PolledList;
+  /** Time between two polls; null: not polled. */
+  readonly beforeMs: number | null;
+  readonly afterMs: number | null;
+}
+
+interface KnownList {
+  readonly list: PolledList;
+  readonly isTracked: boolean;
+  readonly everyMs: number;
+}
+
+export interface ListChanges {
+  readonly changes: readonly ListChange[];
+  /** Polled lists that the file does not name. Rates are never among them, because they are polled by default. */
+  readonly left: readonly KnownList[];
+}
+
+export function listChanges(
+  wanted: readonly WantedList[],
+  known: readonly KnownList[],
+  prune: boolean,
+): ListChanges {
+  const byName = new Map(known.map((one) => [listName(one.list), one]));
+  const changes: ListChange[] = [];
+  for (const { list, everyMs } of wanted) {
+    const one = byName.get(listName(list));
+    const beforeMs = one?.isTracked === true ? one.everyMs : null;
+    if (everyMs !== null && beforeMs !== everyMs)
+      changes.push({ kind: beforeMs === null ? 'added' : 'changed', list, beforeMs, afterMs: everyMs });
+    // Rates are polled by default.
+    const isPolled = beforeMs !== null || (list.dataset === 'rates' && one === undefined);
+    if (everyMs === null && isPolled) changes.push({ kind: 'stopped', list, beforeMs, afterMs: null });
+  }
+  const named = new Set(wanted.map(({ list }) => listName(list)));
+  const left = known.filter(
+    ({ list, isTracked }) => isTracked && list.dataset !== 'rates' && !named.has(listName(list)),
+  );
+  if (!prune) return { changes, left };
+  const stopped = left.map(
+    ({ list, everyMs }): ListChange => ({
+      kind: 'stopped',
+      list,
+      beforeMs: everyMs,
+      afterMs: null,
+    }),
+  );
+  return { changes: [...changes, ...stopped], left: [] };
+}

@@ -1,0 +1,212 @@
+/** Compares a watch list with the database. Writes nothing. */
+
+import type pg from 'pg';
+import type { StorageSettings } from '../config.ts';
+import type { EpochMs } from '../contract/intervals.ts';
+import type { SnapshotList } from '../contract/lists.ts';
+import type { SeriesKey, StoredDataset } from '../contract/series.ts';
+import { timeOfAge } from '../planning/time-text.ts';
+import {
+  type KnownSeries,
+  type SeriesChange,
+  type Span,
+  seriesChanges,
+} from '../planning/watch-list-changes.ts';
+import { findCut, hasPointsBefore, retentionAges } from '../store/retention/retention.ts';
+import {
+  isRecent,
+  type ListState,
+  readListedAssets,
+  readListedMarkets,
+  readListStates,
+} from '../store/settings/polled-lists.ts';
+import { readKnownSeries } from '../store/settings/series-changes.ts';
+import { type RereadOverride, readRereadOverride } from '../store/settings/settings.ts';
+import { type ListChange, listChanges } from './list-changes.ts';
+import { listsNeeded, resolve } from './resolve.ts';
+import type { Problem, WatchList } from './watch-list.ts';
+
+export interface WatchListContext {
+  readonly nowMs: EpochMs;
+  readonly chunkDays: StorageSettings['chunkDays'];
+  /** Untracks series and lists that the file does not name. */
+  readonly prune: boolean;
+  /** Datasets whose points a new retention may drop. For others such a retention is held back. */
+  readonly mayDrop: ReadonlySet<StoredDataset>;
+}
+
+export interface RetentionChange {
+  readonly dataset: StoredDataset;
+  /** An age; null: forever. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** Stored points before this time will be dropped; null: none will. */
+  readonly dropsBeforeMs: EpochMs | null;
+}
+
+export interface CutByRetention {
+  readonly dataset: StoredDataset;
+  /** The new retention. */
+  readonly age: string;
+  readonly cutMs: EpochMs;
+  readonly series: readonly SeriesKey[];
+}
+
+export interface WatchListPlan {
+  readonly kind: 'plan';
+  readonly series: readonly SeriesChange[];
+  readonly lists: readonly ListChange[];
+  readonly retention: readonly RetentionChange[];
+  /** Unconfirmed retentions that would drop stored points. */
+  readonly heldBack: readonly RetentionChange[];
+  /** Re-read settings; null: unchanged. */
+  readonly reread: { readonly before: RereadOverride; readonly after: RereadOverride } | null;
+  /** Tracked series and polled lists that the file does not name. */
+  readonly left: {
+    readonly series: readonly KnownSeries[];
+    readonly lists: ReadonlyArray<Pick<ListState, 'list'>>;
+  };
+  readonly notes: readonly Problem[];
+  /** Series whose wanted range is entirely older than the retention. */
+  readonly notKept: readonly SeriesKey[];
+  /** Changed series whose wanted range starts before the retention. */
+  readonly cut: readonly CutByRetention[];
+  /** Tracked series and polled lists after the changes. */
+  readonly after: {
+    readonly series: ReadonlyArray<{ readonly series: SeriesKey; readonly tracked: Span }>;
+    readonly lists: readonly ListState[];
+    readonly reread: RereadOverride;
+  };
+}
+
+/** The patterns need lists that were never polled or are old. */
+export interface ListsMissing {
+  readonly kind: 'lists';
+  readonly lists: readonly SnapshotList[];
+}
+
+export async function planWatchList(
+  client: pg.Pool | pg.PoolClient,
+  list: WatchList,
+  context: WatchListContext,
+): Promise<WatchListPlan | ListsMissing> {
+  const { nowMs, prune } = context;
+  const standings = await readListStates(client);
+  const standing = (dataset: string) => standings.find((one) => one.list.dataset === dataset);
+  const missing = [...listsNeeded(list)].filter((dataset) => !isRecent(standing(dataset), nowMs));
+  if (missing.length > 0)
+    return { kind: 'lists', lists: missing.map((dataset) => ({ dataset, asset: null })) };
+  const wasPolled = (dataset: string) => (standing(dataset)?.completedMs ?? null) !== null;
+  const { series, lists, notes } = resolve(list, {
+    markets: wasPolled('markets') ? await readListedMarkets(client) : null,
+    assets: wasPolled('assets') ? await readListedAssets(client) : null,
+  });
+
+  const retention = await retentionChanges(client, list, context);
+  const cuts = await cutsAfter(client, retention.changes, context);
+  const known = await readKnownSeries(client);
+  const keptSinceMs = (key: SeriesKey) => cuts.get(key.dataset)?.cutMs ?? null;
+  const changes = seriesChanges({ wanted: series, known, prune, nowMs, keptSinceMs });
+  const polled = listChanges(lists, standings, prune);
+  const before = await readRereadOverride(client);
+  return {
+    kind: 'plan',
+    series: changes.changes,
+    lists: polled.changes,
+    retention: retention.changes,
+    heldBack: retention.heldBack,
+    reread: isSame(before, list.reread) ? null : { before, after: list.reread },
+    left: { series: changes.left, lists: polled.left },
+    notes,
+    notKept: changes.notKept,
+    cut: [...cuts].flatMap(([dataset, cut]) => {
+      const series = changes.cut.filter((key) => key.dataset === dataset);
+      return series.length === 0 ? [] : [{ dataset, ...cut, series }];
+    }),
+    after: {
+      series: seriesAfter(known, changes.changes),
+      lists: listsAfter(standings, polled.changes),
+      reread: list.reread,
+    },
+  };
+}
+
+/** Whether applying it changes nothing. */
+export function isNothing(plan: WatchListPlan): boolean {
+  return (
+    plan.series.every(({ kind }) => kind === 'kept') &&
+    plan.lists.length === 0 &&
+    plan.retention.length === 0 &&
+    plan.reread === null
+  );
+}
+
+async function retentionChanges(
+  client: pg.Pool | pg.PoolClient,
+  list: WatchList,
+  { nowMs, chunkDays, mayDrop }: WatchListContext,
+): Promise<{ changes: RetentionChange[]; heldBack: RetentionChange[] }> {
+  const ages = await retentionAges(client);
+  const changes: RetentionChange[] = [];
+  const heldBack: RetentionChange[] = [];
+  for (const [dataset, after] of list.retention) {
+    const before = ages.get(dataset) ?? null;
+    if (before === after) continue;
+    const isShorter =
+      after !== null && (before === null || timeOfAge(after, nowMs) > timeOfAge(before, nowMs));
+    const cutMs =
+      after === null ? null : await findCut(client, dataset, timeOfAge(after, nowMs), chunkDays[dataset]);
+    const drops = isShorter && cutMs !== null && (await hasPointsBefore(client, dataset, cutMs));
+    const change = { dataset, before, after, dropsBeforeMs: drops ? cutMs : null };
+    if (drops && !mayDrop.has(dataset)) heldBack.push(change);
+    else changes.push(change);
+  }
+  return { changes, heldBack };
+}
+
+/** The retention and the cut of each dataset after the changes. */
+async function cutsAfter(
+  client: pg.Pool | pg.PoolClient,
+  changes: readonly RetentionChange[],
+  { nowMs, chunkDays }: WatchListContext,
+): Promise<Map<StoredDataset, { age: string; cutMs: EpochMs }>> {
+  const ages = await retentionAges(client);
+  for (const { dataset, after } of changes) {
+    if (after === null) ages.delete(dataset);
+    else ages.set(dataset, after);
+  }
+  const cuts = new Map<StoredDataset, { age: string; cutMs: EpochMs }>();
+  for (const [dataset, age] of ages) {
+    const cutMs = await findCut(client, dataset, timeOfAge(age, nowMs), chunkDays[dataset]);
+    cuts.set(dataset, { age, cutMs });
+  }
+  return cuts;
+}
+
+function seriesAfter(
+  known: readonly KnownSeries[],
+  changes: readonly SeriesChange[],
+): WatchListPlan['after']['series'] {
+  const changed = new Set(changes.map(({ seriesId }) => seriesId));
+  const as = (series: SeriesKey, tracked: Span) => ({ series, tracked });
+  return [
+    ...known
+      .filter((one) => one.isTracked && !changed.has(one.seriesId))
+      .map((one) => as(one.series, one.tracked)),
+    ...changes.flatMap(({ series, after }) => (after === null ? [] : [as(series, after)])),
+  ];
+}
+
+function listsAfter(standings: readonly ListState[], changes: readonly ListChange[]): ListState[] {
+  const nameOf = ({ dataset, asset }: ListState['list']) => JSON.stringify([dataset, asset]);
+  const after = new Map(standings.map((one) => [nameOf(one.list), one]));
+  for (const { list, afterMs } of changes) {
+    const before = after.get(nameOf(list)) ?? { list, completedMs: null, rows: null, retryMs: null };
+    after.set(nameOf(list), { ...before, isTracked: afterMs !== null, everyMs: afterMs ?? 0 });
+  }
+  return [...after.values()];
+}
+
+function isSame(a: RereadOverride, b: RereadOverride): boolean {
+  return a.periods === b.periods && a.days === b.days && a.hours === b.hours;
+}

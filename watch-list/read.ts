@@ -1,0 +1,203 @@
+/** Parses the text of a watch list, or reports every problem in it. */
+
+import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
+import type { StoredDataset } from '../contract/series.ts';
+import { isAge, parseInterval, parseIsoTime, timeOfAge } from '../planning/time-text.ts';
+import type { Start } from '../planning/watch-list-changes.ts';
+import { problemsOf, type WatchListText, watchListShape } from './shape.ts';
+import {
+  type AssetFilter,
+  type AssetMarketsEntry,
+  type CandleEntry,
+  type HistoryEntry,
+  type MarketFilter,
+  type Problem,
+  type RereadSaid,
+  type WatchList,
+  wholeLists,
+} from './watch-list.ts';
+import { type Located, readYaml } from './yaml.ts';
+
+export type Read =
+  | { readonly kind: 'list'; readonly list: WatchList }
+  /** In the order of the file, at least one. */
+  | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
+
+/** @param nowMs for ages, and to reject ranges in the future. */
+export function readWatchList(text: string, nowMs: EpochMs): Read {
+  const yaml = readYaml(text);
+  if (yaml.kind === 'problems') return yaml;
+  const parsed = watchListShape.safeParse(yaml.value);
+  if (!parsed.success) return { kind: 'problems', problems: inOrder(problemsOf(parsed.error, yaml)) };
+  const reader = new Reader(yaml, nowMs);
+  const list = reader.read(parsed.data);
+  return reader.problems.length > 0
+    ? { kind: 'problems', problems: inOrder(reader.problems) }
+    : { kind: 'list', list };
+}
+
+function inOrder(problems: readonly Problem[]): Problem[] {
+  return [...problems].sort((a, b) => a.line - b.line || a.column - b.column);
+}
+
+/** Limit of one entry: three lists of names multiply. */
+const maxSeries = 50_000;
+
+type Path = readonly (string | number)[];
+
+/** Converts a valid shape to a watch list and collects semantic problems. */
+class Reader {
+  readonly problems: Problem[] = [];
+  readonly #yaml: Extract<Located, { kind: 'value' }>;
+  readonly #nowMs: EpochMs;
+
+  constructor(yaml: Extract<Located, { kind: 'value' }>, nowMs: EpochMs) {
+    this.#yaml = yaml;
+    this.#nowMs = nowMs;
+  }
+
+  read(text: WatchListText): WatchList {
+    const said = Object.keys(text).filter((key) => key !== 'prune');
+    if (said.length === 0) this.#wrong([], 'says nothing: it needs candles, history, lists or a setting');
+    const list: WatchList = {
+      candles: (text.candles ?? []).map((entry, index) => this.#candles(entry, ['candles', index])),
+      history: (text.history ?? []).map((entry, index) => this.#history(entry, ['history', index])),
+      assetMarkets: (text.lists?.['asset-markets'] ?? []).map((entry, index) =>
+        this.#assetMarkets(entry, ['lists', 'asset-markets', index]),
+      ),
+      lists: new Map(
+        wholeLists.flatMap((name) => {
+          const every = text.lists?.[name];
+          return every === undefined ? [] : [[name, every === 'off' ? null : parseInterval(every)] as const];
+        }),
+      ),
+      reread: this.#reread(text['read-again'] ?? {}),
+      retention: this.#retention(text.retention ?? {}),
+      prune: text.prune ?? false,
+    };
+    return list;
+  }
+
+  #candles(entry: NonNullable<WatchListText['candles']>[number], path: Path): CandleEntry {
+    const filter = marketFilter(entry);
+    if (entry.top === undefined && isAny(filter))
+      this.#wrong(path, 'names no market: it needs exchange, base, quote or top');
+    const sizes = [filter.exchange, filter.base, filter.quote, many(entry.interval)];
+    if (sizes.reduce((product, names) => product * (names?.length ?? 1), 1) > maxSeries)
+      this.#wrong(path, `names more than ${maxSeries} series`);
+    return {
+      ...filter,
+      ...this.#range(entry, path),
+      top: entry.top ?? null,
+      except: many(entry.except).map(marketFilter),
+      intervals: many(entry.interval),
+      place: this.#yaml.place(path),
+    };
+  }
+
+  #history(entry: NonNullable<WatchListText['history']>[number], path: Path): HistoryEntry {
+    return {
+      ...this.#assets(entry, path),
+      ...this.#range(entry, path),
+      intervals: many(entry.interval),
+    };
+  }
+
+  #assetMarkets(
+    entry: NonNullable<NonNullable<WatchListText['lists']>['asset-markets']>[number],
+    path: Path,
+  ): AssetMarketsEntry {
+    return { ...this.#assets(entry, path), everyMs: parseInterval(entry.every) ?? 0 };
+  }
+
+  #assets(
+    entry: {
+      asset?: string | string[] | undefined;
+      top?: number | undefined;
+      except?: string | string[] | undefined;
+    },
+    path: Path,
+  ): AssetFilter {
+    if (entry.asset === undefined && entry.top === undefined)
+      this.#wrong(path, 'names no asset: it needs asset or top');
+    return {
+      asset: namesOf(entry.asset),
+      except: namesOf(entry.except),
+      top: entry.top ?? null,
+      place: this.#yaml.place(path),
+    };
+  }
+
+  #range(
+    entry: { from: string; to?: string | undefined },
+    path: Path,
+  ): { start: Start; endMs: EpochMs | null } {
+    const atMs = isAge(entry.from) ? timeOfAge(entry.from, this.#nowMs) : (parseIsoTime(entry.from) ?? 0);
+    const endMs = entry.to === undefined ? null : parseIsoTime(entry.to);
+    const at = [...path, 'from'];
+    if (atMs <= 0) this.#wrong(at, `from ${entry.from} lies before 1970`);
+    else if (endMs !== null && atMs >= endMs)
+      this.#wrong(at, `from ${entry.from} is not before to ${entry.to}`);
+    else if (endMs === null && atMs > this.#nowMs) this.#wrong(at, `from ${entry.from} lies in the future`);
+    const start: Start = isAge(entry.from) ? { kind: 'age', age: entry.from } : { kind: 'time', atMs };
+    return { start, endMs };
+  }
+
+  #reread(said: NonNullable<WatchListText['read-again']>): RereadSaid {
+    const hours = said.every === undefined ? undefined : (parseInterval(said.every) ?? 0) / hourMs;
+    if (hours !== undefined && (!Number.isInteger(hours) || hours < 1 || hours > 8760)) {
+      this.#wrong(['read-again', 'every'], `every must be whole hours, from 1h to 365d, not ${said.every}`);
+    }
+    return {
+      ...(said.periods === undefined ? {} : { periods: said.periods }),
+      ...(said.days === undefined ? {} : { days: said.days }),
+      ...(hours === undefined ? {} : { hours }),
+    };
+  }
+
+  #retention(said: NonNullable<WatchListText['retention']>): Map<StoredDataset, string | null> {
+    const kept = new Map<StoredDataset, string | null>();
+    for (const [key, dataset] of [
+      ['candles', 'candles'],
+      ['history', 'asset_history'],
+      ['rates', 'rates'],
+    ] as const) {
+      const age = said[key];
+      if (age === undefined) continue;
+      const cutMs = age === 'off' ? null : timeOfAge(age, this.#nowMs);
+      if (cutMs !== null && (cutMs <= 0 || cutMs > this.#nowMs - dayMs)) {
+        this.#wrong(['retention', key], `${key} ${age} is not an age between a day and the years since 1970`);
+      }
+      kept.set(dataset, age === 'off' ? null : age);
+    }
+    return kept;
+  }
+
+  #wrong(path: Path, message: string): void {
+    this.problems.push({ ...this.#yaml.place(path), message });
+  }
+}
+
+function isAny({ exchange, base, quote }: MarketFilter): boolean {
+  return exchange === null && base === null && quote === null;
+}
+
+type OneOrMany = string | string[] | undefined;
+
+function marketFilter(entry: { exchange?: OneOrMany; base?: OneOrMany; quote?: OneOrMany }): MarketFilter {
+  return {
+    exchange: namesOf(entry.exchange),
+    base: namesOf(entry.base),
+    quote: namesOf(entry.quote),
+  };
+}
+
+function namesOf(names: OneOrMany): string[] | null {
+  return names === undefined ? null : many(names);
+}
+
+/** As a list without repetitions. */
+function many<Value>(value: Value | readonly Value[] | undefined): Value[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? [...new Set(value as readonly Value[])] : [value as Value];
+}

@@ -1,0 +1,226 @@
+/**
+ * Resolves the entries of a watch list to series and lists.
+ *
+ * An entry without patterns is used as it is. An entry with a pattern or `top` selects from the current lists of the source;
+ * delisted names are left out and noted. Entries that share a series extend its range.
+ */
+
+import type { EpochMs } from '../contract/intervals.ts';
+import { listName, type PolledList } from '../contract/lists.ts';
+import { type SeriesKey, seriesName } from '../contract/series.ts';
+import type { Start, WantedSeries } from '../planning/watch-list-changes.ts';
+import { anyOf, isPattern, type Matcher } from './pattern.ts';
+import { didYouMean } from './suggest.ts';
+import type { AssetFilter, CandleEntry, MarketFilter, Names, Problem, WatchList } from './watch-list.ts';
+
+export interface WantedList {
+  readonly list: PolledList;
+  /** Null: no longer polled. */
+  readonly everyMs: number | null;
+}
+
+export interface Resolved {
+  readonly series: readonly WantedSeries[];
+  readonly lists: readonly WantedList[];
+  /** Notes with their places. They do not prevent the changes. */
+  readonly notes: readonly Problem[];
+}
+
+/** @returns the lists that the watch list needs. */
+export function listsNeeded(list: WatchList): ReadonlySet<'assets' | 'markets'> {
+  const assets = [...list.history, ...list.assetMarkets];
+  const needed = new Set<'assets' | 'markets'>();
+  if (list.candles.some((entry) => marketsNamed(entry) === null)) needed.add('markets');
+  if (list.candles.some(({ top }) => top !== null) || assets.some((entry) => assetsNamed(entry) === null))
+    needed.add('assets');
+  return needed;
+}
+
+/** @param listed contains every needed list. */
+export function resolve(list: WatchList, listed: Listed): Resolved {
+  const notes: Problem[] = [];
+  const series = new Map<string, { series: SeriesKey; starts: Start[]; endMs: EpochMs | null }>();
+  const want = (key: SeriesKey, { start, endMs }: { start: Start; endMs: EpochMs | null }) => {
+    const name = `${key.dataset} ${seriesName(key)}`;
+    const same = series.get(name);
+    if (same === undefined) series.set(name, { series: key, starts: [start], endMs });
+    else {
+      same.starts.push(start);
+      same.endMs = same.endMs === null || endMs === null ? null : Math.max(same.endMs, endMs);
+    }
+  };
+  for (const entry of list.candles) {
+    for (const { exchange, base, quote } of marketsOf(entry, listed, notes)) {
+      for (const interval of entry.intervals)
+        want({ dataset: 'candles', exchange, baseId: base, quoteId: quote, interval }, entry);
+    }
+  }
+  for (const entry of list.history) {
+    for (const assetId of assetsOf(entry, listed, notes)) {
+      for (const interval of entry.intervals) want({ dataset: 'asset_history', assetId, interval }, entry);
+    }
+  }
+  const lists = new Map<string, WantedList>();
+  for (const [dataset, everyMs] of list.lists) {
+    lists.set(dataset, { list: { dataset, asset: null }, everyMs });
+  }
+  for (const entry of list.assetMarkets) {
+    for (const asset of assetsOf(entry, listed, notes)) {
+      const wanted: PolledList = { dataset: 'asset_markets', asset };
+      // The more frequent of two entries applies.
+      const everyMs = Math.min(entry.everyMs, lists.get(listName(wanted))?.everyMs ?? entry.everyMs);
+      lists.set(listName(wanted), { list: wanted, everyMs });
+    }
+  }
+  return { series: [...series.values()], lists: [...lists.values()], notes };
+}
+
+interface Market {
+  readonly exchange: string;
+  readonly base: string;
+  readonly quote: string;
+}
+
+function marketsOf(entry: CandleEntry, { markets, assets }: Listed, notes: Problem[]): Market[] {
+  const isExcepted = excepted(entry.except);
+  const named = marketsNamed(entry)?.filter((market) => !isExcepted(market));
+  if (named !== undefined) {
+    for (const market of named) noteUnlisted(market, markets, entry, notes);
+    return named;
+  }
+  const fits = matcherOf(entry);
+  const isTop = entry.top === null ? () => true : inTop(entry.top, assets ?? []);
+  const all = (markets ?? []).filter((one) => fits(one) && isTop(one.base) && !isExcepted(one));
+  const found = all.filter(({ goneSinceMs }) => goneSinceMs === null);
+  noteGone(
+    all
+      .filter(({ goneSinceMs }) => goneSinceMs !== null)
+      .map(({ exchange, base, quote }) => `${exchange} ${base}/${quote}`),
+    entry,
+    notes,
+  );
+  for (const key of ['exchange', 'base', 'quote'] as const) {
+    const known = () => new Set((markets ?? []).map((market) => market[key]));
+    noteUnknown(entry[key], known, `the ${key} of any listed market`, entry, notes);
+  }
+  if (found.length === 0) notes.push({ ...entry.place, message: 'matches no market that the source lists' });
+  return found;
+}
+
+function assetsOf(entry: AssetFilter, { assets }: Listed, notes: Problem[]): string[] {
+  const isExcepted = anyOf(entry.except ?? []);
+  const named = assetsNamed(entry)?.filter((asset) => !isExcepted(asset));
+  const known = () => new Set((assets ?? []).map(({ asset }) => asset));
+  if (assets !== null) noteUnknown(entry.asset, known, 'a listed asset', entry, notes);
+  if (named !== undefined) return named;
+  const fits = entry.asset === null ? () => true : anyOf(entry.asset);
+  const isTop = entry.top === null ? () => true : inTop(entry.top, assets ?? []);
+  const all = (assets ?? []).filter(({ asset }) => fits(asset) && isTop(asset) && !isExcepted(asset));
+  noteGone(
+    all.filter(({ goneSinceMs }) => goneSinceMs !== null).map(({ asset }) => asset),
+    entry,
+    notes,
+  );
+  const found = all.filter(({ goneSinceMs }) => goneSinceMs === null).map(({ asset }) => asset);
+  if (found.length === 0) notes.push({ ...entry.place, message: 'matches no asset that the source lists' });
+  return found;
+}
+
+/** @returns the markets of an entry without patterns; null: it selects from the list. */
+function marketsNamed({ exchange, base, quote, top }: CandleEntry): Market[] | null {
+  if (top !== null || !isNamed(exchange) || !isNamed(base) || !isNamed(quote)) return null;
+  return exchange.flatMap((exchange) =>
+    base.flatMap((base) => quote.map((quote) => ({ exchange, base, quote }))),
+  );
+}
+
+function assetsNamed({ asset, top }: AssetFilter): readonly string[] | null {
+  return top === null && isNamed(asset) ? asset : null;
+}
+
+function isNamed(names: Names): names is readonly string[] {
+  return names !== null && !names.some(isPattern);
+}
+
+function matcherOf(filter: MarketFilter): (market: Market) => boolean {
+  const fits = (names: Names): Matcher => (names === null ? () => true : anyOf(names));
+  const [exchange, base, quote] = [fits(filter.exchange), fits(filter.base), fits(filter.quote)];
+  return (market) => exchange(market.exchange) && base(market.base) && quote(market.quote);
+}
+
+function excepted(filters: readonly MarketFilter[]): (market: Market) => boolean {
+  const matchers = filters.map(matcherOf);
+  return (market) => matchers.some((fits) => fits(market));
+}
+
+/** Matches the first listed assets by rank. */
+function inTop(top: number, assets: readonly ListedAsset[]): Matcher {
+  const ranked = assets
+    .filter(({ rank, goneSinceMs }) => rank !== null && goneSinceMs === null)
+    .sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || (a.asset < b.asset ? -1 : 1));
+  const first = new Set(ranked.slice(0, top).map(({ asset }) => asset));
+  return (asset) => first.has(asset);
+}
+
+type Noted = Pick<CandleEntry | AssetFilter, 'place'>;
+
+const maxNamed = 10;
+
+function noteGone(gone: readonly string[], { place }: Noted, notes: Problem[]): void {
+  if (gone.length === 0) return;
+  const more = gone.length > maxNamed ? ` and ${gone.length - maxNamed} more` : '';
+  const names = gone.slice(0, maxNamed).join(', ');
+  notes.push({ ...place, message: `left out, because the source no longer lists them: ${names}${more}` });
+}
+
+/** Notes names without a pattern that are not listed. */
+function noteUnknown(
+  names: Names,
+  known: () => ReadonlySet<string>,
+  what: string,
+  { place }: Noted,
+  notes: Problem[],
+): void {
+  const literals = names?.filter((name) => !isPattern(name)) ?? [];
+  if (literals.length === 0) return;
+  const all = known();
+  for (const name of literals) {
+    if (!all.has(name))
+      notes.push({ ...place, message: `${JSON.stringify(name)} is not ${what}${didYouMean(name, all)}` });
+  }
+}
+
+/** Notes a named market that is not listed. It is tracked all the same: it may have history. */
+function noteUnlisted(market: Market, markets: Listed['markets'], entry: Noted, notes: Problem[]): void {
+  if (markets === null) return;
+  const { exchange, base, quote } = market;
+  const found = markets.find((one) => one.exchange === exchange && one.base === base && one.quote === quote);
+  if (found !== undefined && found.goneSinceMs === null) return;
+  const name = `${exchange} ${base}/${quote}`;
+  const message =
+    found === undefined
+      ? `the source does not list ${name}: is the name right?`
+      : `the source no longer lists ${name}: its remaining history is fetched`;
+  notes.push({ ...entry.place, message });
+}
+
+export interface ListedMarket {
+  readonly exchange: string;
+  readonly base: string;
+  readonly quote: string;
+  /** When the source stopped listing it; null: it is listed. */
+  readonly goneSinceMs: EpochMs | null;
+}
+
+export interface ListedAsset {
+  readonly asset: string;
+  /** Null: unranked. */
+  readonly rank: number | null;
+  readonly goneSinceMs: EpochMs | null;
+}
+
+/** Null: never polled completely. */
+export interface Listed {
+  readonly markets: readonly ListedMarket[] | null;
+  readonly assets: readonly ListedAsset[] | null;
+}

@@ -1,0 +1,208 @@
+/** The schema of `tidemark.yaml`. docs/tidemark.schema.json is generated from it, for editors. */
+
+import { z } from 'zod';
+import { candleIntervals, historyIntervals } from '../contract/intervals.ts';
+import { mayBeName } from '../contract/names.ts';
+import { isAge, parseInterval, parseIsoTime } from '../planning/time-text.ts';
+import { didYouMean } from './suggest.ts';
+import type { Problem } from './watch-list.ts';
+import type { Located } from './yaml.ts';
+
+/** The message for a wrong type. YAML reads unquoted numbers as numbers, and an empty value as null. */
+const wrong =
+  (expected: string) =>
+  (issue: { code?: string; input?: unknown }): string | undefined => {
+    if (issue.code !== 'invalid_type') return undefined;
+    const { input } = issue;
+    if (input === undefined) return `is missing: it must be ${expected}`;
+    if (input === null) return `must be ${expected}, but it is empty`;
+    const isScalar = typeof input === 'number' || typeof input === 'boolean';
+    const quotes = isScalar && expected.includes('text') ? ': put it in quotes' : '';
+    return `must be ${expected}, not ${kindOf(input)}${quotes}`;
+  };
+
+function kindOf(input: unknown): string {
+  if (Array.isArray(input)) return 'a list';
+  if (typeof input === 'object') return 'a map';
+  return typeof input === 'string' ? `the text ${shown(input)}` : `the ${typeof input} ${String(input)}`;
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);
+}
+
+/** A map of exactly these keys. The message has a line per unknown key. */
+function map<Shape extends z.core.$ZodLooseShape>(expected: string, shape: Shape) {
+  const known = Object.keys(shape);
+  const unknown = (key: string) =>
+    `there is no ${shown(key)} here${didYouMean(key, known) || `, only ${known.join(', ')}`}`;
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys' ? issue.keys.map(unknown).join('\n') : wrong(expected)(issue),
+  });
+}
+
+const text = (expected: string) => z.string({ error: wrong(expected) });
+const list = <Item extends z.ZodType>(item: Item, expected: string) =>
+  z.array(item, { error: wrong(expected) });
+const oneOrMany = <Item extends z.ZodType>(item: Item) =>
+  z.union([item, z.array(item).min(1, 'must name at least one, but the list is empty')]);
+
+const name = text('text').check((context) => {
+  const { value } = context;
+  if (!mayBeName(value)) {
+    context.issues.push({
+      code: 'custom',
+      message: `${shown(value)} is not an id or a pattern`,
+      input: value,
+    });
+  }
+});
+const names = oneOrMany(name).describe('An id, or a pattern with * and ?, or a list of them.');
+
+const intervals = <const Known extends readonly [string, ...string[]]>(known: Known, what: string) =>
+  oneOrMany(
+    z.enum(known, {
+      error: (issue) =>
+        typeof issue.input === 'string'
+          ? `must be one of ${known.join(', ')}: ${what} have no ${shown(issue.input)}`
+          : wrong(`one of ${known.join(', ')}`)({ ...issue, code: 'invalid_type' }),
+    }),
+  );
+
+const ageOrTime = 'a date such as 2024-01-31 (UTC) or an age such as 5y';
+const from = text(ageOrTime)
+  .refine((value) => isAge(value) || parseIsoTime(value) !== null, {
+    error: (issue) => notA(issue, ageOrTime),
+  })
+  .describe(
+    'Where it begins: a date or time in UTC, or an age, which counts back from when it is first applied.',
+  );
+const to = text('a date such as 2024-01-31 (UTC)')
+  .refine((value) => parseIsoTime(value) !== null, {
+    error: (issue) => notA(issue, 'a date such as 2024-01-31 (UTC)'),
+  })
+  .describe('Where it ends (excluded); without it the series are followed into the future.');
+const cadence = 'a length from 10s to 366d, such as 30s, 5m, 1h or 1d';
+const every = text(cadence).refine((value) => parseInterval(value) !== null, {
+  error: (issue) => notA(issue, cadence),
+});
+const everyOrOff = text(`${cadence}, or off`).refine(
+  (value) => value === 'off' || parseInterval(value) !== null,
+  {
+    error: (issue) => notA(issue, `${cadence}, or off`),
+  },
+);
+const kept = 'an age of at least a day, such as 2y or 90d, or off';
+const keptFor = text(kept).refine((value) => value === 'off' || isAge(value), {
+  error: (issue) => notA(issue, kept),
+});
+
+function notA(issue: { input?: unknown }, expected: string): string {
+  return `must be ${expected}, not ${shown(String(issue.input))}`;
+}
+
+const whole = (least: number, most: number) => {
+  const expected = `a whole number from ${least} to ${most}`;
+  const error = (issue: { code?: string; input?: unknown }) =>
+    wrong(expected)(issue) ?? `must be ${expected}, not ${String(issue.input)}`;
+  return z.int({ error, abort: true }).min(least, { error }).max(most, { error });
+};
+const top = whole(1, 100_000).describe('Only the so many assets that rank first by market capitalisation.');
+
+const market = { exchange: names.optional(), base: names.optional(), quote: names.optional() };
+const exceptMarkets = oneOrMany(map('a map of exchange, base or quote', market));
+
+const candles = map('a map such as { exchange: binance, quote: tether, interval: h1, from: 5y }', {
+  ...market,
+  top: top.optional(),
+  interval: intervals(candleIntervals, 'candles'),
+  from,
+  to: to.optional(),
+  except: exceptMarkets.optional(),
+});
+
+const history = map('a map such as { asset: bitcoin, interval: d1, from: 11y }', {
+  asset: names.optional(),
+  top: top.optional(),
+  interval: intervals(historyIntervals, 'histories'),
+  from,
+  to: to.optional(),
+  except: names.optional(),
+});
+
+const assetMarkets = map('a map such as { asset: bitcoin, every: 1h }', {
+  asset: names.optional(),
+  top: top.optional(),
+  every,
+  except: names.optional(),
+});
+
+export const watchListShape = map('a map with candles, history or lists', {
+  candles: list(candles, 'a list of entries').describe('Candles of markets.').optional(),
+  history: list(history, 'a list of entries').describe('Price histories of assets.').optional(),
+  lists: map('a map such as { assets: 5m, markets: 1h }', {
+    assets: everyOrOff.optional(),
+    exchanges: everyOrOff.optional(),
+    markets: everyOrOff.optional(),
+    rates: everyOrOff.optional(),
+    'asset-markets': list(assetMarkets, 'a list of entries').optional(),
+  })
+    .describe('Lists that are polled, and how often.')
+    .optional(),
+  'read-again': map('a map such as { periods: 2, days: 3, every: 24h }', {
+    periods: whole(0, 100).describe('Instead of REREAD_PERIODS.').optional(),
+    days: whole(0, 3650).describe('Instead of REREAD_DAYS.').optional(),
+    every: every.describe('Instead of REREAD_HOURS.').optional(),
+  }).optional(),
+  retention: map('a map such as { candles: 2y }', {
+    candles: keptFor.optional(),
+    history: keptFor.optional(),
+    rates: keptFor.optional(),
+  })
+    .describe('How long points are kept; off: for good.')
+    .optional(),
+  prune: z
+    .boolean({ error: wrong('true or false') })
+    .describe('Whether what is tracked and not in this file is untracked, as --prune does.')
+    .optional(),
+});
+
+export type WatchListText = z.output<typeof watchListShape>;
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
+
+export function problemsOf(error: z.ZodError, yaml: Extract<Located, { kind: 'value' }>): Problem[] {
+  return error.issues.flatMap((issue) => problemsOfIssue(issue, [], yaml));
+}
+
+function problemsOfIssue(issue: Issue, above: Path, yaml: Extract<Located, { kind: 'value' }>): Problem[] {
+  const path = [...above, ...issue.path];
+  if (issue.code === 'invalid_union') {
+    // Report the branch of the union that matched further.
+    const [nearest = []] = [...issue.errors].sort((a, b) => furthest(b) - furthest(a));
+    return nearest.flatMap((inner) => problemsOfIssue(inner, path, yaml));
+  }
+  if (issue.code === 'unrecognized_keys') {
+    const messages = issue.message.split('\n');
+    return issue.keys.map((key, index) => ({
+      ...yaml.keyPlace([...path, key]),
+      message: messages[index] ?? issue.message,
+    }));
+  }
+  return [{ ...yaml.place(path), message: `${nameOf(path)} ${issue.message}` }];
+}
+
+function furthest(issues: readonly Issue[]): number {
+  return Math.max(...issues.map((issue) => issue.path.length + (issue.code === 'invalid_type' ? 0 : 0.5)));
+}
+
+/** The subject of a message: the key, or the list of an entry. */
+function nameOf(path: Path): string {
+  const last = path.at(-1);
+  if (last === undefined) return 'it';
+  if (typeof last === 'string') return last;
+  const list = String(path.at(-2));
+  return ['candles', 'history', 'asset-markets'].includes(list) ? `an entry of ${list}` : list;
+}

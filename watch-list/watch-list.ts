@@ -1,0 +1,78 @@
+/** The parsed watch list, and problems with their places. */
+
+import type { CandleInterval, EpochMs, HistoryInterval } from '../contract/intervals.ts';
+import { visible } from '../contract/names.ts';
+import type { StoredDataset } from '../contract/series.ts';
+import type { Start } from '../planning/watch-list-changes.ts';
+
+/** Ids and patterns; null: any. */
+export type Names = readonly string[] | null;
+
+export interface MarketFilter {
+  readonly exchange: Names;
+  readonly base: Names;
+  readonly quote: Names;
+}
+
+export interface CandleEntry extends MarketFilter {
+  /** Only markets whose base is among the first assets by rank. */
+  readonly top: number | null;
+  readonly except: readonly MarketFilter[];
+  readonly intervals: readonly CandleInterval[];
+  readonly start: Start;
+  readonly endMs: EpochMs | null;
+  readonly place: Place;
+}
+
+export interface AssetFilter {
+  readonly asset: Names;
+  readonly top: number | null;
+  readonly except: Names;
+  readonly place: Place;
+}
+
+export interface HistoryEntry extends AssetFilter {
+  readonly intervals: readonly HistoryInterval[];
+  readonly start: Start;
+  readonly endMs: EpochMs | null;
+}
+
+export interface AssetMarketsEntry extends AssetFilter {
+  readonly everyMs: number;
+}
+
+export const wholeLists = ['assets', 'exchanges', 'markets', 'rates'] as const;
+export type WholeList = (typeof wholeLists)[number];
+
+/** Re-read settings that override the environment. */
+export interface RereadSaid {
+  readonly periods?: number;
+  readonly days?: number;
+  readonly hours?: number;
+}
+
+export interface WatchList {
+  readonly candles: readonly CandleEntry[];
+  readonly history: readonly HistoryEntry[];
+  readonly assetMarkets: readonly AssetMarketsEntry[];
+  /** Poll interval per named list; null: no longer polled. */
+  readonly lists: ReadonlyMap<WholeList, number | null>;
+  readonly reread: RereadSaid;
+  /** Retention per named dataset; null: forever. */
+  readonly retention: ReadonlyMap<StoredDataset, string | null>;
+  readonly prune: boolean;
+}
+
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface Problem extends Place {
+  readonly message: string;
+}
+
+/** `tidemark.yaml:12:5: from is missing`, a form that editors and terminals link. */
+export function problemText(file: string, { line, column, message }: Problem): string {
+  return `${file}:${line}:${column}: ${visible(message)}`;
+}

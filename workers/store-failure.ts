@@ -1,0 +1,109 @@
+/** What follows from an answer that could not be stored: a database in trouble, a lock, or the answer's own content. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { EpochMs } from '../contract/intervals.ts';
+import { done, type Outcome } from '../queue/outcome.ts';
+import { isLockWait } from '../store/db/database.ts';
+import { type AttemptFacts, type AttemptParts, deferWork, nameOf, pause } from './attempt-parts.ts';
+import { backoffMs } from './source-failure.ts';
+import type { CommitSlot, Work } from './work.ts';
+
+/**
+ * SQLSTATE classes that do not depend on the written rows: connection (08), resources such as a full disk (53),
+ * intervention and shutdown (57), system (58), serialization and deadlock (40), lock not available (55).
+ */
+const passingClasses = ['08', '40', '53', '55', '57', '58'];
+/** TimescaleDB's limit on tuples decompressed in one transaction: a setting, so the same answer fails again. */
+const settingsLimit = '53400';
+
+/** Statement timeout or cancel. A window that never commits in time must not be fetched again forever. */
+const cancelled = '57014';
+
+export interface StoreTrouble {
+  /** Whether the same answer may be stored later. */
+  readonly passes: boolean;
+  readonly message: string;
+}
+
+export function storeTroubleOf(error: unknown): StoreTrouble {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  // SQLSTATE classes begin with a digit or one of these letters. EPIPE has five characters too.
+  if (/^[0-9FHPX][0-9A-Z]{4}$/.test(code))
+    return {
+      passes: ![cancelled, settingsLimit].includes(code) && passingClasses.includes(code.slice(0, 2)),
+      message,
+    };
+  // An error without an SQLSTATE comes from the connection, from an exhausted pool, or from a defect.
+  const fromConnection = /^E[A-Z]+$/.test(code) || /connect|timeout|terminat|pool/i.test(message);
+  return { passes: fromConnection, message };
+}
+
+export async function afterStoreTrouble<Answer>(
+  error: unknown,
+  startedMs: EpochMs,
+  work: Work<Answer>,
+  attempt: AttemptFacts,
+  parts: AttemptParts,
+): Promise<Outcome> {
+  const nowMs = parts.now();
+  const { passes, message } = storeTroubleOf(error);
+  parts.events?.notStored({ passes });
+  if (passes) {
+    // Requests whose answers cannot be stored would waste the budget.
+    const pauseMs = parts.storeBreaker.failed({ startedMs, nowMs, message });
+    await pause(pauseMs, parts);
+    return { kind: 'retry', inMs: Math.max(pauseMs, 1000), counted: false };
+  }
+  parts.log.error(
+    { ...nameOf(work), cause: message, attempt: attempt.number },
+    'an answer could not be read or stored',
+  );
+  if (!attempt.last) return { kind: 'retry', inMs: backoffMs(attempt.number, parts.random()), counted: true };
+  const retryAtMs = nowMs + parts.failedRetryMs;
+  await deferWork({ kind: 'store', message, nowMs, retryAtMs }, work, attempt, parts);
+  return done;
+}
+
+const restMs = 100;
+
+/**
+ * Retries a commit that could not get a lock. Its answer stays in memory, so no request is repeated and no attempt is
+ * lost. At most as many answers wait as the worker has active jobs. The first wait and its end are logged. When the
+ * worker stops, waiting jobs go back to the queue.
+ */
+export function retryWhileLocked(options: {
+  readonly log: Logger;
+  readonly now: () => EpochMs;
+  /** Aborts when the worker stops. */
+  readonly closing: AbortSignal;
+  /** Called after each try that could not get a lock. */
+  readonly onWait: () => void;
+}): CommitSlot {
+  const { log, now, closing } = options;
+  let waitingSinceMs: EpochMs | null = null;
+
+  return async (commit) => {
+    for (;;) {
+      try {
+        const result = await commit();
+        if (waitingSinceMs !== null) {
+          const seconds = Math.round((now() - waitingSinceMs) / 1000);
+          log.info({ seconds }, 'commits no longer wait for a lock');
+          waitingSinceMs = null;
+        }
+        return result;
+      } catch (error) {
+        if (!isLockWait(error) || closing.aborted) throw error;
+        options.onWait();
+        if (waitingSinceMs === null) {
+          waitingSinceMs = now();
+          const cause = error instanceof Error ? error.message : String(error);
+          log.warn({ cause }, 'commits wait for a lock that somebody else holds; their answers are kept');
+        }
+        await delay(restMs, undefined, { signal: closing }).catch(() => {});
+      }
+    }
+  };
+}

@@ -1,0 +1,44 @@
+/** Events of a worker, for metrics and traces. Handlers are not awaited, and must not throw. */
+
+import type { RequestJob } from '../queue/jobs.ts';
+import type { Attempt, Outcome } from '../queue/outcome.ts';
+import type { LedgerEntry } from '../store/ledger/ledger.ts';
+
+type Lane = LedgerEntry['lane'];
+type Dataset = LedgerEntry['dataset'];
+
+/** Absent for a probe and a verification, which change no points. */
+export interface StoredEvent {
+  readonly verdict?: string;
+  readonly fresh?: number;
+  readonly changed?: number;
+  readonly revised?: number;
+  readonly unchanged?: number;
+}
+
+export interface WorkerEvents {
+  /** A job was claimed for the first time, `waitedMs` after it was due. */
+  claimed(job: { readonly lane: Lane; readonly waitedMs: number }): void;
+  /** An answer was committed. `commitMs` counts from the answer and includes the wait for a connection. */
+  stored(work: {
+    readonly dataset: Dataset;
+    readonly lane: Lane;
+    readonly commitMs: number;
+    /** Result of the commit. */
+    readonly summary: StoredEvent;
+  }): void;
+  /** A window or a poll was deferred: out of attempts, or refused. */
+  deferred(work: { readonly dataset: Dataset; readonly lane: Lane }): void;
+  /** An answer could not be stored. `passes`: because of an outage of the database or a lock. */
+  notStored(trouble: { readonly passes: boolean }): void;
+}
+
+export type AttemptMiddleware = (
+  attempt: Attempt<RequestJob>,
+  run: () => Promise<Outcome>,
+) => Promise<Outcome>;
+
+/** The lane that a job is counted under, as the ledger has it. */
+export function laneOf(job: RequestJob): Lane {
+  return 'lane' in job.data ? job.data.lane : 'poll';
+}
