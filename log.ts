@@ -1,11 +1,10 @@
 /** Logs: pino, JSON lines on standard error, with credentials redacted. */
 
-import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import type { LogLevel } from './config.ts';
 
 /** @param stream where the lines go; absent: standard error, so that standard output holds only results. */
-export function createLog(level: LogLevel, stream?: DestinationStream): Logger {
-  const target = stream ?? destination({ dest: 2, sync: true });
+export function createLog(level: LogLevel, stream: DestinationStream = process.stderr): Logger {
   return pino(
     {
       level,
@@ -13,7 +12,7 @@ export function createLog(level: LogLevel, stream?: DestinationStream): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line: string) => target.write(redactedLine(line)) },
+    { write: (line: string) => void stream.write(redactedLine(line)) },
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
-import { createTestDatabase } from '../parts/test-database.ts';
+import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { type Running, start, tidemark } from '../scripts/command.ts';
 
@@ -22,7 +22,7 @@ const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether
 
 /** They end with the test. */
 export async function startProcesses(on: 'main' | 'plain' = 'main'): Promise<RunningProcesses> {
-  const { url, drop } = await createTestDatabase(on);
+  const { url, drop } = await createMigratedDatabase(on);
   onTestFinished(() => drop());
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());
@@ -34,7 +34,6 @@ export async function startProcesses(on: 'main' | 'plain' = 'main'): Promise<Run
     METRICS_PORT: '0',
   };
   for (const words of [
-    ['migrate'],
     ['track', 'candles', ...market, '--from', '20d'],
     ['track', 'history', '--asset', 'bitcoin', '--interval', 'd1', '--from', '1y'],
     ['track', 'lists'],

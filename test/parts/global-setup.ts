@@ -5,17 +5,28 @@ import { type ChromiumPart, obtainChromium } from './chromium-part.ts';
 import { obtainPlain, obtainTimescale } from './obtain-database.ts';
 import type { ProvidedParts } from './provided.ts';
 import { obtainRedis } from './redis-part.ts';
+import { createTemplate } from './test-database.ts';
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const outcomes = await Promise.allSettled([obtainTimescale(), obtainPlain(), obtainRedis()]);
+  const drops: (() => Promise<void>)[] = [];
   const stopAll = async () => {
+    // A server that does not belong to this run goes on.
+    await Promise.allSettled(drops.map((drop) => drop()));
     const parts = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : ''));
     await Promise.all(parts.map((part) => (typeof part === 'string' ? undefined : part.stop())));
   };
   try {
     const parts = provided(result(outcomes[0]), result(outcomes[1]), result(outcomes[2]), obtainChromium());
     const updatesDocs = project.config.snapshotOptions.updateSnapshot === 'all';
-    const all: ProvidedParts = { ...parts, updatesDocs };
+    const templates: Record<string, string> = {};
+    for (const serverUrl of new Set([parts.databaseUrl, parts.plainDatabaseUrl])) {
+      if (serverUrl === null) continue;
+      const { name, drop } = await createTemplate(serverUrl);
+      drops.push(drop);
+      templates[serverUrl] = name;
+    }
+    const all: ProvidedParts = { ...parts, templates, updatesDocs };
     for (const key of Object.keys(all) as (keyof ProvidedParts)[]) project.provide(key, all[key]);
   } catch (error) {
     await stopAll();
@@ -37,7 +48,7 @@ function provided(
   plainPart: Obtained,
   redis: ObtainedRedis,
   chromium: ChromiumPart | string,
-): Omit<ProvidedParts, 'updatesDocs'> {
+): Omit<ProvidedParts, 'templates' | 'updatesDocs'> {
   const main = typeof timescale === 'string' ? plainPart : timescale;
   if (typeof main === 'string') throw new Error(`no database to test against: ${timescale}; ${main}`);
   const hasTimescale = main.timescale !== null;

@@ -28,10 +28,26 @@ export class PartsReporter implements Reporter {
       ...[...skipped].map(([group, size]) => `Skipped: ${group}, ${size} ${size === 1 ? 'test' : 'tests'}`),
       ...(strikes ? [faultsLine(modules)] : []),
       ...(strikes && !isLong(modules) ? ['Many more faults, for half an hour: npm run test:soak'] : []),
+      ...slowest(tests),
       `Tests: ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`,
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
   }
+}
+
+const listed = 20;
+
+/** The tests that took longest, of a run with many. */
+function slowest(tests: readonly TestCase[]): string[] {
+  if (tests.length < 10 * listed) return [];
+  const timed = tests.map((test) => ({ test, ms: test.diagnostic()?.duration ?? 0 }));
+  const lines = timed
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, listed)
+    .map(
+      ({ test, ms }) => `  ${(ms / 1000).toFixed(1)} s  ${test.module.relativeModuleId}: ${test.fullName}`,
+    );
+  return [`The slowest ${listed}:`, ...lines];
 }
 
 function isFaults({ moduleId }: { readonly moduleId: string }): boolean {

@@ -9,6 +9,8 @@ export interface ProvidedParts {
   hasTimescale: boolean;
   /** A server without the extension. The same server if there is no other; null when none can run here. */
   plainDatabaseUrl: string | null;
+  /** The migrated database of each server, by the server's address. Use `createMigratedDatabase` instead of this. */
+  templates: Readonly<Record<string, string>>;
   redisUrl: string | null;
   /** The path of a browser. Null when there is none. */
   chromiumPath: string | null;

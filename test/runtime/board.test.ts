@@ -1,7 +1,7 @@
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { createBoard } from '../../runtime/board.ts';
 import { metricsAddress } from '../metrics/running-processes.ts';
-import { createTestDatabase } from '../parts/test-database.ts';
+import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { processesMs, start, tidemark } from '../scripts/command.ts';
@@ -9,10 +9,9 @@ import { processesMs, start, tidemark } from '../scripts/command.ts';
 const password = 'correct-horse-battery';
 
 async function migrated(): Promise<Record<string, string>> {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(() => drop());
   const env = { DATABASE_URL: url };
-  expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
   return env;
 }
 

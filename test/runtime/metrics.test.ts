@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
 import { metricsAddress, scraperOf, secrets, startProcesses, sumOf } from '../metrics/running-processes.ts';
-import { createTestDatabase } from '../parts/test-database.ts';
+import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyDirectory, processesMs, start, tidemark } from '../scripts/command.ts';
 
@@ -80,12 +80,11 @@ it(
 it(
   '`run` exports all metrics on one port, and rejects an occupied port in one line',
   async () => {
-    const { url, drop } = await createTestDatabase();
+    const { url, drop } = await createMigratedDatabase();
     onTestFinished(() => drop());
     const simulator = await startSimulator({ perMinute: null });
     onTestFinished(() => simulator.close());
     const env = { DATABASE_URL: url, SOURCE_URL: simulator.url, METRICS_PORT: '0' };
-    expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
     const run = start(['run'], env);
     const scrape = await scraperOf(run);
     const families = ['planning_passes_total', 'source_requests_total', 'budget_limit_requests_per_minute'];
@@ -117,10 +116,9 @@ it(
 it(
   'loads no metrics or tracing library when neither is configured',
   async () => {
-    const { url, drop } = await createTestDatabase();
+    const { url, drop } = await createMigratedDatabase();
     onTestFinished(() => drop());
     const env = { DATABASE_URL: url };
-    expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
     const loaded = async (more: Record<string, string>) => {
       const scheduler = start(['scheduler'], { ...env, ...more, NODE_OPTIONS: tellsWhatIsLoaded() });
       await waitFor('the scheduler', () => scheduler.stderr().includes('scheduler started'));

@@ -21,6 +21,8 @@ function expectRefusal(ended: Ended, exitCode: number, code: string, ...words: s
 const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
 
 describe('rejects a wrong argument or variable in one line, before any work', () => {
+  const unused = { DATABASE_URL: 'postgres://127.0.0.1:1/none' };
+
   it.each<[string[], Record<string, string>, string, string]>([
     [['nonsense'], {}, 'BAD_ARGUMENT', 'nonsense'],
     [['status', '--nonsense'], {}, 'BAD_ARGUMENT', '--nonsense'],
@@ -87,7 +89,7 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     [['status'], { SOURCE_URL: 'https://x.example/v1' }, 'BAD_CONFIGURATION', '/v2'],
     [['run'], { SOURCE_REQUESTS_PER_MINUTE: 'lots' }, 'BAD_CONFIGURATION', 'lots'],
   ])('%j %j', async (words, env, code, word) => {
-    expectRefusal(await tidemark(words, env), 2, code, word);
+    expectRefusal(await tidemark(words, { ...unused, ...env }), 2, code, word);
   });
 
   it('a .env that is not a file', async () => {
@@ -97,7 +99,7 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
   });
 
   it('shows the help without arguments', async () => {
-    const ended = await tidemark([]);
+    const ended = await tidemark([], unused);
     expect(ended.exitCode).toBe(2);
     expect(ended.stderr).toContain('Usage: tidemark');
   });
@@ -111,7 +113,7 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     [['simulate']],
     [['demo']],
   ])('explains itself: %j --help', async (words) => {
-    const ended = await tidemark([...words, '--help']);
+    const ended = await tidemark([...words, '--help'], unused);
     expect(ended.exitCode).toBe(0);
     expect(ended.stdout).toContain(`Usage: ${['tidemark', ...words].join(' ')}`);
     expect(ended.stderr).toBe('');

@@ -1,10 +1,11 @@
-/** Runs the built command line as a process of its own, as a user does. */
+/** Runs the command line: as a process of its own, as a user does, or within the test, which takes less time. */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { runInProcess } from './in-process.ts';
 
 export const program = resolve('dist/scripts/tidemark.js');
 
@@ -28,7 +29,7 @@ export interface Running {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Only these variables and the system's own reach the command. */
+/** Starts a process. Only these variables and the system's own reach the command. */
 export function start(
   words: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -36,8 +37,7 @@ export function start(
 ): Running {
   const child = spawn(process.execPath, [program, ...words], {
     cwd,
-    // Any free port: several tests run at once.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, SERVE_PORT: '0', ...env },
+    env: environment(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';
@@ -65,11 +65,24 @@ export function start(
   };
 }
 
+/**
+ * Runs a command to its end, in this process where it has a database: the embedded one belongs to a process. Use `start`
+ * where the process itself is tested: signals, pipes, exit.
+ */
 export function tidemark(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  directory?: string,
 ): Promise<Ended> {
-  return start(words, env).ended;
+  return env.DATABASE_URL === undefined
+    ? start(words, env, directory).ended
+    : runInProcess(words, environment(env), directory);
+}
+
+function environment(env: Readonly<Record<string, string>>): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env;
+  // Any free port: several tests run at once.
+  return { PATH, HOME, SERVE_PORT: '0', ...env };
 }
 
 /** A directory without a `.env`, gone after the test. */

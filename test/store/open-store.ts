@@ -1,9 +1,8 @@
 /** A migrated database for one test, on the requested server. */
 
 import { type Database, openDatabase } from '../../store/db/database.ts';
-import { migrate } from '../../store/db/migrate.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
-import { createTestDatabase } from '../parts/test-database.ts';
+import { createMigratedDatabase } from '../parts/test-database.ts';
 
 export interface TestStore {
   readonly database: Database;
@@ -12,8 +11,7 @@ export interface TestStore {
 }
 
 export async function openTestStore(on: 'main' | 'plain' = 'main'): Promise<TestStore> {
-  const { url, drop } = await createTestDatabase(on);
-  await migrate({ url, direction: 'up', ifBusy: 'wait' });
+  const { url, drop } = await createMigratedDatabase(on);
   const database = openDatabase({
     url,
     applicationName: 'tidemark test',

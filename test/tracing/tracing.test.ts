@@ -3,7 +3,7 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
 import { parseTraceparent } from '../../tracing/tracing.ts';
 import { freePort } from '../parts/free-port.ts';
-import { createTestDatabase } from '../parts/test-database.ts';
+import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { processesMs, start, tidemark } from '../scripts/command.ts';
@@ -12,7 +12,7 @@ import { startCollector } from './collector.ts';
 const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
 
 async function prepared(kind: 'redis' | 'postgres'): Promise<Record<string, string>> {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(() => drop());
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());

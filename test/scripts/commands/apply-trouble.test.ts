@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { migrate } from '../../../store/db/migrate.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { ownCluster } from '../../parts/own-cluster.ts';
 import { waitFor } from '../../parts/wait-for.ts';
@@ -117,6 +118,7 @@ describeNeeding('plainPostgres', 'apply, on plain PostgreSQL', () => body('plain
 
 test('a database that is lost in the middle ends it in one line, and nothing is half done', async (context) => {
   const cluster = await ownCluster(context);
+  await migrate({ url: cluster.url, direction: 'up', ifBusy: 'wait' });
   const watched = await watchedAt(cluster.url);
   await prepared(watched);
   const was = await state(watched);

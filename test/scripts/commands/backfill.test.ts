@@ -1,7 +1,7 @@
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../simulator/start.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 import { serveBody } from '../../source/local-server.ts';
@@ -9,7 +9,7 @@ import { start, tidemark } from '../command.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 async function environment(queue: 'postgres' | 'redis') {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());

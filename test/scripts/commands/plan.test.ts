@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../simulator/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { tidemark } from '../command.ts';
 
 const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
@@ -9,7 +9,7 @@ const days = ['--from', '2024-03-01', '--to', '2024-03-05'];
 const backfill = ['backfill', 'candles', ...market, '--interval', 'm1,h1', ...days];
 
 async function empty() {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());
@@ -21,7 +21,6 @@ async function empty() {
     RATES_SECONDS: '0',
     REREAD_DAYS: '0',
   };
-  expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
   return { env, simulator, url };
 }
 

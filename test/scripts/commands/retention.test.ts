@@ -1,14 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { confirmByName } from '../../../scripts/input/confirm.ts';
 import { openDatabase } from '../../../store/db/database.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { tidemark } from '../command.ts';
 
 async function environment() {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const env = { DATABASE_URL: url };
-  expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
   const database = openDatabase({
     url,
     applicationName: 'test',

@@ -3,17 +3,16 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 import { onEachBackend } from '../../queue/queue-parts.ts';
 import { start, tidemark } from '../command.ts';
 
 async function migrated(on: 'main' | 'plain'): Promise<Record<string, string>> {
-  const { url, drop } = await createTestDatabase(on);
+  const { url, drop } = await createMigratedDatabase(on);
   onTestFinished(() => drop());
   const env = { DATABASE_URL: url };
-  expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
   return env;
 }
 
@@ -192,7 +191,7 @@ it.each([
 it('rejects an occupied port in one line', async () => {
   const env = await migrated('main');
   const { address } = await serving(env);
-  const second = await tidemark(['serve', '--port', new URL(address).port], env);
+  const second = await start(['serve', '--port', new URL(address).port], env).ended;
   expect([second.exitCode, second.stderr]).toEqual([
     2,
     expect.stringMatching(/^tidemark: PORT_IN_USE: [^\n]*\n$/m),

@@ -1,13 +1,12 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { tidemark } from '../command.ts';
 
 it('tracks lists with their cadence, shows them in status, and untracks them', async () => {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const env = { DATABASE_URL: url };
   const say = async (...words: string[]) => (await tidemark(words, env)).stdout;
-  expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
 
   expect(await say('track', 'assets')).toBe('tracking: assets, every 5 min\n');
   expect(await say('track', 'assets', '--every', '30s')).toBe('already tracked, now: assets, every 30 s\n');

@@ -1,12 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { tidemark } from '../command.ts';
 
 it('track shows the whole tracked range, and status shows it in full in a pipe', async () => {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const env = { DATABASE_URL: url };
-  expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
   const asset = 'a'.repeat(180);
   const track = (...words: string[]) =>
     tidemark(['track', 'history', '--asset', asset, '--interval', 'd1', ...words], env);

@@ -5,9 +5,8 @@ import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
 import { migrateQueueBackend, type QueueBackendOptions } from '../../../queue/backend.ts';
 import { startSimulator } from '../../../simulator/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
-import { migrate } from '../../../store/db/migrate.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { storedPoints, truthOf } from '../../pipeline/stored.ts';
 import { emptyQueue } from '../../queue/queue-parts.ts';
@@ -32,7 +31,7 @@ function queueOptions(env: Readonly<Record<string, string>>): QueueBackendOption
 
 /** Four days of minutes, which are four requests, and the hours of them, which are one. */
 async function backfilled(queue: 'postgres' | 'redis', more: Record<string, string> = {}) {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());
@@ -45,7 +44,6 @@ async function backfilled(queue: 'postgres' | 'redis', more: Record<string, stri
     ...(queue === 'redis' ? { REDIS_URL: inject('redisUrl') ?? '' } : {}),
     ...more,
   };
-  await migrate({ url, direction: 'up', ifBusy: 'wait' });
   await migrateQueueBackend(queueOptions(env), 'up');
   const backfill = ['backfill', 'candles', ...market, '--interval', 'm1,h1', ...days];
   expect(await tidemark(backfill, env)).toMatchObject({ exitCode: 0, stderr: '' });
@@ -429,9 +427,8 @@ function suite(queue: 'postgres' | 'redis') {
 }
 
 it('verify and repair reject bad arguments before any request', async () => {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
-  await migrate({ url, direction: 'up', ifBusy: 'wait' });
   // Nothing listens there.
   const env = { DATABASE_URL: url, SOURCE_URL: 'http://127.0.0.1:1/v2' };
   const cases: [string[], RegExp][] = [

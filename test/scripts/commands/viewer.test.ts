@@ -3,15 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, start, tidemark } from '../command.ts';
 
 it('creates a read-only role, hides its password, and renews its rights', async () => {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(() => drop());
   const env = { DATABASE_URL: url };
-  expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
   const role = `looks_${randomBytes(4).toString('hex')}`;
   const file = join(emptyDirectory(), 'password');
   writeFileSync(file, 'hush-hush\n');
@@ -42,10 +41,9 @@ it('creates a read-only role, hides its password, and renews its rights', async 
 });
 
 it('creates a role for the service that can change nothing but keys', async () => {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(() => drop());
   const env = { DATABASE_URL: url };
-  expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
   const role = `serves_${randomBytes(4).toString('hex')}`;
   const file = join(emptyDirectory(), 'password');
   writeFileSync(file, 'hush-hush');

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type RunningSimulator, startSimulator } from '../../../simulator/start.ts';
 import { type Database, openDatabase } from '../../../store/db/database.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
-import { type Ended, emptyDirectory, type Running, start } from '../command.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
+import { type Ended, emptyDirectory, type Running, start, tidemark } from '../command.ts';
 
 export interface Watched {
   readonly url: string;
@@ -24,12 +24,12 @@ export interface Watched {
 }
 
 export async function openWatched(on: 'main' | 'plain' = 'main'): Promise<Watched> {
-  const { url, drop } = await createTestDatabase(on);
+  const { url, drop } = await createMigratedDatabase(on);
   onTestFinished(drop);
   return watchedAt(url);
 }
 
-/** @param url of a database that is empty. */
+/** @param url of a migrated database. */
 export async function watchedAt(url: string): Promise<Watched> {
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());
@@ -51,9 +51,7 @@ export async function watchedAt(url: string): Promise<Watched> {
   };
   const begin: Watched['begin'] = (words, more = {}) =>
     start(words.split(' '), { ...env, ...more }, directory);
-  const run: Watched['run'] = (words, more) => begin(words, more).ended;
-  const migrated = await run('migrate');
-  if (migrated.exitCode !== 0) throw new Error(migrated.stderr);
+  const run: Watched['run'] = (words, more) => tidemark(words.split(' '), { ...env, ...more }, directory);
   return {
     url,
     database,

@@ -1,18 +1,17 @@
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../simulator/start.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { tidemark } from '../command.ts';
 
 const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
 
 it('explains what is tracked, covered, missing and why, past requests and changes, and what comes next', async () => {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());
   const env = { DATABASE_URL: url, SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '0' };
-  expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
   const march = ['--from', '2024-03-01', '--to', '2024-03-05'];
   expect(await tidemark(['backfill', 'candles', ...market, ...march], env)).toMatchObject({ exitCode: 0 });
   const name = ['why', 'binance', 'bitcoin/tether', 'h1'];
@@ -69,10 +68,9 @@ it('explains what is tracked, covered, missing and why, past requests and change
 });
 
 it('suggests the nearest series for an unknown one', async () => {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const env = { DATABASE_URL: url };
-  expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
   expect(await tidemark(['track', 'candles', ...market, '--from', '2024-03-01'], env)).toMatchObject({
     exitCode: 0,
   });

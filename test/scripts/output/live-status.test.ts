@@ -3,11 +3,10 @@ import { dayMs } from '../../../contract/intervals.ts';
 import { migrateQueueBackend } from '../../../queue/backend.ts';
 import { startSimulator } from '../../../simulator/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
-import { migrate } from '../../../store/db/migrate.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeMissing, describeNeeding } from '../../parts/describe-needing.ts';
 import { inTerminal, noPseudoTerminal, type TerminalSession } from '../../parts/pseudo-terminal.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 import { program, start, tidemark } from '../command.ts';
@@ -28,11 +27,10 @@ async function environment(
   more: Record<string, string> = {},
   whenOver: (close: () => Promise<void>) => void = onTestFinished,
 ) {
-  const { url, drop } = await createTestDatabase();
+  const { url, drop } = await createMigratedDatabase();
   whenOver(drop);
   const simulator = await startSimulator({ perMinute: null });
   whenOver(() => simulator.close());
-  await migrate({ url, direction: 'up', ifBusy: 'wait' });
   const namespace = `t${new URL(url).pathname.slice(-12)}`;
   const env: Record<string, string> = {
     DATABASE_URL: url,

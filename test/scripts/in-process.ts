@@ -1,0 +1,79 @@
+/** Runs commands within the test's process, several at once if need be. Each has its own environment and output. */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { formatWithOptions } from 'node:util';
+import { runCommandLine } from '../../scripts/program.ts';
+import type { Ended } from './command.ts';
+
+interface Command {
+  readonly env: NodeJS.ProcessEnv;
+  stdout: string;
+  stderr: string;
+}
+
+/** The command to which the running code belongs; undefined in the test's own code. */
+const current = new AsyncLocalStorage<Command>();
+
+let isInstalled = false;
+
+/** @param directory the working directory; absent: none that has a `.env`. Two at once share the process's. */
+export async function runInProcess(
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+  directory?: string,
+): Promise<Ended> {
+  if (!isInstalled) install();
+  isInstalled = true;
+  const command: Command = { env: { ...env }, stdout: '', stderr: '' };
+  const before = process.cwd();
+  if (directory !== undefined) process.chdir(directory);
+  try {
+    const exitCode = await current.run(command, () => runCommandLine(words));
+    return { exitCode, stdout: command.stdout, stderr: command.stderr };
+  } finally {
+    if (directory !== undefined) process.chdir(before);
+  }
+}
+
+/** Lets commands see their own environment, and keeps what they print. */
+function install(): void {
+  const testEnv = process.env;
+  Object.defineProperty(process, 'env', {
+    get: () => current.getStore()?.env ?? testEnv,
+    set: () => {
+      throw new Error('set variables, not the environment');
+    },
+  });
+  const loadEnvFile = process.loadEnvFile.bind(process);
+  process.loadEnvFile = (...path) => {
+    // A command starts in a directory without a `.env`.
+    if (current.getStore() === undefined) loadEnvFile(...path);
+  };
+  for (const name of ['stdout', 'stderr'] as const) keepWritten(name);
+  for (const [method, name] of [
+    ['log', 'stdout'],
+    ['info', 'stdout'],
+    ['warn', 'stderr'],
+    ['error', 'stderr'],
+  ] as const) {
+    const original = console[method];
+    console[method] = (...values: unknown[]) => {
+      const command = current.getStore();
+      if (command === undefined) original.apply(console, values);
+      else command[name] += `${formatWithOptions({ colors: false }, ...values)}\n`;
+    };
+  }
+}
+
+function keepWritten(name: 'stdout' | 'stderr'): void {
+  const stream = process[name];
+  const write = stream.write.bind(stream) as (...values: unknown[]) => boolean;
+  stream.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
+    const command = current.getStore();
+    if (command === undefined) return write(chunk, ...rest);
+    command[name] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+    const written = rest.at(-1);
+    if (typeof written === 'function') setImmediate(written as () => void);
+    return true;
+  };
+}
