@@ -1,40 +1,116 @@
 /** The command line: every command is a file in commands/. */
 
-import { Command } from 'commander';
-import { exitCodes } from '../errors.ts';
+import { Command, CommanderError } from 'commander';
+import { exitCodes, TidemarkError } from '../errors.ts';
 import { version } from '../version.ts';
 import { reportError } from './output/report-error.ts';
 
 type AddCommand = (program: Command) => void;
 
-const services = async (): Promise<AddCommand> => (await import('./commands/run.ts')).serviceCommands;
+interface CommandEntry {
+  readonly summary: string;
+  readonly load: () => Promise<AddCommand>;
+}
 
-/** Modules are loaded on demand: loading all of them takes ten times as long. */
-const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
-  track: async () => (await import('./commands/track.ts')).trackCommand,
-  untrack: async () => (await import('./commands/untrack.ts')).untrackCommand,
-  apply: async () => (await import('./commands/apply.ts')).applyCommand,
-  backfill: async () => (await import('./commands/backfill.ts')).backfillCommand,
-  plan: async () => (await import('./commands/plan.ts')).planCommand,
-  run: services,
-  scheduler: services,
-  worker: services,
-  status: async () => (await import('./commands/status.ts')).statusCommand,
-  gaps: async () => (await import('./commands/gaps.ts')).gapsCommand,
-  why: async () => (await import('./commands/why.ts')).whyCommand,
-  verify: async () => (await import('./commands/verify.ts')).verifyCommand,
-  repair: async () => (await import('./commands/repair.ts')).repairCommand,
-  export: async () => (await import('./commands/export.ts')).exportCommand,
-  import: async () => (await import('./commands/import.ts')).importCommand,
-  move: async () => (await import('./commands/move.ts')).moveCommand,
-  retention: async () => (await import('./commands/retention.ts')).retentionCommand,
-  serve: async () => (await import('./commands/serve.ts')).serveCommand,
-  keys: async () => (await import('./commands/keys.ts')).keysCommand,
-  viewer: async () => (await import('./commands/viewer.ts')).viewerCommand,
-  board: async () => (await import('./commands/board.ts')).boardCommand,
-  simulate: async () => (await import('./commands/simulate.ts')).simulateCommand,
-  demo: async () => (await import('./commands/demo.ts')).demoCommand,
+/** Modules are loaded when their command is called: loading all of them takes ten times as long. */
+const commands: Readonly<Record<string, CommandEntry>> = {
+  migrate: {
+    summary: 'migrate the database schema up or down',
+    load: async () => (await import('./commands/migrate.ts')).migrateCommand,
+  },
+  track: {
+    summary: 'track series, which `run` backfills and refreshes, and lists, which it polls',
+    load: async () => (await import('./commands/track.ts')).trackCommand,
+  },
+  untrack: {
+    summary: 'untrack a series or a list; stored points stay',
+    load: async () => (await import('./commands/untrack.ts')).untrackCommand,
+  },
+  apply: {
+    summary: 'apply the watch list: show the changes and their cost, then make them; stored points stay',
+    load: async () => (await import('./commands/apply.ts')).applyCommand,
+  },
+  backfill: {
+    summary: 'track series and fetch the range until no gap is left; exits 0 only then',
+    load: async () => (await import('./commands/backfill.ts')).backfillCommand,
+  },
+  plan: {
+    summary: 'show the cost of what is missing (requests, time, points, disk) and of staying fresh',
+    load: async () => (await import('./commands/plan.ts')).planCommand,
+  },
+  run: {
+    summary:
+      'run scheduler, worker and service in one process: keep every tracked series complete and fresh, and serve it',
+    load: async () => (await import('./commands/run.ts')).runCommand,
+  },
+  scheduler: {
+    summary: 'plan fetches and keep the queue filled for workers',
+    load: async () => (await import('./commands/run.ts')).schedulerCommand,
+  },
+  worker: {
+    summary: 'fetch and store the planned windows; any number of workers share one budget',
+    load: async () => (await import('./commands/run.ts')).workerCommand,
+  },
+  status: {
+    summary: 'show tracked, covered and missing ranges, the budget and the queue',
+    load: async () => (await import('./commands/status.ts')).statusCommand,
+  },
+  gaps: {
+    summary: 'show every gap: tracked, closed and not stored',
+    load: async () => (await import('./commands/gaps.ts')).gapsCommand,
+  },
+  why: {
+    summary: 'explain one series: what is covered, what is missing and why, what comes next',
+    load: async () => (await import('./commands/why.ts')).whyCommand,
+  },
+  verify: {
+    summary: 'request covered windows again and compare them digit by digit; changes nothing',
+    load: async () => (await import('./commands/verify.ts')).verifyCommand,
+  },
+  repair: {
+    summary: 'request differing and old empty ranges again, and store the answers',
+    load: async () => (await import('./commands/repair.ts')).repairCommand,
+  },
+  export: {
+    summary: 'export points exactly, with a sidecar that states their coverage',
+    load: async () => (await import('./commands/export.ts')).exportCommand,
+  },
+  import: {
+    summary: 'store files of `export`: points and their coverage',
+    load: async () => (await import('./commands/import.ts')).importCommand,
+  },
+  move: {
+    summary: 'move all data from the embedded database or DATABASE_URL to another database',
+    load: async () => (await import('./commands/move.ts')).moveCommand,
+  },
+  retention: {
+    summary: 'how long points are kept (default: forever)',
+    load: async () => (await import('./commands/retention.ts')).retentionCommand,
+  },
+  serve: {
+    summary: 'serve the stored data over the interface of a Market Data Service',
+    load: async () => (await import('./commands/serve.ts')).serveCommand,
+  },
+  keys: {
+    summary: "the service's keys: requested, issued, revoked",
+    load: async () => (await import('./commands/keys.ts')).keysCommand,
+  },
+  viewer: {
+    summary: 'create a read-only database role, such as for Grafana',
+    load: async () => (await import('./commands/viewer.ts')).viewerCommand,
+  },
+  board: {
+    summary: 'show the queues in the browser, at BOARD_HOST and BOARD_PORT, behind BOARD_PASSWORD',
+    load: async () => (await import('./commands/board.ts')).boardCommand,
+  },
+  simulate: {
+    summary: 'serve synthetic data over the interface of a Market Data Service',
+    load: async () => (await import('./commands/simulate.ts')).simulateCommand,
+  },
+  demo: {
+    summary: 'try Tidemark: embedded database, synthetic source, backfill, refresh, SQL',
+    load: async () => (await import('./commands/demo.ts')).demoCommand,
+  },
 };
 
 const exitCodesHelp = `
@@ -56,6 +132,19 @@ Configuration is by environment variables, or a .env file: see .env.example.`;
 
 /** Runs one command. Prints what it reports, errors included. @returns the exit code. */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
+  try {
+    const program = await createProgram((name) => name === words[0]);
+    await program.parseAsync(words, { from: 'user' });
+    return exitCodes.ok;
+  } catch (error) {
+    // Loaded on demand: it needs the database's client.
+    const isOwn = error instanceof CommanderError || error instanceof TidemarkError;
+    return reportError(isOwn ? error : (await import('../store/db/failure.ts')).explainDatabaseError(error));
+  }
+}
+
+/** @param isLoaded whether a command gets its arguments and options; the others are lines of the help. */
+export async function createProgram(isLoaded: (name: string) => boolean): Promise<Command> {
   const program = new Command('tidemark')
     .description("An exact, complete copy of a market data service's history in your own TimescaleDB.")
     .version(version)
@@ -64,22 +153,12 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     .exitOverride()
     .configureOutput({ writeErr: (text) => writeUnlessError(text) })
     .addHelpText('after', exitCodesHelp);
-  try {
-    for (const add of await called(words)) add(program);
-    await program.parseAsync(words, { from: 'user' });
-    return exitCodes.ok;
-  } catch (error) {
-    return reportError(error);
+  for (const [name, { summary, load }] of Object.entries(commands)) {
+    if (isLoaded(name)) (await load())(program);
+    if (program.commands.every((command) => command.name() !== name)) program.command(name);
+    program.commands.find((command) => command.name() === name)?.description(summary);
   }
-}
-
-/** Loads the called command; help and an unknown command need all. */
-async function called(words: readonly string[]): Promise<readonly AddCommand[]> {
-  const load = commands[words[0] ?? ''];
-  if (load !== undefined) return [await load()];
-  if (words[0] === '--version' || words[0] === '-V') return [];
-  const all = await Promise.all(Object.values(commands).map((one) => one()));
-  return [...new Set(all)];
+  return program;
 }
 
 /** `reportError` prints errors. */

@@ -1,7 +1,7 @@
 /** One HTTP attempt: exactly one request on the wire, without retries or redirects, within one timeout. */
 
 import { type Dispatcher, errors } from 'undici';
-import { withoutCredentials } from '../log.ts';
+import { withoutCredentials } from '../redaction.ts';
 import { BodyError, readBody } from './body.ts';
 import type { HeaderLookup } from './retry-at.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';

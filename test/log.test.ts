@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createLog, withoutCredentials } from '../log.ts';
+import { createLog } from '../log.ts';
+import { withoutCredentials } from '../redaction.ts';
 
 describe('withoutCredentials', () => {
   it.each([

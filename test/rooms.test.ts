@@ -61,7 +61,15 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   migrations: [],
 };
 
-const topLevel = ['config.ts', 'environment.ts', 'errors.ts', 'log.ts', 'format.ts', 'version.ts'];
+const topLevel = [
+  'config.ts',
+  'environment.ts',
+  'errors.ts',
+  'log.ts',
+  'format.ts',
+  'redaction.ts',
+  'version.ts',
+];
 /** A folder with more files holds several concepts. */
 const maxFiles = 25;
 

@@ -36,7 +36,6 @@ interface ApplyOptions {
 export function applyCommand(program: Command): void {
   program
     .command('apply')
-    .description('apply the watch list: show the changes and their cost, then make them; stored points stay')
     .option('--file <path>', 'the watch list (default: WATCH_LIST, tidemark.yaml)')
     .option('--dry-run', 'show only; polls the lists that patterns need if they are old')
     .option('--prune', 'untrack series and lists that are not in the file')

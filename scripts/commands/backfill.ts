@@ -17,10 +17,7 @@ import { costJson, costText } from '../output/cost-report.ts';
 import { trackedRanges } from './plan.ts';
 
 export function backfillCommand(program: Command): void {
-  const backfill = program
-    .command('backfill')
-    .description('track series and fetch the range until no gap is left; exits 0 only then')
-    .helpCommand(false);
+  const backfill = program.command('backfill').helpCommand(false);
   addSelections(
     backfill,
     {

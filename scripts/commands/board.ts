@@ -8,10 +8,7 @@ import { onStop, stopped } from '../../runtime/lifecycle.ts';
 import { listen } from '../../service/connections.ts';
 
 export function boardCommand(program: Command): void {
-  program
-    .command('board')
-    .description('show the queues in the browser, at BOARD_HOST and BOARD_PORT, behind BOARD_PASSWORD')
-    .action(run);
+  program.command('board').action(run);
 }
 
 async function run(): Promise<void> {

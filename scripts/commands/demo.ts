@@ -59,7 +59,6 @@ const polledLists: readonly PolledList[] = [
 export function demoCommand(program: Command): void {
   program
     .command('demo')
-    .description('try Tidemark: embedded database, synthetic source, backfill, refresh, SQL')
     .option('--once', 'stop after the report instead of refreshing until Ctrl-C')
     .action(run);
 }

@@ -40,10 +40,7 @@ interface Bounds {
 }
 
 export function exportCommand(program: Command): void {
-  const parent = program
-    .command('export')
-    .description('export points exactly, with a sidecar that states their coverage')
-    .helpCommand(false);
+  const parent = program.command('export').helpCommand(false);
   addOptions(candleOptions(parent.command('candles').description('candles of a market')), true).action(
     (options: CandleNames & ExportOptions & { allowGaps?: true }) =>
       exportSeries(candlesNamed(options), options),

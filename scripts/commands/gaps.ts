@@ -21,7 +21,6 @@ const columns: readonly Column<Gap>[] = [
 export function gapsCommand(program: Command): void {
   program
     .command('gaps')
-    .description('show every gap: tracked, closed and not stored')
     .option(
       '--json',
       'one JSON document: {gaps: [{seriesId, series, start, end, reason, message, retryAt}], quarantined: [{seriesId, rows, reason}]}',

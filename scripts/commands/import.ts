@@ -22,7 +22,6 @@ interface Options {
 export function importCommand(program: Command): void {
   program
     .command('import')
-    .description('store files of `export`: points and their coverage')
     .argument('<file...>', 'files of `export`, each with its sidecar FILE.meta.json')
     .addOption(new Option('--format <format>', 'default: the format in the sidecar').choices(fileFormats))
     .addOption(new Option('--sidecar <file>', 'sidecar of a single file').conflicts('pointsOnly'))

@@ -9,7 +9,7 @@ import type { Database } from '../../store/db/database.ts';
 import { type Column, table, terminalWidth } from '../output/table.ts';
 
 export function keysCommand(program: Command): void {
-  const keys = program.command('keys').description("the service's keys: requested, issued, revoked");
+  const keys = program.command('keys');
   keys
     .command('list', { isDefault: true })
     .description('list requested, issued and revoked keys')

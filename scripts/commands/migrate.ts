@@ -15,7 +15,6 @@ import { serverVersions } from '../../store/series/status.ts';
 export function migrateCommand(program: Command): void {
   program
     .command('migrate')
-    .description('migrate the database schema up or down')
     .argument('[direction]', 'up or down', 'up')
     .addOption(new Option('--yes', 'confirm that `down` drops all stored data'))
     .action(run);

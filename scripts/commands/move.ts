@@ -20,7 +20,6 @@ interface Options {
 export function moveCommand(program: Command): void {
   program
     .command('move')
-    .description('move all data from the embedded database or DATABASE_URL to another database')
     .requiredOption(
       '--to <url>',
       'address of the target, like DATABASE_URL; migrated and empty. A password may be in ~/.pgpass',

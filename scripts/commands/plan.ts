@@ -7,11 +7,7 @@ import { seriesStatus } from '../../store/series/status.ts';
 import { costJson, costText } from '../output/cost-report.ts';
 
 export function planCommand(program: Command): void {
-  program
-    .command('plan')
-    .description('show the cost of what is missing (requests, time, points, disk) and of staying fresh')
-    .option('--json', 'one JSON document, lengths in seconds')
-    .action(run);
+  program.command('plan').option('--json', 'one JSON document, lengths in seconds').action(run);
 }
 
 async function run(options: { json?: true }): Promise<void> {

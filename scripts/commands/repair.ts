@@ -38,7 +38,6 @@ interface Options {
 export function repairCommand(program: Command): void {
   program
     .command('repair')
-    .description('request differing and old empty ranges again, and store the answers')
     .argument('[series-id...]', 'ids of series, as `status` shows them (default: all)')
     .option('--differences', 'differences that `verify` found (default)')
     .option('--empty-older-than <age>', 'ranges that were confirmed empty longer ago than this: 30d, 8w')

@@ -27,10 +27,7 @@ export const datasetNames: Readonly<Record<StoredDataset, string>> = Object.free
 });
 
 export function retentionCommand(program: Command): void {
-  const retention = program
-    .command('retention')
-    .description('how long points are kept (default: forever)')
-    .helpCommand(false);
+  const retention = program.command('retention').helpCommand(false);
   retention
     .command('show', { isDefault: true })
     .description('show the retention of each dataset')

@@ -17,23 +17,22 @@ interface Parts {
   readonly concurrency?: number | undefined;
 }
 
-export function serviceCommands(program: Command): void {
+export function runCommand(program: Command): void {
   program
     .command('run')
-    .description(
-      'run scheduler, worker and service in one process: keep every tracked series complete and fresh, and serve it',
-    )
     .option('--no-serve', 'without the service')
     .action((options: { serve: boolean }) =>
       serve('run', { scheduler: true, worker: true, service: options.serve }),
     );
-  program
-    .command('scheduler')
-    .description('plan fetches and keep the queue filled for workers')
-    .action(() => serve('scheduler', { scheduler: true, worker: false }));
+}
+
+export function schedulerCommand(program: Command): void {
+  program.command('scheduler').action(() => serve('scheduler', { scheduler: true, worker: false }));
+}
+
+export function workerCommand(program: Command): void {
   program
     .command('worker')
-    .description('fetch and store the planned windows; any number of workers share one budget')
     .option('--concurrency <count>', 'concurrent requests (default: WORKER_CONCURRENCY)')
     .action((options: { concurrency?: string }) =>
       serve('worker', { scheduler: false, worker: true, concurrency: concurrencyOf(options.concurrency) }),

@@ -10,7 +10,6 @@ import { runService } from '../../runtime/service.ts';
 export function serveCommand(program: Command): void {
   program
     .command('serve')
-    .description('serve the stored data over the interface of a Market Data Service')
     .option('--port <port>', 'port to listen on; 0 takes a free one (default: SERVE_PORT)')
     .option('--host <address>', 'address to listen on (default: SERVE_HOST)')
     .action(run);

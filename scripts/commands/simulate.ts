@@ -41,7 +41,6 @@ const faultOptions = [
 export function simulateCommand(program: Command): void {
   const command = program
     .command('simulate')
-    .description('serve synthetic data over the interface of a Market Data Service')
     .option('--port <port>', 'port to listen on; 0 takes a free one', '4010')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--seed <seed>', 'the same seed gives the same data', defaultSeed)

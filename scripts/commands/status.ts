@@ -20,7 +20,6 @@ import { retentionsOf, retentionText } from './retention.ts';
 export function statusCommand(program: Command): void {
   program
     .command('status')
-    .description('show tracked, covered and missing ranges, the budget and the queue')
     .option('--json', 'one JSON document, times as ISO 8601, lengths in seconds')
     .addOption(
       new Option(

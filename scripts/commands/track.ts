@@ -10,10 +10,7 @@ import { withinRetention } from '../input/within-retention.ts';
 import { addTrackedLists } from './track-lists.ts';
 
 export function trackCommand(program: Command): void {
-  const track = program
-    .command('track')
-    .description('track series, which `run` backfills and refreshes, and lists, which it polls')
-    .helpCommand(false);
+  const track = program.command('track').helpCommand(false);
   addSelections(track, { json: 'print the tracked series as JSON, a line each' }, run);
   addTrackedLists(track);
 }

@@ -10,7 +10,6 @@ import { addUntrackedLists } from './track-lists.ts';
 export function untrackCommand(program: Command): void {
   const untrack = program
     .command('untrack')
-    .description('untrack a series or a list; stored points stay')
     .argument('<id>', 'id of the series, as `status` shows it')
     .helpCommand(false)
     .action(run);

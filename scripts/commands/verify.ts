@@ -39,7 +39,6 @@ const defaultSample = 30;
 export function verifyCommand(program: Command): void {
   program
     .command('verify')
-    .description('request covered windows again and compare them digit by digit; changes nothing')
     .argument('[series-id...]', 'ids of series, as `status` shows them (default: all tracked)')
     .addOption(
       new Option(

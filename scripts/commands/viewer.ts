@@ -10,7 +10,6 @@ import { grantViewer } from '../../store/auth/roles.ts';
 export function viewerCommand(program: Command): void {
   program
     .command('viewer')
-    .description('create a read-only database role, such as for Grafana')
     .argument('<role>', 'name of the role; for an existing role renews its rights, as after an upgrade')
     .option('--password-file <file>', 'file with the password (default: none for a new role)')
     .option('--serves', '`tidemark serve` may connect as this role instead of as the owner')

@@ -25,7 +25,6 @@ const few = 5;
 export function whyCommand(program: Command): void {
   program
     .command('why')
-    .description('explain one series: what is covered, what is missing and why, what comes next')
     .argument('<series...>', 'its id, or its name as `status` shows it: binance bitcoin/tether m1')
     .action(run);
 }

@@ -3,20 +3,18 @@
 import { CommanderError } from 'commander';
 import { exitCodes, TidemarkError } from '../../errors.ts';
 import { unwritten } from '../../files/output.ts';
-import { withoutCredentials } from '../../log.ts';
-import { explainDatabaseError } from '../../store/db/failure.ts';
+import { withoutCredentials } from '../../redaction.ts';
 
 /** Prints the error on standard error. @returns the exit code. */
-export function reportError(caught: unknown): number {
-  if (caught instanceof CommanderError) {
+export function reportError(error: unknown): number {
+  if (error instanceof CommanderError) {
     // Commander has printed help and version itself.
-    if (caught.exitCode === 0) return exitCodes.ok;
-    if (caught.code === 'commander.help') return exitCodes.usage;
+    if (error.exitCode === 0) return exitCodes.ok;
+    if (error.code === 'commander.help') return exitCodes.usage;
     // Commander puts a suggestion on a second line.
-    print(`BAD_ARGUMENT: ${oneLine(caught.message.replace(/^error: /, ''))}; see --help`);
+    print(`BAD_ARGUMENT: ${oneLine(error.message.replace(/^error: /, ''))}; see --help`);
     return exitCodes.usage;
   }
-  const error = explainDatabaseError(caught);
   if (error instanceof TidemarkError) {
     print(`${error.code}: ${oneLine(error.message)}; ${error.remedy}`);
     return error.exitCode;

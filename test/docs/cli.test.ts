@@ -1,23 +1,11 @@
 /** docs/cli.md is generated from the help of the commands by `npm run docs`. */
 
-import { readdirSync } from 'node:fs';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { expect, it } from 'vitest';
+import { createProgram } from '../../scripts/program.ts';
 
 /** The width of the help, independent of the terminal that runs the test. */
 const width = 100;
-
-async function commands(): Promise<readonly Command[]> {
-  const program = new Command('tidemark').helpCommand(false);
-  for (const file of readdirSync('scripts/commands')
-    .filter((name) => name.endsWith('.ts'))
-    .sort()) {
-    const module: Record<string, unknown> = await import(/* @vite-ignore */ `../../scripts/commands/${file}`);
-    for (const [name, add] of Object.entries(module))
-      if (/Commands?$/.test(name) && typeof add === 'function') add(program);
-  }
-  return program.commands;
-}
 
 function helpOf(command: Command): string {
   command.configureHelp({ helpWidth: width });
@@ -37,7 +25,8 @@ function fullName(command: Command): string {
 }
 
 it('docs/cli.md shows the help of every command', async () => {
-  const all = [...(await commands())].sort((a, b) => a.name().localeCompare(b.name()));
+  const { commands } = await createProgram(() => true);
+  const all = [...commands].sort((a, b) => a.name().localeCompare(b.name()));
   const parts = all.map((command) => {
     const blocks = [...withSubcommands(command)].map((one) => `\`\`\`\n${helpOf(one)}\n\`\`\``);
     return `## ${fullName(command)}\n\n${blocks.join('\n\n')}\n`;
