@@ -1,11 +1,24 @@
-/** Logs: pino, JSON lines on standard error, with credentials redacted. */
+/** Logs on standard error, with credentials redacted. Standard output holds only results. */
 
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { LogLevel } from './config.ts';
 import { hidden, secretField, withoutCredentials } from './redaction.ts';
 
-/** @param stream where the lines go; absent: standard error, so that standard output holds only results. */
-export function createLog(level: LogLevel, stream: DestinationStream = process.stderr): Logger {
+/** Readable lines on a terminal, else JSON. `NO_COLOR` is respected. */
+export async function openLog(level: LogLevel): Promise<Logger> {
+  if (!process.stderr.isTTY) return createLog(level, process.stderr);
+  const { prettyFactory } = await import('pino-pretty');
+  const readable = prettyFactory({
+    colorize: process.stderr.hasColors(),
+    ignore: 'pid',
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+  });
+  return createLog(level, { write: (line: string) => void process.stderr.write(readable(line)) });
+}
+
+/** A log of JSON lines. */
+export function createLog(level: LogLevel, stream: DestinationStream): Logger {
   return pino(
     {
       level,

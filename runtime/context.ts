@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { type Config, type LogLevel, readConfig } from '../config.ts';
 import { exitCodes, TidemarkError } from '../errors.ts';
-import { createLog } from '../log.ts';
+import { openLog } from '../log.ts';
 import type { OperationContext } from '../operations/context.ts';
 import { migrateQueueBackend, openQueueBackend } from '../queue/backend.ts';
 import { openDatabase } from '../store/db/database.ts';
@@ -64,7 +64,7 @@ export function configFromEnvironment(): Config {
  */
 export async function openContext(options: ContextOptions): Promise<Context> {
   const config = options.config ?? configFromEnvironment();
-  const log = createLog(config.logLevel ?? options.defaultLogLevel);
+  const log = await openLog(config.logLevel ?? options.defaultLogLevel);
   // First, so that an occupied port fails at once.
   const metrics = options.isMeasured === true ? await openMetrics(options.command, config, log) : null;
   const tracing = options.isMeasured === true ? await openTracing(options.command, config, log) : null;

@@ -13,12 +13,15 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { version } from '../version.ts';
 import { type RunningWorker, startWorker } from '../workers/worker.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
+import type { ActivityLog } from './activity-log.ts';
 import { exportState, type MeasuredContext, type OpenMetrics } from './telemetry.ts';
 
 export interface PipelineContext extends MeasuredContext {
   readonly log: Logger;
   readonly metrics: OpenMetrics | null;
   readonly tracing: Tracing | null;
+  /** Logs what the process did; absent: nothing is logged. */
+  readonly activity?: ActivityLog | undefined;
 }
 
 /** @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set. */
@@ -35,7 +38,7 @@ export async function runWorker(
   queues: QueueBackend,
   concurrency = context.config.worker.concurrency,
 ): Promise<RunningWorker> {
-  const { config, database, log, metrics, tracing } = context;
+  const { config, database, log, metrics, tracing, activity } = context;
   const opened = openSource({
     baseUrl: requireSource(config),
     apiKey: config.source.apiKey,
@@ -59,7 +62,7 @@ export async function runWorker(
     settings: { ...config.worker, concurrency },
     log,
     middleware: tracing?.attempt,
-    events: workerEvents(metrics?.work().worker, tracing?.stored),
+    events: workerEvents([metrics?.work().worker, activity?.worker], tracing?.stored),
   });
   return {
     async close(graceMs) {
@@ -70,20 +73,25 @@ export async function runWorker(
   };
 }
 
-/** Metrics receive every event, traces only stored work. */
+/** Metrics and the log receive every event, traces only stored work. */
 function workerEvents(
-  counted: WorkerEvents | undefined,
+  listeners: readonly (WorkerEvents | undefined)[],
   traced: WorkerEvents['stored'] | undefined,
-): WorkerEvents | undefined {
-  if (traced === undefined) return counted;
+): WorkerEvents {
   return {
-    claimed: (job) => counted?.claimed(job),
-    stored: (work) => {
-      counted?.stored(work);
-      traced(work);
+    claimed: (job) => {
+      for (const listener of listeners) listener?.claimed(job);
     },
-    deferred: (work) => counted?.deferred(work),
-    notStored: (trouble) => counted?.notStored(trouble),
+    stored: (work) => {
+      for (const listener of listeners) listener?.stored(work);
+      traced?.(work);
+    },
+    deferred: (work) => {
+      for (const listener of listeners) listener?.deferred(work);
+    },
+    notStored: (trouble) => {
+      for (const listener of listeners) listener?.notStored(trouble);
+    },
   };
 }
 
@@ -93,8 +101,9 @@ export function runScheduler(
   queues: QueueBackend,
   only?: ReadonlyMap<number, Range>,
 ): Promise<RunningScheduler> {
-  const { config, database, log, metrics, tracing } = context;
+  const { config, database, log, metrics, tracing, activity } = context;
   if (only === undefined && metrics !== null) exportState(metrics, context, queues);
+  const counted = metrics?.planning();
   return startScheduler({
     database,
     queues,
@@ -111,7 +120,10 @@ export function runScheduler(
     within: only,
     rangeLimits: config.source.rangeLimits,
     middleware: tracing?.pass,
-    events: metrics?.planning(),
+    events: (pass) => {
+      counted?.(pass);
+      activity?.pass(pass);
+    },
     watchList: only === undefined ? config.watchList : undefined,
     log,
   });

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import { TidemarkError } from '../../errors.ts';
-import { createLog } from '../../log.ts';
+import { openLog } from '../../log.ts';
 import { migrateQueueBackend } from '../../queue/backend.ts';
 import { configFromEnvironment, databaseOf } from '../../runtime/context.ts';
 import { refuseWhileInUse } from '../../runtime/in-use.ts';
@@ -30,7 +30,7 @@ async function run(direction: string, options: { yes?: true }): Promise<void> {
     });
   }
   const config = configFromEnvironment();
-  const log = createLog(config.logLevel ?? 'warn');
+  const log = await openLog(config.logLevel ?? 'warn');
   const { url, release } = await databaseOf(config, log);
   try {
     if (direction === 'down') await refuseWhileUsed(url, config, log);

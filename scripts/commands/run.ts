@@ -3,8 +3,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { TidemarkError } from '../../errors.ts';
-import { createLog } from '../../log.ts';
+import { openLog } from '../../log.ts';
 import { Disposer } from '../../operations/disposer.ts';
+import { openActivityLog } from '../../runtime/activity-log.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
 import { onStop, Startup, StoppedAtStart } from '../../runtime/lifecycle.ts';
 import { requireSource, runScheduler, runWorker } from '../../runtime/pipeline.ts';
@@ -52,7 +53,7 @@ function concurrencyOf(text: string | undefined): number | undefined {
 async function serve(command: string, parts: Parts): Promise<void> {
   const stop = onStop();
   const config = configFromEnvironment();
-  const log = createLog(config.logLevel ?? 'info');
+  const log = await openLog(config.logLevel ?? 'info');
   const closing = new Disposer();
   const starting = new Startup(closing, stop.signal, log);
   try {
@@ -61,8 +62,11 @@ async function serve(command: string, parts: Parts): Promise<void> {
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
     );
     const queues = await starting.step('the queue', () => context.openQueues());
-    if (parts.worker) await starting.step('the worker', () => runWorker(context, queues, parts.concurrency));
-    if (parts.scheduler) await starting.step('the scheduler', () => runScheduler(context, queues));
+    const activity = openActivityLog(log);
+    closing.add(() => activity.close());
+    const logged = { ...context, activity };
+    if (parts.worker) await starting.step('the worker', () => runWorker(logged, queues, parts.concurrency));
+    if (parts.scheduler) await starting.step('the scheduler', () => runScheduler(logged, queues));
     const service = parts.service
       ? await starting.step('the service', () => runService(context, config.service, { queues }))
       : undefined;

@@ -6,6 +6,7 @@ import { inject } from 'vitest';
 import { readConfig } from '../../config.ts';
 import { migrateQueueBackend } from '../../queue/backend.ts';
 import { migrate } from '../../store/db/migrate.ts';
+import { createExtension } from '../../store/timescale/extension.ts';
 
 export interface TestDatabase {
   readonly url: string;
@@ -35,10 +36,18 @@ export async function createMigratedDatabase(on: 'main' | 'plain' = 'main'): Pro
 /** Migrates a database of which `createMigratedDatabase` makes copies. Nobody can connect to it. */
 export async function createTemplate(serverUrl: string): Promise<{ name: string; drop(): Promise<void> }> {
   const { url, drop } = await createFrom('template0', serverUrl);
+  await withClient(url, createExtension);
+  // The jobs of TimescaleDB run when a test runs them: hundreds of databases would keep the machine busy. They must not
+  // run in the template either, because a copy has their results.
+  await onTimescale(url, 'perform _timescaledb_functions.stop_background_workers()');
   await migrate({ url, direction: 'up', ifBusy: 'wait' });
   await migrateQueueBackend(
     { databaseUrl: url, redisUrl: undefined, namespace: readConfig({}).queue.namespace },
     'up',
+  );
+  await onTimescale(
+    url,
+    `perform alter_job(job_id, next_start => '2100-01-01') from timescaledb_information.jobs`,
   );
   const name = new URL(url).pathname.slice(1);
   // A database with connections cannot be copied, and TimescaleDB connects by itself.
@@ -64,11 +73,22 @@ async function createFrom(template: string, serverUrl: string): Promise<TestData
   return { url: url.href, drop: () => execute(serverUrl, `drop database if exists ${name} with (force)`) };
 }
 
+async function onTimescale(url: string, statement: string): Promise<void> {
+  const isThere = `exists (select from pg_extension where extname = 'timescaledb')`;
+  await execute(url, `do $$ begin if ${isThere} then ${statement}; end if; end $$`);
+}
+
 async function execute(serverUrl: string, ...statements: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: serverUrl });
+  await withClient(serverUrl, async (client) => {
+    for (const statement of statements) await client.query(statement);
+  });
+}
+
+async function withClient(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    for (const statement of statements) await client.query(statement);
+    await work(client);
   } finally {
     await client.end();
   }

@@ -40,6 +40,7 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
    */
   async function runByWorkers(): Promise<void> {
     const { pool } = store.database;
+    await pool.query('select _timescaledb_functions.start_background_workers()');
     await pool.query(`select alter_job(job_id, scheduled => true, next_start => now()) from (${policies}) j`);
     await waitFor('background workers to run the policies', async () => {
       const { rows } = await pool.query<{ ended: boolean }>(

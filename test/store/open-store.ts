@@ -1,7 +1,6 @@
 /** A migrated database for one test, on the requested server. */
 
 import { type Database, openDatabase } from '../../store/db/database.ts';
-import { timescaleVersion } from '../../store/timescale/extension.ts';
 import { createMigratedDatabase } from '../parts/test-database.ts';
 
 export interface TestStore {
@@ -18,7 +17,6 @@ export async function openTestStore(on: 'main' | 'plain' = 'main'): Promise<Test
     maxConnections: 10,
     statementTimeoutMs: 30_000,
   });
-  await holdPolicies(database);
   return {
     database,
     url,
@@ -27,13 +25,4 @@ export async function openTestStore(on: 'main' | 'plain' = 'main'): Promise<Test
       await drop();
     },
   };
-}
-
-/** Keeps the columnstore policies from running by themselves: tests run them. */
-async function holdPolicies(database: Database): Promise<void> {
-  if ((await timescaleVersion(database.pool)) === null) return;
-  await database.pool.query(
-    `select alter_job(job_id, scheduled => false) from timescaledb_information.jobs
-     where proc_name = 'policy_compression'`,
-  );
 }

@@ -1,0 +1,65 @@
+/** A log line every minute about what the process did, when it did something. */
+
+import type { Logger } from 'pino';
+import { counted } from '../format.ts';
+import type { PassEvents } from '../scheduler/scheduler.ts';
+import type { WorkerEvents } from '../workers/worker-events.ts';
+
+const everyMs = 60_000;
+
+export interface ActivityLog {
+  readonly worker: WorkerEvents;
+  pass(pass: PassEvents): void;
+  /** Logs the rest. */
+  close(): Promise<void>;
+}
+
+/** @param options.everyMs interval of the lines; absent: a minute. */
+export function openActivityLog(log: Logger, options: { readonly everyMs?: number } = {}): ActivityLog {
+  let counts = noActivity();
+  const write = () => {
+    const text = activityText(counts);
+    counts = noActivity();
+    if (text !== '') log.info(text);
+  };
+  const timer = setInterval(write, options.everyMs ?? everyMs).unref();
+  return {
+    worker: {
+      claimed: () => {},
+      stored: ({ summary }) => {
+        counts.answers += 1;
+        counts.new += summary.fresh ?? 0;
+        counts.changed += summary.changed ?? 0;
+      },
+      deferred: () => {
+        counts.deferred += 1;
+      },
+      notStored: () => {
+        counts.notStored += 1;
+      },
+    },
+    pass: ({ added }) => {
+      counts.queued += added ?? 0;
+    },
+    async close() {
+      clearInterval(timer);
+      write();
+    },
+  };
+}
+
+const noActivity = () => ({ queued: 0, answers: 0, new: 0, changed: 0, deferred: 0, notStored: 0 });
+
+/** Such as `stored 62 answers, 89,280 new points; deferred 2 requests`; empty when nothing happened. */
+function activityText(counts: ReturnType<typeof noActivity>): string {
+  const points = [
+    ...(counts.new > 0 ? [counted(counts.new, 'new point')] : []),
+    ...(counts.changed > 0 ? [counted(counts.changed, 'changed point')] : []),
+  ];
+  return [
+    ...(counts.queued > 0 ? [`queued ${counted(counts.queued, 'request')}`] : []),
+    ...(counts.answers > 0 ? [[`stored ${counted(counts.answers, 'answer')}`, ...points].join(', ')] : []),
+    ...(counts.deferred > 0 ? [`deferred ${counted(counts.deferred, 'request')}`] : []),
+    ...(counts.notStored > 0 ? [`could not store ${counted(counts.notStored, 'answer')}`] : []),
+  ].join('; ');
+}
