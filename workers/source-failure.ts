@@ -205,7 +205,7 @@ async function carryOut<Answer>(
       return { kind: 'retry', inMs: 1, counted: false };
     case 'defer':
       await deferWork(
-        { ...failure, retryAtMs: nowMs + reaction.forMs, longestMs: parts.failedRetryMs },
+        { ...failure, retryAtMs: nowMs + reaction.forMs, maxPauseMs: parts.failedRetryMs },
         work,
         attempt,
         parts,
