@@ -2,60 +2,16 @@
 
 import type { SnapshotDataset } from '../../contract/lists.ts';
 import type { Asset, AssetMarket, Exchange, Market } from '../../contract/resources.ts';
+import { listShape } from './shapes.ts';
 
 export type SnapshotRow = Asset | Exchange | Market | AssetMarket;
 
 type Value = string | number | boolean | null;
 
-/** The interface's field names, in the order of {@link listShape}'s columns: key, then values. */
-const fields: Readonly<Record<SnapshotDataset, { key: readonly string[]; values: readonly string[] }>> = {
-  assets: {
-    key: ['id'],
-    values: [
-      'rank',
-      'symbol',
-      'name',
-      'supply',
-      'maxSupply',
-      'marketCapUsd',
-      'volumeUsd24Hr',
-      'priceUsd',
-      'changePercent24Hr',
-      'vwap24Hr',
-    ],
-  },
-  exchanges: {
-    key: ['id'],
-    values: [
-      'name',
-      'rank',
-      'percentTotalVolume',
-      'volumeUsd',
-      'tradingPairs',
-      'socket',
-      'exchangeUrl',
-      'updated',
-    ],
-  },
-  markets: {
-    key: ['exchangeId', 'baseId', 'quoteId'],
-    values: [
-      'rank',
-      'baseSymbol',
-      'quoteSymbol',
-      'priceQuote',
-      'priceUsd',
-      'volumeUsd24Hr',
-      'percentExchangeVolume',
-      'tradesCount24Hr',
-      'updated',
-    ],
-  },
-  asset_markets: {
-    key: ['exchangeId', 'baseId', 'quoteId'],
-    values: ['baseSymbol', 'quoteSymbol', 'volumeUsd24Hr', 'priceUsd', 'volumePercent'],
-  },
-};
+/** The interface's field of a value column: `volumeUsd24Hr` of `volume_usd_24hr`. */
+function fieldOf(column: string): string {
+  return column.replace(/_(\d*[a-z])/g, (_, start: string) => start.toUpperCase());
+}
 
 /**
  * The columns of the rows, key columns first. Of rows with the same key the first counts.
@@ -67,14 +23,15 @@ export function readColumns(
   asset: string | null,
   rows: readonly SnapshotRow[],
 ): { readonly count: number; readonly columns: Value[][] } {
-  const { key, values } = fields[dataset];
+  const { keyFields, values } = listShape(dataset);
   const byKey = new Map<string, SnapshotRow>();
   for (const row of rows) {
-    const name = JSON.stringify(key.map((field) => valueIn(row, field)));
+    const name = JSON.stringify(keyFields.map((field) => valueIn(row, field)));
     if (!byKey.has(name)) byKey.set(name, row);
   }
   const unique = [...byKey.values()];
-  const columns = [...key, ...values].map((field) => unique.map((row) => valueIn(row, field)));
+  const fields = [...keyFields, ...Object.keys(values).map(fieldOf)];
+  const columns = fields.map((field) => unique.map((row) => valueIn(row, field)));
   return { count: unique.length, columns: [...assetColumn(asset, unique.length), ...columns] };
 }
 
@@ -87,16 +44,15 @@ export function readKeys(
   asset: string | null,
   rejected: readonly { readonly raw: string }[],
 ): Value[][] | null {
+  const { keyFields } = listShape(dataset);
   const keys: string[][] = [];
   for (const { raw } of rejected) {
     const row = parseObject(raw);
-    const key = fields[dataset].key.map(
-      (field) => row[field] ?? (field === 'id' ? row.exchangeId : undefined),
-    );
+    const key = keyFields.map((field) => row[field] ?? (field === 'id' ? row.exchangeId : undefined));
     if (!key.every((part) => typeof part === 'string')) return null;
     keys.push(key);
   }
-  const columns = fields[dataset].key.map((_, place) => keys.map((key) => key[place] ?? ''));
+  const columns = keyFields.map((_, place) => keys.map((key) => key[place] ?? ''));
   return [...assetColumn(asset, keys.length), ...columns];
 }
 

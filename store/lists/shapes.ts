@@ -13,6 +13,9 @@ export interface SnapshotShape {
   /** Table with one row for each change, by `listed_id` and `time`. */
   readonly snapshots: string;
   readonly key: readonly string[];
+  /** The interface's fields of the key, without the asset whose markets are listed. */
+  readonly keyFields: readonly string[];
+  /** Named like the interface's fields, in snake case. */
   readonly values: Readonly<Record<string, ColumnType>>;
 }
 
@@ -21,6 +24,7 @@ const shapes: Readonly<Record<SnapshotDataset, Omit<SnapshotShape, 'dataset'>>> 
     listed: 'tidemark.listed_assets',
     snapshots: 'tidemark.asset_states',
     key: ['asset'],
+    keyFields: ['id'],
     values: {
       rank: 'bigint',
       symbol: 'text',
@@ -38,6 +42,7 @@ const shapes: Readonly<Record<SnapshotDataset, Omit<SnapshotShape, 'dataset'>>> 
     listed: 'tidemark.listed_exchanges',
     snapshots: 'tidemark.exchange_states',
     key: ['exchange'],
+    keyFields: ['id'],
     values: {
       name: 'text',
       rank: 'bigint',
@@ -53,6 +58,7 @@ const shapes: Readonly<Record<SnapshotDataset, Omit<SnapshotShape, 'dataset'>>> 
     listed: 'tidemark.listed_markets',
     snapshots: 'tidemark.market_states',
     key: ['exchange', 'base', 'quote'],
+    keyFields: ['exchangeId', 'baseId', 'quoteId'],
     values: {
       rank: 'bigint',
       base_symbol: 'text',
@@ -70,6 +76,7 @@ const shapes: Readonly<Record<SnapshotDataset, Omit<SnapshotShape, 'dataset'>>> 
     snapshots: 'tidemark.asset_market_states',
     // The source gives an exchange's display name here, not its id.
     key: ['asset', 'exchange_name', 'base', 'quote'],
+    keyFields: ['exchangeId', 'baseId', 'quoteId'],
     values: {
       base_symbol: 'text',
       quote_symbol: 'text',
