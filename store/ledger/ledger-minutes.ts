@@ -68,37 +68,18 @@ export class LedgerMinutes {
   }
 
   async #ask(fromMs: EpochMs, toMs: EpochMs | null): Promise<LedgerMinute[]> {
-    const result = await this.#database.pool.query<{
-      minute: EpochMs;
-      lane: LedgerEntry['lane'];
-      verdict: string;
-      failed: boolean;
-      requests: number;
-      fresh: number;
-      newest: EpochMs;
-      message: string | null;
-    }>(ledgerMinutesQuery({ fromMs, toMs, seriesIds: this.#seriesIds }));
-    return result.rows.map(({ minute, newest, ...row }) => ({ ...row, minuteMs: minute, newestMs: newest }));
+    // Planned for its bounds each time, which excludes the chunks of other days.
+    const result = await this.#database.pool.query<LedgerMinute>({
+      text: `select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as "minuteMs", lane, verdict,
+              error is not null as failed, count(*) as requests, coalesce(sum(fresh), 0)::bigint as fresh,
+              max(time) as "newestMs", (array_agg(error order by time desc))[1] as message
+       from tidemark.fetches
+       where time >= $1 and ($2::timestamptz is null or time < $2) and ($3::int[] is null or series_id = any ($3))
+       group by 1, 2, 3, 4`,
+      values: [timestamp(fromMs), timestampOrNull(toMs), this.#seriesIds ?? null],
+    });
+    return result.rows;
   }
-}
-
-/**
- * The statement of a read. It is planned for its bounds each time, which excludes the chunks of other days.
- */
-function ledgerMinutesQuery(of: {
-  readonly fromMs: EpochMs;
-  readonly toMs: EpochMs | null;
-  readonly seriesIds: readonly number[] | undefined;
-}): { text: string; values: unknown[] } {
-  return {
-    text: `select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as minute, lane, verdict,
-                  error is not null as failed, count(*) as requests, coalesce(sum(fresh), 0)::bigint as fresh,
-                  max(time) as newest, (array_agg(error order by time desc))[1] as message
-           from tidemark.fetches
-           where time >= $1 and ($2::timestamptz is null or time < $2) and ($3::int[] is null or series_id = any ($3))
-           group by 1, 2, 3, 4`,
-    values: [timestamp(of.fromMs), timestampOrNull(of.toMs), of.seriesIds ?? null],
-  };
 }
 
 function startOfMinute(timeMs: EpochMs): EpochMs {

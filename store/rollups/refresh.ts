@@ -38,14 +38,14 @@ const retryPauseMs = 500;
  * `tidemark.rollups_behind`.
  */
 export async function rangesBehind(database: Database, nowMs?: EpochMs): Promise<RangeBehind[]> {
-  const result = await database.pool.query<{ rollup: string; start: EpochMs | null; end: EpochMs }>(
-    `select rollup, lower(range) as start, upper(range) as end from (
+  const result = await database.pool.query<RangeBehind>(
+    `select rollup, lower(range) as "startMs", upper(range) as "endMs" from (
        select * from tidemark.ranges_behind()
        union all select * from tidemark.ranges_unmaterialised($1) where $1::timestamptz is not null
      ) b order by rollup, range`,
     [timestampOrNull(nowMs)],
   );
-  return result.rows.map(({ rollup, start, end }) => ({ rollup, startMs: start, endMs: end }));
+  return result.rows;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
-import { keyValues, type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
+import { keyColumns, type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
 
 export interface RequestedRange extends Range {
   readonly series: SeriesKey;
@@ -30,7 +30,6 @@ export async function readMissingRanges(
   wanted: readonly RequestedRange[],
   nowMs: EpochMs,
 ): Promise<Missing[]> {
-  const names = wanted.map(({ series }) => keyValues(series));
   const result = await database.pool.query<{
     place: number;
     starts: number[];
@@ -62,7 +61,7 @@ export async function readMissingRanges(
      cross join lateral (${startsAndEnds('p.ranges')}) l
      order by w.place`,
     [
-      ...[0, 1, 2, 3, 4, 5].map((place) => names.map((name) => name[place])),
+      ...keyColumns(wanted.map(({ series }) => series)),
       wanted.map(({ startMs, endMs }) => timeRange(startMs, endMs)),
       timestamp(nowMs),
     ],

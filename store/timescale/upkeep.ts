@@ -66,21 +66,14 @@ const isOverdue = `(
 /** Lists failing jobs, without paused ones and the extension's telemetry. None without TimescaleDB. */
 export async function readFailingJobs(database: Database): Promise<FailingJob[]> {
   if ((await timescaleVersion(database.pool)) === null) return [];
-  const result = await database.pool.query<{
-    job_id: number;
-    kind: string;
-    of: string | null;
-    state: FailingJob['state'];
-    failures: number | null;
-    last_run: EpochMs | null;
-    message: string | null;
-  }>(
-    `select j.job_id, j.proc_name as kind, j.hypertable_schema || '.' || j.hypertable_name as of,
+  const result = await database.pool.query<FailingJob>(
+    `select j.job_id as "jobId", j.proc_name as kind, j.hypertable_schema || '.' || j.hypertable_name as of,
             case s.last_run_status when 'Failed' then 'failed' else 'overdue' end as state,
-            s.total_failures as failures,
-            case when isfinite(s.last_run_started_at) then s.last_run_started_at end as last_run,
-            (select e.err_message from timescaledb_information.job_errors e
-             where e.job_id = j.job_id order by e.start_time desc limit 1) as message
+            coalesce(s.total_failures, 0) as failures,
+            case when isfinite(s.last_run_started_at) then s.last_run_started_at end as "lastRunMs",
+            case when s.last_run_status is distinct from 'Failed' then 'no background worker of the server runs it'
+                 else coalesce((select e.err_message from timescaledb_information.job_errors e
+                                where e.job_id = j.job_id order by e.start_time desc limit 1), 'failed') end as message
      from timescaledb_information.jobs j left join timescaledb_information.job_stats s using (job_id)
      where j.scheduled and coalesce(j.hypertable_schema, 'tidemark') = 'tidemark'
        and j.proc_schema = '_timescaledb_functions' and j.proc_name <> 'policy_telemetry'
@@ -88,16 +81,7 @@ export async function readFailingJobs(database: Database): Promise<FailingJob[]>
      -- Jobs of our tables first.
      order by j.hypertable_name is null, j.job_id`,
   );
-  return result.rows.map((row) => ({
-    jobId: row.job_id,
-    kind: row.kind,
-    of: row.of,
-    state: row.state,
-    failures: row.failures ?? 0,
-    lastRunMs: row.last_run,
-    message:
-      row.state === 'failed' ? (row.message ?? 'failed') : 'no background worker of the server runs it',
-  }));
+  return result.rows;
 }
 
 export interface DueChunk {
