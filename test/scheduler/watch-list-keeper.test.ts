@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { keepWatchList } from '../../scheduler/watch-list-keeper.ts';
 import { openPages } from '../../store/lists/polls.ts';
-import { setRetention } from '../../store/retention/retention.ts';
+import { writeRetention } from '../../store/retention/retention.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';
 import { emptyDirectory } from '../scripts/command.ts';
 import { answerPage, assetOf, onlyPage } from '../store/lists/polling.ts';
@@ -108,7 +108,7 @@ test('holds back a retention that would drop stored points until it is confirmed
   await look(startMs);
   await look(startMs);
   await database.pool.query(`update tidemark.series set earliest = '2024-01-01Z'`);
-  await setRetention(database, 'asset_history', '5y');
+  await writeRetention(database.pool, 'asset_history', '5y');
   write(
     'history: [{ asset: tether, interval: d1, from: 2024-01-01 }]\nretention: { history: 1y, candles: 2y }',
   );
