@@ -64,13 +64,8 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
       attempt: probe.attempt,
       verdict: beginsMs !== null ? 'begins' : isConfirmed ? 'confirmed_empty' : 'empty',
       status: answer.status,
-      fresh: 0,
-      changed: 0,
-      unchanged: 0,
-      rejected: 0,
       bytes: answer.bytes,
       durationMs: answer.durationMs,
-      error: null,
     });
     return { beginsMs, empty, doubt: null };
   });

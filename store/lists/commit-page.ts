@@ -40,22 +40,15 @@ export interface PageResult {
 const nothing = Object.freeze({ fresh: 0, changed: 0, unchanged: 0, gone: 0 });
 
 export function commitPage(database: Database, commit: PageCommit): Promise<PageResult> {
-  const { page, answer, attempt, nowMs } = commit;
+  const { answer, attempt, nowMs } = commit;
+  const { dataset } = commit.page.list;
   return inTransaction(database, async (client) => {
     const result = await store(client, commit);
-    await quarantineRows(client, {
-      dataset: page.list.dataset,
-      seriesId: null,
-      window: null,
-      rows: answer.rejected,
-      seenAtMs: nowMs,
-    });
-    if (answer.rejected.length > 0) await trimQuarantine(client, page.list.dataset);
+    await quarantineRows(client, { dataset, rows: answer.rejected, seenAtMs: nowMs });
+    if (answer.rejected.length > 0) await trimQuarantine(client, dataset);
     await recordFetch(client, {
       timeMs: nowMs,
-      dataset: page.list.dataset,
-      seriesId: null,
-      range: null,
+      dataset,
       lane: 'poll',
       attempt,
       verdict: result.verdict,
@@ -66,7 +59,6 @@ export function commitPage(database: Database, commit: PageCommit): Promise<Page
       rejected: answer.rejected.length,
       bytes: answer.bytes,
       durationMs: answer.durationMs,
-      error: null,
     });
     return result;
   });

@@ -63,29 +63,19 @@ export async function commitRates(
       const ids = rates.map((rate) => rate.id);
       await markMissing(client, { ids, timeMs, confirmMs: commit.confirmMs ?? hourMs });
     }
-    await quarantineRows(client, {
-      dataset: 'rates',
-      seriesId: null,
-      window: null,
-      rows: answer.rejected,
-      seenAtMs: nowMs,
-    });
+    await quarantineRows(client, { dataset: 'rates', rows: answer.rejected, seenAtMs: nowMs });
     await recordFetch(client, {
       timeMs: nowMs,
       dataset: 'rates',
-      seriesId: null,
-      range: null,
       lane: 'poll',
       attempt: commit.attempt,
       verdict: rates.length === 0 ? 'empty' : 'filled',
       status: answer.status,
       fresh,
-      changed: 0,
       unchanged: rates.length - fresh,
       rejected: answer.rejected.length,
       bytes: answer.bytes,
       durationMs: answer.durationMs,
-      error: null,
     });
     return { fresh, timeMs };
   });
