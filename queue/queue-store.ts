@@ -1,6 +1,7 @@
 /** The store of BullMQ's queues: Redis or PostgreSQL. This interface hides the difference. */
 
 import type { BackendClasses, BackendFactory, IQueueBackend, Queue } from 'bullmq';
+import type { Logger } from 'pino';
 
 export interface QueueStore {
   readonly kind: 'redis' | 'postgres';
@@ -58,4 +59,33 @@ export async function countWorkersOn<Data, Name extends string>(
   });
   const budgets = own.filter((budget) => budget !== null);
   return { count: own.length, budgets: [...new Set(budgets)].sort((one, other) => one - other) };
+}
+
+const quietMs = 60_000;
+
+/**
+ * Logs an error once a minute, with the number of suppressed repeats. During an outage of the queue's store BullMQ reports
+ * every failed command of every connection.
+ */
+export function throttleLog(log: Logger, about: string): (error: Error) => void {
+  const logged = new Map<string, { atMs: number; suppressed: number }>();
+  return (error) => {
+    const text = errorText(error);
+    // Ids and ports differ between reports of one cause.
+    const key = text.replace(/[0-9a-f-]{8,}|\d+/g, '#');
+    const nowMs = performance.now();
+    const before = logged.get(key);
+    if (before !== undefined && nowMs - before.atMs < quietMs) {
+      before.suppressed += 1;
+      return;
+    }
+    for (const [other, entry] of logged) if (nowMs - entry.atMs >= quietMs) logged.delete(other);
+    logged.set(key, { atMs: nowMs, suppressed: 0 });
+    log.warn({ cause: text, suppressed: before?.suppressed ?? 0 }, about);
+  };
+}
+
+/** The message, or what stands for it in errors of the network. */
+export function errorText(error: Error): string {
+  return error.message !== '' ? error.message : 'code' in error ? String(error.code) : error.name;
 }
