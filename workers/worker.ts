@@ -19,12 +19,10 @@ import { readLongestRanges } from '../store/series/longest-ranges.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { createCircuitBreaker, serviceMessagePauses } from './circuit-breaker.ts';
 import { groupCommits } from './commit-groups.ts';
-import { pageWork, ratesWork } from './poll-work.ts';
 import { createRangeLimitLearner } from './range-limit-learner.ts';
 import { runAttempt } from './run-attempt.ts';
 import { retryWhileLocked } from './store-failure.ts';
-import { isKnownDataset, probeWork, windowWork } from './window-work.ts';
-import type { WorkParts } from './work.ts';
+import { isKnownDataset, pageWork, probeWork, ratesWork, type WorkParts, windowWork } from './work.ts';
 import { type AttemptMiddleware, laneOf, type WorkerEvents } from './worker-events.ts';
 
 export interface WorkerOptions {
