@@ -39,7 +39,7 @@ async function openKeeper() {
 
 test('waits for a poll when the list selects by rank, keeps the selection for a day, and keeps series that drop out', async () => {
   const { database, keeper, write, lines, tracked, answer } = await openKeeper();
-  const { look } = keeper();
+  const look = keeper();
   await look(startMs);
   write('history: [{ top: 2, interval: d1, from: 2026-01-01 }]');
   await look(startMs);
@@ -65,8 +65,8 @@ test('waits for a poll when the list selects by rank, keeps the selection for a 
 
   // Another new process has nothing to do. Nor has this one when only the end of the text differs.
   const other = keeper();
-  await other.look(nextMs + hourMs);
-  await other.look(nextMs + hourMs);
+  await other(nextMs + hourMs);
+  await other(nextMs + hourMs);
   expect(lines).toEqual([]);
   write('history: [{ top: 2, interval: d1, from: 2026-01-01 }]\n');
   await look(nextMs + hourMs);
@@ -76,7 +76,7 @@ test('waits for a poll when the list selects by rank, keeps the selection for a 
 
 test('logs each error once, also of a change that fails; a deleted file changes nothing', async () => {
   const { database, keeper, write, lines, tracked } = await openKeeper();
-  const { look } = keeper();
+  const look = keeper();
   write('history: [{ asset: bitcoin, interval: d1, from: 2026-01-01 }]');
   await look(startMs);
   await look(startMs);
@@ -103,7 +103,7 @@ test('logs each error once, also of a change that fails; a deleted file changes 
 
 test('holds back a retention that would drop stored points until it is confirmed, and applies the rest', async () => {
   const { database, keeper, write, lines, tracked } = await openKeeper();
-  const { look } = keeper();
+  const look = keeper();
   write('history: [{ asset: bitcoin, interval: d1, from: 2024-01-01 }]');
   await look(startMs);
   await look(startMs);
