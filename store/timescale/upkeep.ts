@@ -8,7 +8,7 @@
 
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { type LockWaits, readLockWaits } from '../db/activity.ts';
-import { allowLong, type Database, isLockWait, timestamp } from '../db/database.ts';
+import { type Database, isLockWait, onLongConnection, timestamp } from '../db/database.ts';
 import { rangesBehind } from '../rollups/refresh.ts';
 import { timescaleSchema, timescaleVersion } from './extension.ts';
 import { hypertables } from './hypertables.ts';
@@ -143,15 +143,9 @@ export async function moveDueChunks(
   const tables = await tablesWithoutPolicy(database);
   if (tables.size === 0) return;
   const schema = await timescaleSchema(database.pool);
-  const client = await database.pool.connect();
-  let broken: Error | undefined;
-  let end = async () => {};
-  try {
-    const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [
-      lockKey,
-    ]);
-    if (rows[0]?.mine !== true) return;
-    end = await allowLong(database, client, options.signal);
+  await onLongConnection(database, options.signal, async (client) => {
+    const lock = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [lockKey]);
+    if (lock.rows[0]?.mine !== true) return;
     // Read under the lock: another scheduler may have merged a chunk into the one before it.
     for (const chunk of await readDueChunks(database, options)) {
       if (options.signal.aborted) return;
@@ -169,15 +163,8 @@ export async function moveDueChunks(
         if (!isLockWait(error)) options.onFailed({ ...chunk, error });
       }
     }
-  } finally {
-    await end().catch((error: unknown) => {
-      broken = error instanceof Error ? error : new Error(String(error));
-    });
-    await client.query('select pg_advisory_unlock($1)', [lockKey]).catch((error: unknown) => {
-      broken = error instanceof Error ? error : new Error(String(error));
-    });
-    client.release(broken);
-  }
+    await client.query('select pg_advisory_unlock($1)', [lockKey]);
+  });
 }
 
 /** Tables without a working policy. A paused policy counts as working. */
