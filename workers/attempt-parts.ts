@@ -64,7 +64,7 @@ export async function deferWork<Answer>(
         attempts: attempt.number,
       });
     else
-      await deferWindow(parts.database, {
+      await deferWindow(parts.database.pool, {
         ...failure,
         seriesId: window.seriesId,
         window,

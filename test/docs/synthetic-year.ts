@@ -104,7 +104,7 @@ export async function loadSyntheticYear(database: Database): Promise<void> {
           ];
     for (const window of windows) await commit(database, seriesId, key, window, fetchedMs);
     if (without === undefined) continue;
-    await deferWindow(database, {
+    await deferWindow(database.pool, {
       seriesId,
       window: without,
       kind: 'unavailable',

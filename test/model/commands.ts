@@ -120,7 +120,7 @@ const loseQueue = commandOf('lose queue', fc.constant(null), (_, world) => {
 
 const fail = commandOf('fail', place, async (picked, world, { database }) => {
   const { model, window } = choose(world, picked);
-  await deferWindow(database, {
+  await deferWindow(database.pool, {
     seriesId: model.seriesId,
     window,
     kind: 'server_error',

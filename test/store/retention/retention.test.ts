@@ -125,7 +125,7 @@ for (const kind of ['main', 'plain'] as const) {
       };
       for (const startMs of [edgeMs - 15 * dayMs, edgeMs - 10 * dayMs]) {
         const window = { startMs, endMs: startMs + dayMs };
-        await deferWindow(database, { ...waits, seriesId: gone.seriesId, window });
+        await deferWindow(database.pool, { ...waits, seriesId: gone.seriesId, window });
       }
       await writeRetention(database.pool, 'candles', '90d');
       await apply();

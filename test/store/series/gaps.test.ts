@@ -37,7 +37,7 @@ for (const on of ['main', 'plain'] as const) {
       return series;
     }
     const defer = (from: number, to: number, retryAtMs: number, message: string) =>
-      deferWindow(database, {
+      deferWindow(database.pool, {
         seriesId,
         window: hours(from, to),
         kind: 'server_error',
@@ -89,7 +89,7 @@ for (const on of ['main', 'plain'] as const) {
       const pauses: number[] = [];
       for (const afterMinutes of [0, 1, 3, 7, 15, 500]) {
         const atMs = nowMs + afterMinutes * minuteMs;
-        await deferWindow(database, {
+        await deferWindow(database.pool, {
           seriesId,
           window: hours(0, 10),
           kind: 'server_error',
