@@ -12,7 +12,6 @@ export const extraTickId = 'tick_soon';
 // A failed tick is not retried: the next one plans from the current state.
 const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 };
 
-/** @param workerName name of the queue's workers. */
 export function planningQueue(
   queue: BullQueue<PlanningJob['data'], PlanningJob['name']>,
   workerName: string,

@@ -37,17 +37,14 @@ export function nameOfWorker(installation: string, requestsPerMinute?: number): 
 /** Bytes of a PostgreSQL application name; PostgreSQL truncates longer ones. */
 const maxName = 63;
 
-export interface WorkerCount {
-  readonly count: number;
-  /** Their budgets, each once, ascending; 0: no limit. */
-  readonly budgets: readonly number[];
-}
-
-/** Counts the connected workers of an installation, on any host. A crashed worker vanishes with its connection. */
+/**
+ * Counts the connected workers of an installation, on any host, and lists their budgets, each once, ascending; 0: no
+ * limit. A crashed worker vanishes with its connection.
+ */
 export async function countWorkersOn<Data, Name extends string>(
   queue: BullQueue<Data, Name>,
   installation: string,
-): Promise<WorkerCount> {
+) {
   const names = (await queue.getWorkers()).map(({ rawname = '' }) => {
     const name = rawname.slice(rawname.lastIndexOf(':w:') + 3);
     // The budget of a truncated name is incomplete.

@@ -13,15 +13,6 @@ export interface ClaimedWindow extends Range {
   readonly run?: string;
 }
 
-/** Queued, delayed and active jobs. */
-export interface Claimed {
-  readonly windows: ReadonlyMap<number, readonly ClaimedWindow[]>;
-  /** Windows by lane. */
-  readonly load: Readonly<Record<Lane, number>>;
-  /** Job ids of pages. */
-  readonly pages: ReadonlySet<string>;
-}
-
 export interface Depth {
   readonly waiting: number;
   readonly active: number;
@@ -49,11 +40,6 @@ const claimingStates = [
   'prioritized',
 ] as const;
 
-/**
- * @param options.attempts of a job.
- * @param options.workerName name of the queue's workers.
- * @param options.carry trace context that jobs carry.
- */
 export function requestQueue(
   queue: BullQueue<RequestJob['data'], RequestJob['name']>,
   options: { attempts: number; workerName: string; carry: () => string | undefined },
@@ -123,10 +109,18 @@ export function requestQueue(
       );
     },
 
-    async claimedWindows(): Promise<Claimed> {
+    /** Queued, delayed and active jobs: windows by series and counted by lane, and the job ids of pages. */
+    async claimedWindows() {
       const ids = await queue.getRanges([...claimingStates], 0, maxListed - 1, true);
       const windows = new Map<number, ClaimedWindow[]>();
-      const load = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0 };
+      const load: Record<Lane, number> = {
+        refresh: 0,
+        backfill: 0,
+        probe: 0,
+        reread: 0,
+        repair: 0,
+        verify: 0,
+      };
       const still = new Map<string, Lane>();
       await Promise.all(
         ids.map(async (id) => {

@@ -16,7 +16,7 @@ import type { LedgerEntry } from '../store/ledger/ledger.ts';
 import { commitPage } from '../store/lists/commit-page.ts';
 import { failPoll } from '../store/lists/polls.ts';
 import { commitRates } from '../store/lists/rates.ts';
-import type { SnapshotRow } from '../store/lists/rows.ts';
+import type { SnapshotRow } from '../store/lists/shapes.ts';
 
 export interface Work<Answer> {
   readonly dataset: LedgerEntry['dataset'];

@@ -19,17 +19,14 @@ import { pointTables } from './points.ts';
 import type { PreparedWindow, WitnessPoints } from './prepare-window.ts';
 import { mergePoints, type PointChanges } from './write-points.ts';
 
-export interface MergedWitnesses {
-  /** The witnesses that were stored or compared. */
-  readonly beside: readonly WitnessPoints[];
-  readonly changes: readonly PointChanges[];
-}
-
-/** @returns null when another transaction stored one of the points meanwhile, as {@link mergePoints} does. */
+/**
+ * @returns the witnesses that were stored or compared, and their changes; null when another transaction stored one of the
+ * points meanwhile, as {@link mergePoints} does.
+ */
 export async function mergeWitnesses(
   client: pg.PoolClient,
   { seriesId, beside, nowMs }: Pick<PreparedWindow, 'seriesId' | 'beside' | 'nowMs'>,
-): Promise<MergedWitnesses | null> {
+) {
   const merged: WitnessPoints[] = [];
   const changes: PointChanges[] = [];
   for (const side of beside) {

@@ -7,10 +7,6 @@ import type { CoveredSeries } from '../../planning/sample.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 import { keyColumns, type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
 
-export interface RequestedRange extends Range {
-  readonly series: SeriesKey;
-}
-
 export interface Missing {
   readonly series: SeriesKey;
   /** Sorted and disjoint. */
@@ -27,7 +23,7 @@ export interface Missing {
 /** Reads the missing ranges, in the order of the requests. @param wanted none of them empty. */
 export async function readMissingRanges(
   database: Database,
-  wanted: readonly RequestedRange[],
+  wanted: ReadonlyArray<Range & { readonly series: SeriesKey }>,
   nowMs: EpochMs,
 ): Promise<Missing[]> {
   const result = await database.pool.query<{

@@ -8,13 +8,11 @@
 
 import { candleIntervals } from '../../contract/intervals.ts';
 import { gridOrigin } from '../rollups/levels.ts';
-import { ranged } from './returns.ts';
+import { fill, line, ranged } from './returns.ts';
 import { quoted } from './statements.ts';
 
 const parameters = (periods: number) =>
   `series text, interval_name text default 'd1', ${ranged}, periods integer default ${periods}`;
-const fill = 'gap_fill boolean default false';
-const line = 'public.prices(series, interval_name, from_time, to_time, gap_fill)';
 const last = 'order by time rows between tidemark.count_of(periods, 1) - 1 preceding and current row';
 
 const aggregates = `
