@@ -157,13 +157,11 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   }
 
   async function prune(): Promise<void> {
-    await deleteDueRereads(database, now()).catch((error: unknown) => {
-      log.warn({ err: error }, 'deferred rereads could not be deleted');
-    });
+    const warn = (message: string) => (error: unknown) => log.warn({ err: error }, message);
+    await deleteDueRereads(database, now()).catch(warn('deferred rereads could not be deleted'));
     if (options.ledgerMs === undefined) return;
-    await pruneLedger(database, now() - options.ledgerMs).catch((error: unknown) => {
-      log.warn({ err: error }, 'old rows of the ledger could not be removed');
-    });
+    const beforeMs = now() - options.ledgerMs;
+    await pruneLedger(database, beforeMs).catch(warn('old rows of the ledger could not be removed'));
   }
 
   async function retain(signal: AbortSignal): Promise<void> {
