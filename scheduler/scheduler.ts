@@ -67,9 +67,7 @@ export interface PassEvents {
   readonly added: number | null;
 }
 
-export interface RunningScheduler {
-  close(): Promise<void>;
-}
+export type RunningScheduler = Awaited<ReturnType<typeof startScheduler>>;
 
 const extraTickMs = 200;
 /** Interval of restoring repeating jobs, which a flushed Redis loses. */
@@ -82,7 +80,7 @@ const closingGraceMs = 5000;
 /** A pass is short, so a lost one is soon found. */
 const defaultLockMs = 10_000;
 
-export async function startScheduler(options: SchedulerOptions): Promise<RunningScheduler> {
+export async function startScheduler(options: SchedulerOptions) {
   const { database, queues, settings, log } = options;
   const now = options.now ?? Date.now;
   const middleware = options.middleware ?? ((pass) => pass());
@@ -217,5 +215,5 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
       if (options.refresh) await queues.requests.pollRatesEvery(0).catch(() => {});
       await Promise.all(ended);
     },
-  } satisfies RunningScheduler);
+  });
 }

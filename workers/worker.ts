@@ -45,12 +45,7 @@ export interface WorkerOptions {
   readonly lockMs?: number;
 }
 
-export interface RunningWorker {
-  /**
-   * Takes no more jobs and lets active ones end. Jobs that are not done after `graceMs` go back to the queue.
-   */
-  close(graceMs?: number): Promise<void>;
-}
+export type RunningWorker = Awaited<ReturnType<typeof startWorker>>;
 
 /** `docker stop` kills after ten seconds. */
 const defaultGraceMs = 8000;
@@ -63,7 +58,7 @@ const maxTransactions = 3;
 /** Connections reserved for the planner and `status`. */
 const reservedConnections = 2;
 
-export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+export async function startWorker(options: WorkerOptions) {
   const { database, queues, settings, log } = options;
   const connections = database.pool.options.max;
   const slot = pLimit(Math.max(1, Math.min(maxTransactions, connections - reservedConnections)));
@@ -117,6 +112,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const budgets = keepLowestBudget(worker, options);
   await budgets.check();
   return Object.freeze({
+    /** Takes no more jobs and lets active ones end. Jobs that are not done after `graceMs` go back to the queue. */
     close: (graceMs = defaultGraceMs) => {
       closing.abort();
       budgets.stop();
