@@ -4,8 +4,15 @@ import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../contr
 import { pageSize, requestsPerMinute } from '../contract/limits.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { budgetInForce } from '../planning/budget.ts';
-import { type Disk, diskFor, hourlyShareOf } from '../planning/disk.ts';
-import { type Cost, type Estimate, estimate, type PlannedSeries } from '../planning/estimate.ts';
+import {
+  type Cost,
+  type Disk,
+  diskFor,
+  type Estimate,
+  estimate,
+  hourlyShareOf,
+  type PlannedSeries,
+} from '../planning/estimate.ts';
 import { closedUpTo } from '../planning/periods.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import { longestRange, requestsFor } from '../planning/windows.ts';

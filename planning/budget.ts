@@ -96,9 +96,7 @@ export function freeSlots(input: {
 const rereadShare = 0.05;
 
 /** Slots for rereads while a backfill runs; at least one. */
-export function rereadSlots(input: { readonly requestsPerMinute: number; readonly queued: number }): number {
-  return Math.max(0, Math.ceil(horizonOf(input.requestsPerMinute) * rereadShare) - input.queued);
-}
+export const rereadSlots = (load: Load): number => slotsOf(rereadShare, load);
 
 /** Share of a minute's budget that a command keeps in the queue, so that it does not run empty between two polls. */
 const askedShare = 0.1;
@@ -107,8 +105,15 @@ const askedShare = 0.1;
  * Slots for commands (verify, repair), in addition to the planner's: they come last, and must not take slots from
  * others.
  */
-export function askedSlots(input: { readonly requestsPerMinute: number; readonly queued: number }): number {
-  return Math.max(0, Math.ceil(horizonOf(input.requestsPerMinute) * askedShare) - input.queued);
+export const askedSlots = (load: Load): number => slotsOf(askedShare, load);
+
+interface Load {
+  readonly requestsPerMinute: number;
+  readonly queued: number;
+}
+
+function slotsOf(share: number, { requestsPerMinute, queued }: Load): number {
+  return Math.max(0, Math.ceil(horizonOf(requestsPerMinute) * share) - queued);
 }
 
 function horizonOf(requestsPerMinute: number): number {

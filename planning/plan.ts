@@ -63,7 +63,7 @@ export interface Plan {
 export function planWindows(input: PlanInput): Plan {
   const inTurn = [...input.series].sort((a, b) => turn(a, input.cursor) - turn(b, input.cursor));
   const refreshes: Window[] = [];
-  const pending: Array<{ series: SeriesGaps; windows: Iterator<Planned> }> = [];
+  const pending: Iterator<Window>[] = [];
 
   for (const series of inTurn) {
     const spanMs = input.longestRangeMs(series.series);
@@ -85,8 +85,7 @@ export function planWindows(input: PlanInput): Plan {
       spanMs,
       probeSpanMs: input.longestRangeMs(probedSeries(series.series)),
     });
-    if (held.ahead !== null || held.open.length > 0)
-      pending.push({ series, windows: planned(held, spanMs, series) });
+    if (held.ahead !== null || held.open.length > 0) pending.push(planned(held, spanMs, series));
   }
 
   // The series that is furthest behind comes first, so that a small budget is shared.
@@ -135,52 +134,35 @@ function startsIn(timeMs: EpochMs, { startMs, endMs }: Range): boolean {
   return timeMs >= startMs && timeMs < endMs;
 }
 
-type Planned = Range & Pick<Window, 'lane' | 'requested'>;
-
 /** A range whose answer had no point of its own is requested without witnesses: a cap cannot make an answer empty. */
-function* planned({ ahead, open }: HeldBack, spanMs: number, entry: SeriesGaps): Generator<Planned> {
-  if (ahead !== null) yield ahead;
+function* planned({ ahead, open }: HeldBack, spanMs: number, entry: SeriesGaps): Generator<Window> {
+  if (ahead !== null) yield windowOf(entry, ahead, ahead.lane);
   for (const range of open) {
     for (const piece of cut(range, spanMs)) {
-      const window = { ...piece, lane: 'backfill' as const, series: entry.series };
+      const window = windowOf(entry, piece, 'backfill');
       yield subtract([piece], entry.silent ?? []).length === 0 ? window : withWitnesses(window, spanMs);
     }
   }
 }
 
-function takeInTurn(
-  pending: Array<{ series: SeriesGaps; windows: Iterator<Planned> }>,
-  count: number,
-): Window[] {
-  const taken: Window[] = [];
-  let round = pending;
+function windowOf({ seriesId, series }: SeriesGaps, { startMs, endMs }: Range, lane: Lane): Window {
+  return { seriesId, series, startMs, endMs, lane };
+}
+
+/** Takes the first of each, then the second of each, up to `count`. */
+export function takeInTurn<Item>(sources: readonly Iterator<Item>[], count: number): Item[] {
+  const taken: Item[] = [];
+  let round = sources;
   while (round.length > 0 && taken.length < count) {
-    const next: typeof pending = [];
-    for (const entry of round) {
+    const next: Iterator<Item>[] = [];
+    for (const source of round) {
       if (taken.length >= count) break;
-      const window = entry.windows.next();
-      if (window.done) continue;
-      const { lane, requested } = window.value;
-      taken.push(windowOf(entry.series, window.value, lane, requested));
-      next.push(entry);
+      const item = source.next();
+      if (item.done) continue;
+      taken.push(item.value);
+      next.push(source);
     }
     round = next;
   }
   return taken;
-}
-
-function windowOf(
-  { seriesId, series }: SeriesGaps,
-  { startMs, endMs }: Range,
-  lane: Lane,
-  requested?: Range,
-): Window {
-  return Object.freeze({
-    seriesId,
-    series,
-    startMs,
-    endMs,
-    lane,
-    ...(requested === undefined ? {} : { requested }),
-  });
 }

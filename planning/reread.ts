@@ -7,6 +7,7 @@
 
 import { type EpochMs, gridOriginMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
+import { takeInTurn } from './plan.ts';
 import { cut, type Range, subtract } from './ranges.ts';
 import { type Lane, type Window, withWitnesses } from './windows.ts';
 
@@ -44,28 +45,20 @@ export function planRereads(input: {
   readonly roundMs: EpochMs;
   readonly most: number;
 }): Window[] {
-  let round = input.due.map(({ seriesId, series, ranges }) => {
+  const windows = input.due.map(({ seriesId, series, ranges }) => {
     const claimed = (input.claimed.get(seriesId) ?? []).filter(({ lane }) => lane === 'reread');
-    const spanMs = input.longestRangeMs(series);
-    return { seriesId, series, spanMs, windows: cutAll(subtract(ranges, claimed), spanMs) };
+    return rereads({ seriesId, series, ranges: subtract(ranges, claimed) });
   });
-  const taken: Window[] = [];
-  while (round.length > 0 && taken.length < input.most) {
-    const next: typeof round = [];
-    for (const entry of round) {
-      if (taken.length >= input.most) break;
-      const window = entry.windows.next();
-      if (window.done) continue;
-      const { seriesId, series, spanMs } = entry;
-      const asked = withWitnesses({ seriesId, series, ...window.value }, spanMs);
-      taken.push(Object.freeze({ ...asked, lane: 'reread', roundMs: input.roundMs }));
-      next.push(entry);
-    }
-    round = next;
-  }
-  return taken;
-}
+  return takeInTurn(windows, input.most);
 
-function* cutAll(ranges: readonly Range[], spanMs: number): Generator<Range> {
-  for (const range of ranges) yield* cut(range, spanMs);
+  function* rereads({ seriesId, series, ranges }: RereadDue): Generator<Window> {
+    const spanMs = input.longestRangeMs(series);
+    for (const range of ranges)
+      for (const piece of cut(range, spanMs))
+        yield {
+          ...withWitnesses({ seriesId, series, ...piece }, spanMs),
+          lane: 'reread',
+          roundMs: input.roundMs,
+        };
+  }
 }

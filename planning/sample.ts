@@ -53,33 +53,24 @@ export function* sampleWindows(
   random: () => number,
 ): Generator<CoveredWindow> {
   const places = drawn(count, countWindows(covered, longestRangeMs), random);
-  let next = 0;
-  let passed = 0;
-  for (const { seriesId, series, ranges } of covered) {
-    const spanMs = longestRangeMs(series);
-    for (const range of ranges) {
-      const here = requestsFor(range, spanMs);
-      for (let place = places[next]; place !== undefined && place < passed + here; place = places[++next]) {
-        const startMs = range.startMs + (place - passed) * spanMs;
-        const endMs = Math.min(startMs + spanMs, range.endMs);
-        yield withWitnesses({ seriesId, series, startMs, endMs }, spanMs);
-      }
-      passed += here;
-    }
+  let place = 0;
+  for (const window of allWindows(covered, longestRangeMs)) {
+    if (places.has(place)) yield window;
+    place += 1;
   }
 }
 
 /**
- * Draws numbers below `of` without replacement, ascending: Floyd's algorithm, whose memory is proportional to the
+ * Draws numbers below `of` without replacement: Floyd's algorithm, whose memory is proportional to the
  * sample.
  */
-function drawn(count: number, of: number, random: () => number): number[] {
+function drawn(count: number, of: number, random: () => number): ReadonlySet<number> {
   const chosen = new Set<number>();
   for (let bound = Math.max(0, of - count); bound < of; bound += 1) {
     const place = Math.floor(random() * (bound + 1));
     chosen.add(chosen.has(place) ? bound : place);
   }
-  return [...chosen].sort((a, b) => a - b);
+  return chosen;
 }
 
 /**

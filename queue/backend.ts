@@ -3,14 +3,13 @@
 import { type Queue, withBackend } from 'bullmq';
 import type { Logger } from 'pino';
 import { queueNames, type RequestJob } from './jobs.ts';
-import { throttleLog } from './log-throttle.ts';
 import type { Processor } from './outcome.ts';
-import { type PlanningJob, type PlanningQueue, planningQueue } from './planning.ts';
+import { type PlanningJob, planningQueue } from './planning.ts';
 import { dropPostgresQueue, migratePostgresQueue, postgresStore } from './postgres.ts';
-import { countWorkersOn } from './queue-store.ts';
+import { countWorkersOn, throttleLog } from './queue-store.ts';
 import { redisStore } from './redis.ts';
-import { type RequestQueue, requestQueue } from './requests.ts';
-import { type QueueWorker, startQueueWorker, type WorkerSettings } from './worker.ts';
+import { requestQueue } from './requests.ts';
+import { startQueueWorker, type WorkerSettings } from './worker.ts';
 
 export interface QueueBackendOptions {
   /** Absent: PostgreSQL, in the database that also holds the data. */
@@ -22,19 +21,7 @@ export interface QueueBackendOptions {
   readonly carry?: (() => string | undefined) | undefined;
 }
 
-export interface QueueBackend {
-  readonly kind: 'redis' | 'postgres';
-  readonly requests: RequestQueue;
-  readonly planning: PlanningQueue;
-  /** BullMQ's own objects, for the board only. */
-  readonly bullQueues: readonly Queue[];
-  startRequestWorker(processor: Processor<RequestJob>, settings: WorkerSettings): QueueWorker;
-  startPlanningWorker(processor: Processor<PlanningJob>, settings: WorkerSettings): QueueWorker;
-  /** Distinct budgets of connected workers and schedulers, in requests a minute; 0: no limit. */
-  connectedBudgets(): Promise<readonly number[]>;
-  /** Close the workers first. */
-  close(): Promise<void>;
-}
+export type QueueBackend = Awaited<ReturnType<typeof openQueueBackend>>;
 
 /** Length of BullMQ's event stream, which nothing here reads. */
 const maxEvents = 1000;
@@ -48,7 +35,7 @@ const maxEvents = 1000;
  */
 export async function openQueueBackend(
   options: QueueBackendOptions & { readonly attempts: number; readonly log: Logger },
-): Promise<QueueBackend> {
+) {
   const { databaseUrl, namespace, log } = options;
   const store =
     options.redisUrl === undefined
@@ -87,15 +74,17 @@ export async function openQueueBackend(
       carry: options.carry ?? (() => undefined),
     }),
     planning: planningQueue(planning, namespace),
+    /** BullMQ's own objects, for the board only. */
     bullQueues: [requests, planning] as unknown as readonly Queue[],
-    startRequestWorker(processor, settings) {
+    startRequestWorker(processor: Processor<RequestJob>, settings: WorkerSettings) {
       warnOnce();
       return startQueueWorker({ ...worker, queueName: queueNames.requests, processor, settings });
     },
-    startPlanningWorker(processor, settings) {
+    startPlanningWorker(processor: Processor<PlanningJob>, settings: WorkerSettings) {
       warnOnce();
       return startQueueWorker({ ...worker, queueName: queueNames.planning, processor, settings });
     },
+    /** Distinct budgets of connected workers and schedulers, in requests a minute; 0: no limit. */
     async connectedBudgets() {
       const present = await Promise.all([
         countWorkersOn(requests, namespace),
@@ -103,10 +92,11 @@ export async function openQueueBackend(
       ]);
       return [...new Set(present.flatMap(({ budgets }) => budgets))].sort((one, other) => one - other);
     },
+    /** Close the workers first. */
     async close() {
       await Promise.all([requests.close(), planning.close()]);
     },
-  } satisfies QueueBackend);
+  });
 }
 
 /**

@@ -5,46 +5,34 @@ import { type BullQueue, countWorkersOn } from './queue-store.ts';
 
 export type PlanningJob = { readonly name: 'tick'; readonly data: Record<string, never> };
 
-export interface PlanningQueue {
-  /** Runs a pass every `ms`, one at a time over all schedulers. Idempotent: repeats restore a lost repetition. */
-  tickEvery(ms: number): Promise<void>;
-  /** Runs one extra pass after `ms`. Repeated calls before that add no other. */
-  tickSoon(ms: number): Promise<void>;
-  /** Number of connected schedulers. */
-  countWorkers(): Promise<number>;
-}
+export type PlanningQueue = ReturnType<typeof planningQueue>;
 
 /** Id of the extra tick. */
 export const extraTickId = 'tick_soon';
 // A failed tick is not retried: the next one plans from the current state.
 const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 };
 
-/** @param workerName name of the queue's workers. */
 export function planningQueue(
   queue: BullQueue<PlanningJob['data'], PlanningJob['name']>,
   workerName: string,
-): PlanningQueue {
+) {
   return Object.freeze({
-    async tickEvery(ms) {
+    /** Runs a pass every `ms`, one at a time over all schedulers. Idempotent: repeats restore a lost repetition. */
+    async tickEvery(ms: number) {
       // With overlapping passes, a window that one pass added could be fetched and gone from the queue before the other
       // pass, which still sees the gap, adds it again.
       await queue.setGlobalConcurrency(1);
       await keepRepeating(queue, { name: 'tick', data: {}, everyMs: ms, options: jobOptions });
     },
 
-    async tickSoon(ms) {
+    /** Runs one extra pass after `ms`. Repeated calls before that add no other. */
+    async tickSoon(ms: number) {
       await queue.add('tick', {}, { ...jobOptions, delay: ms, jobId: extraTickId });
     },
 
+    /** Number of connected schedulers. */
     countWorkers: async () => (await countWorkersOn(queue, workerName)).count,
-  } satisfies PlanningQueue);
-}
-
-export interface Repeated<Data, Name extends string> {
-  readonly name: Name;
-  readonly data: Data;
-  readonly everyMs: number;
-  readonly options: JobSchedulerTemplateOptions;
+  });
 }
 
 /** Longer than the recovery of a stalled job. */
@@ -56,9 +44,9 @@ const overdueMs = 120_000;
  */
 export async function keepRepeating<Data, Name extends string>(
   queue: BullQueue<Data, Name>,
-  repeated: Repeated<Data, Name>,
+  repeated: { name: Name; data: Data; everyMs: number; options: JobSchedulerTemplateOptions },
 ): Promise<void> {
-  const { name, everyMs } = repeated;
+  const { name, data, everyMs, options } = repeated;
   if (everyMs <= 0) {
     await queue.removeJobScheduler(name);
     return;
@@ -66,9 +54,5 @@ export async function keepRepeating<Data, Name extends string>(
   const present = await queue.getJobScheduler(name);
   const isAlive = present?.next !== undefined && present.next > Date.now() - everyMs - overdueMs;
   if (isAlive && present.every === everyMs) return;
-  await queue.upsertJobScheduler(
-    name,
-    { every: everyMs },
-    { name, data: repeated.data, opts: repeated.options },
-  );
+  await queue.upsertJobScheduler(name, { every: everyMs }, { name, data, opts: options });
 }

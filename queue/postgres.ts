@@ -13,7 +13,7 @@ import {
 import pg from 'pg';
 import { TidemarkError } from '../errors.ts';
 import { reconnectOnQueryTimeout } from './bullmq-internals.ts';
-import type { QueueStore } from './queue-store.ts';
+import { errorText, type QueueStore } from './queue-store.ts';
 
 const connectTimeoutMs = 5000;
 /** Its statements take milliseconds. A connection that stays silent for longer is dropped. */
@@ -58,19 +58,13 @@ async function check(options: { url: string; namespace: string }): Promise<void>
     await withClient(options.url, (client) => assertSchemaCompatibility(client, schemaOf(options.namespace)));
   } catch (error) {
     if (error instanceof SchemaMigrationRequiredError) {
-      throw new TidemarkError('DATABASE_NOT_MIGRATED', `the database holds no schema ${error.schema}`, {
-        cause: error,
-      });
+      const message = `the database holds no schema ${error.schema}`;
+      throw new TidemarkError('DATABASE_NOT_MIGRATED', message, { cause: error });
     }
     if (error instanceof SchemaVersionMismatchError) {
-      throw new TidemarkError(
-        'DATABASE_NOT_MIGRATED',
-        'the queue was migrated by a newer version of Tidemark',
-        {
-          cause: error,
-          remedy: 'run the newer version',
-        },
-      );
+      const message = 'the queue was migrated by a newer version of Tidemark';
+      const remedy = 'run the newer version';
+      throw new TidemarkError('DATABASE_NOT_MIGRATED', message, { cause: error, remedy });
     }
     throw error;
   }
@@ -87,10 +81,8 @@ async function withClient<Result>(
     await client.connect();
   } catch (error) {
     const reason = error instanceof Error ? error : new Error(String(error));
-    const why = reason.message !== '' ? reason.message : 'code' in reason ? String(reason.code) : reason.name;
-    throw new TidemarkError('DATABASE_UNREACHABLE', `PostgreSQL at ${new URL(url).host}: ${why}`, {
-      cause: reason,
-    });
+    const message = `PostgreSQL at ${new URL(url).host}: ${errorText(reason)}`;
+    throw new TidemarkError('DATABASE_UNREACHABLE', message, { cause: reason });
   }
   try {
     return await work(client);

@@ -1,6 +1,7 @@
 /** The store of BullMQ's queues: Redis or PostgreSQL. This interface hides the difference. */
 
 import type { BackendClasses, BackendFactory, IQueueBackend, Queue } from 'bullmq';
+import type { Logger } from 'pino';
 
 export interface QueueStore {
   readonly kind: 'redis' | 'postgres';
@@ -36,17 +37,14 @@ export function nameOfWorker(installation: string, requestsPerMinute?: number): 
 /** Bytes of a PostgreSQL application name; PostgreSQL truncates longer ones. */
 const maxName = 63;
 
-export interface WorkerCount {
-  readonly count: number;
-  /** Their budgets, each once, ascending; 0: no limit. */
-  readonly budgets: readonly number[];
-}
-
-/** Counts the connected workers of an installation, on any host. A crashed worker vanishes with its connection. */
+/**
+ * Counts the connected workers of an installation, on any host, and lists their budgets, each once, ascending; 0: no
+ * limit. A crashed worker vanishes with its connection.
+ */
 export async function countWorkersOn<Data, Name extends string>(
   queue: BullQueue<Data, Name>,
   installation: string,
-): Promise<WorkerCount> {
+) {
   const names = (await queue.getWorkers()).map(({ rawname = '' }) => {
     const name = rawname.slice(rawname.lastIndexOf(':w:') + 3);
     // The budget of a truncated name is incomplete.
@@ -58,4 +56,33 @@ export async function countWorkersOn<Data, Name extends string>(
   });
   const budgets = own.filter((budget) => budget !== null);
   return { count: own.length, budgets: [...new Set(budgets)].sort((one, other) => one - other) };
+}
+
+const quietMs = 60_000;
+
+/**
+ * Logs an error once a minute, with the number of suppressed repeats. During an outage of the queue's store BullMQ reports
+ * every failed command of every connection.
+ */
+export function throttleLog(log: Logger, about: string): (error: Error) => void {
+  const logged = new Map<string, { atMs: number; suppressed: number }>();
+  return (error) => {
+    const text = errorText(error);
+    // Ids and ports differ between reports of one cause.
+    const key = text.replace(/[0-9a-f-]{8,}|\d+/g, '#');
+    const nowMs = performance.now();
+    const before = logged.get(key);
+    if (before !== undefined && nowMs - before.atMs < quietMs) {
+      before.suppressed += 1;
+      return;
+    }
+    for (const [other, entry] of logged) if (nowMs - entry.atMs >= quietMs) logged.delete(other);
+    logged.set(key, { atMs: nowMs, suppressed: 0 });
+    log.warn({ cause: text, suppressed: before?.suppressed ?? 0 }, about);
+  };
+}
+
+/** The message, or what stands for it in errors of the network. */
+export function errorText(error: Error): string {
+  return error.message !== '' ? error.message : 'code' in error ? String(error.code) : error.name;
 }

@@ -4,35 +4,23 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type BackendFactory, createRedisBackend, type IQueueBackend } from 'bullmq';
-import { Cluster, type ClusterOptions, Redis } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { TidemarkError } from '../errors.ts';
 import { useRedisClients } from './bullmq-internals.ts';
-import type { QueueStore } from './queue-store.ts';
+import { errorText, type QueueStore } from './queue-store.ts';
 
 const connectTimeoutMs = 5000;
 const refusalTimeoutMs = 1000;
-/** Minimum that BullMQ's documentation recommends. */
-const oldestVersion = [6, 2] as const;
 
 useRedisClients(({ url, ...settings }) => {
   if (typeof url !== 'string') return new Redis(settings);
   return inCluster in settings
-    ? openCluster(url, { clusterRetryStrategy: retryMs, ofNode: nodeSettings(settings) })
+    ? openCluster(url, { maxRetriesPerRequest: null, ...settings })
     : new Redis(url, settings);
 });
 
 /** Option that requests a cluster client. BullMQ passes it on. */
 const inCluster = 'tidemarkCluster';
-
-/** Settings of the connections to each node of a cluster. */
-const nodeSettings = (asked: {
-  readonly connectionName?: string;
-  readonly maxRetriesPerRequest?: number | null;
-}) => ({
-  connectTimeout: connectTimeoutMs,
-  maxRetriesPerRequest: asked.maxRetriesPerRequest ?? null,
-  ...(asked.connectionName === undefined ? {} : { connectionName: asked.connectionName }),
-});
 
 const retryMs = (times: number) => Math.min(times * 200, 5000);
 
@@ -96,16 +84,17 @@ async function infoOf(url: string): Promise<string> {
   } catch (error) {
     const reason = cause ?? (error instanceof Error ? error : new Error(String(error)));
     const refusal = isBroken(reason) ? await refusalOf(url) : null;
-    throw new TidemarkError('QUEUE_UNREACHABLE', `Redis at ${host}: ${refusal ?? reasonOf(reason)}`, {
+    throw new TidemarkError('QUEUE_UNREACHABLE', `Redis at ${host}: ${refusal ?? errorText(reason)}`, {
       cause: reason,
     });
   } finally {
     probe.disconnect();
   }
-  const version = /^redis_version:(\d+)\.(\d+)/m.exec(info);
-  if (version !== null && isOlder([Number(version[1]), Number(version[2])], oldestVersion)) {
-    throw new TidemarkError('QUEUE_UNREACHABLE', `Redis at ${host} is version ${version[1]}.${version[2]}`, {
-      remedy: `use Redis ${oldestVersion.join('.')} or newer`,
+  // BullMQ's documentation recommends 6.2 at least.
+  const [, major, minor] = /^redis_version:(\d+)\.(\d+)/m.exec(info) ?? [];
+  if (major !== undefined && 1000 * Number(major) + Number(minor) < 6002) {
+    throw new TidemarkError('QUEUE_UNREACHABLE', `Redis at ${host} is version ${major}.${minor}`, {
+      remedy: 'use Redis 6.2 or newer',
     });
   }
   return info;
@@ -135,29 +124,13 @@ async function refusalOf(url: string): Promise<string | null> {
   }
 }
 
-function reasonOf(error: Error): string {
-  return error.message !== '' ? error.message : 'code' in error ? String(error.code) : error.name;
-}
-
-function isOlder(version: readonly [number, number], than: readonly [number, number]): boolean {
-  return version[0] < than[0] || (version[0] === than[0] && version[1] < than[1]);
-}
-
-interface NodeOptions {
-  readonly connectTimeout: number;
-  readonly commandTimeout?: number;
-  readonly maxRetriesPerRequest: number | null;
-  readonly connectionName?: string;
-}
+type NodeOptions = Pick<RedisOptions, 'connectTimeout' | 'commandTimeout' | 'maxRetriesPerRequest'>;
 
 /** @param url of any node. The other nodes are discovered by address, and get the same user, password and TLS. */
-export function openCluster(
-  url: string,
-  { ofNode, ...settings }: Omit<ClusterOptions, 'redisOptions'> & { readonly ofNode: NodeOptions },
-): Cluster {
+export function openCluster(url: string, ofNode: NodeOptions): Cluster {
   const { username, password, protocol } = new URL(url);
   return new Cluster([url], {
-    ...settings,
+    clusterRetryStrategy: retryMs,
     redisOptions: {
       ...ofNode,
       ...(username === '' ? {} : { username: decodeURIComponent(username) }),

@@ -13,15 +13,6 @@ export interface ClaimedWindow extends Range {
   readonly run?: string;
 }
 
-/** Queued, delayed and active jobs. */
-export interface Claimed {
-  readonly windows: ReadonlyMap<number, readonly ClaimedWindow[]>;
-  /** Windows by lane. */
-  readonly load: Readonly<Record<Lane, number>>;
-  /** Job ids of pages. */
-  readonly pages: ReadonlySet<string>;
-}
-
 export interface Depth {
   readonly waiting: number;
   readonly active: number;
@@ -29,29 +20,7 @@ export interface Depth {
   readonly delayed: number;
 }
 
-export interface RequestQueue {
-  /** Adds windows. One that is in the queue already is not added again. */
-  addWindows(windows: readonly Window[]): Promise<void>;
-  /** Adds pages, likewise. */
-  addPages(pages: readonly PollPage[]): Promise<void>;
-  claimedWindows(): Promise<Claimed>;
-  /** Queued and active ranges of each series, from job ids alone: for display, not for planning. */
-  queuedRanges(): Promise<ReadonlyMap<number, readonly Range[]>>;
-  /** Removes the windows of a series, except active ones. */
-  dropSeries(seriesId: number): Promise<void>;
-  /** Removes the windows of a command run, except active ones. */
-  dropRun(run: string): Promise<void>;
-  depth(): Promise<Depth>;
-  /** Pauses all workers. A longer pause stays. */
-  pauseForMs(ms: number): Promise<void>;
-  /** Rest of the pause. The limiter's own spacing counts. */
-  pausedForMs(): Promise<number>;
-  endPause(): Promise<void>;
-  /** Polls rates every `ms`; 0 ends it. Idempotent: repeats restore a lost repetition. */
-  pollRatesEvery(ms: number): Promise<void>;
-  /** Number of connected workers. */
-  countWorkers(): Promise<number>;
-}
+export type RequestQueue = ReturnType<typeof requestQueue>;
 
 /** Far more than the minute of budget that the planner keeps in the queue. */
 const maxListed = 20_000;
@@ -71,15 +40,10 @@ const claimingStates = [
   'prioritized',
 ] as const;
 
-/**
- * @param options.attempts of a job.
- * @param options.workerName name of the queue's workers.
- * @param options.carry trace context that jobs carry.
- */
 export function requestQueue(
   queue: BullQueue<RequestJob['data'], RequestJob['name']>,
   options: { attempts: number; workerName: string; carry: () => string | undefined },
-): RequestQueue {
+) {
   const jobOptions = {
     attempts: options.attempts,
     backoff: { type: 'outcome' },
@@ -113,7 +77,8 @@ export function requestQueue(
   }
 
   return Object.freeze({
-    async addWindows(windows) {
+    /** Adds windows. One that is in the queue already is not added again. */
+    async addWindows(windows: readonly Window[]) {
       if (windows.length === 0) return;
       for (const window of windows) lanes.set(windowJobId(window), window.lane);
       const along = carrying();
@@ -131,7 +96,8 @@ export function requestQueue(
       );
     },
 
-    async addPages(pages) {
+    /** Adds pages, likewise. */
+    async addPages(pages: readonly PollPage[]) {
       if (pages.length === 0) return;
       const along = carrying();
       await queue.addBulk(
@@ -143,10 +109,18 @@ export function requestQueue(
       );
     },
 
+    /** Queued, delayed and active jobs: windows by series and counted by lane, and the job ids of pages. */
     async claimedWindows() {
       const ids = await queue.getRanges([...claimingStates], 0, maxListed - 1, true);
       const windows = new Map<number, ClaimedWindow[]>();
-      const load = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0 };
+      const load: Record<Lane, number> = {
+        refresh: 0,
+        backfill: 0,
+        probe: 0,
+        reread: 0,
+        repair: 0,
+        verify: 0,
+      };
       const still = new Map<string, Lane>();
       await Promise.all(
         ids.map(async (id) => {
@@ -167,7 +141,8 @@ export function requestQueue(
       return { windows, load, pages: new Set(ids.filter((id) => id.startsWith('page_'))) };
     },
 
-    async queuedRanges() {
+    /** Queued and active ranges of each series, from job ids alone: for display, not for planning. */
+    async queuedRanges(): Promise<ReadonlyMap<number, readonly Range[]>> {
       const ids = await queue.getRanges(['prioritized', 'active'], 0, maxShown - 1, true);
       const ranges = new Map<number, Range[]>();
       for (const id of new Set(ids)) {
@@ -179,11 +154,13 @@ export function requestQueue(
       return ranges;
     },
 
-    dropSeries: (seriesId) => drop((window) => window.seriesId === seriesId),
+    /** Removes the windows of a series, except active ones. */
+    dropSeries: (seriesId: number) => drop((window) => window.seriesId === seriesId),
 
-    dropRun: (run) => drop((window) => window.run === run),
+    /** Removes the windows of a command run, except active ones. */
+    dropRun: (run: string) => drop((window) => window.run === run),
 
-    async depth() {
+    async depth(): Promise<Depth> {
       const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed');
       const count = (state: string) => counts[state] ?? 0;
       return {
@@ -193,11 +170,13 @@ export function requestQueue(
       };
     },
 
-    async pauseForMs(ms) {
+    /** Pauses all workers. A longer pause stays. */
+    async pauseForMs(ms: number) {
       const wanted = Math.ceil(ms);
       if (wanted > 0 && (await queue.getRateLimitTtl()) < wanted) await queue.rateLimit(wanted);
     },
 
+    /** Rest of the pause. The limiter's own spacing counts. */
     async pausedForMs() {
       return Math.max(0, await queue.getRateLimitTtl());
     },
@@ -206,7 +185,8 @@ export function requestQueue(
       await queue.removeRateLimitKey();
     },
 
-    pollRatesEvery: (ms) =>
+    /** Polls rates every `ms`; 0 ends it. Idempotent: repeats restore a lost repetition. */
+    pollRatesEvery: (ms: number) =>
       keepRepeating(queue, {
         name: 'rates',
         data: {},
@@ -214,6 +194,7 @@ export function requestQueue(
         options: { ...jobOptions, priority: priorities.poll },
       }),
 
+    /** Number of connected workers. */
     countWorkers: async () => (await countWorkersOn(queue, options.workerName)).count,
-  } satisfies RequestQueue);
+  });
 }

@@ -9,7 +9,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Job as BullJob, DelayedError, WaitingError, type Worker } from 'bullmq';
 import { delayAtLeastOne } from './bullmq-internals.ts';
-import type { LogThrottle } from './log-throttle.ts';
 import type { Attempt, Outcome, Processor } from './outcome.ts';
 import { type BullClasses, nameOfWorker } from './queue-store.ts';
 
@@ -28,17 +27,7 @@ export interface WorkerSettings {
   readonly isCounted?: boolean;
 }
 
-export interface QueueWorker {
-  /** Resolves when the worker is connected. */
-  ready(): Promise<void>;
-  /** Changes the spacing from the next job on; null: none. */
-  setLimiter(limiter: WorkerSettings['limiter']): void;
-  /**
-   * Claims no more jobs, and waits for active ones. After `graceMs` their attempts are aborted, and the jobs go back to
-   * the queue.
-   */
-  close(graceMs: number): Promise<void>;
-}
+export type QueueWorker = ReturnType<typeof startQueueWorker>;
 
 /** BullMQ can pause only a queue with a limiter. Without a budget, this one never limits. */
 const unlimited = Object.freeze({ max: 1_000_000_000, durationMs: 1 });
@@ -69,8 +58,8 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
   readonly workerName: string;
   readonly processor: Processor<Job>;
   readonly settings: WorkerSettings;
-  readonly logError: LogThrottle;
-}): QueueWorker {
+  readonly logError: (error: Error) => void;
+}) {
   const { settings, logError } = input;
   // BullMQ reads it for each job.
   const limiter = bullLimiter(settings.limiter);
@@ -114,12 +103,18 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
   });
 
   return Object.freeze({
+    /** Resolves when the worker is connected. */
     async ready() {
       await worker.waitUntilReady();
     },
-    setLimiter: (changed) => void Object.assign(limiter, bullLimiter(changed)),
-    close: (graceMs) => close(worker, stop, graceMs),
-  } satisfies QueueWorker);
+    /** Changes the spacing from the next job on; null: none. */
+    setLimiter: (changed: WorkerSettings['limiter']) => void Object.assign(limiter, bullLimiter(changed)),
+    /**
+     * Claims no more jobs, and waits for active ones. After `graceMs` their attempts are aborted, and the jobs go back to
+     * the queue.
+     */
+    close: (graceMs: number) => close(worker, stop, graceMs),
+  });
 }
 
 function bullLimiter(limiter: WorkerSettings['limiter']): { max: number; duration: number } {

@@ -109,7 +109,7 @@ function counterOf(
   return redisCounter({
     url: redisUrl,
     namespace,
-    openCluster: (ofNode) => openCluster(redisUrl, { ofNode }),
+    openCluster: (ofNode) => openCluster(redisUrl, ofNode),
     onError: (error) => log.warn({ cause: error.message }, 'the connection to Redis was lost'),
   });
 }

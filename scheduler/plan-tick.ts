@@ -101,16 +101,9 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   let isAll: boolean;
   let rangesPerSeries = fewRangesPerSeries;
   do {
-    const { openRefreshMs, seriesIds } = parts;
-    const series = await seriesWithGaps(database, {
-      nowMs,
-      graceMs,
-      openRefreshMs,
-      seriesIds,
-      rangesPerSeries,
-    });
-    plan = planFrom(series);
     const maxRead = rangesPerSeries;
+    const series = await seriesWithGaps(database, { ...parts, nowMs, rangesPerSeries });
+    plan = planFrom(series);
     isAll = series.every(({ gaps }) => gaps.length <= maxRead);
     rangesPerSeries *= rangesFactor;
   } while (plan.windows.length < slots.total - spared && !isAll);

@@ -12,12 +12,10 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { budgetInForce, differingBudgets } from '../planning/budget.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { RereadSettings } from '../planning/reread.ts';
-import type { RangeLimits } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/outcome.ts';
 import { extraTickId } from '../queue/planning.ts';
 import { deleteDueRereads } from '../store/commit/deferred-windows.ts';
-import type { Database } from '../store/db/database.ts';
 import { pruneLedger } from '../store/ledger/ledger.ts';
 import { ratesEveryMs } from '../store/lists/lists.ts';
 import { applyRetention } from '../store/retention/drop-old.ts';
@@ -27,14 +25,12 @@ import { planTick, type Tick, type TickParts } from './plan-tick.ts';
 import { keepColumnstore, keepRollups, repeat } from './upkeep.ts';
 import { keepWatchList } from './watch-list-keeper.ts';
 
-export interface SchedulerOptions {
-  readonly database: Database;
+export interface SchedulerOptions
+  extends Pick<TickParts, 'database' | 'requestsPerMinute' | 'graceMs' | 'seriesIds' | 'rangeLimits'> {
   readonly queues: QueueBackend;
-  readonly requestsPerMinute: number;
   /** False: the budget of connected workers applies instead. Default true. */
   readonly isBudgetStated?: boolean;
   readonly settings: Config['scheduler'];
-  readonly graceMs: number;
   /** Retention of the ledger; absent: forever. */
   readonly ledgerMs?: number | undefined;
   /** Days in a chunk, for retention; absent: retention is not applied. */
@@ -45,11 +41,8 @@ export interface SchedulerOptions {
   readonly refresh: boolean;
   /** Rereads of covered ranges; absent: two closed periods at each refresh. */
   readonly reread?: RereadSettings | undefined;
-  /** Only these series; absent: all tracked series. */
-  readonly seriesIds?: readonly number[] | undefined;
   /** Range of each series to plan. Such a scheduler does not count as connected for others. */
   readonly within?: ReadonlyMap<number, Range> | undefined;
-  readonly rangeLimits?: RangeLimits | undefined;
   /** File of the watch list, applied whenever it changes; absent: none. Needs `chunkDays`. */
   readonly watchList?: string | undefined;
   /** Interval of checking rollups; absent: one minute. */
@@ -74,9 +67,7 @@ export interface PassEvents {
   readonly added: number | null;
 }
 
-export interface RunningScheduler {
-  close(): Promise<void>;
-}
+export type RunningScheduler = Awaited<ReturnType<typeof startScheduler>>;
 
 const extraTickMs = 200;
 /** Interval of restoring repeating jobs, which a flushed Redis loses. */
@@ -89,8 +80,8 @@ const closingGraceMs = 5000;
 /** A pass is short, so a lost one is soon found. */
 const defaultLockMs = 10_000;
 
-export async function startScheduler(options: SchedulerOptions): Promise<RunningScheduler> {
-  const { queues, settings, log } = options;
+export async function startScheduler(options: SchedulerOptions) {
+  const { database, queues, settings, log } = options;
   const now = options.now ?? Date.now;
   const middleware = options.middleware ?? ((pass) => pass());
   const { isBudgetStated = true } = options;
@@ -98,28 +89,18 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   let { requestsPerMinute } = own;
   let ratesMs = settings.ratesMs;
   const parts: TickParts = {
-    database: options.database,
+    ...options,
     requests: queues.requests,
-    requestsPerMinute,
     backfillShare: settings.backfillShare,
-    graceMs: options.graceMs,
     polls: options.refresh,
     openRefreshMs: options.refresh ? settings.refreshMs : null,
-    seriesIds: options.seriesIds,
-    within: options.within,
-    rangeLimits: options.rangeLimits,
     rereadPeriods: options.reread?.periods,
     trailing: options.refresh ? options.reread : undefined,
   };
-  const watch =
+  const checkWatchList =
     options.watchList === undefined || options.chunkDays === undefined
       ? null
-      : keepWatchList({
-          database: options.database,
-          file: options.watchList,
-          chunkDays: options.chunkDays,
-          log,
-        });
+      : keepWatchList({ database, file: options.watchList, chunkDays: options.chunkDays, log });
   let cursor = 0;
   let isFailing = false;
   let loggedBudgets: string | null = null;
@@ -127,13 +108,13 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   /** The watch list may change the rereads at any time. */
   async function withOverrides(parts: TickParts): Promise<TickParts> {
     if (!options.refresh || options.reread === undefined) return parts;
-    const reread = await readRereadSettings(options.database, options.reread);
+    const reread = await readRereadSettings(database, options.reread);
     return { ...parts, rereadPeriods: reread.periods, trailing: reread };
   }
 
   async function tick(attempt: { id: string }): Promise<Outcome> {
     let added = 0;
-    await watch?.look(now());
+    await checkWatchList?.(now());
     const begun = performance.now();
     try {
       const pass = await middleware(async () =>
@@ -165,7 +146,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     if (differing !== null && differing !== loggedBudgets) log.warn(differing);
     loggedBudgets = differing;
     if (!options.refresh) return;
-    ratesMs = await ratesEveryMs(options.database, settings.ratesMs).catch((error: unknown) => {
+    ratesMs = await ratesEveryMs(database, settings.ratesMs).catch((error: unknown) => {
       // The planning pass logs the outage. Until it ends the last interval applies.
       log.debug({ err: error }, 'the polling interval of the rates could not be read');
       return ratesMs;
@@ -174,20 +155,18 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
   }
 
   async function prune(): Promise<void> {
-    await deleteDueRereads(options.database, now()).catch((error: unknown) => {
-      log.warn({ err: error }, 'deferred rereads could not be deleted');
-    });
+    const warn = (message: string) => (error: unknown) => log.warn({ err: error }, message);
+    await deleteDueRereads(database, now()).catch(warn('deferred rereads could not be deleted'));
     if (options.ledgerMs === undefined) return;
-    await pruneLedger(options.database, now() - options.ledgerMs).catch((error: unknown) => {
-      log.warn({ err: error }, 'old rows of the ledger could not be removed');
-    });
+    const beforeMs = now() - options.ledgerMs;
+    await pruneLedger(database, beforeMs).catch(warn('old rows of the ledger could not be removed'));
   }
 
   async function retain(signal: AbortSignal): Promise<void> {
     if (options.chunkDays === undefined) return;
     let isBusy = false;
     try {
-      const dropped = await applyRetention(options.database, {
+      const dropped = await applyRetention(database, {
         nowMs: now(),
         chunkDays: options.chunkDays,
         signal,
@@ -220,25 +199,12 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
     // Not awaited at start: they may wait for a lock.
     repeat(pruneEveryMs, prune),
     repeat(options.retainEveryMs ?? dailyMs, retain),
+    keepRollups({ database, everyMs: options.rollupsEveryMs ?? rollupsEveryMs, log, now }),
   ];
-  besides.push(
-    keepRollups({
-      database: options.database,
-      everyMs: options.rollupsEveryMs ?? rollupsEveryMs,
-      log,
-      now,
-    }),
-  );
-  if (options.columnstoreAfterDays !== undefined) {
-    besides.push(
-      keepColumnstore({
-        database: options.database,
-        afterDays: options.columnstoreAfterDays,
-        everyMs: options.columnstoreEveryMs ?? columnstoreEveryMs,
-        log,
-        now,
-      }),
-    );
+  const { columnstoreAfterDays: afterDays } = options;
+  if (afterDays !== undefined) {
+    const everyMs = options.columnstoreEveryMs ?? columnstoreEveryMs;
+    besides.push(keepColumnstore({ database, afterDays, everyMs, log, now }));
   }
 
   return Object.freeze({
@@ -249,5 +215,5 @@ export async function startScheduler(options: SchedulerOptions): Promise<Running
       if (options.refresh) await queues.requests.pollRatesEvery(0).catch(() => {});
       await Promise.all(ended);
     },
-  } satisfies RunningScheduler);
+  });
 }

@@ -10,21 +10,13 @@ import { type Database, isLockWait } from '../store/db/database.ts';
 import { rangesBehind, refreshRollups } from '../store/rollups/refresh.ts';
 import { moveDueChunks } from '../store/timescale/upkeep.ts';
 
-export interface Repeating {
-  close(): Promise<void>;
-}
-
 /**
  * Repeats the work, `everyMs` after each end. Closing aborts it, within a statement too, and waits for its end.
  *
  * @param work must not throw. A number that it returns replaces `everyMs` once.
  * @param firstMs delay before the first run; 0 unless given.
  */
-export function repeat(
-  everyMs: number,
-  work: (signal: AbortSignal) => Promise<unknown>,
-  firstMs = 0,
-): Repeating {
+export function repeat(everyMs: number, work: (signal: AbortSignal) => Promise<unknown>, firstMs = 0) {
   const stop = new AbortController();
   async function run(): Promise<void> {
     let restMs = firstMs;
@@ -36,12 +28,19 @@ export function repeat(
     }
   }
   const ended = run();
-  return Object.freeze({
+  return {
     close() {
       stop.abort();
       return ended;
     },
-  } satisfies Repeating);
+  };
+}
+
+interface UpkeepOptions {
+  readonly database: Database;
+  readonly everyMs: number;
+  readonly log: Logger;
+  readonly now: () => EpochMs;
 }
 
 /** After a refresh, rest for so many times its duration, so that it does not slow down a backfill. */
@@ -51,19 +50,13 @@ const restPerRefresh = 4;
  * Refreshes rollups after a backfill or a revision, and for the first time. Their policies do so too, but only every hour,
  * and they may fail. One refresh runs at a time over all schedulers.
  */
-export function keepRollups(options: {
-  readonly database: Database;
-  readonly everyMs: number;
-  readonly log: Logger;
-  readonly now: () => EpochMs;
-}): Repeating {
-  const { database, everyMs, log } = options;
+export function keepRollups({ database, everyMs, log, now }: UpkeepOptions) {
   let isFailing = false;
 
   async function refresh(signal: AbortSignal): Promise<number> {
     const startedMs = performance.now();
     try {
-      const nowMs = options.now();
+      const nowMs = now();
       const behind = await rangesBehind(database, nowMs);
       if (behind.length > 0 && (await refreshRollups(database, { nowMs, signal }))) {
         log.debug(
@@ -96,13 +89,7 @@ const firstMs = 10 * 60_000;
  * Moves old chunks to the columnstore if their policy fails, is overdue or is absent. Runs every hour, as policies do, so
  * that a backfill is not compressed repeatedly.
  */
-export function keepColumnstore(options: {
-  readonly database: Database;
-  readonly afterDays: number;
-  readonly everyMs: number;
-  readonly log: Logger;
-  readonly now: () => EpochMs;
-}): Repeating {
+export function keepColumnstore(options: UpkeepOptions & { readonly afterDays: number }) {
   const { database, afterDays, everyMs, log, now } = options;
   let isFailing = false;
 

@@ -30,17 +30,15 @@ import { problemText, type WatchList } from '../watch-list/watch-list.ts';
 /** Interval of resolving the patterns again. */
 const resolveEveryMs = dayMs;
 
-export interface WatchListKeeper {
-  /** Applies a change. Never throws: after a failure the tracked series stay, and the next check retries. */
-  look(nowMs: EpochMs): Promise<void>;
-}
-
+/**
+ * @returns the check. It never throws: after a failure the tracked series stay, and the next check retries.
+ */
 export function keepWatchList(options: {
   readonly database: Database;
   readonly file: string;
   readonly chunkDays: StorageSettings['chunkDays'];
   readonly log: Logger;
-}): WatchListKeeper {
+}): (nowMs: EpochMs) => Promise<void> {
   const { database, file, chunkDays, log } = options;
   let seen: FileText = { kind: 'absent' };
   let isSettled = false;
@@ -153,16 +151,11 @@ export function keepWatchList(options: {
     say();
   }
 
-  return Object.freeze({
-    async look(nowMs) {
-      try {
-        await look(nowMs);
-      } catch (error) {
-        const cause = error instanceof Error ? error.message : String(error);
-        sayOnce(cause, () => log.warn({ file, cause }, 'the watch list could not be applied; retrying'));
-      }
-    },
-  } satisfies WatchListKeeper);
+  return (nowMs) =>
+    look(nowMs).catch((error: unknown) => {
+      const cause = error instanceof Error ? error.message : String(error);
+      sayOnce(cause, () => log.warn({ file, cause }, 'the watch list could not be applied; retrying'));
+    });
 }
 
 function isSame(a: FileText, b: FileText): boolean {

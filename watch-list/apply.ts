@@ -3,13 +3,9 @@
 import { createHash } from 'node:crypto';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { startPolling, stopPolling } from '../store/lists/lists.ts';
+import { writeRetention } from '../store/retention/retention.ts';
 import { writeSeriesChanges } from '../store/settings/series-changes.ts';
-import {
-  lockWatchList,
-  writeApplied,
-  writeRereadOverride,
-  writeRetention,
-} from '../store/settings/settings.ts';
+import { lockWatchList, writeApplied, writeRereadOverride } from '../store/settings/settings.ts';
 import { type ListsMissing, planWatchList, type WatchListContext, type WatchListPlan } from './plan.ts';
 import type { WatchList } from './watch-list.ts';
 

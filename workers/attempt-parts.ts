@@ -42,7 +42,7 @@ export async function pause(ms: number, parts: Pick<AttemptParts, 'requests'>): 
 
 /** Defers the window: it stays a gap, shown with its reason, and is requested again at `retryAtMs`. */
 export async function deferWork<Answer>(
-  failure: { kind: string; message: string; nowMs: EpochMs; retryAtMs: EpochMs; longestMs?: number },
+  failure: { kind: string; message: string; nowMs: EpochMs; retryAtMs: EpochMs; maxPauseMs?: number },
   work: Work<Answer>,
   attempt: AttemptFacts,
   parts: AttemptParts,
@@ -64,7 +64,7 @@ export async function deferWork<Answer>(
         attempts: attempt.number,
       });
     else
-      await deferWindow(parts.database, {
+      await deferWindow(parts.database.pool, {
         ...failure,
         seriesId: window.seriesId,
         window,

@@ -15,14 +15,7 @@
 import type { Logger } from 'pino';
 import type { EpochMs } from '../contract/intervals.ts';
 
-export interface CircuitBreaker {
-  /** @param startedMs when the attempt began; absent: just now. */
-  succeeded(nowMs: EpochMs, startedMs?: EpochMs): void;
-  /** @returns milliseconds during which no attempt should start; 0 when closed. */
-  failed(failure: { startedMs: EpochMs; nowMs: EpochMs; message: string }): number;
-  /** Whether it is open or half-open: its outage is logged, its end is not. */
-  isOpen(): boolean;
-}
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 const defaultPauses = Object.freeze({ firstMs: 1000, longestMs: 60_000 });
 /** A source that answers with a message in place of data does so for a while. */
@@ -41,7 +34,7 @@ export function createCircuitBreaker(options: {
   log: Logger;
   pauses?: { readonly firstMs: number; readonly longestMs: number };
   messages?: { readonly begins: string; readonly ends: string };
-}): CircuitBreaker {
+}) {
   const { firstMs, longestMs } = options.pauses ?? defaultPauses;
   const messages = options.messages ?? {
     begins: `${options.what} is unreachable; retrying`,
@@ -63,7 +56,8 @@ export function createCircuitBreaker(options: {
   }
 
   return Object.freeze({
-    succeeded(nowMs, startedMs = nowMs) {
+    /** @param startedMs when the attempt began; absent: just now. */
+    succeeded(nowMs: EpochMs, startedMs = nowMs) {
       if (sinceMs !== null && startedMs < sinceMs) return;
       failuresInARow = 0;
       if (sinceMs === null) return;
@@ -71,7 +65,8 @@ export function createCircuitBreaker(options: {
       closeIfRecovered(nowMs);
     },
 
-    failed({ startedMs, nowMs, message }) {
+    /** @returns milliseconds during which no attempt should start; 0 when closed. */
+    failed({ startedMs, nowMs, message }: { startedMs: EpochMs; nowMs: EpochMs; message: string }): number {
       failuresInARow += 1;
       if (failuresInARow < options.threshold) return 0;
       closeIfRecovered(nowMs);
@@ -87,6 +82,7 @@ export function createCircuitBreaker(options: {
       return Math.max(0, pausedUntilMs - nowMs);
     },
 
+    /** Whether it is open or half-open: its outage is logged, its end is not. */
     isOpen: () => sinceMs !== null,
-  } satisfies CircuitBreaker);
+  });
 }

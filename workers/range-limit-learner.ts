@@ -17,16 +17,7 @@
 import { type EpochMs, intervalMs } from '../contract/intervals.ts';
 import { askedInterval, type RangeKey, rangeKey, type Window } from '../planning/windows.ts';
 
-export interface RangeLimitLearner {
-  /** The part of the window to request now: all of it, or its beginning. */
-  shortened(window: Window): Window;
-  /** Whether to request a refused window again, in part or in full. */
-  refused(asked: Window, refusal: { readonly message: string; readonly nowMs: EpochMs }): 'again' | 'give_up';
-  /** @returns the limit that an accepted window proves, to be stored; null: none. */
-  accepted(asked: Window): { readonly key: RangeKey; readonly longestMs: number } | null;
-  /** Adds a stored limit. */
-  learn(key: RangeKey, longestMs: number): void;
-}
+export type RangeLimitLearner = ReturnType<typeof createRangeLimitLearner>;
 
 interface Trial {
   /** Lengths of refused windows, by start. */
@@ -54,7 +45,7 @@ function requestedMs(window: Window): number {
 }
 
 /** @param restMs how long a series is not tried again after *given up*. */
-export function createRangeLimitLearner({ restMs }: { restMs: number }): RangeLimitLearner {
+export function createRangeLimitLearner({ restMs }: { restMs: number }) {
   const learned = new Map<RangeKey, number>();
   const trials = new Map<string, Trial>();
   const givenUp = new Map<string, EpochMs>();
@@ -65,7 +56,8 @@ export function createRangeLimitLearner({ restMs }: { restMs: number }): RangeLi
   }
 
   return Object.freeze({
-    shortened(window) {
+    /** The part of the window to request now: all of it, or its beginning. */
+    shortened(window: Window): Window {
       const longestMs = learned.get(rangeKey(window)) ?? Number.POSITIVE_INFINITY;
       const trialMs = trials.get(nameOf(window))?.lengthMs ?? longestMs;
       const maxMs = Math.min(longestMs, trialMs);
@@ -77,7 +69,8 @@ export function createRangeLimitLearner({ restMs }: { restMs: number }): RangeLi
       return Object.freeze({ ...alone, endMs, ...asked });
     },
 
-    refused(asked, { message, nowMs }) {
+    /** Whether to request a refused window again, in part or in full. */
+    refused(asked: Window, { message, nowMs }: { message: string; nowMs: EpochMs }): 'again' | 'give_up' {
       const name = nameOf(asked);
       if (nowMs < (givenUp.get(name) ?? 0)) return 'give_up';
       const trial = trials.get(name) ?? { refused: new Map(), lengthMs: null, halvings: 0, others: 0 };
@@ -97,7 +90,8 @@ export function createRangeLimitLearner({ restMs }: { restMs: number }): RangeLi
       return 'give_up';
     },
 
-    accepted(asked) {
+    /** @returns the limit that an accepted window proves, to be stored; null: none. */
+    accepted(asked: Window): { readonly key: RangeKey; readonly longestMs: number } | null {
       const name = nameOf(asked);
       givenUp.delete(name);
       const trial = trials.get(name);
@@ -117,6 +111,7 @@ export function createRangeLimitLearner({ restMs }: { restMs: number }): RangeLi
       return { key, longestMs };
     },
 
+    /** Adds a stored limit. */
     learn,
-  } satisfies RangeLimitLearner);
+  });
 }

@@ -22,7 +22,7 @@ import { missingPauseMs } from '../planning/upstream-coverage.ts';
 import { askedInterval } from '../planning/windows.ts';
 import { done, type Outcome, putBack } from '../queue/outcome.ts';
 import type { SourceError } from '../source/source-error.ts';
-import { recordAttemptFailure } from '../store/ledger/ledger.ts';
+import { recordFetch } from '../store/ledger/ledger.ts';
 import { blockSeries } from '../store/series/series.ts';
 import {
   type AttemptFacts,
@@ -172,16 +172,16 @@ export async function afterSourceError<Answer>(
   } else if (isOutage(error)) {
     await pause(parts.sourceBreaker.failed({ startedMs, nowMs, message }), parts);
   }
-  await recordAttemptFailure(parts.database, {
+  await recordFetch(parts.database.pool, {
     timeMs: nowMs,
     dataset: work.dataset,
     seriesId,
     range: work.window,
     lane: work.lane,
     attempt: attempt.number,
-    kind: error.unknownId ? 'unknown_id' : kind,
+    verdict: error.unknownId ? 'unknown_id' : kind,
     status: error.status,
-    message,
+    error: message,
     bytes: error.bytes,
     durationMs: error.durationMs,
   });
@@ -205,7 +205,7 @@ async function carryOut<Answer>(
       return { kind: 'retry', inMs: 1, counted: false };
     case 'defer':
       await deferWork(
-        { ...failure, retryAtMs: nowMs + reaction.forMs, longestMs: parts.failedRetryMs },
+        { ...failure, retryAtMs: nowMs + reaction.forMs, maxPauseMs: parts.failedRetryMs },
         work,
         attempt,
         parts,

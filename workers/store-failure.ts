@@ -20,13 +20,8 @@ const settingsLimit = '53400';
 /** Statement timeout or cancel. A window that never commits in time must not be fetched again forever. */
 const cancelled = '57014';
 
-export interface StoreTrouble {
-  /** Whether the same answer may be stored later. */
-  readonly passes: boolean;
-  readonly message: string;
-}
-
-export function storeTroubleOf(error: unknown): StoreTrouble {
+/** Whether the same answer may be stored later (`passes`), and the message. */
+export function storeTroubleOf(error: unknown): { readonly passes: boolean; readonly message: string } {
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   // SQLSTATE classes begin with a digit or one of these letters. EPIPE has five characters too.

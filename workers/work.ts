@@ -1,11 +1,22 @@
-/** The request and the commit of a job: the part that differs between datasets. */
+/** The work of a job: one request, then the commit. Datasets differ in these two alone. */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import { type EpochMs, periodStart } from '../contract/intervals.ts';
+import { listName } from '../contract/lists.ts';
+import type { Candle, HistoryPoint, Rate } from '../contract/resources.ts';
+import type { SeriesKey } from '../contract/series.ts';
+import { type PollPage, rowsAskedFor } from '../planning/polls.ts';
+import { overlaps, type Range } from '../planning/ranges.ts';
 import type { Window } from '../planning/windows.ts';
 import type { Source } from '../source/source.ts';
-import type { WindowCommit } from '../store/commit/prepare-window.ts';
+import { SourceError } from '../source/source-error.ts';
+import { commitProbe } from '../store/commit/commit-probe.ts';
+import type { WindowAnswer, WindowCommit } from '../store/commit/prepare-window.ts';
 import type { Database } from '../store/db/database.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
+import { commitPage } from '../store/lists/commit-page.ts';
+import { failPoll } from '../store/lists/polls.ts';
+import { commitRates } from '../store/lists/rates.ts';
+import type { SnapshotRow } from '../store/lists/shapes.ts';
 
 export interface Work<Answer> {
   readonly dataset: LedgerEntry['dataset'];
@@ -36,4 +47,155 @@ export interface WorkParts {
   readonly commitWindow: (commit: WindowCommit) => Promise<object>;
   readonly graceMs: number;
   readonly emptyConfirmMs: number;
+}
+
+type Answer = WindowAnswer<Candle | HistoryPoint>;
+
+/** Whether this version knows the window's dataset. A newer version may have queued the job. */
+export function isKnownDataset(series: SeriesKey): boolean {
+  return series.dataset === 'candles' || series.dataset === 'asset_history';
+}
+
+/** One window: one request of `/candles` or `/assets/{id}/history`. */
+export function windowWork(window: Window, parts: WorkParts): Work<Answer> {
+  const { series, seriesId, lane } = window;
+  return {
+    dataset: series.dataset,
+    lane,
+    window,
+    async fetch() {
+      const answer = await requestPoints(parts.source, series, window.requested ?? window);
+      return window.run === undefined ? answer : assertWhole(answer, window);
+    },
+    commit: (answer, { number, nowMs }) =>
+      parts.commitWindow({
+        seriesId,
+        series,
+        window,
+        lane,
+        attempt: number,
+        answer,
+        nowMs,
+        graceMs: parts.graceMs,
+        emptyConfirmMs: parts.emptyConfirmMs,
+      } as WindowCommit),
+  };
+}
+
+/** A probe for the beginning of a series: one request for the days of a long range (planning/beginning.ts). */
+export function probeWork(window: Window, parts: WorkParts): Work<Answer> {
+  const { series, seriesId, lane } = window;
+  return {
+    dataset: series.dataset,
+    lane,
+    window,
+    async fetch() {
+      // The day that contains the start begins before it.
+      const days = { startMs: periodStart(window.startMs, 'd1'), endMs: window.endMs };
+      return assertWhole(await requestPoints(parts.source, { ...series, interval: 'd1' }, days), window);
+    },
+    async commit({ rows, ...answer }, attempt) {
+      const result = await parts.commitSlot(() =>
+        commitProbe(parts.database, {
+          seriesId,
+          series,
+          window,
+          answer,
+          attempt: attempt.number,
+          nowMs: attempt.nowMs,
+          timesMs: rows.map((row) => ('period' in row ? row.period : row.time)),
+          graceMs: parts.graceMs,
+          emptyConfirmMs: parts.emptyConfirmMs,
+        }),
+      );
+      if (result.doubt === null) return result;
+      const { status, bytes, durationMs } = answer;
+      const message = `a request by days for where the series begins: ${result.doubt}`;
+      throw new SourceError({ kind: 'unexpected', message, status, bytes, durationMs });
+    },
+  };
+}
+
+function requestPoints(source: Source, series: SeriesKey, range: Range): Promise<Answer> {
+  const bounds = { start: range.startMs, end: range.endMs };
+  if (series.dataset === 'asset_history')
+    return source.assetHistory(series.assetId, { interval: series.interval, ...bounds });
+  const { exchange, interval, baseId, quoteId } = series;
+  return source.candles({ exchange, interval, baseId, quoteId, ...bounds });
+}
+
+/**
+ * Refuses an answer whose source states that it lacks a part of the range. A comparison would take that part for a
+ * difference, and a probe for the time before the series begins.
+ *
+ * @throws SourceError `incomplete`.
+ */
+export function assertWhole<Answer extends WindowAnswer<unknown>>(answer: Answer, range: Range): Answer {
+  const { known, status, bytes, durationMs } = answer;
+  const missing = known?.missing.find((part) => overlaps(part, range));
+  if (missing === undefined) return answer;
+  const text = (timeMs: number) => new Date(Math.max(timeMs, 0)).toISOString();
+  const requested = `${text(range.startMs)} to ${text(range.endMs)}`;
+  throw new SourceError({
+    kind: 'incomplete',
+    message: `of ${requested} the source says that it does not have ${text(missing.startMs)} to ${text(missing.endMs)} itself`,
+    status,
+    bytes,
+    durationMs,
+  });
+}
+
+/** One page of a list: one request. */
+export function pageWork(page: PollPage, parts: WorkParts): Work<WindowAnswer<SnapshotRow>> {
+  const { database, source } = parts;
+  return {
+    dataset: page.list.dataset,
+    name: listName(page.list),
+    lane: 'poll',
+    window: null,
+    fetch: () => fetchPage(source, page),
+    async giveUp({ message, nowMs, retryAtMs }) {
+      await failPoll(database, { pollId: page.pollId, message, nowMs, latestMs: retryAtMs });
+    },
+    commit: (answer, attempt) =>
+      parts.commitSlot(() =>
+        commitPage(database, {
+          page,
+          answer,
+          attempt: attempt.number,
+          nowMs: attempt.nowMs,
+          confirmMs: parts.emptyConfirmMs,
+        }),
+      ),
+  };
+}
+
+function fetchPage(source: Source, page: PollPage): Promise<WindowAnswer<SnapshotRow>> {
+  const { list, firstRow } = page;
+  const limit = rowsAskedFor(list);
+  const asked = limit === null ? {} : { limit, offset: firstRow };
+  switch (list.dataset) {
+    case 'assets':
+      return source.assets(asked);
+    case 'exchanges':
+      return source.exchanges();
+    case 'markets':
+      return source.markets(asked);
+    case 'asset_markets':
+      return source.assetMarkets(list.asset, asked);
+  }
+}
+
+/** One snapshot of all rates: one request of `/rates`. */
+export function ratesWork(parts: WorkParts): Work<WindowAnswer<Rate>> {
+  return {
+    dataset: 'rates',
+    lane: 'poll',
+    window: null,
+    fetch: () => parts.source.rates(),
+    commit: (answer, attempt) =>
+      parts.commitSlot(() =>
+        commitRates(parts.database, { answer, attempt: attempt.number, nowMs: attempt.nowMs }),
+      ),
+  };
 }

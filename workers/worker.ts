@@ -19,12 +19,10 @@ import { readLongestRanges } from '../store/series/longest-ranges.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { createCircuitBreaker, serviceMessagePauses } from './circuit-breaker.ts';
 import { groupCommits } from './commit-groups.ts';
-import { pageWork, ratesWork } from './poll-work.ts';
 import { createRangeLimitLearner } from './range-limit-learner.ts';
 import { runAttempt } from './run-attempt.ts';
 import { retryWhileLocked } from './store-failure.ts';
-import { isKnownDataset, probeWork, windowWork } from './window-work.ts';
-import type { WorkParts } from './work.ts';
+import { isKnownDataset, pageWork, probeWork, ratesWork, type WorkParts, windowWork } from './work.ts';
 import { type AttemptMiddleware, laneOf, type WorkerEvents } from './worker-events.ts';
 
 export interface WorkerOptions {
@@ -47,12 +45,7 @@ export interface WorkerOptions {
   readonly lockMs?: number;
 }
 
-export interface RunningWorker {
-  /**
-   * Takes no more jobs and lets active ones end. Jobs that are not done after `graceMs` go back to the queue.
-   */
-  close(graceMs?: number): Promise<void>;
-}
+export type RunningWorker = Awaited<ReturnType<typeof startWorker>>;
 
 /** `docker stop` kills after ten seconds. */
 const defaultGraceMs = 8000;
@@ -65,7 +58,7 @@ const maxTransactions = 3;
 /** Connections reserved for the planner and `status`. */
 const reservedConnections = 2;
 
-export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+export async function startWorker(options: WorkerOptions) {
   const { database, queues, settings, log } = options;
   const connections = database.pool.options.max;
   const slot = pLimit(Math.max(1, Math.min(maxTransactions, connections - reservedConnections)));
@@ -119,6 +112,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const budgets = keepLowestBudget(worker, options);
   await budgets.check();
   return Object.freeze({
+    /** Takes no more jobs and lets active ones end. Jobs that are not done after `graceMs` go back to the queue. */
     close: (graceMs = defaultGraceMs) => {
       closing.abort();
       budgets.stop();

@@ -22,7 +22,7 @@ import { longestRange } from '../../planning/windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
 import { countFetchesSince, tallyFetches } from '../../store/ledger/ledger.ts';
-import { LedgerMinutes } from '../../store/ledger/ledger-minutes.ts';
+import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../../store/ledger/quarantine.ts';
 import { rangesBehind } from '../../store/rollups/refresh.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
@@ -72,7 +72,7 @@ export async function runBackfill(
   let accepted = 0;
   let perMinute = config.source.requestsPerMinute;
   const requestsOfLastMinute = lastMinuteOf(database);
-  const ledger = new LedgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
+  const ledger = ledgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
   const tallyNow = atMostEverySecond(async () => tallyFetches(await ledger.read(Date.now())));
 
   /** Connected workers may have another budget than this process. */

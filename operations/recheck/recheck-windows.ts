@@ -18,7 +18,7 @@ import { type Range, subtract } from '../../planning/ranges.ts';
 import type { CoveredWindow } from '../../planning/sample.ts';
 import { type Window, withWitnesses } from '../../planning/windows.ts';
 import { tallyFetches } from '../../store/ledger/ledger.ts';
-import { LedgerMinutes } from '../../store/ledger/ledger-minutes.ts';
+import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import {
   type CommandResult,
   consumeResults,
@@ -101,7 +101,7 @@ export async function recheckWindows(
   const run = randomBytes(8).toString('hex');
   const parts = new InProcessWorkers(context, null, run);
   const startedMs = Date.now();
-  const ledger = new LedgerMinutes(database, {
+  const ledger = ledgerMinutes(database, {
     sinceMs: startedMs,
     keptMs: ledgerMs,
     seriesIds: request.seriesIds,

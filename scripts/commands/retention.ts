@@ -11,9 +11,8 @@ import {
   findCut,
   listRetentions,
   type Retention,
-  removeRetention,
-  setRetention,
   storedDatasets,
+  writeRetention,
 } from '../../store/retention/retention.ts';
 import { askOnTerminal, confirmByName } from '../input/confirm.ts';
 import { parseAge } from '../input/parse-time.ts';
@@ -83,7 +82,7 @@ async function set(word: string, age: string, options: { confirm?: string }): Pr
       const consequence = `This drops ${what}, irreversibly, and once a day every point older than ${age}.`;
       await confirmByName({ name, consequence, given: options.confirm, ask: askOnTerminal(signal) });
       if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before any change');
-      await setRetention(context.database, dataset, age);
+      await writeRetention(context.database.pool, dataset, age);
       const dropping = applyRetention(context.database, {
         nowMs,
         chunkDays,
@@ -108,7 +107,7 @@ async function set(word: string, age: string, options: { confirm?: string }): Pr
 async function off(word: string): Promise<void> {
   const dataset = datasetOf(word);
   await withContext({ command: 'retention', defaultLogLevel: 'warn' }, async (context) => {
-    const wasOn = await removeRetention(context.database, dataset);
+    const wasOn = await writeRetention(context.database.pool, dataset, null);
     console.log(
       `${datasetNames[dataset]} ${wasOn ? 'is kept forever from now on' : 'was kept forever already'}`,
     );

@@ -7,13 +7,7 @@ import { TidemarkError } from '../../errors.ts';
 import { formatDuration } from '../../format.ts';
 import { parseInterval } from '../../planning/time-text.ts';
 import { withContext } from '../../runtime/context.ts';
-import {
-  isListKnown,
-  type TrackedList,
-  trackList,
-  untrackList,
-  untrackRates,
-} from '../../store/lists/lists.ts';
+import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
 import { nameOf } from '../input/selectors.ts';
 
 const defaultEveryMs = 5 * minuteMs;
@@ -101,8 +95,7 @@ async function trackDefaults(): Promise<void> {
 
 async function untrackOne(list: PolledList): Promise<void> {
   await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ database }) => {
-    if (list.dataset === 'rates') await untrackRates(database, Date.now());
-    else if (!(await untrackList(database, list, Date.now())))
+    if (!(await untrackList(database, list, Date.now())))
       throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
     console.log(`no longer tracking ${listName(list)}; stored data stays`);
   });

@@ -3,8 +3,7 @@
 import { requestsPerMinute } from '../../contract/limits.ts';
 import { counted, formatBytes, formatCount, formatDuration, formatTime } from '../../format.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
-import type { Disk } from '../../planning/disk.ts';
-import type { Cost } from '../../planning/estimate.ts';
+import type { Cost, Disk } from '../../planning/estimate.ts';
 import { table } from './table.ts';
 
 const names: Readonly<Record<Cost['dataset'], string>> = { candles: 'candles', asset_history: 'history' };

@@ -5,21 +5,18 @@ import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 
-export interface KeyEntry {
-  readonly id: number;
-  readonly name: string;
-  readonly address: string | null;
-  readonly purpose: string | null;
-  readonly state: 'pending' | 'issued' | 'revoked';
-  readonly requestedAtMs: EpochMs;
-  readonly issuedAtMs: EpochMs | null;
-  readonly revokedAtMs: EpochMs | null;
-}
-
 export interface KeyRequest {
   readonly name: string;
   readonly address: string | null;
   readonly purpose: string | null;
+}
+
+export interface KeyEntry extends KeyRequest {
+  readonly id: number;
+  readonly state: 'pending' | 'issued' | 'revoked';
+  readonly requestedAtMs: EpochMs;
+  readonly issuedAtMs: EpochMs | null;
+  readonly revokedAtMs: EpochMs | null;
 }
 
 /** Makes a key recognisable where it leaks: in a log, in a repository. */

@@ -12,58 +12,27 @@ import type pg from 'pg';
 import { inLockedTransaction } from '../db/locked-transaction.ts';
 
 /** Declared volatile, although they only read or compute. */
-const reading = [
-  ...[
-    'time_bucket_gapfill',
-    'locf',
-    'interpolate',
-    'by_range',
-    'by_hash',
-    'generate_uuid',
-    'generate_uuidv7',
-    'to_uuidv7',
-  ],
-  ...['approximate_row_count', 'chunks_detailed_size', 'hypertable_size', 'hypertable_detailed_size'],
-  ...['hypertable_index_size', 'hypertable_approximate_size', 'hypertable_approximate_detailed_size'],
-  ...['relation_size', 'relation_approximate_size', 'hypertable_local_size', 'chunks_local_size'],
-  ...['compressed_chunk_local_stats', 'compressed_chunk_remote_stats', 'get_approx_row_count'],
-  ...['show_tablespaces', 'show_policies', 'show_chunk', 'chunk_status', 'chunk_id_from_relid', 'tsl_loaded'],
-  ...[
-    'cagg_watermark',
-    'cagg_watermark_materialized',
-    'cagg_get_bucket_function_info',
-    'cagg_get_grouping_columns',
-  ],
-  ...['extension_state', 'get_git_commit', 'get_os_info', 'get_partition_hash', 'get_partition_for_key'],
-  ...[
-    'interval_to_usec',
-    'time_to_internal',
-    'subtract_integer_from_now',
-    'range_value_to_pretty',
-    'to_date',
-  ],
-  ...['to_interval', 'to_timestamp', 'to_timestamp_without_timezone', 'to_unix_microseconds'],
-  ...[
-    'jsonb_get_matching_index_entry',
-    'estimate_uncompressed_size',
-    'get_orderby_defaults',
-    'get_segmentby_defaults',
-  ],
-];
+const reading = words(`
+  time_bucket_gapfill locf interpolate by_range by_hash generate_uuid generate_uuidv7 to_uuidv7
+  approximate_row_count chunks_detailed_size hypertable_size hypertable_detailed_size hypertable_index_size
+  hypertable_approximate_size hypertable_approximate_detailed_size relation_size relation_approximate_size
+  hypertable_local_size chunks_local_size compressed_chunk_local_stats compressed_chunk_remote_stats
+  get_approx_row_count show_tablespaces show_policies show_chunk chunk_status chunk_id_from_relid tsl_loaded
+  cagg_watermark cagg_watermark_materialized cagg_get_bucket_function_info cagg_get_grouping_columns
+  extension_state get_git_commit get_os_info get_partition_hash get_partition_for_key interval_to_usec
+  time_to_internal subtract_integer_from_now range_value_to_pretty to_date to_interval to_timestamp
+  to_timestamp_without_timezone to_unix_microseconds jsonb_get_matching_index_entry estimate_uncompressed_size
+  get_orderby_defaults get_segmentby_defaults
+`);
 
 /** The server's own functions that write large objects: any role may create as many as the disk holds. */
-const largeObjects = [
-  ...[
-    'lo_creat',
-    'lo_create',
-    'lo_from_bytea',
-    'lo_put',
-    'lowrite',
-    'lo_truncate',
-    'lo_truncate64',
-    'lo_unlink',
-  ],
-];
+const largeObjects = words(`
+  lo_creat lo_create lo_from_bytea lo_put lowrite lo_truncate lo_truncate64 lo_unlink
+`);
+
+function words(text: string): string[] {
+  return text.trim().split(/\s+/);
+}
 
 /** Functions that write, as rows `p` of pg_proc. Trigger functions cannot be called. */
 const writing = `

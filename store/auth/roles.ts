@@ -182,11 +182,6 @@ async function createViewer(client: pg.PoolClient, name: string): Promise<boolea
     return true;
   }
   if (there.mark === mark) return false;
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
-    `role ${JSON.stringify(name)} exists and was not created by Tidemark`,
-    {
-      remedy: 'choose another name',
-    },
-  );
+  const message = `role ${JSON.stringify(name)} exists and was not created by Tidemark`;
+  throw new TidemarkError('BAD_ARGUMENT', message, { remedy: 'choose another name' });
 }

@@ -5,7 +5,6 @@
 
 import type pg from 'pg';
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { evaluateProbe, probedSeries } from '../../planning/beginning.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import type { Range } from '../../planning/ranges.ts';
@@ -14,19 +13,14 @@ import { type Database, inTransaction, timeRange, timestamp } from '../db/databa
 import { recordFetch } from '../ledger/ledger.ts';
 import { publishResult } from '../recheck/command-results.ts';
 import { recordConfirmedEmpty, recordEmptyAnswer } from './empty-answers.ts';
-import type { WindowAnswer } from './prepare-window.ts';
+import type { PreparedWindow } from './prepare-window.ts';
 
-export interface ProbeCommit {
-  readonly seriesId: number;
-  readonly series: SeriesKey;
+type CommonFields = 'seriesId' | 'series' | 'attempt' | 'answer' | 'nowMs' | 'graceMs' | 'emptyConfirmMs';
+
+export interface ProbeCommit extends Pick<PreparedWindow, CommonFields> {
   readonly window: Range & Pick<Window, 'lane' | 'run' | 'askedEndMs'>;
-  readonly attempt: number;
   /** Times of the days in the answer. */
   readonly timesMs: readonly EpochMs[];
-  readonly answer: Omit<WindowAnswer<never>, 'rows'>;
-  readonly nowMs: EpochMs;
-  readonly graceMs: number;
-  readonly emptyConfirmMs: number;
 }
 
 export interface ProbeResult {
@@ -64,13 +58,8 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
       attempt: probe.attempt,
       verdict: beginsMs !== null ? 'begins' : isConfirmed ? 'confirmed_empty' : 'empty',
       status: answer.status,
-      fresh: 0,
-      changed: 0,
-      unchanged: 0,
-      rejected: 0,
       bytes: answer.bytes,
       durationMs: answer.durationMs,
-      error: null,
     });
     return { beginsMs, empty, doubt: null };
   });

@@ -18,7 +18,8 @@ import type { EvaluatedWindow } from './evaluate-answers.ts';
 interface DeferredWindow {
   readonly seriesId: number;
   readonly window: Range;
-  readonly verdict: 'failed' | 'stale';
+  /** By default `failed`: out of attempts, or refused. */
+  readonly verdict?: 'failed' | 'stale';
   readonly kind: string;
   readonly message: string;
   readonly attempts: number;
@@ -33,22 +34,11 @@ interface DeferredWindow {
   readonly maxPauseMs?: number | undefined;
 }
 
-/** Defers a window that is out of attempts or was refused. */
-export async function deferWindow(
-  database: Database,
-  window: Omit<DeferredWindow, 'verdict'>,
-): Promise<void> {
-  await upsertDeferredWindow(database.pool, { ...window, verdict: 'failed' });
-}
-
 /**
  * Inserts or updates a deferred window, unless another worker has covered it meanwhile. The lock on the
  * series keeps a commit from covering it unseen.
  */
-async function upsertDeferredWindow(
-  client: pg.Pool | pg.PoolClient,
-  deferred: DeferredWindow,
-): Promise<void> {
+export async function deferWindow(client: pg.Pool | pg.PoolClient, deferred: DeferredWindow): Promise<void> {
   await client.query(
     `with open as materialized (
        select s.id from tidemark.series s
@@ -66,7 +56,7 @@ async function upsertDeferredWindow(
     [
       deferred.seriesId,
       timeRange(deferred.window.startMs, deferred.window.endMs),
-      deferred.verdict,
+      deferred.verdict ?? 'failed',
       deferred.kind,
       deferred.message.slice(0, 1000),
       deferred.attempts,
@@ -119,7 +109,7 @@ const maxMissingPauseMs = dayMs;
  */
 export async function deferUpstreamGaps(
   client: pg.Pool | pg.PoolClient,
-  deferred: Omit<DeferredWindow, 'window' | 'verdict' | 'kind'> & { readonly range: Range },
+  deferred: Omit<DeferredWindow, 'window' | 'kind'> & { readonly range: Range },
 ): Promise<void> {
   await client.query({
     name: 'defer-missing',
@@ -175,7 +165,7 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
   for (const range of lags ? normalize([...evaluated.missing, stale]) : evaluated.missing)
     await deferMissingRange(client, evaluated, range);
   if (stale !== null && !lags) {
-    await upsertDeferredWindow(client, {
+    await deferWindow(client, {
       ...deferred,
       window: stale,
       verdict: 'stale',
@@ -185,10 +175,9 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
     });
   }
   if (evaluation.verdict === 'unreadable') {
-    await upsertDeferredWindow(client, {
+    await deferWindow(client, {
       ...deferred,
       window: evaluated.window,
-      verdict: 'failed',
       kind: 'unreadable',
       message: 'no row of the answer was readable, or none belonged to the window',
       retryAtMs: nowMs + unreadableRetryMs,
@@ -225,10 +214,9 @@ async function deferMissingRange(
   await deferUpstreamGaps(client, { ...deferred, range });
   // The range is covered, and the re-read of it is deferred as well.
   if (lane === 'reread')
-    await upsertDeferredWindow(client, {
+    await deferWindow(client, {
       ...deferred,
       window: range,
-      verdict: 'failed',
       kind: incompleteKind,
       ofCovered: true,
     });

@@ -19,17 +19,14 @@ import { pointTables } from './points.ts';
 import type { PreparedWindow, WitnessPoints } from './prepare-window.ts';
 import { mergePoints, type PointChanges } from './write-points.ts';
 
-export interface MergedWitnesses {
-  /** The witnesses that were stored or compared. */
-  readonly beside: readonly WitnessPoints[];
-  readonly changes: readonly PointChanges[];
-}
-
-/** @returns null when another transaction stored one of the points meanwhile, as {@link mergePoints} does. */
+/**
+ * @returns the witnesses that were stored or compared, and their changes; null when another transaction stored one of the
+ * points meanwhile, as {@link mergePoints} does.
+ */
 export async function mergeWitnesses(
   client: pg.PoolClient,
   { seriesId, beside, nowMs }: Pick<PreparedWindow, 'seriesId' | 'beside' | 'nowMs'>,
-): Promise<MergedWitnesses | null> {
+) {
   const merged: WitnessPoints[] = [];
   const changes: PointChanges[] = [];
   for (const side of beside) {
@@ -104,14 +101,7 @@ async function findSilences(client: pg.PoolClient, window: EvaluatedWindow): Pro
   return silences.filter(({ startMs, endMs }) => startMs < endMs);
 }
 
-interface Neighbours {
-  /** The nearest stored points within the same covered range; null: there is none. */
-  readonly beforeMs: EpochMs | null;
-  readonly afterMs: EpochMs | null;
-  readonly coveredFromMs: EpochMs;
-  readonly coveredToMs: EpochMs;
-}
-
+/** The nearest stored points within the same covered range, if any, and the bounds of that range. */
 async function findNeighbours(
   client: pg.PoolClient,
   at: {
@@ -120,7 +110,7 @@ async function findNeighbours(
     readonly firstMs: EpochMs;
     readonly lastMs: EpochMs;
   },
-): Promise<Neighbours> {
+) {
   const { seriesId, dataset, firstMs, lastMs } = at;
   const bounds = await client.query<{ from: EpochMs; to: EpochMs }>({
     name: 'covered-around',
@@ -131,19 +121,12 @@ async function findNeighbours(
   });
   const coveredFromMs = bounds.rows[0]?.from ?? firstMs;
   const coveredToMs = bounds.rows[0]?.to ?? lastMs;
-  const table = `tidemark.${pointTables[dataset]}`;
-  const before = await client.query<{ time: EpochMs }>({
-    text: `select time from ${table} where series_id = $1 and time >= $2 and time < $3 order by time desc limit 1`,
-    values: [seriesId, timestamp(coveredFromMs), timestamp(firstMs)],
-  });
-  const after = await client.query<{ time: EpochMs }>({
-    text: `select time from ${table} where series_id = $1 and time > $2 and time < $3 order by time limit 1`,
-    values: [seriesId, timestamp(lastMs), timestamp(coveredToMs)],
-  });
-  return {
-    beforeMs: before.rows[0]?.time ?? null,
-    afterMs: after.rows[0]?.time ?? null,
-    coveredFromMs,
-    coveredToMs,
-  };
+  const points = `select time from tidemark.${pointTables[dataset]} where series_id = $1`;
+  const nearest = await client.query<{ before: EpochMs | null; after: EpochMs | null }>(
+    `select (${points} and time >= $2 and time < $3 order by time desc limit 1) as before,
+            (${points} and time > $4 and time < $5 order by time limit 1) as after`,
+    [seriesId, ...[coveredFromMs, firstMs, lastMs, coveredToMs].map(timestamp)],
+  );
+  const { before = null, after = null } = nearest.rows[0] ?? {};
+  return { beforeMs: before, afterMs: after, coveredFromMs, coveredToMs };
 }

@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { arrayOf, timeRange, timeRanges, timestamp, timestampOrNull } from '../db/database.ts';
-import { type LedgerEntry, ledgerInsert, ledgerValues, recordFetch } from '../ledger/ledger.ts';
+import { ledgerInsert, ledgerValues, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
 import { recordEmptyAnswer, recordSilence } from './empty-answers.ts';
 import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';
@@ -132,7 +132,8 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
   });
 }
 
-function ledgerEntry(evaluated: EvaluatedWindow, verdict: WindowResult['verdict']): LedgerEntry {
+/** The ledger's row of a window. */
+export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEntry {
   const { answer, changes } = evaluated;
   return {
     timeMs: evaluated.nowMs,
@@ -147,7 +148,6 @@ function ledgerEntry(evaluated: EvaluatedWindow, verdict: WindowResult['verdict'
     rejected: answer.rejected.length,
     bytes: answer.bytes,
     durationMs: answer.durationMs,
-    error: null,
   };
 }
 

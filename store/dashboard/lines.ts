@@ -86,7 +86,7 @@ export async function readSeriesLines(
     ],
   });
   return result.rows.map((row) => {
-    const { seriesId, series, values } = splitSeriesRow(row);
+    const { seriesId, series, ...values } = splitSeriesRow(row);
     return { id: seriesId, name: seriesName(series), ...values };
   });
 }

@@ -3,19 +3,7 @@
 import type { Database } from './database.ts';
 
 /** Commands that write, by their name in pg_stat_activity. */
-const writers = [
-  'run',
-  'scheduler',
-  'worker',
-  'backfill',
-  'verify',
-  'repair',
-  'import',
-  'move',
-  'apply',
-  'demo',
-  'serve',
-];
+const writers = 'run scheduler worker backfill verify repair import move apply demo serve'.split(' ');
 
 /** Names of the connected commands that write, once each: `run`, `worker`. Every role can see them. */
 export async function listWriters(database: Database): Promise<string[]> {

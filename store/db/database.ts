@@ -169,6 +169,31 @@ export async function allowLong(
   };
 }
 
+/** Runs `work` on one connection, whose statements may take hours until the signal aborts. */
+export async function onLongConnection(
+  database: Database,
+  signal: AbortSignal | undefined,
+  work: (client: pg.PoolClient) => Promise<void>,
+): Promise<void> {
+  const client = await database.pool.connect();
+  let broken: Error | undefined;
+  let end = async () => {};
+  try {
+    end = await allowLong(database, client, signal);
+    await work(client);
+  } catch (error) {
+    broken = error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    await end().catch((error: Error) => {
+      broken ??= error;
+    });
+    // A late cancel would hit the connection's next user.
+    if (signal?.aborted) broken ??= new Error('stopped');
+    client.release(broken);
+  }
+}
+
 /** Lock timeout, and deadlock. */
 const lockWaitCodes = ['55P03', '40P01'];
 

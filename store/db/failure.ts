@@ -1,20 +1,14 @@
 /** Explains database errors to the user, and retries transactions that lost a race. */
 
 import pg from 'pg';
-import { TidemarkError } from '../../errors.ts';
+import { type ErrorCode, TidemarkError } from '../../errors.ts';
 import { isLockWait } from './database.ts';
 
-const networkCodes = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'EPIPE',
-]);
+const networkCodes = /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|EPIPE)$/;
 /** Wrong password or role, no such database, server starting or stopping, too many connections. */
 const connectionStates = new Set(['28P01', '28000', '3D000', '57P01', '57P02', '57P03', '53300']);
+const connectionMessages =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|^SASL:|does not support SSL/i;
 const fullDisk = '53100';
 /** Missing privileges, and a read-only server or session. */
 const refusedStates = new Set(['42501', '25006']);
@@ -24,30 +18,21 @@ const missingStates = new Set(['3F000', '42P01']);
 /** Returns the error with a code and a remedy where its cause is known, and the error itself otherwise. */
 export function explainDatabaseError(error: unknown): unknown {
   if (error instanceof TidemarkError || !(error instanceof Error)) return error;
-  const code = errorCode(error);
   const message = errorMessage(error);
-  if (code === fullDisk || code === 'ENOSPC' || /no space left on device/i.test(message)) {
-    return new TidemarkError('DATABASE_FULL', message, { cause: error });
-  }
-  if (isLockWait(error)) return new TidemarkError('DATABASE_LOCKED', message, { cause: error });
-  if (
-    (code !== undefined && (networkCodes.has(code) || connectionStates.has(code))) ||
-    /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|^SASL:|does not support SSL/i.test(
-      message,
-    )
-  ) {
-    return new TidemarkError('DATABASE_UNREACHABLE', message, { cause: error });
-  }
-  if (/\$libdir\/timescaledb/.test(message)) {
-    return new TidemarkError('TIMESCALE_NOT_LOADED', message, { cause: error });
-  }
-  if (error instanceof pg.DatabaseError && code !== undefined && refusedStates.has(code)) {
-    return new TidemarkError('DATABASE_REFUSED', message, { cause: error });
-  }
-  if (error instanceof pg.DatabaseError && code !== undefined && missingStates.has(code)) {
-    return new TidemarkError('DATABASE_NOT_MIGRATED', message, { cause: error });
-  }
-  return error;
+  const explained = explanation(error, errorCode(error), message);
+  return explained === null ? error : new TidemarkError(explained, message, { cause: error });
+}
+
+function explanation(error: Error, code: string, message: string): ErrorCode | null {
+  if (code === fullDisk || code === 'ENOSPC' || /no space left on device/i.test(message))
+    return 'DATABASE_FULL';
+  if (isLockWait(error)) return 'DATABASE_LOCKED';
+  if (networkCodes.test(code) || connectionStates.has(code) || connectionMessages.test(message))
+    return 'DATABASE_UNREACHABLE';
+  if (/\$libdir\/timescaledb/.test(message)) return 'TIMESCALE_NOT_LOADED';
+  if (!(error instanceof pg.DatabaseError)) return null;
+  if (refusedStates.has(code)) return 'DATABASE_REFUSED';
+  return missingStates.has(code) ? 'DATABASE_NOT_MIGRATED' : null;
 }
 
 /** Whether the role lacks the privilege. */
@@ -55,9 +40,10 @@ export function isPermissionDenied(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '42501';
 }
 
-function errorCode(error: Error): string | undefined {
+/** Empty without a code. */
+function errorCode(error: Error): string {
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return errorCode(error.errors[0]);
-  return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 /** An AggregateError (several addresses tried) has an empty message of its own. */
@@ -107,17 +93,12 @@ export function isUnavailable(error: unknown): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return (
     (/^[0-9A-Z]{5}$/.test(code) && temporaryStates.test(code)) ||
-    networkCodes.has(code) ||
+    networkCodes.test(code) ||
     temporaryMessages.test(error.message)
   );
 }
 
 /** Whether PostgreSQL refused a value, such as a character that the database's encoding lacks. */
 export function isBadValue(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    typeof error.code === 'string' &&
-    /^22[0-9A-Z]{3}$/.test(error.code)
-  );
+  return error instanceof Error && /^22[0-9A-Z]{3}$/.test(errorCode(error));
 }

@@ -104,24 +104,20 @@ export async function assertMigrated(pool: pg.Pool): Promise<void> {
   const known = await pool.query<{ present: boolean }>(
     `select to_regclass('tidemark.migrations') is not null as present`,
   );
-  if (known.rows[0]?.present) {
-    const newest = await pool.query<{ name: string }>(
-      'select name from tidemark.migrations order by id desc limit 1',
-    );
-    if (newest.rows[0]?.name === newestMigration) {
-      if (await areDerivedCurrent(pool)) return;
-      throw new TidemarkError(
-        'DATABASE_NOT_MIGRATED',
-        'the views and rollups belong to another version of Tidemark',
-      );
-    }
-    const found = newest.rows[0]?.name;
-    throw new TidemarkError(
-      'DATABASE_NOT_MIGRATED',
-      `the database is ${found === undefined ? 'empty' : `at ${found}`}, and this version of Tidemark needs ${newestMigration}`,
-    );
+  if (!known.rows[0]?.present)
+    throw new TidemarkError('DATABASE_NOT_MIGRATED', 'the database holds no Tidemark schema');
+  const newest = await pool.query<{ name: string }>(
+    'select name from tidemark.migrations order by id desc limit 1',
+  );
+  const found = newest.rows[0]?.name;
+  if (found !== newestMigration) {
+    const state = found === undefined ? 'empty' : `at ${found}`;
+    const message = `the database is ${state}, and this version of Tidemark needs ${newestMigration}`;
+    throw new TidemarkError('DATABASE_NOT_MIGRATED', message);
   }
-  throw new TidemarkError('DATABASE_NOT_MIGRATED', 'the database holds no Tidemark schema');
+  if (await areDerivedCurrent(pool)) return;
+  const message = 'the views and rollups belong to another version of Tidemark';
+  throw new TidemarkError('DATABASE_NOT_MIGRATED', message);
 }
 
 /** `UNIQUE NULLS NOT DISTINCT` needs 15. */

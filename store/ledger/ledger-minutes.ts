@@ -3,8 +3,8 @@
  *
  * Each read starts where the last one is settled, and older minutes are kept in memory. So the first read
  * costs as much as the ledger holds, and each later one as much as the last minutes hold. A row may become
- * visible up to a minute after its time. A later one, such as after a long lock wait, is found by {@link
- * LedgerMinutes.recount}.
+ * visible up to a minute after its time. A later one, such as after a long lock wait, is found by
+ * `recount`.
  */
 
 import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
@@ -14,91 +14,63 @@ import type { LedgerEntry, LedgerMinute } from './ledger.ts';
 const unsettledMs = minuteMs;
 const sliceMs = hourMs;
 
-export class LedgerMinutes {
-  readonly #database: Database;
-  readonly #startMs: EpochMs | null;
-  readonly #keptMs: number | null;
-  readonly #seriesIds: readonly number[] | undefined;
-  #settled: readonly LedgerMinute[] = [];
+/**
+ * @param of.sinceMs the first time that counts; absent: `keptMs` before now.
+ * @param of.keptMs how much of the past counts; absent: all since the first time.
+ * @param of.seriesIds only requests for these; absent: all.
+ */
+export function ledgerMinutes(
+  database: Database,
+  of: { readonly sinceMs?: EpochMs; readonly keptMs?: number; readonly seriesIds?: readonly number[] },
+) {
+  const startMs = of.sinceMs ?? Number.NEGATIVE_INFINITY;
+  let settled: readonly LedgerMinute[] = [];
   /** Minutes from here on are read again. */
-  #fromMs: EpochMs;
+  let fromMs = startMs;
 
-  /**
-   * @param of.sinceMs the first time that counts; absent: `keptMs` before now.
-   * @param of.keptMs how much of the past counts; absent: all since the first time.
-   * @param of.seriesIds only requests for these; absent: all.
-   */
-  constructor(
-    database: Database,
-    of: { readonly sinceMs?: EpochMs; readonly keptMs?: number; readonly seriesIds?: readonly number[] },
-  ) {
-    this.#database = database;
-    this.#startMs = of.sinceMs ?? null;
-    this.#keptMs = of.keptMs ?? null;
-    this.#seriesIds = of.seriesIds;
-    this.#fromMs = of.sinceMs ?? Number.NEGATIVE_INFINITY;
+  function firstTime(nowMs: EpochMs): EpochMs {
+    if (of.keptMs === undefined) return of.sinceMs ?? nowMs;
+    return Math.max(startMs, nowMs - of.keptMs);
   }
 
-  async read(nowMs: EpochMs): Promise<readonly LedgerMinute[]> {
-    const firstMs = this.#firstMs(nowMs);
-    const fresh = await this.#ask(Math.max(this.#fromMs, firstMs), null);
+  async function ask(fromMs: EpochMs, toMs: EpochMs | null): Promise<LedgerMinute[]> {
+    // Planned for its bounds each time, which excludes the chunks of other days.
+    const result = await database.pool.query<LedgerMinute>({
+      text: `select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as "minuteMs", lane, verdict,
+              error is not null as failed, count(*) as requests, coalesce(sum(fresh), 0)::bigint as fresh,
+              max(time) as "newestMs", (array_agg(error order by time desc))[1] as message
+       from tidemark.fetches
+       where time >= $1 and ($2::timestamptz is null or time < $2) and ($3::int[] is null or series_id = any ($3))
+       group by 1, 2, 3, 4`,
+      values: [timestamp(fromMs), timestampOrNull(toMs), of.seriesIds],
+    });
+    return result.rows;
+  }
+
+  async function read(nowMs: EpochMs): Promise<readonly LedgerMinute[]> {
+    const firstMs = firstTime(nowMs);
+    const fresh = await ask(Math.max(fromMs, firstMs), null);
     const settleMs = startOfMinute(nowMs - unsettledMs);
-    const kept = this.#settled.filter((one) => one.minuteMs >= startOfMinute(firstMs));
-    this.#settled = [...kept, ...fresh.filter((one) => one.minuteMs < settleMs)];
-    this.#fromMs = Math.max(this.#fromMs, firstMs, settleMs);
-    return [...this.#settled, ...fresh.filter((one) => one.minuteMs >= settleMs)];
+    const kept = settled.filter((one) => one.minuteMs >= startOfMinute(firstMs));
+    settled = [...kept, ...fresh.filter((one) => one.minuteMs < settleMs)];
+    fromMs = Math.max(fromMs, firstMs, settleMs);
+    return [...settled, ...fresh.filter((one) => one.minuteMs >= settleMs)];
   }
 
   /** Reads everything again, an hour at a time: once, when the result has to be exact. */
-  async recount(nowMs: EpochMs): Promise<readonly LedgerMinute[]> {
-    this.#settled = [];
-    this.#fromMs = this.#firstMs(nowMs);
+  async function recount(nowMs: EpochMs): Promise<readonly LedgerMinute[]> {
+    settled = [];
+    fromMs = firstTime(nowMs);
     for (;;) {
-      const endMs = this.#fromMs + sliceMs;
-      if (endMs > startOfMinute(nowMs - unsettledMs)) return this.read(nowMs);
+      const endMs = fromMs + sliceMs;
+      if (endMs > startOfMinute(nowMs - unsettledMs)) return read(nowMs);
       // A minute on the border is in both slices, in two parts.
-      this.#settled = [...this.#settled, ...(await this.#ask(this.#fromMs, endMs))];
-      this.#fromMs = endMs;
+      settled = [...settled, ...(await ask(fromMs, endMs))];
+      fromMs = endMs;
     }
   }
 
-  #firstMs(nowMs: EpochMs): EpochMs {
-    if (this.#keptMs === null) return this.#startMs ?? nowMs;
-    return Math.max(this.#startMs ?? Number.NEGATIVE_INFINITY, nowMs - this.#keptMs);
-  }
-
-  async #ask(fromMs: EpochMs, toMs: EpochMs | null): Promise<LedgerMinute[]> {
-    const result = await this.#database.pool.query<{
-      minute: EpochMs;
-      lane: LedgerEntry['lane'];
-      verdict: string;
-      failed: boolean;
-      requests: number;
-      fresh: number;
-      newest: EpochMs;
-      message: string | null;
-    }>(ledgerMinutesQuery({ fromMs, toMs, seriesIds: this.#seriesIds }));
-    return result.rows.map(({ minute, newest, ...row }) => ({ ...row, minuteMs: minute, newestMs: newest }));
-  }
-}
-
-/**
- * The statement of a read. It is planned for its bounds each time, which excludes the chunks of other days.
- */
-function ledgerMinutesQuery(of: {
-  readonly fromMs: EpochMs;
-  readonly toMs: EpochMs | null;
-  readonly seriesIds: readonly number[] | undefined;
-}): { text: string; values: unknown[] } {
-  return {
-    text: `select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as minute, lane, verdict,
-                  error is not null as failed, count(*) as requests, coalesce(sum(fresh), 0)::bigint as fresh,
-                  max(time) as newest, (array_agg(error order by time desc))[1] as message
-           from tidemark.fetches
-           where time >= $1 and ($2::timestamptz is null or time < $2) and ($3::int[] is null or series_id = any ($3))
-           group by 1, 2, 3, 4`,
-    values: [timestamp(of.fromMs), timestampOrNull(of.toMs), of.seriesIds ?? null],
-  };
+  return { read, recount };
 }
 
 function startOfMinute(timeMs: EpochMs): EpochMs {
@@ -120,7 +92,7 @@ export interface RecentRequests {
  * Returns a function that polls the ledger: it reads the last hour the first time, and then the last minutes.
  */
 export function recentRequests(database: Database): (nowMs: EpochMs) => Promise<RecentRequests> {
-  const hour = new LedgerMinutes(database, { keptMs: hourMs });
+  const hour = ledgerMinutes(database, { keptMs: hourMs });
   return async (nowMs) => {
     const failures: Record<string, number> = {};
     for (const { failed, verdict, requests } of await hour.read(nowMs))

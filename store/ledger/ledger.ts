@@ -37,8 +37,8 @@ export interface LedgerEntry {
   readonly status: number | null;
   readonly fresh: number;
   readonly changed: number;
-  /** Changed points of closed periods, whose old values are kept; 0 by default. */
-  readonly revised?: number;
+  /** Changed points of closed periods, whose old values are kept. */
+  readonly revised: number;
   readonly unchanged: number;
   readonly rejected: number;
   /** Size of the decoded body. */
@@ -46,6 +46,20 @@ export interface LedgerEntry {
   readonly durationMs: number;
   readonly error: string | null;
 }
+
+/** Of a request that concerns no series, changes nothing and succeeds. */
+const defaults = Object.freeze({
+  seriesId: null,
+  range: null,
+  fresh: 0,
+  changed: 0,
+  revised: 0,
+  unchanged: 0,
+  rejected: 0,
+  error: null,
+});
+
+export type NewEntry = Omit<LedgerEntry, keyof typeof defaults> & Partial<LedgerEntry>;
 
 const columns = Object.freeze({
   time: 'timestamptz',
@@ -77,8 +91,9 @@ export function ledgerInsert(first: number): string {
 }
 
 /** One array for each column. */
-export function ledgerValues(entries: readonly LedgerEntry[]): unknown[][] {
-  const rows = entries.map((entry) => [
+export function ledgerValues(entries: readonly NewEntry[]): unknown[][] {
+  const complete: LedgerEntry[] = entries.map((entry) => ({ ...defaults, ...entry }));
+  const rows = complete.map((entry) => [
     timestamp(entry.timeMs),
     entry.dataset,
     entry.seriesId,
@@ -89,7 +104,7 @@ export function ledgerValues(entries: readonly LedgerEntry[]): unknown[][] {
     entry.status,
     entry.fresh,
     entry.changed,
-    entry.revised ?? 0,
+    entry.revised,
     entry.unchanged,
     entry.rejected,
     entry.bytes,
@@ -100,37 +115,8 @@ export function ledgerValues(entries: readonly LedgerEntry[]): unknown[][] {
 }
 
 /** Adds a row, within the caller's transaction when `client` is one. */
-export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: LedgerEntry): Promise<void> {
+export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: NewEntry): Promise<void> {
   await client.query({ name: 'record-fetch', text: ledgerInsert(1), values: ledgerValues([entry]) });
-}
-
-/** Adds the row of a failed request. */
-export async function recordAttemptFailure(
-  database: Database,
-  failure: {
-    readonly timeMs: EpochMs;
-    readonly dataset: LedgerEntry['dataset'];
-    readonly seriesId: number | null;
-    readonly range: Range | null;
-    readonly lane: LedgerEntry['lane'];
-    readonly attempt: number;
-    readonly kind: string;
-    readonly status: number | null;
-    readonly message: string;
-    readonly bytes: number;
-    readonly durationMs: number;
-  },
-): Promise<void> {
-  const { kind, message, ...entry } = failure;
-  await recordFetch(database.pool, {
-    ...entry,
-    verdict: kind,
-    error: message,
-    fresh: 0,
-    changed: 0,
-    unchanged: 0,
-    rejected: 0,
-  });
 }
 
 /** Counts requests since `sinceMs` by lane. */

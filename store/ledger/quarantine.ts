@@ -15,8 +15,9 @@ export async function quarantineRows(
   client: pg.PoolClient,
   entry: {
     readonly dataset: string;
-    readonly seriesId: number | null;
-    readonly window: Range | null;
+    /** Absent for a polled list. */
+    readonly seriesId?: number | null;
+    readonly window?: Range | null;
     readonly rows: readonly RejectedRow[];
     readonly seenAtMs: EpochMs;
   },
@@ -30,7 +31,7 @@ export async function quarantineRows(
       timestamp(entry.seenAtMs),
       entry.dataset,
       entry.seriesId,
-      entry.window === null ? null : timeRange(entry.window.startMs, entry.window.endMs),
+      entry.window ? timeRange(entry.window.startMs, entry.window.endMs) : null,
       entry.rows.map((row) => toStorable(row.reason)),
       entry.rows.map((row) => toStorable(row.raw)),
       entry.rows.map(({ raw }) => timestampOrNull(readRejectedTime(raw, entry.dataset))),

@@ -5,8 +5,7 @@ import type { EpochMs } from '../../contract/intervals.ts';
 import type { SnapshotList } from '../../contract/lists.ts';
 import { isOutageLike } from '../../planning/polls.ts';
 import { timestamp } from '../db/database.ts';
-import { readColumns, readKeys, type SnapshotRow } from './rows.ts';
-import { listShape, type SnapshotShape } from './shapes.ts';
+import { listShape, readColumns, readKeys, type SnapshotRow, type SnapshotShape } from './shapes.ts';
 
 export interface KeptChanges {
   /** Ids on the page that no earlier page of the poll listed. */

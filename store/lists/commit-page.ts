@@ -13,7 +13,7 @@ import { recordFetch } from '../ledger/ledger.ts';
 import { quarantineRows, trimQuarantine } from '../ledger/quarantine.ts';
 import { findUnreadable, keepChanges, markMissing } from './changes.ts';
 import { cutOff, giveUpPolls, isCutOff, pollTime } from './polls.ts';
-import type { SnapshotRow } from './rows.ts';
+import type { SnapshotRow } from './shapes.ts';
 
 export interface PageCommit {
   readonly page: PollPage;
@@ -40,22 +40,15 @@ export interface PageResult {
 const nothing = Object.freeze({ fresh: 0, changed: 0, unchanged: 0, gone: 0 });
 
 export function commitPage(database: Database, commit: PageCommit): Promise<PageResult> {
-  const { page, answer, attempt, nowMs } = commit;
+  const { answer, attempt, nowMs } = commit;
+  const { dataset } = commit.page.list;
   return inTransaction(database, async (client) => {
     const result = await store(client, commit);
-    await quarantineRows(client, {
-      dataset: page.list.dataset,
-      seriesId: null,
-      window: null,
-      rows: answer.rejected,
-      seenAtMs: nowMs,
-    });
-    if (answer.rejected.length > 0) await trimQuarantine(client, page.list.dataset);
+    await quarantineRows(client, { dataset, rows: answer.rejected, seenAtMs: nowMs });
+    if (answer.rejected.length > 0) await trimQuarantine(client, dataset);
     await recordFetch(client, {
       timeMs: nowMs,
-      dataset: page.list.dataset,
-      seriesId: null,
-      range: null,
+      dataset,
       lane: 'poll',
       attempt,
       verdict: result.verdict,
@@ -66,7 +59,6 @@ export function commitPage(database: Database, commit: PageCommit): Promise<Page
       rejected: answer.rejected.length,
       bytes: answer.bytes,
       durationMs: answer.durationMs,
-      error: null,
     });
     return result;
   });
@@ -136,7 +128,11 @@ async function store(client: pg.PoolClient, commit: PageCommit): Promise<PageRes
       isLast,
     ],
   );
-  if (isLast) await finishPoll(client, { pollId, listId: poll.list_id });
+  if (isLast) {
+    await client.query('delete from tidemark.poll_pages where poll_id = $1', [pollId]);
+    const endPause = 'update tidemark.lists set retry_at = null where id = $1 and retry_at is not null';
+    await client.query(endPause, [poll.list_id]);
+  }
   const { fresh, changed } = kept;
   const unchanged = answer.rows.length - fresh - changed;
   return { verdict: isLast ? 'last' : 'page', fresh, changed, unchanged, gone };
@@ -168,12 +164,4 @@ async function lockPoll(client: pg.PoolClient, page: PollPage): Promise<OpenPoll
     values: [page.pollId],
   });
   return result.rows[0] ?? null;
-}
-
-/** Deletes the pages of a complete poll, and the pause of its list. */
-async function finishPoll(client: pg.PoolClient, { pollId, listId }: { pollId: number; listId: number }) {
-  await client.query('delete from tidemark.poll_pages where poll_id = $1', [pollId]);
-  await client.query('update tidemark.lists set retry_at = null where id = $1 and retry_at is not null', [
-    listId,
-  ]);
 }

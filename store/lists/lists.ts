@@ -38,17 +38,16 @@ export function trackList(database: Database, list: PolledList, everyMs: number)
   });
 }
 
-/** Stops polling a list; stored rows stay. @returns whether it was tracked. */
+/** Stops polling a list; stored rows stay. @returns whether it was tracked. Rates are by default. */
 export function untrackList(database: Database, list: PolledList, nowMs: EpochMs): Promise<boolean> {
   return inTransaction(database, async (client) => {
-    const untracked = await client.query<{ id: number }>(
-      `update tidemark.lists set untracked_at = $3
-       where list = $1 and asset is not distinct from $2 and untracked_at is null returning id`,
-      [list.dataset, list.asset, timestamp(nowMs)],
+    const tracked = await client.query(
+      `select from tidemark.lists
+       where list = $1 and asset is not distinct from $2 and untracked_at is null for update`,
+      [list.dataset, list.asset],
     );
-    const id = untracked.rows[0]?.id;
-    if (id === undefined) return false;
-    await giveUpPolls(client, { listId: id, nowMs, reason: 'no longer tracked' });
+    if (tracked.rowCount === 0 && list.dataset !== 'rates') return false;
+    await stopPolling(client, list, nowMs);
     return true;
   });
 }
@@ -74,11 +73,6 @@ export async function stopPolling(client: pg.PoolClient, list: PolledList, nowMs
   );
   const listId = stopped.rows[0]?.id;
   if (listId !== undefined) await giveUpPolls(client, { listId, nowMs, reason: 'no longer tracked' });
-}
-
-/** Rates are tracked by default, so stopping them may create their entry. */
-export function untrackRates(database: Database, nowMs: EpochMs): Promise<void> {
-  return inTransaction(database, (client) => stopPolling(client, { dataset: 'rates', asset: null }, nowMs));
 }
 
 /** How often rates are polled: as tracked, or else as configured; 0: never. */

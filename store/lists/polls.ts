@@ -46,21 +46,17 @@ export interface OpenPage extends PollPage {
 
 /** The next page of every open poll; the one that has waited longest comes first. */
 export async function openPages(database: Database): Promise<OpenPage[]> {
-  const result = await database.pool.query<
-    ListRow & { id: number; first_row: number; answered_at: EpochMs | null }
-  >({
+  const result = await database.pool.query<ListRow & Omit<OpenPage, 'list'>>({
     name: 'open-pages',
-    text: `select p.id, l.list, l.asset, p.answered_at,
-                  (select coalesce(sum(rows), 0)::int from tidemark.poll_pages g where g.poll_id = p.id) as first_row
+    text: `select p.id as "pollId", l.list, l.asset, p.answered_at as "answeredMs",
+                  (select coalesce(sum(rows), 0)::int from tidemark.poll_pages g where g.poll_id = p.id) as "firstRow"
            from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
            where p.completed_at is null and p.given_up_at is null
            order by coalesce(p.answered_at, p.begun_at), p.id`,
   });
-  return result.rows.map((row) => ({
-    pollId: row.id,
-    list: toPolledList(row) as SnapshotList,
-    firstRow: row.first_row,
-    answeredMs: row.answered_at,
+  return result.rows.map(({ list, asset, ...page }) => ({
+    ...page,
+    list: toPolledList({ list, asset }) as SnapshotList,
   }));
 }
 

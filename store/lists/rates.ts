@@ -14,9 +14,10 @@ export interface RatesCommit {
   readonly answer: WindowAnswer<Rate>;
   readonly attempt: number;
   readonly nowMs: EpochMs;
-  /** Least time between two polls that mark a large part of the rates as gone; an hour by default. */
-  readonly confirmMs?: number;
 }
+
+/** Least time between two polls that mark a large part of the rates as gone. */
+const confirmMs = hourMs;
 
 /**
  * Stores a snapshot of the rates at the source's time (ours where the answer has none, or an invalid one),
@@ -61,31 +62,21 @@ export async function commitRates(
     // A cached copy has no news, and an unreadable rate may belong to any currency.
     if (fresh > 0 && answer.rejected.length === 0) {
       const ids = rates.map((rate) => rate.id);
-      await markMissing(client, { ids, timeMs, confirmMs: commit.confirmMs ?? hourMs });
+      await markMissing(client, { ids, timeMs });
     }
-    await quarantineRows(client, {
-      dataset: 'rates',
-      seriesId: null,
-      window: null,
-      rows: answer.rejected,
-      seenAtMs: nowMs,
-    });
+    await quarantineRows(client, { dataset: 'rates', rows: answer.rejected, seenAtMs: nowMs });
     await recordFetch(client, {
       timeMs: nowMs,
       dataset: 'rates',
-      seriesId: null,
-      range: null,
       lane: 'poll',
       attempt: commit.attempt,
       verdict: rates.length === 0 ? 'empty' : 'filled',
       status: answer.status,
       fresh,
-      changed: 0,
       unchanged: rates.length - fresh,
       rejected: answer.rejected.length,
       bytes: answer.bytes,
       durationMs: answer.durationMs,
-      error: null,
     });
     return { fresh, timeMs };
   });
@@ -94,7 +85,7 @@ export async function commitRates(
 /** Marks currencies that are not listed, and as gone those that the poll before did not list either. */
 async function markMissing(
   client: pg.PoolClient,
-  poll: { ids: readonly string[]; timeMs: EpochMs; confirmMs: number },
+  poll: { ids: readonly string[]; timeMs: EpochMs },
 ): Promise<void> {
   await client.query(
     `update tidemark.currencies set missed_since = null, gone_since = null
@@ -107,7 +98,7 @@ async function markMissing(
   );
   const missing = listed.rows.filter((row) => row.missing).map(({ id }) => id);
   if (missing.length === 0) return;
-  const apartMs = isOutageLike(missing.length, listed.rows.length) ? poll.confirmMs : 0;
+  const apartMs = isOutageLike(missing.length, listed.rows.length) ? confirmMs : 0;
   await client.query(
     `update tidemark.currencies
      set missed_since = coalesce(missed_since, $2),

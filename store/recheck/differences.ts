@@ -10,7 +10,7 @@ import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { type PointLines, pointColumns, pointParameters, pointSql } from '../commit/points.ts';
 import { arrayOf, type Database, timeRange, timestamp, timestamps } from '../db/database.ts';
-import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
+import { type SeriesRow, seriesColumns, splitSeriesRow } from '../series/series.ts';
 
 export interface Difference {
   readonly seriesId: number;
@@ -71,18 +71,15 @@ export async function readDifferingPeriods(
   database: Database,
   seriesIds: readonly number[] | undefined,
 ): Promise<DifferingSeries[]> {
-  const result = await database.pool.query<SeriesRow & { times: EpochMs[] }>(
-    `select ${seriesColumns}, array_agg((extract(epoch from d.time) * 1000)::bigint order by d.time) as times
+  const result = await database.pool.query<SeriesRow & Pick<DifferingSeries, 'timesMs'>>(
+    `select ${seriesColumns},
+            array_agg((extract(epoch from d.time) * 1000)::double precision order by d.time) as "timesMs"
      from tidemark.differences d join tidemark.series s on s.id = d.series_id
      where $1::int[] is null or s.id = any ($1)
      group by s.id order by s.id`,
     [seriesIds],
   );
-  return result.rows.map((row) => ({
-    seriesId: row.id,
-    series: toSeriesKey(row),
-    timesMs: row.times.map(Number),
-  }));
+  return result.rows.map(splitSeriesRow);
 }
 
 export interface Comparison {

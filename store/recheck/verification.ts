@@ -6,6 +6,7 @@ import type { Verdict } from '../../planning/verdict.ts';
 import { type EvaluatedWindow, evaluateAnswers } from '../commit/evaluate-answers.ts';
 import { pointTables } from '../commit/points.ts';
 import type { PreparedWindow } from '../commit/prepare-window.ts';
+import { ledgerEntry } from '../commit/write-coverage.ts';
 import { noChanges } from '../commit/write-points.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 import { recordFetch } from '../ledger/ledger.ts';
@@ -48,24 +49,7 @@ export async function verifyWindow(database: Database, window: PreparedWindow): 
     if (evaluated === undefined) throw new Error('a window without an evaluation');
     const comparison = await settleWindow(client, evaluated);
     const verdict = comparison === null ? evaluated.evaluation.verdict : verdictOf(comparison);
-    const { answer } = window;
-    await recordFetch(client, {
-      timeMs: window.nowMs,
-      dataset: window.series.dataset,
-      seriesId: window.seriesId,
-      range: window.window,
-      lane: window.lane,
-      attempt: window.attempt,
-      verdict,
-      status: answer.status,
-      fresh: 0,
-      changed: 0,
-      unchanged: 0,
-      rejected: answer.rejected.length,
-      bytes: answer.bytes,
-      durationMs: answer.durationMs,
-      error: null,
-    });
+    await recordFetch(client, ledgerEntry(evaluated, verdict));
     return { verdict, comparison };
   });
 }

@@ -133,26 +133,19 @@ async function dropPoints(
       timestamp(nowMs),
     ],
   );
-  await client.query(
-    `delete from tidemark.pending_windows p using tidemark.series s
-     where s.id = p.series_id and s.dataset = $1 and upper(p.range) <= $2`,
-    [dataset, timestamp(cutMs)],
-  );
-  await client.query(
-    `delete from tidemark.empty_answers e using tidemark.series s
-     where s.id = e.series_id and s.dataset = $1 and upper(e.range) <= $2`,
-    [dataset, timestamp(cutMs)],
-  );
-  await client.query(
-    `delete from tidemark.differences d using tidemark.series s
-     where s.id = d.series_id and s.dataset = $1 and d.time < $2`,
-    [dataset, timestamp(cutMs)],
-  );
-  await client.query(
-    `delete from tidemark.point_revisions r using tidemark.series s
-     where s.id = r.series_id and s.dataset = $1 and r.time < $2`,
-    [dataset, timestamp(cutMs)],
-  );
+  const isBefore = {
+    pending_windows: 'upper(o.range) <= $2',
+    empty_answers: 'upper(o.range) <= $2',
+    differences: 'o.time < $2',
+    point_revisions: 'o.time < $2',
+  };
+  for (const [name, condition] of Object.entries(isBefore)) {
+    await client.query(
+      `delete from tidemark.${name} o using tidemark.series s
+       where s.id = o.series_id and s.dataset = $1 and ${condition}`,
+      [dataset, timestamp(cutMs)],
+    );
+  }
   return sum(dropped.values());
 }
 

@@ -12,6 +12,7 @@ import type { StoredDataset } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { isAge, timeOfAge } from '../../planning/time-text.ts';
 import { type Database, timestamp } from '../db/database.ts';
+import { writeSetting } from '../settings/settings.ts';
 import { isHypertable } from '../timescale/extension.ts';
 
 export type ChunkDays = StorageSettings['chunkDays'];
@@ -34,23 +35,16 @@ export interface Retention {
 const settingName = (dataset: StoredDataset) => `retention.${dataset}`;
 
 /**
- * Sets the retention of a dataset, from the next {@link applyRetention} on. @param age as
- * `planning/time-text.ts` reads it.
+ * Sets the retention of a dataset, from the next {@link applyRetention} on.
+ *
+ * @param age as `planning/time-text.ts` reads it; null: forever. @returns false: it was forever already.
  */
-export async function setRetention(database: Database, dataset: StoredDataset, age: string): Promise<void> {
-  await database.pool.query(
-    `insert into tidemark.settings (name, value) values ($1, $2)
-     on conflict (name) do update set value = excluded.value`,
-    [settingName(dataset), age],
-  );
-}
-
-/** Removes the retention of a dataset. @returns whether it had one. */
-export async function removeRetention(database: Database, dataset: StoredDataset): Promise<boolean> {
-  const result = await database.pool.query('delete from tidemark.settings where name = $1', [
-    settingName(dataset),
-  ]);
-  return result.rowCount === 1;
+export function writeRetention(
+  client: pg.Pool | pg.PoolClient,
+  dataset: StoredDataset,
+  age: string | null,
+): Promise<boolean> {
+  return writeSetting(client, settingName(dataset), age);
 }
 
 /**

@@ -13,15 +13,12 @@ import { batchOptions, gridOrigin, lagMs, periodLiteral, type RollupLevel, rollu
 const highest = '(max(array[high, scale(high)]))[1]';
 const lowest = '(min(array[low, -scale(low)]))[1]';
 
-export interface Rollup {
-  readonly name: RollupLevel['name'];
-  readonly create: string;
-  /** Statement that adds the refresh policy; null for a plain view. */
-  readonly policy: string | null;
-}
-
-/** Every rollup, each after its source. @param timescale whether the points are a hypertable. */
-export function rollupDefinitions(timescale: boolean): Rollup[] {
+/**
+ * Every rollup, each after its source, with the statement that adds its refresh policy; null for a plain view.
+ *
+ * @param timescale whether the points are a hypertable.
+ */
+export function rollupDefinitions(timescale: boolean) {
   return rollupLevels.map((level) => ({
     name: level.name,
     create: timescale ? continuousAggregate(level) : plainView(level),

@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
-import { allowLong, type Database, isLockWait, timestamp, timestampOrNull } from '../db/database.ts';
+import { type Database, isLockWait, onLongConnection, timestamp, timestampOrNull } from '../db/database.ts';
 import { timescaleVersion } from '../timescale/extension.ts';
 import { batchOptions, lagMs, type RollupLevel, rollupLevels } from './levels.ts';
 
@@ -38,14 +38,14 @@ const retryPauseMs = 500;
  * `tidemark.rollups_behind`.
  */
 export async function rangesBehind(database: Database, nowMs?: EpochMs): Promise<RangeBehind[]> {
-  const result = await database.pool.query<{ rollup: string; start: EpochMs | null; end: EpochMs }>(
-    `select rollup, lower(range) as start, upper(range) as end from (
+  const result = await database.pool.query<RangeBehind>(
+    `select rollup, lower(range) as "startMs", upper(range) as "endMs" from (
        select * from tidemark.ranges_behind()
        union all select * from tidemark.ranges_unmaterialised($1) where $1::timestamptz is not null
      ) b order by rollup, range`,
     [timestampOrNull(nowMs)],
   );
-  return result.rows.map(({ rollup, start, end }) => ({ rollup, startMs: start, endMs: end }));
+  return result.rows;
 }
 
 /**
@@ -58,28 +58,18 @@ export async function refreshRollups(database: Database, options: RefreshOptions
   const { signal } = options;
   const levels = await materialisedLevels(database);
   if (levels.length === 0) return true;
-  const client = await database.pool.connect();
-  let broken: Error | undefined;
-  let end = async () => {};
   try {
     // The first refresh of a long history takes minutes.
-    end = await allowLong(database, client, signal);
-    for (const level of levels) {
-      while (signal?.aborted !== true && !(await refreshLevel(client, level, options.nowMs))) {
-        await delay(retryPauseMs, undefined, { signal }).catch(() => {});
+    await onLongConnection(database, signal, async (client) => {
+      for (const level of levels) {
+        while (signal?.aborted !== true && !(await refreshLevel(client, level, options.nowMs))) {
+          await delay(retryPauseMs, undefined, { signal }).catch(() => {});
+        }
       }
-    }
+    });
   } catch (error) {
-    broken = error instanceof Error ? error : new Error(String(error));
     const isStopped = signal?.aborted && error instanceof pg.DatabaseError && error.code === cancelledCode;
     if (!isStopped) throw error;
-  } finally {
-    await end().catch((error: unknown) => {
-      broken ??= error instanceof Error ? error : new Error(String(error));
-    });
-    // A late cancel would hit the connection's next user.
-    if (signal?.aborted) broken ??= new Error('stopped');
-    client.release(broken);
   }
   return signal?.aborted !== true;
 }

@@ -2,11 +2,12 @@
 
 import { type EpochMs, gridOriginMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
+import type { Beginning } from '../../planning/beginning.ts';
 import type { SeriesGaps } from '../../planning/plan.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { truncatedKind } from '../commit/empty-answers.ts';
 import { type Database, timestamp } from '../db/database.ts';
-import { type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
+import { type SeriesRow, seriesColumns, splitSeriesRow } from './series.ts';
 
 /**
  * Series with their last closed period (`closed_up_to`), for now and the grace in milliseconds, both as SQL.
@@ -46,19 +47,13 @@ export interface GapsQuery {
   readonly rangesPerSeries: number;
 }
 
-interface GapRow extends SeriesRow {
-  readonly closed_up_to: EpochMs;
-  readonly tracked_from: EpochMs;
-  readonly newest: EpochMs | null;
-  readonly reaches_now: boolean;
-  readonly refresh_due: boolean;
-  readonly begun: EpochMs | null;
-  readonly may_probe: boolean;
-  readonly is_asked: boolean;
-  readonly gap_start: EpochMs | null;
-  readonly gap_end: EpochMs | null;
-  readonly silent: readonly Range[] | null;
-}
+type GapRow = SeriesRow &
+  Omit<SeriesGaps, 'seriesId' | 'series' | 'gaps' | 'silent' | 'beginning'> &
+  Beginning & {
+    readonly gapStartMs: EpochMs | null;
+    readonly gapEndMs: EpochMs | null;
+    readonly silent: readonly Range[] | null;
+  };
 
 /**
  * The series with gaps that are due now. Deferred windows are left out until their time comes, and so are
@@ -88,10 +83,11 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
                           range_agg(range) filter (where verdict = 'empty' or kind = '${truncatedKind}') as silent
                    from tidemark.pending_windows group by series_id) p on p.series_id = s.id
       )
-      select id, dataset, exchange_id, base_id, quote_id, asset_id, interval, closed_up_to, newest, tracked_from,
-             begun, may_probe, coalesce(asked_from < coalesce(begun, 'infinity'), false) as is_asked,
-             reaches_now, refresh_due and reaches_now and not tail_waits as refresh_due,
-             lower(gap) as gap_start, upper(gap) as gap_end, 
+      select id, dataset, exchange_id, base_id, quote_id, asset_id, interval, closed_up_to as "closedUpToMs",
+             newest as "newestMs", tracked_from as "trackedFromMs", begun as "knownMs", may_probe as "mayProbe",
+             coalesce(asked_from < coalesce(begun, 'infinity'), false) as "isAsked", reaches_now as "reachesNow",
+             refresh_due and reaches_now and not tail_waits as "refreshDue",
+             lower(gap) as "gapStartMs", upper(gap) as "gapEndMs",
              (select json_agg(json_build_object('startMs', (extract(epoch from lower(r)) * 1000)::bigint,
                                                 'endMs', (extract(epoch from upper(r)) * 1000)::bigint))
               from unnest(silent * tstzmultirange(gap)) r) as silent
@@ -112,26 +108,17 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
   });
   const found = new Map<number, SeriesGaps & { gaps: Range[]; silent: Range[] }>();
   for (const row of result.rows) {
-    let entry = found.get(row.id);
-    if (entry === undefined) {
-      entry = {
-        seriesId: row.id,
-        series: toSeriesKey(row),
-        gaps: [],
-        silent: [],
-        closedUpToMs: row.closed_up_to,
-        trackedFromMs: row.tracked_from,
-        newestMs: row.newest,
-        reachesNow: row.reaches_now,
-        refreshDue: row.refresh_due,
-        beginning: { knownMs: row.begun, isAsked: row.is_asked, mayProbe: row.may_probe },
-      };
-      found.set(row.id, entry);
-    }
-    if (row.gap_start !== null && row.gap_end !== null) {
-      entry.gaps.push({ startMs: row.gap_start, endMs: row.gap_end });
-      entry.silent.push(...(row.silent ?? []));
-    }
+    const { gapStartMs, gapEndMs, silent, knownMs, isAsked, mayProbe, ...series } = splitSeriesRow(row);
+    const entry = found.get(row.id) ?? {
+      ...series,
+      gaps: [],
+      silent: [],
+      beginning: { knownMs, isAsked, mayProbe },
+    };
+    found.set(row.id, entry);
+    if (gapStartMs === null || gapEndMs === null) continue;
+    entry.gaps.push({ startMs: gapStartMs, endMs: gapEndMs });
+    entry.silent.push(...(silent ?? []));
   }
   return [...found.values()];
 }
@@ -218,14 +205,13 @@ export async function listGaps(
   query: Pick<GapsQuery, 'nowMs' | 'graceMs' | 'seriesIds'> & { ledger?: boolean },
 ): Promise<Gap[]> {
   const result = await database.pool.query<
-    SeriesRow & {
-      gap_start: EpochMs;
-      gap_end: EpochMs;
-      reason: GapReason;
-      message: string | null;
-      retry_at: EpochMs | null;
-      since: EpochMs | null;
-    }
+    SeriesRow &
+      Pick<Gap, 'reason' | 'message'> & {
+        gap_start: EpochMs;
+        gap_end: EpochMs;
+        retry_at: EpochMs | null;
+        since: EpochMs | null;
+      }
   >(
     `${gapPieces({
       now: '$1::timestamptz',
@@ -236,14 +222,8 @@ export async function listGaps(
      order by s.id, gap`,
     [timestamp(query.nowMs), query.graceMs, query.seriesIds],
   );
-  return result.rows.map((row) => ({
-    seriesId: row.id,
-    series: toSeriesKey(row),
-    startMs: row.gap_start,
-    endMs: row.gap_end,
-    reason: row.reason,
-    message: row.message,
-    retryAtMs: row.retry_at,
-    sinceMs: row.since,
-  }));
+  return result.rows.map((row) => {
+    const { gap_start, gap_end, retry_at, since, ...gap } = splitSeriesRow(row);
+    return { ...gap, startMs: gap_start, endMs: gap_end, retryAtMs: retry_at, sinceMs: since };
+  });
 }

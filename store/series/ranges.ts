@@ -5,11 +5,7 @@ import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
-import { keyValues, type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
-
-export interface RequestedRange extends Range {
-  readonly series: SeriesKey;
-}
+import { keyColumns, type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
 
 export interface Missing {
   readonly series: SeriesKey;
@@ -27,10 +23,9 @@ export interface Missing {
 /** Reads the missing ranges, in the order of the requests. @param wanted none of them empty. */
 export async function readMissingRanges(
   database: Database,
-  wanted: readonly RequestedRange[],
+  wanted: ReadonlyArray<Range & { readonly series: SeriesKey }>,
   nowMs: EpochMs,
 ): Promise<Missing[]> {
-  const names = wanted.map(({ series }) => keyValues(series));
   const result = await database.pool.query<{
     place: number;
     starts: number[];
@@ -62,7 +57,7 @@ export async function readMissingRanges(
      cross join lateral (${startsAndEnds('p.ranges')}) l
      order by w.place`,
     [
-      ...[0, 1, 2, 3, 4, 5].map((place) => names.map((name) => name[place])),
+      ...keyColumns(wanted.map(({ series }) => series)),
       wanted.map(({ startMs, endMs }) => timeRange(startMs, endMs)),
       timestamp(nowMs),
     ],

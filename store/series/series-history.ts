@@ -104,51 +104,35 @@ export async function readSeriesHistory(
 }
 
 async function readFetches(database: Database, seriesId: number, most: number): Promise<PastFetch[]> {
-  const result = await database.pool.query<{
-    time: EpochMs;
-    start: EpochMs | null;
-    end: EpochMs | null;
-    lane: LedgerEntry['lane'];
-    attempt: number;
-    verdict: string;
-    status: number | null;
-    fresh: number;
-    changed: number;
-    unchanged: number;
-    rejected: number;
-    duration_ms: number;
-    error: string | null;
-  }>(
-    `select time, lower(range) as start, upper(range) as end, lane, attempt, verdict, status, fresh, changed, unchanged,
-            rejected, duration_ms, error
+  const result = await database.pool.query<
+    Omit<PastFetch, 'range'> & { startMs: EpochMs | null; endMs: EpochMs | null }
+  >(
+    `select time as "timeMs", lower(range) as "startMs", upper(range) as "endMs", lane, attempt, verdict, status, fresh,
+            changed, unchanged, rejected, duration_ms as "durationMs", error
      from tidemark.fetches where series_id = $1 order by time desc limit $2`,
     [seriesId, most],
   );
-  return result.rows.map(({ time, start, end, duration_ms, ...row }) => ({
+  return result.rows.map(({ startMs, endMs, ...row }) => ({
     ...row,
-    timeMs: time,
-    range: start === null || end === null ? null : { startMs: start, endMs: end },
-    durationMs: duration_ms,
+    range: startMs === null || endMs === null ? null : { startMs, endMs },
   }));
 }
 
 async function readRevisions(database: Database, seriesId: number, most: number): Promise<PastRevision[]> {
-  const result = await database.pool.query<{
-    time: EpochMs;
-    seen_at: EpochMs;
-    before: Record<string, string>;
-  }>(
-    `select time, seen_at, (select jsonb_object_agg(key, value) from jsonb_each_text(before)) as before
+  const result = await database.pool.query<PastRevision>(
+    `select time as "timeMs", seen_at as "seenAtMs",
+            (select jsonb_object_agg(key, value) from jsonb_each_text(before)) as before
      from tidemark.point_revisions where series_id = $1 order by seen_at desc, time desc limit $2`,
     [seriesId, most],
   );
-  return result.rows.map(({ time, seen_at, before }) => ({ timeMs: time, seenAtMs: seen_at, before }));
+  return result.rows;
 }
 
 async function readRejections(database: Database, seriesId: number, most: number): Promise<PastRejection[]> {
-  const result = await database.pool.query<{ seen_at: EpochMs; reason: string; raw: string }>(
-    `select seen_at, reason, raw from tidemark.quarantine where series_id = $1 order by seen_at desc, id desc limit $2`,
+  const result = await database.pool.query<PastRejection>(
+    `select seen_at as "seenAtMs", reason, raw from tidemark.quarantine
+     where series_id = $1 order by seen_at desc, id desc limit $2`,
     [seriesId, most],
   );
-  return result.rows.map(({ seen_at, reason, raw }) => ({ seenAtMs: seen_at, reason, raw }));
+  return result.rows;
 }

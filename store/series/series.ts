@@ -34,6 +34,12 @@ export function keyValues(series: SeriesKey): Array<string | null> {
   ];
 }
 
+/** The {@link keyValues} of several series, an array for each column. */
+export function keyColumns(series: readonly SeriesKey[]): Array<Array<string | null | undefined>> {
+  const keys = series.map(keyValues);
+  return [0, 1, 2, 3, 4, 5].map((place) => keys.map((key) => key[place]));
+}
+
 /** Columns that identify a series. */
 export const seriesColumns = 's.id, s.dataset, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.interval';
 
@@ -62,13 +68,12 @@ export function toSeriesKey(row: SeriesRow): SeriesKey {
   ) as SeriesKey;
 }
 
-/** Splits a row into its series and the other columns. */
+/** Replaces the columns of a row that identify its series by its id and key. */
 export function splitSeriesRow<Row extends SeriesRow>(
   row: Row,
-): { readonly seriesId: number; readonly series: SeriesKey; readonly values: Omit<Row, keyof SeriesRow> } {
+): Omit<Row, keyof SeriesRow> & { readonly seriesId: number; readonly series: SeriesKey } {
   const { id, dataset, exchange_id, base_id, quote_id, asset_id, interval, ...values } = row;
-  const series = toSeriesKey({ id, dataset, exchange_id, base_id, quote_id, asset_id, interval });
-  return { seriesId: id, series, values };
+  return { seriesId: id, series: toSeriesKey(row), ...values };
 }
 
 /**

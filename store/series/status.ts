@@ -68,9 +68,8 @@ export async function seriesStatus(
     [timestamp(query.nowMs), query.graceMs, query.seriesIds],
   );
   return result.rows.map((row) => {
-    const { values, ...series } = splitSeriesRow(row);
-    const { tracked_from: startMs, tracked_to: endMs, ...figures } = values;
-    return { ...series, tracked: { startMs, endMs }, ...figures };
+    const { tracked_from: startMs, tracked_to: endMs, ...status } = splitSeriesRow(row);
+    return { ...status, tracked: { startMs, endMs } };
   });
 }
 

@@ -22,17 +22,10 @@ export interface ListState {
 
 /** Every list that was ever polled, tracked or untracked. */
 export async function readListStates(client: pg.Pool | pg.PoolClient): Promise<ListState[]> {
-  const result = await client.query<
-    ListRow & {
-      tracked: boolean;
-      every_ms: number;
-      completed_at: EpochMs | null;
-      rows: number | null;
-      retry_at: EpochMs | null;
-    }
-  >(
-    `select l.list, l.asset, l.untracked_at is null as tracked,
-            (extract(epoch from l.every) * 1000)::bigint as every_ms, p.completed_at, p.rows, l.retry_at
+  const result = await client.query<ListRow & Omit<ListState, 'list'>>(
+    `select l.list, l.asset, l.untracked_at is null as "isTracked",
+            (extract(epoch from l.every) * 1000)::bigint as "everyMs", p.completed_at as "completedMs", p.rows,
+            l.retry_at as "retryMs"
      from tidemark.lists l
      left join lateral (
        select completed_at, rows from tidemark.list_polls p
@@ -40,14 +33,7 @@ export async function readListStates(client: pg.Pool | pg.PoolClient): Promise<L
      ) p on true
      order by array_position(array['assets', 'exchanges', 'markets', 'rates', 'asset_markets'], l.list), l.asset`,
   );
-  return result.rows.map((row) => ({
-    list: toPolledList(row),
-    isTracked: row.tracked,
-    everyMs: row.every_ms,
-    completedMs: row.completed_at,
-    rows: row.rows,
-    retryMs: row.retry_at,
-  }));
+  return result.rows.map(({ list, asset, ...state }) => ({ list: toPolledList({ list, asset }), ...state }));
 }
 
 /** Whether a list is recent: polled within a day, or, where it is polled less often, within two intervals. */
@@ -69,15 +55,11 @@ export interface MarketRow {
 
 /** In order of name. */
 export async function readListedMarkets(client: pg.Pool | pg.PoolClient): Promise<MarketRow[]> {
-  const result = await client.query<Omit<MarketRow, 'goneSinceMs'> & { gone_since: EpochMs | null }>(
-    'select exchange, base, quote, gone_since from tidemark.listed_markets order by exchange, base, quote',
+  const result = await client.query<MarketRow>(
+    `select exchange, base, quote, gone_since as "goneSinceMs" from tidemark.listed_markets
+     order by exchange, base, quote`,
   );
-  return result.rows.map(({ exchange, base, quote, gone_since }) => ({
-    exchange,
-    base,
-    quote,
-    goneSinceMs: gone_since,
-  }));
+  return result.rows;
 }
 
 export interface AssetRow {
@@ -88,10 +70,10 @@ export interface AssetRow {
 
 /** In order of name. */
 export async function readListedAssets(client: pg.Pool | pg.PoolClient): Promise<AssetRow[]> {
-  const result = await client.query<{ asset: string; rank: number | null; gone_since: EpochMs | null }>(
-    'select asset, rank, gone_since from public.assets order by asset',
+  const result = await client.query<AssetRow>(
+    'select asset, rank, gone_since as "goneSinceMs" from public.assets order by asset',
   );
-  return result.rows.map(({ asset, rank, gone_since }) => ({ asset, rank, goneSinceMs: gone_since }));
+  return result.rows;
 }
 
 /** Interval of an untracked list: the least pause after a failed poll. */
@@ -150,19 +132,14 @@ export interface PollState {
 
 /** Reads the state of polls. Unknown polls are left out. */
 export async function readPollStates(database: Database, pollIds: readonly number[]): Promise<PollState[]> {
-  const result = await database.pool.query<{
-    id: number;
-    state: PollState['state'];
-    pages: number;
-    reason: string | null;
-  }>(
-    `select id, pages, reason,
+  const result = await database.pool.query<PollState>(
+    `select id as "pollId", pages, reason,
             case when completed_at is not null then 'complete' when given_up_at is not null then 'given_up'
                  else 'open' end as state
      from tidemark.list_polls where id = any ($1::bigint[]) order by id`,
     [pollIds],
   );
-  return result.rows.map(({ id, state, pages, reason }) => ({ pollId: id, state, pages, reason }));
+  return result.rows;
 }
 
 /** Outcome of the newest requests for some lists. */

@@ -2,38 +2,24 @@
 
 import type pg from 'pg';
 import { type EpochMs, intervalMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import {
-  type Ages,
-  type KnownSeries,
-  nameOfChange,
-  type SeriesChange,
-} from '../../planning/watch-list-changes.ts';
+import { type KnownSeries, nameOfChange, type SeriesChange } from '../../planning/watch-list-changes.ts';
 import { timeRange, timestamp } from '../db/database.ts';
-import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
+import { keyColumns, type SeriesRow, seriesColumns, splitSeriesRow, toSeriesKey } from '../series/series.ts';
 
 /** Every series that is or was tracked, in order of dataset and name. */
 export async function readKnownSeries(client: pg.Pool | pg.PoolClient): Promise<KnownSeries[]> {
   const result = await client.query<
-    SeriesRow & {
-      tracked_from: EpochMs;
-      tracked_to: EpochMs | null;
-      is_tracked: boolean;
-      watch_ages: Ages | null;
-    }
+    SeriesRow & Pick<KnownSeries, 'isTracked' | 'ages'> & { startMs: EpochMs; endMs: EpochMs | null }
   >(
-    `select ${seriesColumns}, lower(s.tracked) as tracked_from, upper(s.tracked) as tracked_to,
-            s.untracked_at is null as is_tracked, s.watch_ages
+    `select ${seriesColumns}, lower(s.tracked) as "startMs", upper(s.tracked) as "endMs",
+            s.untracked_at is null as "isTracked", s.watch_ages as ages
      from tidemark.series s
      order by s.dataset desc, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.period`,
   );
-  return result.rows.map((row) => ({
-    seriesId: row.id,
-    series: toSeriesKey(row),
-    tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
-    isTracked: row.is_tracked,
-    ages: row.watch_ages,
-  }));
+  return result.rows.map((row) => {
+    const { startMs, endMs, ...known } = splitSeriesRow(row);
+    return { ...known, tracked: { startMs, endMs } };
+  });
 }
 
 /**
@@ -68,7 +54,6 @@ export async function writeSeriesChanges(
   const tracked = changes.flatMap((change) =>
     change.after === null || change.kind === 'kept' ? [] : [{ ...change, after: change.after }],
   );
-  const column = (value: (series: SeriesKey) => string | null) => tracked.map(({ series }) => value(series));
   const written = await client.query<SeriesRow>(
     `insert into tidemark.series as s
        (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked, watch_ages)
@@ -82,12 +67,7 @@ export async function writeSeriesChanges(
            untracked_at = null, blocked_until = null, blocked_kind = null, blocked_message = null
      returning ${seriesColumns}`,
     [
-      column(({ dataset }) => dataset),
-      column((series) => (series.dataset === 'candles' ? series.exchange : null)),
-      column((series) => (series.dataset === 'candles' ? series.baseId : null)),
-      column((series) => (series.dataset === 'candles' ? series.quoteId : null)),
-      column((series) => (series.dataset === 'candles' ? null : series.assetId)),
-      column(({ interval }) => interval),
+      ...keyColumns(tracked.map(({ series }) => series)),
       tracked.map(({ series }) => intervalMs[series.interval] / 1000),
       tracked.map(({ after }) => timeRange(after.startMs, after.endMs)),
       tracked.map(serializeAges),

@@ -31,16 +31,20 @@ async function read(client: pg.Pool | pg.PoolClient, name: string): Promise<unkn
   return value === undefined ? null : JSON.parse(value);
 }
 
-/** @param value null deletes the setting. */
-async function write(client: pg.PoolClient, name: string, value: string | null): Promise<void> {
-  if (value === null) await client.query('delete from tidemark.settings where name = $1', [name]);
-  else {
-    await client.query(
-      `insert into tidemark.settings (name, value) values ($1, $2)
-       on conflict (name) do update set value = excluded.value`,
-      [name, value],
-    );
-  }
+/** @param value null deletes the setting. @returns whether anything was written or deleted. */
+export async function writeSetting(
+  client: pg.Pool | pg.PoolClient,
+  name: string,
+  value: string | null,
+): Promise<boolean> {
+  const result = await (value === null
+    ? client.query('delete from tidemark.settings where name = $1', [name])
+    : client.query(
+        `insert into tidemark.settings (name, value) values ($1, $2)
+         on conflict (name) do update set value = excluded.value`,
+        [name, value],
+      ));
+  return result.rowCount === 1;
 }
 
 /** Null: no watch list was applied yet. */
@@ -48,17 +52,17 @@ export async function readApplied(client: pg.Pool | pg.PoolClient): Promise<Appl
   return (await read(client, names.applied)) as Applied | null;
 }
 
-export function writeApplied(client: pg.PoolClient, value: Applied): Promise<void> {
-  return write(client, names.applied, JSON.stringify(value));
+export async function writeApplied(client: pg.PoolClient, value: Applied): Promise<void> {
+  await writeSetting(client, names.applied, JSON.stringify(value));
 }
 
 export async function readRereadOverride(client: pg.Pool | pg.PoolClient): Promise<RereadOverride> {
   return ((await read(client, names.reread)) ?? {}) as RereadOverride;
 }
 
-export function writeRereadOverride(client: pg.PoolClient, override: RereadOverride): Promise<void> {
+export async function writeRereadOverride(client: pg.PoolClient, override: RereadOverride): Promise<void> {
   const isEmpty = Object.keys(override).length === 0;
-  return write(client, names.reread, isEmpty ? null : JSON.stringify(override));
+  await writeSetting(client, names.reread, isEmpty ? null : JSON.stringify(override));
 }
 
 /** Reads the re-read settings: the watch list's, or else the configured ones. */
@@ -75,15 +79,6 @@ export function overrideReread(configured: RereadSettings, override: RereadOverr
     rangeMs: override.days === undefined ? configured.rangeMs : override.days * dayMs,
     everyMs: override.hours === undefined ? configured.everyMs : override.hours * hourMs,
   };
-}
-
-/** Stores the retention of a dataset; null: forever. The names are those of `retention/retention.ts`. */
-export async function writeRetention(
-  client: pg.PoolClient,
-  dataset: string,
-  age: string | null,
-): Promise<void> {
-  await write(client, `retention.${dataset}`, age);
 }
 
 /** Locks the watch list until the end of the transaction: one process applies it at a time. */

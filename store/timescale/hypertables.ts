@@ -21,7 +21,8 @@ export async function adaptToTimescale(client: pg.ClientBase, settings: StorageS
 
 export interface Hypertable {
   readonly name: string;
-  readonly chunkDays: (settings: StorageSettings) => number;
+  /** Days in a chunk: the setting of a dataset, or a number. */
+  readonly chunkDays: keyof StorageSettings['chunkDays'] | number;
   /** Column that identifies the series or entry of a row, for tables with a columnstore. */
   readonly segmentBy: 'series_id' | 'currency_id' | 'listed_id' | null;
   /** Whether it gets an additional index on time alone. */
@@ -29,48 +30,23 @@ export interface Hypertable {
 }
 
 export const hypertables: readonly Hypertable[] = Object.freeze([
-  {
-    name: 'candle_points',
-    chunkDays: (settings: StorageSettings) => settings.chunkDays.candles,
-    segmentBy: 'series_id',
-    timeIndex: true,
-  },
-  {
-    name: 'asset_history_points',
-    chunkDays: (settings: StorageSettings) => settings.chunkDays.asset_history,
-    segmentBy: 'series_id',
-    timeIndex: true,
-  },
-  {
-    name: 'rate_points',
-    chunkDays: (settings: StorageSettings) => settings.chunkDays.rates,
-    segmentBy: 'currency_id',
-    timeIndex: true,
-  },
+  { name: 'candle_points', chunkDays: 'candles', segmentBy: 'series_id', timeIndex: true },
+  { name: 'asset_history_points', chunkDays: 'asset_history', segmentBy: 'series_id', timeIndex: true },
+  { name: 'rate_points', chunkDays: 'rates', segmentBy: 'currency_id', timeIndex: true },
   // Rows a poll: some thousand at most of assets, exchanges and the markets of an asset, ten thousand of all
   // markets.
-  ...(
-    [
-      ['asset_states', 30],
-      ['exchange_states', 30],
-      ['market_states', 7],
-      ['asset_market_states', 30],
-    ] as const
-  ).map(([name, days]) => ({
-    name,
-    chunkDays: () => days,
-    segmentBy: 'listed_id' as const,
-    timeIndex: false,
-  })),
+  { name: 'asset_states', chunkDays: 30, segmentBy: 'listed_id', timeIndex: false },
+  { name: 'exchange_states', chunkDays: 30, segmentBy: 'listed_id', timeIndex: false },
+  { name: 'market_states', chunkDays: 7, segmentBy: 'listed_id', timeIndex: false },
+  { name: 'asset_market_states', chunkDays: 30, segmentBy: 'listed_id', timeIndex: false },
   // Few rows, of any age.
-  { name: 'point_revisions', chunkDays: () => 360, segmentBy: null, timeIndex: true },
+  { name: 'point_revisions', chunkDays: 360, segmentBy: null, timeIndex: true },
   // Kept for a month by default, and dropped by the day.
-  { name: 'fetches', chunkDays: () => 1, segmentBy: null, timeIndex: false },
-] satisfies Hypertable[]);
+  { name: 'fetches', chunkDays: 1, segmentBy: null, timeIndex: false },
+]);
 
-interface Present {
-  readonly name: string;
-  readonly chunk_days: number;
+function daysOf({ chunkDays }: Hypertable, settings: StorageSettings): number {
+  return typeof chunkDays === 'number' ? chunkDays : settings.chunkDays[chunkDays];
 }
 
 /**
@@ -81,7 +57,7 @@ interface Present {
  * @returns a line for each change.
  */
 async function configureHypertables(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
-  const found = await client.query<Present>(
+  const found = await client.query<{ name: string; chunk_days: number }>(
     `select hypertable_name as name, (extract(epoch from time_interval) / 86400)::double precision as chunk_days
      from timescaledb_information.dimensions
      where hypertable_schema = 'tidemark' and dimension_number = 1`,
@@ -89,7 +65,7 @@ async function configureHypertables(client: pg.ClientBase, settings: StorageSett
   const present = new Map(found.rows.map((row) => [row.name, row.chunk_days]));
   const changes: string[] = [];
   for (const table of hypertables) {
-    const days = table.chunkDays(settings);
+    const days = daysOf(table, settings);
     const daysNow = present.get(table.name);
     if (daysNow === undefined) {
       await client.query(
@@ -125,7 +101,7 @@ async function configureColumnstore(client: pg.ClientBase, settings: StorageSett
   for (const table of hypertables) {
     if (table.segmentBy === null) continue;
     if (settings.columnstoreAfterDays > 0) {
-      const days = mergedDays(table.chunkDays(settings), settings);
+      const days = mergedDays(daysOf(table, settings), settings);
       changes.push(...(await setLayout(client, table, table.segmentBy, days)));
     }
     changes.push(...(await setPolicy(client, table.name, settings.columnstoreAfterDays)));

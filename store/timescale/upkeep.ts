@@ -8,7 +8,7 @@
 
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { type LockWaits, readLockWaits } from '../db/activity.ts';
-import { allowLong, type Database, isLockWait, timestamp } from '../db/database.ts';
+import { type Database, isLockWait, onLongConnection, timestamp } from '../db/database.ts';
 import { rangesBehind } from '../rollups/refresh.ts';
 import { timescaleSchema, timescaleVersion } from './extension.ts';
 import { hypertables } from './hypertables.ts';
@@ -66,21 +66,14 @@ const isOverdue = `(
 /** Lists failing jobs, without paused ones and the extension's telemetry. None without TimescaleDB. */
 export async function readFailingJobs(database: Database): Promise<FailingJob[]> {
   if ((await timescaleVersion(database.pool)) === null) return [];
-  const result = await database.pool.query<{
-    job_id: number;
-    kind: string;
-    of: string | null;
-    state: FailingJob['state'];
-    failures: number | null;
-    last_run: EpochMs | null;
-    message: string | null;
-  }>(
-    `select j.job_id, j.proc_name as kind, j.hypertable_schema || '.' || j.hypertable_name as of,
+  const result = await database.pool.query<FailingJob>(
+    `select j.job_id as "jobId", j.proc_name as kind, j.hypertable_schema || '.' || j.hypertable_name as of,
             case s.last_run_status when 'Failed' then 'failed' else 'overdue' end as state,
-            s.total_failures as failures,
-            case when isfinite(s.last_run_started_at) then s.last_run_started_at end as last_run,
-            (select e.err_message from timescaledb_information.job_errors e
-             where e.job_id = j.job_id order by e.start_time desc limit 1) as message
+            coalesce(s.total_failures, 0) as failures,
+            case when isfinite(s.last_run_started_at) then s.last_run_started_at end as "lastRunMs",
+            case when s.last_run_status is distinct from 'Failed' then 'no background worker of the server runs it'
+                 else coalesce((select e.err_message from timescaledb_information.job_errors e
+                                where e.job_id = j.job_id order by e.start_time desc limit 1), 'failed') end as message
      from timescaledb_information.jobs j left join timescaledb_information.job_stats s using (job_id)
      where j.scheduled and coalesce(j.hypertable_schema, 'tidemark') = 'tidemark'
        and j.proc_schema = '_timescaledb_functions' and j.proc_name <> 'policy_telemetry'
@@ -88,16 +81,7 @@ export async function readFailingJobs(database: Database): Promise<FailingJob[]>
      -- Jobs of our tables first.
      order by j.hypertable_name is null, j.job_id`,
   );
-  return result.rows.map((row) => ({
-    jobId: row.job_id,
-    kind: row.kind,
-    of: row.of,
-    state: row.state,
-    failures: row.failures ?? 0,
-    lastRunMs: row.last_run,
-    message:
-      row.state === 'failed' ? (row.message ?? 'failed') : 'no background worker of the server runs it',
-  }));
+  return result.rows;
 }
 
 export interface DueChunk {
@@ -159,15 +143,9 @@ export async function moveDueChunks(
   const tables = await tablesWithoutPolicy(database);
   if (tables.size === 0) return;
   const schema = await timescaleSchema(database.pool);
-  const client = await database.pool.connect();
-  let broken: Error | undefined;
-  let end = async () => {};
-  try {
-    const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [
-      lockKey,
-    ]);
-    if (rows[0]?.mine !== true) return;
-    end = await allowLong(database, client, options.signal);
+  await onLongConnection(database, options.signal, async (client) => {
+    const lock = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [lockKey]);
+    if (lock.rows[0]?.mine !== true) return;
     // Read under the lock: another scheduler may have merged a chunk into the one before it.
     for (const chunk of await readDueChunks(database, options)) {
       if (options.signal.aborted) return;
@@ -185,15 +163,8 @@ export async function moveDueChunks(
         if (!isLockWait(error)) options.onFailed({ ...chunk, error });
       }
     }
-  } finally {
-    await end().catch((error: unknown) => {
-      broken = error instanceof Error ? error : new Error(String(error));
-    });
-    await client.query('select pg_advisory_unlock($1)', [lockKey]).catch((error: unknown) => {
-      broken = error instanceof Error ? error : new Error(String(error));
-    });
-    client.release(broken);
-  }
+    await client.query('select pg_advisory_unlock($1)', [lockKey]);
+  });
 }
 
 /** Tables without a working policy. A paused policy counts as working. */

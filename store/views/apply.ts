@@ -167,11 +167,6 @@ function explainBlockingView(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') return error;
   const [, dependent = 'an object', object = 'a derived view'] =
     /^(.+?) depends on (.+)$/m.exec(error.detail ?? '') ?? [];
-  return new TidemarkError(
-    'VIEW_IN_THE_WAY',
-    `${dependent} depends on ${object}, which has to be recreated`,
-    {
-      cause: error,
-    },
-  );
+  const message = `${dependent} depends on ${object}, which has to be recreated`;
+  return new TidemarkError('VIEW_IN_THE_WAY', message, { cause: error });
 }

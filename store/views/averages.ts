@@ -8,13 +8,11 @@
 
 import { candleIntervals } from '../../contract/intervals.ts';
 import { gridOrigin } from '../rollups/levels.ts';
-import { ranged } from './returns.ts';
+import { fill, line, ranged } from './returns.ts';
 import { quoted } from './statements.ts';
 
 const parameters = (periods: number) =>
   `series text, interval_name text default 'd1', ${ranged}, periods integer default ${periods}`;
-const fill = 'gap_fill boolean default false';
-const line = 'public.prices(series, interval_name, from_time, to_time, gap_fill)';
 const last = 'order by time rows between tidemark.count_of(periods, 1) - 1 preceding and current row';
 
 const aggregates = `
@@ -76,6 +74,22 @@ comment on aggregate public.rsi(numeric, integer) is
   'Relative strength index by Wilder, as a window function: rsi(close, 14) over (order by time). Begins with the mean gain and loss of the first periods changes; a null starts it anew; null while nothing moved.';
 `;
 
+/** The aggregate of that name over the prices of a series. */
+const overPrices = (
+  name: string,
+  periods: number,
+  comment: string,
+) => `create or replace function public.${name}(${parameters(periods)}, ${fill})
+returns table ("time" timestamptz, price numeric, ${name} numeric, coverage numeric)
+language sql stable parallel safe as $$
+  select time, price, public.${name}(price, tidemark.count_of(periods, 1)) over (order by time), coverage
+  from ${line}
+  order by time
+$$;
+comment on function public.${name}(text, text, timestamptz, timestamptz, integer, boolean) is
+  '${comment}';
+`;
+
 const functions = `
 create or replace function public.sma(${parameters(20)}, ${fill})
 returns table ("time" timestamptz, price numeric, sma numeric, coverage numeric)
@@ -88,26 +102,8 @@ $$;
 comment on function public.sma is
   'Simple moving average: the mean of the last periods prices; null until there are enough, and where one of them is missing.';
 
-create or replace function public.ema(${parameters(20)}, ${fill})
-returns table ("time" timestamptz, price numeric, ema numeric, coverage numeric)
-language sql stable parallel safe as $$
-  select time, price, public.ema(price, tidemark.count_of(periods, 1)) over (order by time), coverage
-  from ${line}
-  order by time
-$$;
-comment on function public.ema(text, text, timestamptz, timestamptz, integer, boolean) is
-  'Exponential moving average with the weight 2 / (periods + 1), which begins with the mean of the first periods prices; after a gap it begins anew.';
-
-create or replace function public.rsi(${parameters(14)}, ${fill})
-returns table ("time" timestamptz, price numeric, rsi numeric, coverage numeric)
-language sql stable parallel safe as $$
-  select time, price, public.rsi(price, tidemark.count_of(periods, 1)) over (order by time), coverage
-  from ${line}
-  order by time
-$$;
-comment on function public.rsi(text, text, timestamptz, timestamptz, integer, boolean) is
-  'Relative strength index by Wilder, 0 to 100, which begins with the mean gain and loss of the first periods changes; after a gap it begins anew; null while nothing moved.';
-
+${overPrices('ema', 20, 'Exponential moving average with the weight 2 / (periods + 1), which begins with the mean of the first periods prices; after a gap it begins anew.')}
+${overPrices('rsi', 14, 'Relative strength index by Wilder, 0 to 100, which begins with the mean gain and loss of the first periods changes; after a gap it begins anew; null while nothing moved.')}
 create or replace function tidemark.width_of(deviations numeric) returns numeric
 language plpgsql immutable parallel safe as $$
 begin

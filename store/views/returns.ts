@@ -4,8 +4,8 @@
  */
 
 export const ranged = `from_time timestamptz default null, to_time timestamptz default null`;
-const fill = 'gap_fill boolean default false';
-const line = 'public.prices(series, interval_name, from_time, to_time, gap_fill)';
+export const fill = 'gap_fill boolean default false';
+export const line = 'public.prices(series, interval_name, from_time, to_time, gap_fill)';
 
 export const returns = `
 create or replace function public.returns(series text, interval_name text default 'd1', ${ranged}, ${fill})

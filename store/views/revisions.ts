@@ -12,8 +12,19 @@ import { ranged } from './returns.ts';
 
 const candleValues = ['open', 'high', 'low', 'close', 'volume'];
 
-/** The statement for a line whose points are in `table`; runs in a function with `line` and `known_at`. */
-const statement = (table: string, columns: readonly string[]) => `
+/** The body of a function with the argument `known_at`, for the line `from` whose points are in `table`. */
+const body = (
+  table: string,
+  columns: readonly string[],
+  from: string,
+) => `language plpgsql stable parallel safe as $$
+#variable_conflict use_column
+declare
+  line record;
+  asked record;
+  begun timestamptz;
+begin
+  select * into line from ${from};
   if line.derived_from is not null then
     raise exception 'revisions are kept of what is tracked, and % is not: it follows from %', interval_name, line.derived_from
       using errcode = '22023', hint = format('ask for %s, and group by date_bin', line.derived_from);
@@ -42,7 +53,8 @@ const statement = (table: string, columns: readonly string[]) => `
         ) r using (time)
       ) points', line.series_id, known_at, asked.first, asked.ending),
     line.series_id, '{${columns.join(',')},changed_at}', line.period, line.covered,
-    asked.first, asked.ending, asked.closed, false));`;
+    asked.first, asked.ending, asked.closed, false));
+end $$;`;
 
 export const revisions = `
 create or replace view public.revisions as
@@ -64,31 +76,13 @@ create or replace function public.candles_as_known_at(exchange text, base text, 
   known_at timestamptz, ${ranged})
 returns table ("time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
                changed_at timestamptz, coverage numeric)
-language plpgsql stable parallel safe as $$
-#variable_conflict use_column
-declare
-  line record;
-  asked record;
-  begun timestamptz;
-begin
-  select * into line from tidemark.market_line(exchange, base, quote, interval_name);
-  ${statement('candle_points', candleValues)}
-end $$;
+${body('candle_points', candleValues, 'tidemark.market_line(exchange, base, quote, interval_name)')}
 comment on function public.candles_as_known_at is
   'Candles whose periods had ended at known_at, with the values of then. changed_at is when the next change of the row was seen (null: it is still the same).';
 
 create or replace function public.history_as_known_at(asset text, interval_name text, known_at timestamptz, ${ranged})
 returns table ("time" timestamptz, price_usd numeric, changed_at timestamptz, coverage numeric)
-language plpgsql stable parallel safe as $$
-#variable_conflict use_column
-declare
-  line record;
-  asked record;
-  begun timestamptz;
-begin
-  select * into line from tidemark.asset_line(asset, interval_name);
-  ${statement('asset_history_points', ['price_usd'])}
-end $$;
+${body('asset_history_points', ['price_usd'], 'tidemark.asset_line(asset, interval_name)')}
 comment on function public.history_as_known_at is
   'Price history of an asset with the values that were known at a time; see candles_as_known_at.';
 `;

@@ -9,7 +9,6 @@
 
 import { bucketColumns } from '../rollups/definitions.ts';
 import { type RollupLevel, rollupLevels } from '../rollups/levels.ts';
-import type { DerivedObject } from './derived-object.ts';
 
 const market = 'exchange_id, base_id, quote_id';
 const values = 'open, high, low, close, volume';
@@ -65,86 +64,66 @@ const behindPoints = (level: RollupLevel) => `
  * finest is used. An untracked series without any point does not count.
  */
 const derivedSeries = `
-  create or replace view tidemark.derived_series as
-    select distinct on (${market}, interval) ${market}, interval, series_id, derived_from
+create or replace view tidemark.derived_series as
+  select distinct on (${market}, interval) ${market}, interval, series_id, derived_from
+  from (
+    select *, max(covered) over (partition by ${market}, interval) as longest
     from (
-      select *, max(covered) over (partition by ${market}, interval) as longest
-      from (
-        select s.exchange_id, s.base_id, s.quote_id, l.interval, s.id as series_id, s.interval as derived_from, s.period,
-               (select coalesce(sum(upper(r) - lower(r)), '0') from unnest(s.covered) r) as covered
-        from tidemark.series s
-        join (values ${rollupLevels.map(({ interval, finer }) => `('${interval}', '{${finer.join(',')}}'::text[])`).join(', ')})
-          as l (interval, finer) on s.interval = any (l.finer)
-        where s.dataset = 'candles'
-      ) finer
-    ) measured
-    where covered >= longest - interval '1 day' and not exists (
-      select from tidemark.series t
-      where (t.untracked_at is null or t.points > 0) and t.dataset = 'candles' and t.exchange_id = measured.exchange_id and t.base_id = measured.base_id
-        and t.quote_id = measured.quote_id and t.interval = measured.interval
-    )
-    order by ${market}, interval, period`;
+      select s.exchange_id, s.base_id, s.quote_id, l.interval, s.id as series_id, s.interval as derived_from, s.period,
+             (select coalesce(sum(upper(r) - lower(r)), '0') from unnest(s.covered) r) as covered
+      from tidemark.series s
+      join (values ${rollupLevels.map(({ interval, finer }) => `('${interval}', '{${finer.join(',')}}'::text[])`).join(', ')})
+        as l (interval, finer) on s.interval = any (l.finer)
+      where s.dataset = 'candles'
+    ) finer
+  ) measured
+  where covered >= longest - interval '1 day' and not exists (
+    select from tidemark.series t
+    where (t.untracked_at is null or t.points > 0) and t.dataset = 'candles' and t.exchange_id = measured.exchange_id and t.base_id = measured.base_id
+      and t.quote_id = measured.quote_id and t.interval = measured.interval
+  )
+  order by ${market}, interval, period`;
+
+/** Takes the rollups out of the view. The columns are the same, so that a user's view on it survives. */
+export const detachCandles = `create or replace view public.candles as ${storedCandles}`;
 
 /** In the order of creation. @param timescale whether the points are a hypertable. */
-export const viewObjects = (timescale: boolean): readonly DerivedObject[] => [
-  view('tidemark.derived_series', derivedSeries),
-  {
-    ...view(
-      'public.candles',
-      `create or replace view public.candles as ${[storedCandles, ...rollupLevels.map((level) => derivedCandles(level, timescale))].join('\n    union all')}`,
-    ),
-    // With the same columns, so that a user's view on it survives.
-    detach: `create or replace view public.candles as ${storedCandles}`,
-  },
-  view(
-    'public.latest_candles',
-    `
-  create or replace view public.latest_candles as
-    select s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.interval,
-           p.time, p.open, p.high, p.low, p.close, p.volume
-    from tidemark.series s
-    cross join lateral (
-      select time, ${values} from tidemark.candle_points
-      where series_id = s.id and time >= s.newest order by time desc limit 1
-    ) p
-    where s.dataset = 'candles'`,
-  ),
-  view(
-    'public.asset_history',
-    `
-  create or replace view public.asset_history as
-    select s.asset_id as asset, s.interval, p.time, p.price_usd
-    from tidemark.series s
-    cross join lateral (
-      select time, price_usd from tidemark.asset_history_points where series_id = s.id
-      union all select null, null from tidemark.series where false
-    ) p
-    where s.dataset = 'asset_history'`,
-  ),
-  view(
-    'public.latest_prices',
-    `
-  create or replace view public.latest_prices as
-    select s.asset_id as asset, s.interval, p.time, p.price_usd
-    from tidemark.series s
-    cross join lateral (
-      select time, price_usd from tidemark.asset_history_points
-      where series_id = s.id and time >= s.newest order by time desc limit 1
-    ) p
-    where s.dataset = 'asset_history'`,
-  ),
-  view(
-    'public.latest_rates',
-    `
-  create or replace view public.latest_rates as
-    select c.currency, c.symbol, c.type, p.time, p.rate_usd, c.currency_symbol, c.gone_since
-    from tidemark.currencies c
-    cross join lateral (
-      select time, rate_usd from tidemark.rate_points where currency_id = c.id order by time desc limit 1
-    ) p`,
-  ),
-];
+export const views = (timescale: boolean) => `${derivedSeries};
 
-function view(name: string, create: string): DerivedObject {
-  return Object.freeze({ name, create, drop: `drop view ${name}` });
-}
+create or replace view public.candles as ${[storedCandles, ...rollupLevels.map((level) => derivedCandles(level, timescale))].join('\n    union all')};
+
+create or replace view public.latest_candles as
+  select s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.interval,
+         p.time, p.open, p.high, p.low, p.close, p.volume
+  from tidemark.series s
+  cross join lateral (
+    select time, ${values} from tidemark.candle_points
+    where series_id = s.id and time >= s.newest order by time desc limit 1
+  ) p
+  where s.dataset = 'candles';
+
+create or replace view public.asset_history as
+  select s.asset_id as asset, s.interval, p.time, p.price_usd
+  from tidemark.series s
+  cross join lateral (
+    select time, price_usd from tidemark.asset_history_points where series_id = s.id
+    union all select null, null from tidemark.series where false
+  ) p
+  where s.dataset = 'asset_history';
+
+create or replace view public.latest_prices as
+  select s.asset_id as asset, s.interval, p.time, p.price_usd
+  from tidemark.series s
+  cross join lateral (
+    select time, price_usd from tidemark.asset_history_points
+    where series_id = s.id and time >= s.newest order by time desc limit 1
+  ) p
+  where s.dataset = 'asset_history';
+
+create or replace view public.latest_rates as
+  select c.currency, c.symbol, c.type, p.time, p.rate_usd, c.currency_symbol, c.gone_since
+  from tidemark.currencies c
+  cross join lateral (
+    select time, rate_usd from tidemark.rate_points where currency_id = c.id order by time desc limit 1
+  ) p;
+`;

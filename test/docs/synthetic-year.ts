@@ -14,7 +14,7 @@ import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackList, untrackList } from '../../store/lists/lists.ts';
 import { commitRates } from '../../store/lists/rates.ts';
-import type { SnapshotRow } from '../../store/lists/rows.ts';
+import type { SnapshotRow } from '../../store/lists/shapes.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { poll as pollList } from '../store/lists/polling.ts';
 
@@ -104,7 +104,7 @@ export async function loadSyntheticYear(database: Database): Promise<void> {
           ];
     for (const window of windows) await commit(database, seriesId, key, window, fetchedMs);
     if (without === undefined) continue;
-    await deferWindow(database, {
+    await deferWindow(database.pool, {
       seriesId,
       window: without,
       kind: 'unavailable',

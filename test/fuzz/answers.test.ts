@@ -10,7 +10,7 @@ import { SourceError } from '../../source/source-error.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
 import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import type { Database } from '../../store/db/database.ts';
-import { recordAttemptFailure } from '../../store/ledger/ledger.ts';
+import { recordFetch } from '../../store/ledger/ledger.ts';
 import { commitRates } from '../../store/lists/rates.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { readStore } from '../model/read-store.ts';
@@ -83,8 +83,8 @@ async function recordFailure(
 ): Promise<void> {
   if (!(error instanceof SourceError)) throw error;
   const { kind, status, message, bytes, durationMs } = error;
-  const facts = { kind, status, message, bytes, durationMs };
-  await recordAttemptFailure(database, {
+  const facts = { verdict: kind, status, error: message, bytes, durationMs };
+  await recordFetch(database.pool, {
     ...facts,
     timeMs,
     dataset,

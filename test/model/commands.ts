@@ -5,7 +5,7 @@ import { readConfig } from '../../config.ts';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { applyRetention } from '../../store/retention/drop-old.ts';
-import { listRetentions, removeRetention, setRetention } from '../../store/retention/retention.ts';
+import { listRetentions, writeRetention } from '../../store/retention/retention.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
 import { replayed } from '../parts/seeded.ts';
 import {
@@ -120,7 +120,7 @@ const loseQueue = commandOf('lose queue', fc.constant(null), (_, world) => {
 
 const fail = commandOf('fail', place, async (picked, world, { database }) => {
   const { model, window } = choose(world, picked);
-  await deferWindow(database, {
+  await deferWindow(database.pool, {
     seriesId: model.seriesId,
     window,
     kind: 'server_error',
@@ -150,10 +150,10 @@ const retain = commandOf(
   }),
   async ({ dataset, age }, world, { database }) => {
     const { nowMs } = world;
-    await setRetention(database, dataset, age);
+    await writeRetention(database.pool, dataset, age);
     const [retention] = await listRetentions(database, { nowMs, chunkDays });
     await applyRetention(database, { nowMs, chunkDays });
-    await removeRetention(database, dataset);
+    await writeRetention(database.pool, dataset, null);
     for (const model of world.models) {
       if (model.truth.series.dataset === dataset) model.droppedBefore(retention?.cutMs ?? Number.NaN);
     }

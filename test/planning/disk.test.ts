@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
-import { diskFor, hourlyShareOf } from '../../planning/disk.ts';
+import { diskFor, hourlyShareOf } from '../../planning/estimate.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 const series = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' } as const;

@@ -114,7 +114,7 @@ describe('the queue on a Redis cluster', () => {
     const open = () => {
       const counter = redisCounter({
         ...{ url, namespace: 'tidemark', onError: () => {} },
-        openCluster: (ofNode) => openCluster(url, { ofNode }),
+        openCluster: (ofNode) => openCluster(url, ofNode),
       });
       onTestFinished(() => counter.close());
       return counter;

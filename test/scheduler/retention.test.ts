@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../config.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { startScheduler } from '../../scheduler/scheduler.ts';
-import { setRetention } from '../../store/retention/retention.ts';
+import { writeRetention } from '../../store/retention/retention.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { collectingLog, silent } from '../queue/queue-parts.ts';
@@ -26,7 +26,7 @@ test('a scheduler drops expired points when it starts, and again at intervals', 
     });
   const days = async () => (await storedPoints(database, of)).size / 24;
   for (const day of [0, 400, 800]) await store(day);
-  await setRetention(database, 'candles', '100d');
+  await writeRetention(database.pool, 'candles', '100d');
   nowMs = startMs + 500 * dayMs;
   const scheduler = await startScheduler({
     database,
@@ -52,7 +52,7 @@ test('a locked table blocks neither the start nor the end of a scheduler', async
   const { database } = parts;
   const of = { ...(await trackSeries(database, series, startMs, startMs + 900 * dayMs)), series };
   await commitPoints(database, { ...of, window: { startMs, endMs: startMs + dayMs } });
-  await setRetention(database, 'candles', '100d');
+  await writeRetention(database.pool, 'candles', '100d');
   const holder = new pg.Client({ connectionString: database.url });
   await holder.connect();
   onTestFinished(() => holder.end());

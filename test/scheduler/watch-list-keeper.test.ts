@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { keepWatchList } from '../../scheduler/watch-list-keeper.ts';
 import { openPages } from '../../store/lists/polls.ts';
-import { setRetention } from '../../store/retention/retention.ts';
+import { writeRetention } from '../../store/retention/retention.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';
 import { emptyDirectory } from '../scripts/command.ts';
 import { answerPage, assetOf, onlyPage } from '../store/lists/polling.ts';
@@ -39,7 +39,7 @@ async function openKeeper() {
 
 test('waits for a poll when the list selects by rank, keeps the selection for a day, and keeps series that drop out', async () => {
   const { database, keeper, write, lines, tracked, answer } = await openKeeper();
-  const { look } = keeper();
+  const look = keeper();
   await look(startMs);
   write('history: [{ top: 2, interval: d1, from: 2026-01-01 }]');
   await look(startMs);
@@ -65,8 +65,8 @@ test('waits for a poll when the list selects by rank, keeps the selection for a 
 
   // Another new process has nothing to do. Nor has this one when only the end of the text differs.
   const other = keeper();
-  await other.look(nextMs + hourMs);
-  await other.look(nextMs + hourMs);
+  await other(nextMs + hourMs);
+  await other(nextMs + hourMs);
   expect(lines).toEqual([]);
   write('history: [{ top: 2, interval: d1, from: 2026-01-01 }]\n');
   await look(nextMs + hourMs);
@@ -76,7 +76,7 @@ test('waits for a poll when the list selects by rank, keeps the selection for a 
 
 test('logs each error once, also of a change that fails; a deleted file changes nothing', async () => {
   const { database, keeper, write, lines, tracked } = await openKeeper();
-  const { look } = keeper();
+  const look = keeper();
   write('history: [{ asset: bitcoin, interval: d1, from: 2026-01-01 }]');
   await look(startMs);
   await look(startMs);
@@ -103,12 +103,12 @@ test('logs each error once, also of a change that fails; a deleted file changes 
 
 test('holds back a retention that would drop stored points until it is confirmed, and applies the rest', async () => {
   const { database, keeper, write, lines, tracked } = await openKeeper();
-  const { look } = keeper();
+  const look = keeper();
   write('history: [{ asset: bitcoin, interval: d1, from: 2024-01-01 }]');
   await look(startMs);
   await look(startMs);
   await database.pool.query(`update tidemark.series set earliest = '2024-01-01Z'`);
-  await setRetention(database, 'asset_history', '5y');
+  await writeRetention(database.pool, 'asset_history', '5y');
   write(
     'history: [{ asset: tether, interval: d1, from: 2024-01-01 }]\nretention: { history: 1y, candles: 2y }',
   );

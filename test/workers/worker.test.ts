@@ -126,6 +126,28 @@ onEachBackend('a worker', (kind) => {
     expect(failures.map((line) => line.attempt)).toEqual([1, 2]);
   });
 
+  test('defers a window of an outage for as long as it has failed', async () => {
+    const parts = await openParts(kind, { attempts: 1 });
+    const windows = await trackHours(parts, 1);
+    const server = await serveCandles(
+      () => noonMs,
+      (_request, response) => {
+        response.writeHead(500).end('oh no');
+        return true;
+      },
+    );
+    const pauses: number[] = [];
+    for (const atMs of [noonMs, noonMs + 300_000, noonMs + hourMs]) {
+      await parts.queues.requests.addWindows(windows);
+      const worker = await startTestWorker(parts, server.baseUrl, { now: () => atMs });
+      await untilIdle(parts);
+      await worker.close();
+      const [gap] = await listGaps(parts.database, { nowMs: atMs, graceMs: 0 });
+      pauses.push((gap?.retryAtMs ?? 0) - atMs);
+    }
+    expect(pauses).toEqual([60_000, 300_000, 600_000]);
+  });
+
   test('makes one request for a window that the source refuses', async () => {
     const parts = await openParts(kind);
     const server = await serveCandles(

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import { createQueueReader } from '../../../service/dashboard/queue.ts';
 import { stateReader } from '../../../service/dashboard/state.ts';
-import { untrackRates } from '../../../store/lists/lists.ts';
+import { untrackList } from '../../../store/lists/lists.ts';
 import { openTestStore } from '../../store/open-store.ts';
 
 it('reports the interval and the last failure of rates like those of other lists', async () => {
@@ -34,6 +34,6 @@ it('reports the interval and the last failure of rates like those of other lists
   await poll('HTTP 502');
   state.nowMs += dayMs;
   expect(await rates()).toEqual(never);
-  await untrackRates(database, state.nowMs);
+  await untrackList(database, { dataset: 'rates', asset: null }, state.nowMs);
   expect(await rates()).toBeUndefined();
 });

@@ -633,7 +633,7 @@ for (const kind of ['main', 'plain'] as const) {
     });
 
     it('shows a deferred window with its reason, leaves it out until its time, and then covers it', async () => {
-      await deferWindow(database, {
+      await deferWindow(database.pool, {
         seriesId,
         window,
         kind: 'server_error',
@@ -653,7 +653,7 @@ for (const kind of ['main', 'plain'] as const) {
     });
 
     const failed = () =>
-      deferWindow(database, {
+      deferWindow(database.pool, {
         seriesId,
         window,
         kind: 'server_error',

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { readServiceMessage, recordFetch, tallyFetches } from '../../../store/ledger/ledger.ts';
-import { LedgerMinutes, recentRequests } from '../../../store/ledger/ledger-minutes.ts';
+import { ledgerMinutes, recentRequests } from '../../../store/ledger/ledger-minutes.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
@@ -77,7 +77,7 @@ describe.each(['main', 'plain'] as const)('a read of a large ledger, on %s', (on
 
   it('reads only new rows, and counts like a full read', async () => {
     const { watched, rowsRead } = counting();
-    const minutes = new LedgerMinutes(watched, { sinceMs: startMs, seriesIds: [1, 2] });
+    const minutes = ledgerMinutes(watched, { sinceMs: startMs, seriesIds: [1, 2] });
     const first = tallyFetches(await minutes.read(nowMs));
     expect(await rowsRead()).toBeGreaterThanOrEqual(rows);
     expect(first).toEqual({
@@ -109,7 +109,7 @@ describe.each(['main', 'plain'] as const)('a read of a large ledger, on %s', (on
   });
 
   it('drops minutes that no longer count', async () => {
-    const minutes = new LedgerMinutes(database, { keptMs: 5 * minuteMs, seriesIds: [1] });
+    const minutes = ledgerMinutes(database, { keptMs: 5 * minuteMs, seriesIds: [1] });
     const requests = async (atMs: EpochMs) => tallyFetches(await minutes.read(atMs)).requests;
     // Whole minutes, of one of two series.
     expect(await requests(nowMs)).toBe((5 * perMinute) / 2);

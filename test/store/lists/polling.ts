@@ -7,7 +7,7 @@ import type { Asset } from '../../../contract/resources.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { commitPage, type PageResult } from '../../../store/lists/commit-page.ts';
 import { beginPolls, type OpenPage, openPages } from '../../../store/lists/polls.ts';
-import type { SnapshotRow } from '../../../store/lists/rows.ts';
+import type { SnapshotRow } from '../../../store/lists/shapes.ts';
 
 export const assets: SnapshotList = { dataset: 'assets', asset: null };
 

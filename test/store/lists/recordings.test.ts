@@ -3,7 +3,7 @@ import type { SnapshotList } from '../../../contract/lists.ts';
 import { parseExactJson } from '../../../source/json.ts';
 import { type RowReader, readAsset, readAssetMarket, readExchange } from '../../../source/rows.ts';
 import { trackList } from '../../../store/lists/lists.ts';
-import type { SnapshotRow } from '../../../store/lists/rows.ts';
+import type { SnapshotRow } from '../../../store/lists/shapes.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { describeRecordings, recording } from '../../recordings.ts';
 import { openTestStore } from '../open-store.ts';

@@ -8,7 +8,7 @@ import type { Database } from '../../../store/db/database.ts';
 import { pruneLedger, recordFetch } from '../../../store/ledger/ledger.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { applyRetention } from '../../../store/retention/drop-old.ts';
-import { listRetentions, removeRetention, setRetention } from '../../../store/retention/retention.ts';
+import { listRetentions, writeRetention } from '../../../store/retention/retention.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -76,7 +76,7 @@ for (const kind of ['main', 'plain'] as const) {
         'update tidemark.series set confirmed_empty = tstzmultirange(tstzrange($2, $3)) where id = $1',
         [of.seriesId, ...[edgeMs - 2 * dayMs, edgeMs + dayMs].map((at) => new Date(at).toISOString())],
       );
-      await setRetention(database, 'candles', '90d');
+      await writeRetention(database.pool, 'candles', '90d');
       expect(await listRetentions(database, { nowMs, chunkDays })).toEqual([
         { dataset: 'candles', age: '90d', cutMs: edgeMs },
       ]);
@@ -125,9 +125,9 @@ for (const kind of ['main', 'plain'] as const) {
       };
       for (const startMs of [edgeMs - 15 * dayMs, edgeMs - 10 * dayMs]) {
         const window = { startMs, endMs: startMs + dayMs };
-        await deferWindow(database, { ...waits, seriesId: gone.seriesId, window });
+        await deferWindow(database.pool, { ...waits, seriesId: gone.seriesId, window });
       }
-      await setRetention(database, 'candles', '90d');
+      await writeRetention(database.pool, 'candles', '90d');
       await apply();
       const times = await timesOf(weeks);
       expect(new Date(times[0] ?? 0).getUTCDay()).toBe(1);
@@ -172,19 +172,19 @@ for (const kind of ['main', 'plain'] as const) {
           nowMs: timeMs,
         });
       }
-      await setRetention(database, 'rates', '90d');
+      await writeRetention(database.pool, 'rates', '90d');
       expect(await apply()).toEqual([{ dataset: 'rates', cutMs: edgeMs, points: 1 }]);
       const rates = await database.pool.query('select time from tidemark.rate_points');
       expect(rates.rows).toEqual([{ time: edgeMs }]);
       expect(await timesOf(candles)).toHaveLength(24);
 
-      await setRetention(database, 'asset_history', '90d');
+      await writeRetention(database.pool, 'asset_history', '90d');
       const [dropped] = await apply();
       const grid = Math.floor((nowMs - 90 * dayMs) / (90 * dayMs)) * 90 * dayMs;
       expect(dropped).toMatchObject({ dataset: 'asset_history', cutMs: grid });
       expect((await timesOf(history))[0]).toBe(grid);
-      expect(await removeRetention(database, 'asset_history')).toBe(true);
-      expect(await removeRetention(database, 'asset_history')).toBe(false);
+      expect(await writeRetention(database.pool, 'asset_history', null)).toBe(true);
+      expect(await writeRetention(database.pool, 'asset_history', null)).toBe(false);
       expect((await apply(nowMs + 1000 * dayMs)).map(({ dataset }) => dataset)).toEqual(['rates']);
       expect(await timesOf(history)).not.toEqual([]);
     });
@@ -192,7 +192,7 @@ for (const kind of ['main', 'plain'] as const) {
     it('rolls back both when a part fails', async () => {
       const of = await track(hour, edgeMs - dayMs);
       await commitPoints(database, { ...of, window: { startMs: edgeMs - dayMs, endMs: edgeMs } });
-      await setRetention(database, 'candles', '90d');
+      await writeRetention(database.pool, 'candles', '90d');
       await database.pool.query('alter table tidemark.series add constraint broken check (points > 0)');
       await expect(apply()).rejects.toThrow(/broken/);
       await database.pool.query('alter table tidemark.series drop constraint broken');
@@ -202,7 +202,7 @@ for (const kind of ['main', 'plain'] as const) {
 
     it('loses and repeats nothing while windows are committed', async () => {
       const of = await track(hour, edgeMs - 60 * dayMs);
-      await setRetention(database, 'candles', '90d');
+      await writeRetention(database.pool, 'candles', '90d');
       const days = Array.from({ length: 100 }, (_, index) => edgeMs - 60 * dayMs + index * dayMs);
       await Promise.all([
         ...days.map((startMs) =>
@@ -263,7 +263,7 @@ describeNeeding('timescale', 'retention in the columnstore', () => {
       await commitPoints(database, { ...of, window: { startMs: edgeMs - 60 * dayMs, endMs: nowMs } });
       await database.pool.query(`select compress_chunk(c) from show_chunks('tidemark.candle_points') c`);
       // Merged chunks are dropped as one: a cut within them keeps all.
-      await setRetention(database, 'candles', '90d');
+      await writeRetention(database.pool, 'candles', '90d');
       const [first] = await applyRetention(database, { nowMs, chunkDays });
       expect(first).toMatchObject({ points: 0 });
       expect(first?.cutMs).toBeLessThanOrEqual(edgeMs - 60 * dayMs);

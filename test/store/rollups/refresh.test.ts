@@ -3,7 +3,7 @@ import { readConfig } from '../../../config.ts';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { applyRetention } from '../../../store/retention/drop-old.ts';
-import { setRetention } from '../../../store/retention/retention.ts';
+import { writeRetention } from '../../../store/retention/retention.ts';
 import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -171,7 +171,7 @@ describeNeeding('timescale', 'refreshing rollups', () => {
   it('drops the range that retention drops', async () => {
     await refresh();
     const { chunkDays } = readConfig({}).storage;
-    await setRetention(database, 'candles', '26w');
+    await writeRetention(database.pool, 'candles', '26w');
     const [dropped] = await applyRetention(database, { nowMs, chunkDays });
     expect(dropped?.points).toBeGreaterThan(1000);
     expect(await rangesBehind(database)).toEqual([]);

@@ -3,7 +3,7 @@ import { hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import type { Database } from '../../../store/db/database.ts';
-import { recordAttemptFailure } from '../../../store/ledger/ledger.ts';
+import { recordFetch } from '../../../store/ledger/ledger.ts';
 import { measureGaps } from '../../../store/measures/measures.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
@@ -37,7 +37,7 @@ for (const on of ['main', 'plain'] as const) {
       return series;
     }
     const defer = (from: number, to: number, retryAtMs: number, message: string) =>
-      deferWindow(database, {
+      deferWindow(database.pool, {
         seriesId,
         window: hours(from, to),
         kind: 'server_error',
@@ -89,7 +89,7 @@ for (const on of ['main', 'plain'] as const) {
       const pauses: number[] = [];
       for (const afterMinutes of [0, 1, 3, 7, 15, 500]) {
         const atMs = nowMs + afterMinutes * minuteMs;
-        await deferWindow(database, {
+        await deferWindow(database.pool, {
           seriesId,
           window: hours(0, 10),
           kind: 'server_error',
@@ -109,16 +109,16 @@ for (const on of ['main', 'plain'] as const) {
     it('reports the last failure of a window that is being retried, and none after an answer', async () => {
       const series = await tracked(0, 40);
       const fail = (from: number, to: number, minutesAgo: number, message: string) =>
-        recordAttemptFailure(database, {
+        recordFetch(database.pool, {
           timeMs: nowMs - minutesAgo * minuteMs,
           dataset: 'candles',
           seriesId,
           range: hours(from, to),
           lane: 'backfill',
           attempt: 1,
-          kind: 'server_error',
+          verdict: 'server_error',
           status: 500,
-          message,
+          error: message,
           bytes: 0,
           durationMs: 1,
         });

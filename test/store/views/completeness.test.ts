@@ -46,7 +46,7 @@ for (const kind of ['main', 'plain'] as const) {
       });
       const failed = { startMs: startMs + 10 * hourMs, endMs: startMs + 11 * hourMs };
       const aside = { attempts: 5, nowMs, retryAtMs: nowMs + hourMs };
-      await deferWindow(store.database, {
+      await deferWindow(store.database.pool, {
         ...aside,
         seriesId: torn,
         window: failed,

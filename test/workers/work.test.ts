@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
-import { assertWhole } from '../../workers/window-work.ts';
+import { assertWhole } from '../../workers/work.ts';
 
 const range = { startMs: 0, endMs: 24 * hourMs };
 const answer = { rows: [], rejected: [], sourceTimeMs: null, status: 200, bytes: 12, durationMs: 3 };

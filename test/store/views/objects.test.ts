@@ -1,8 +1,7 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { applyDerived, dropDerived } from '../../../store/views/apply.ts';
-import { objectsIn } from '../../../store/views/derived-object.ts';
-import { derivedObjects } from '../../../store/views/objects.ts';
+import { derivedObjects, objectsIn } from '../../../store/views/objects.ts';
 import { openTestStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { ask, storeLine } from './price-line.ts';
