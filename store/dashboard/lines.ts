@@ -10,28 +10,7 @@ import { type Database, timestamp } from '../db/database.ts';
 import { closedSeries, missingRanges, multirangeLengthMs, wantedRanges } from '../series/gaps.ts';
 import { readLongestRanges } from '../series/longest-ranges.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from '../series/series.ts';
-
-export interface StoredLine {
-  readonly id: number;
-  readonly name: string;
-  readonly fromMs: EpochMs;
-  readonly toMs: EpochMs | null;
-  readonly wantedMs: number;
-  readonly coveredMs: number;
-  readonly emptyMs: number;
-  readonly missingMs: number;
-  readonly failedMs: number;
-  readonly awaitingMs: number;
-  readonly gaps: number;
-  readonly behindMs: number;
-  readonly requestsLeft: number;
-  readonly requests: number;
-  readonly points: number;
-  readonly newestMs: EpochMs | null;
-  readonly revised: number;
-  readonly blocked: string | null;
-  readonly version: string;
-}
+import type { StoredLine } from './shapes.ts';
 
 /**
  * Lists the series in order of name. @param limits longest ranges of a request, where they differ from the

@@ -15,15 +15,7 @@ import { candleColumns, candlesFromPoints, candlesFromRollup } from '../rollups/
 import { type RollupLevel, rollupLevels } from '../rollups/levels.ts';
 import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
 import { isHypertable } from '../timescale/extension.ts';
-
-/** `[time, open, high, low, close, volume]`, or `[time, price]`: decimals as text. */
-export type ChartRow = [EpochMs, ...string[]];
-
-export interface ChartPoints {
-  readonly kind: 'candles' | 'line';
-  readonly sampled: boolean;
-  readonly rows: ChartRow[];
-}
+import type { ChartPoints, PointRow } from './shapes.ts';
 
 /**
  * Limit on the unmaterialised points that an answer's candles may be aggregated from. Up to 2,000 candles of
@@ -137,8 +129,8 @@ async function rowsOf(
   database: Database,
   statement: { name: string; text: string },
   parameters: readonly unknown[],
-): Promise<ChartRow[]> {
-  const result = await database.pool.query<ChartRow>({
+): Promise<PointRow[]> {
+  const result = await database.pool.query<[EpochMs, ...string[]]>({
     ...statement,
     values: [...parameters],
     rowMode: 'array',
