@@ -126,7 +126,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
         throw new ServiceRefusal(503, 'too many dashboards are open');
       }
       reply.raw.once('close', streams.acquire(request.ip));
-      streamTo(live, request, reply);
+      streamTo(live, reply);
     });
 
     scope.get('/dashboard/bands', async (request, reply) => {
@@ -174,7 +174,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
   });
 }
 
-function streamTo(live: Live, request: FastifyRequest, reply: FastifyReply): void {
+function streamTo(live: Live, reply: FastifyReply): void {
   reply.hijack();
   reply.raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
@@ -184,8 +184,7 @@ function streamTo(live: Live, request: FastifyRequest, reply: FastifyReply): voi
     'x-accel-buffering': 'no',
   });
   reply.raw.flushHeaders();
-  const last = request.headers['last-event-id'];
-  live.add(reply.raw, typeof last === 'string' ? last : undefined);
+  live.add(reply.raw);
 }
 
 function json(reply: FastifyReply, value: unknown): FastifyReply {

@@ -46,8 +46,8 @@ export class Stream {
   }
 }
 
-/** Formats a server-sent event. @param id a reconnecting page sends it back; null: none. */
-export function eventText(name: string, data: unknown, id: string | null): string {
+/** Formats a server-sent event. */
+export function eventText(name: string, data: unknown): string {
   // JSON text contains no line break, which would end the data of the event.
-  return `${id === null ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -1,12 +1,12 @@
 /** Requests of the last hour by minute and the budget, as a uPlot chart and in words. */
 
 import uPlot from 'uplot';
+import { minuteMs } from '../../../contract/intervals.ts';
 import type { RequestMinutes, Summary } from '../shapes.ts';
 import { colour, onTheme } from './chart-style.ts';
-import { element, fill, setText, table } from './element.ts';
-import { formatCount, formatQuantity, formatTime } from './format.ts';
+import { element, fill, section, setText, table } from './element.ts';
+import { counted, formatCount, formatTime } from './format.ts';
 
-const minuteMs = 60_000;
 const height = 140;
 
 export function budget() {
@@ -14,15 +14,7 @@ export function budget() {
   const pointed = element('p', { class: 'pointed', 'aria-hidden': 'true' });
   const plot = element('div', { class: 'plot', 'aria-hidden': 'true' });
   const byMinute = element('details', {}, element('summary', {}, 'Minute by minute'));
-  const section = element(
-    'section',
-    { 'aria-labelledby': 'budget' },
-    element('h2', { id: 'budget' }, 'Requests of the last hour'),
-    words,
-    plot,
-    pointed,
-    byMinute,
-  );
+  const block = section('budget', 'Requests of the last hour', words, plot, pointed, byMinute);
   let latest: Summary | null = null;
   let chart: uPlot | null = null;
 
@@ -94,7 +86,7 @@ export function budget() {
   resized.observe(plot);
   const endTheme = onTheme(anew);
   return {
-    section,
+    section: block,
     update,
     end() {
       endTheme();
@@ -127,7 +119,7 @@ function wordsOf({ requests, perMinute }: Summary): string {
   // The last complete minute: the current one has only begun.
   const newest = totals.at(-2) ?? 0;
   const of = perMinute === 0 ? ', no limit' : ` of ${formatCount(perMinute)} allowed`;
-  return `${formatQuantity(all, 'request')}, at most ${formatCount(Math.max(0, ...totals))} in a minute, ${formatCount(newest)} in the last whole one${of}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}.`;
+  return `${counted(all, 'request')}, at most ${formatCount(Math.max(0, ...totals))} in a minute, ${formatCount(newest)} in the last whole one${of}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}.`;
 }
 
 function optionsFor(width: number, point: (place: number | null) => void): uPlot.Options {
