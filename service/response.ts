@@ -5,7 +5,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { coverageHeader, writeCoverage } from '../contract/coverage-header.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { JsonText, SeriesAnswer } from './market-data.ts';
-import { renderEnd } from './render.ts';
 
 /** Seconds a cached copy is fresh: less than the shortest poll interval. */
 const maxAgeSeconds = 5;
@@ -37,7 +36,7 @@ export function sendAnswer(
   if (coverage !== undefined) reply.header(coverageHeader, coverage);
   if (matches(request.headers['if-none-match'], tag)) return reply.code(304).send();
   reply.type('application/json; charset=utf-8');
-  return reply.send(Buffer.concat([beforeRows, rows, Buffer.from(renderEnd(nowMs))]));
+  return reply.send(Buffer.concat([beforeRows, rows, Buffer.from(`,"timestamp":${nowMs}}`)]));
 }
 
 const beforeRows = Buffer.from('{"data":');

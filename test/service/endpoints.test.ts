@@ -7,15 +7,15 @@ import type { z } from 'zod';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { type Endpoint, pathOf, pathTemplates } from '../../contract/paths.ts';
 import * as resources from '../../contract/resources.ts';
-import { renderMarketData } from '../../service/market-data.ts';
 import { createService } from '../../service/server.ts';
+import { simulatedMarketData } from '../../simulator/served.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 const simulator = createSimulator({ seed: 'endpoints', now: () => nowMs });
 let app: FastifyInstance;
 beforeAll(() => {
-  app = createService({ data: renderMarketData(simulator), now: () => nowMs });
+  app = createService({ data: simulatedMarketData(simulator), now: () => nowMs });
 });
 afterAll(() => app.close());
 

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
 import { longestHistoryRangeMs } from '../../contract/limits.ts';
 import { encodingFor } from '../../service/compression.ts';
-import { renderMarketData } from '../../service/market-data.ts';
 import { createService } from '../../service/server.ts';
+import { simulatedMarketData } from '../../simulator/served.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
@@ -14,7 +14,7 @@ let app: FastifyInstance;
 let url: string;
 beforeAll(async () => {
   app = createService({
-    data: renderMarketData(createSimulator({ seed: 1, now: () => nowMs })),
+    data: simulatedMarketData(createSimulator({ seed: 1, now: () => nowMs })),
     now: () => nowMs,
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
@@ -175,9 +175,9 @@ describe('compression', () => {
 });
 
 test('responds to a defect with a 500 without details', async () => {
-  const broken = createSimulator({ seed: 1, now: () => nowMs });
-  broken.rates = () => Promise.reject(new Error('SELECT secret FROM rates'));
-  const failing = createService({ data: renderMarketData(broken), now: () => nowMs });
+  const whole = simulatedMarketData(createSimulator({ seed: 1, now: () => nowMs }));
+  const rates = () => Promise.reject(new Error('SELECT secret FROM rates'));
+  const failing = createService({ data: { ...whole, rates }, now: () => nowMs });
   const answer = await failing.inject('/v2/rates');
   expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal error', timestamp: nowMs }]);
   await failing.close();
