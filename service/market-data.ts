@@ -1,30 +1,14 @@
 /** The interface between the routes and the data. An implementation can be served as a Market Data Service. */
 
-import type { StatedCoverage } from '../contract/coverage-header.ts';
+import type { Coverage } from '../contract/coverage-header.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { AssetsRequest, MarketsRequest, PageRequest } from '../contract/requests.ts';
-import type { CandleSeries, HistorySeries } from '../contract/series.ts';
-
-/** Half-open, by the rows' own times. */
-export interface TimeRange {
-  readonly startMs: EpochMs;
-  readonly endMs: EpochMs;
-  /** Earlier rows are hidden and count as not covered. Absent: all rows are visible. */
-  readonly visibleFromMs?: EpochMs;
-}
+import type { CandleSeries, HistorySeries, TimeRange } from '../contract/series.ts';
 
 /**
  * JSON text of a resource or of an array of resources. It is text so that the database can write it, with every digit.
  */
 export type JsonText = string;
-
-/** The known part of the closed periods of a response's range. */
-export interface Coverage extends StatedCoverage {
-  /** From `0` to `1`, rounded down: 1 means complete. */
-  readonly share: string;
-  /** Number of missing ranges, including those that `missing` omits. */
-  readonly gaps: number;
-}
 
 export interface SeriesAnswer {
   readonly rows: JsonText;

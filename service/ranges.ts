@@ -8,7 +8,7 @@ import {
   longestHistoryRangeMs,
 } from '../contract/limits.ts';
 import type { CandlesRequest, HistoryRequest } from '../contract/requests.ts';
-import type { TimeRange } from './market-data.ts';
+import type { TimeRange } from '../contract/series.ts';
 import { badRequest } from './response.ts';
 
 export interface RangeLimits {

@@ -10,7 +10,8 @@ import {
   marketsParameters,
   pageParameters,
 } from '../contract/requests.ts';
-import type { JsonText, MarketData, SeriesAnswer, TimeRange } from './market-data.ts';
+import type { TimeRange } from '../contract/series.ts';
+import type { JsonText, MarketData, SeriesAnswer } from './market-data.ts';
 import { candlesRange, historyRange, type RangeLimits } from './ranges.ts';
 import { parseParameters } from './request.ts';
 import { notFound, prepareAnswer, sendAnswer } from './response.ts';

@@ -35,8 +35,6 @@ export interface ServiceOptions {
   readonly data: MarketData;
   readonly now: () => EpochMs;
   readonly limits?: RangeLimits;
-  /** Compresses responses for clients that accept it. Default: true. */
-  readonly gzip?: boolean;
   /** The start of the history that a request may read; null or absent: all of it. */
   readonly visibleFrom?: (request: FastifyRequest, nowMs: EpochMs) => EpochMs | null;
   /** The response cache. Absent: no cache. */
@@ -60,7 +58,7 @@ export interface ServiceOptions {
  * details are only logged.
  */
 export function createService(options: ServiceOptions): FastifyInstance {
-  const { data, now, limits = interfaceLimits, gzip = true, visibleFrom = () => null } = options;
+  const { data, now, limits = interfaceLimits, visibleFrom = () => null } = options;
   const {
     log,
     extend,
@@ -93,7 +91,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
   });
 
   extend?.(app);
-  if (gzip) addCompression(app);
+  addCompression(app);
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'GET' || request.method === 'HEAD' || !isInterfaceRequest(request)) return;
     reply.code(405).header('allow', 'GET, HEAD').type('application/json; charset=utf-8');

@@ -16,7 +16,7 @@ import {
   periodStart,
 } from '../contract/intervals.ts';
 import type { Candle } from '../contract/resources.ts';
-import type { TimeRange } from '../service/market-data.ts';
+import type { TimeRange } from '../contract/series.ts';
 import { dayOf, dayStartMs, hoursPerDay, minutesPerDay, minutesPerHour, originMs } from './calendar.ts';
 import { aggregate, type Columns, columns, copyCandle, volumeTailDigits } from './columns.ts';
 import { amountText, priceTail } from './digits.ts';

@@ -15,7 +15,7 @@ import {
   periodStart,
 } from '../contract/intervals.ts';
 import type { HistoryPoint } from '../contract/resources.ts';
-import type { TimeRange } from '../service/market-data.ts';
+import type { TimeRange } from '../contract/series.ts';
 import { dayOf, dayStartMs, hoursPerDay, minutesPerDay, minutesPerHour, originMs } from './calendar.ts';
 import { amountText, amountUnits, fixedText, priceTail } from './digits.ts';
 import type { Outages } from './faults/outages.ts';

@@ -13,8 +13,7 @@ import type {
   Market,
   Rate,
 } from '../contract/resources.ts';
-import type { CandleSeries, HistorySeries } from '../contract/series.ts';
-import type { TimeRange } from '../service/market-data.ts';
+import type { CandleSeries, HistorySeries, TimeRange } from '../contract/series.ts';
 import { originMs } from './calendar.ts';
 import { untradedAsset } from './catalogue.ts';
 import { intermittentAsset, type Revision, Revisions } from './faults/changes.ts';

@@ -25,8 +25,6 @@ export interface SimulatorServiceOptions {
   readonly now?: () => EpochMs;
   /** Longest ranges. Default: the interface's. */
   readonly limits?: RangeLimits;
-  /** Compresses responses for clients that accept it. Default: true. */
-  readonly gzip?: boolean;
 }
 
 export interface RunningSimulator {
@@ -49,7 +47,6 @@ export const defaultSeed = 'tidemark';
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
 export async function startSimulator(options: SimulatorServiceOptions = {}): Promise<RunningSimulator> {
   const { port = 0, host = '127.0.0.1', seed = defaultSeed, now = Date.now } = options;
-  const { limits = interfaceLimits, gzip = true } = options;
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
   const faults = () => dealer.faults;
   const clock = new ServiceClock(now, faults);
@@ -59,8 +56,7 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
   const app = createService({
     data: simulatedMarketData(simulator, faults),
     now: clock.now,
-    limits,
-    gzip,
+    limits: options.limits ?? interfaceLimits,
     extend: (app) => addFaults(app, parts),
   });
 

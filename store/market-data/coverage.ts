@@ -1,23 +1,15 @@
 /** The coverage of a range, as columns of a statement that has read the row of a series. */
 
-import { maxMissingRanges } from '../../contract/coverage-header.ts';
+import { type Coverage, maxMissingRanges } from '../../contract/coverage-header.ts';
 import { type EpochMs, type Interval, nextPeriodStart, periodStart } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { gridOrigin } from '../rollups/levels.ts';
 import { graceMs } from '../views/ranges.ts';
 import { millisecondsOf } from './query.ts';
 
-/** Coverage as the service's header has it. */
-export interface SeriesCoverage {
-  readonly share: string;
-  readonly gaps: number;
-  readonly untilMs: EpochMs;
-  readonly missing: readonly Range[];
-}
-
 export interface SeriesJson {
   readonly rows: string;
-  readonly coverage: SeriesCoverage;
+  readonly coverage: Coverage;
 }
 
 /** Coverage of a known market or asset without any stored point of the interval. */
@@ -84,7 +76,7 @@ export interface SeriesRow extends CoverageRow {
 /** The columns of {@link coverageSubquery}. */
 export const coverageColumns = 'share, gaps, until, missing';
 
-export function seriesJson({ rows, share, gaps, until, missing }: SeriesRow): SeriesJson {
+export function withCoverage({ rows, share, gaps, until, missing }: SeriesRow): SeriesJson {
   const ranges = missing.map(([startMs, endMs]) => ({ startMs, endMs }));
   return { rows, coverage: { share, gaps, untilMs: until, missing: ranges } };
 }
