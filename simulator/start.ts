@@ -2,7 +2,7 @@
 
 import type { EpochMs } from '../contract/intervals.ts';
 import { listen } from '../service/connections.ts';
-import { interfaceLimits, type RangeLimits } from '../service/ranges.ts';
+import type { RangeLimits } from '../service/ranges.ts';
 import { createService } from '../service/server.ts';
 import type { Revision } from './faults/changes.ts';
 import { FaultDealer, type Faults, noFaults } from './faults/faults.ts';
@@ -56,7 +56,7 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
   const app = createService({
     data: simulatedMarketData(simulator, faults),
     now: clock.now,
-    limits: options.limits ?? interfaceLimits,
+    limits: options.limits,
     extend: (app) => addFaults(app, parts),
   });
 

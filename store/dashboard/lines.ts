@@ -2,8 +2,13 @@
  * The series list of the dashboard: one line for each tracked series, from its own row, never from points.
  */
 
-import { type EpochMs, type Interval, intervalMs } from '../../contract/intervals.ts';
-import { longestCandleRangeMs, longestHistoryRangeMs } from '../../contract/limits.ts';
+import {
+  candleIntervals,
+  type EpochMs,
+  historyIntervals,
+  type Interval,
+  intervalMs,
+} from '../../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { longestRange, type RangeLimits } from '../../planning/windows.ts';
 import { type Database, timestamp } from '../db/database.ts';
@@ -72,15 +77,12 @@ export async function readSeriesLines(
 
 /** The longest range of one request, by dataset and interval. */
 function maxRequestLengths(limits: RangeLimits, accepted: Awaited<ReturnType<typeof readLongestRanges>>) {
-  const lengthsOf = (dataset: SeriesKey['dataset'], intervals: readonly string[]) =>
+  const lengthsOf = (dataset: SeriesKey['dataset'], intervals: readonly Interval[]) =>
     intervals.map((interval) => {
       // Only dataset and interval of the series matter.
       const series = { dataset, interval } as unknown as SeriesKey;
       const longestMs = longestRange(series, limits, accepted);
-      return { dataset, interval, longestMs: Math.max(longestMs, intervalMs[interval as Interval]) };
+      return { dataset, interval, longestMs: Math.max(longestMs, intervalMs[interval]) };
     });
-  return [
-    ...lengthsOf('candles', Object.keys(longestCandleRangeMs)),
-    ...lengthsOf('asset_history', Object.keys(longestHistoryRangeMs)),
-  ];
+  return [...lengthsOf('candles', candleIntervals), ...lengthsOf('asset_history', historyIntervals)];
 }

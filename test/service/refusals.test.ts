@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
-import { longestHistoryRangeMs } from '../../contract/limits.ts';
+import { longestRangeMs } from '../../contract/limits.ts';
 import { encodingFor } from '../../service/compression.ts';
 import { createService } from '../../service/server.ts';
 import { simulatedMarketData } from '../../simulator/served.ts';
@@ -110,7 +110,7 @@ test('responds to HEAD like GET without a body', async () => {
 });
 
 test('accepts a range of exactly the maximum length', async () => {
-  const start = nowMs - longestHistoryRangeMs.m1;
+  const start = nowMs - longestRangeMs.m1;
   const answer = await app.inject(`/v2/assets/bitcoin/history?interval=m1&start=${start}&end=${nowMs}`);
   expect(answer.statusCode).toBe(200);
 });
