@@ -19,7 +19,7 @@ import { untradedAsset } from './catalogue.ts';
 import { intermittentAsset, type Revision, Revisions } from './faults/changes.ts';
 import { EarlyValues } from './faults/early-values.ts';
 import { type Faults, noFaults } from './faults/faults.ts';
-import { Figures } from './figures.ts';
+import { Figures, type MarketFigures } from './figures.ts';
 import { listAssetMarkets, listAssets, listExchanges, listMarkets, listRates } from './listings.ts';
 import { createWorld, marketKey } from './world.ts';
 
@@ -79,9 +79,13 @@ export function createSimulator({ seed, now, faults = () => noFaults }: Simulato
   }
 
   /** Snapshots begin on the second day, because they compare with the previous day. */
-  const listed = (asOfMs: EpochMs = now()) => {
-    const atMs = Math.max(asOfMs, originMs + dayMs);
-    return { atMs, at: figures.at(atMs) };
+  const listed = (asOfMs: EpochMs = now()) => Math.max(asOfMs, originMs + dayMs);
+  const snapshot = <Row>(
+    list: (figures: readonly MarketFigures[], atMs: EpochMs) => Row[],
+    asOfMs: EpochMs | undefined,
+  ) => {
+    const atMs = listed(asOfMs);
+    return list(figures.at(atMs), atMs);
   };
   return {
     candles,
@@ -90,23 +94,11 @@ export function createSimulator({ seed, now, faults = () => noFaults }: Simulato
     truth: {
       candles: (series, range, asOfMs = now()) => known(candles(series, range, asOfMs), series),
       history: (series, range, asOfMs = now()) => known(history(series, range, asOfMs), series),
-      rates: (asOfMs) => listRates(world, listed(asOfMs).atMs),
-      assets(asOfMs) {
-        const { at, atMs } = listed(asOfMs);
-        return listAssets(world, at, atMs);
-      },
-      exchanges(asOfMs) {
-        const { at, atMs } = listed(asOfMs);
-        return listExchanges(at, atMs);
-      },
-      markets(asOfMs) {
-        const { at, atMs } = listed(asOfMs);
-        return listMarkets(at, atMs);
-      },
-      assetMarkets(assetId, asOfMs) {
-        const { at, atMs } = listed(asOfMs);
-        return listAssetMarkets(at, assetId, atMs);
-      },
+      rates: (asOfMs) => listRates(world, listed(asOfMs)),
+      assets: (asOfMs) => snapshot((at, atMs) => listAssets(world, at, atMs), asOfMs),
+      exchanges: (asOfMs) => snapshot(listExchanges, asOfMs),
+      markets: (asOfMs) => snapshot(listMarkets, asOfMs),
+      assetMarkets: (id, asOfMs) => snapshot((at, atMs) => listAssetMarkets(at, id, atMs), asOfMs),
     },
     revise: (revision) => revisions.add(revision),
   };

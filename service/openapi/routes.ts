@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { endpoints } from '../../contract/endpoints.ts';
-import type { Endpoint } from '../../contract/paths.ts';
+import { type Endpoint, routes } from '../../contract/paths.ts';
 import { basePath } from '../request.ts';
 import { escaped, sendPage } from '../web-security.ts';
 import { openApiPath, openApiText } from './document.ts';
@@ -56,8 +56,11 @@ ${sections}
 function section(endpoint: Endpoint): string {
   const { summary, query, resource } = endpoints[endpoint];
   const { path, answer } = examples[endpoint];
-  return `<h2><code>GET /v2${escaped(openApiPath(endpoint))}</code></h2>
-<p>${escaped(summary)}.</p>
+  const [main = '', ...aliases] = routes
+    .filter((route) => route.endpoint === endpoint)
+    .map((route) => `<code>GET /v2${escaped(openApiPath(route.path))}</code>`);
+  return `<h2>${main}</h2>
+<p>${escaped(summary)}.${aliases.map((alias) => ` The same: ${alias}.`).join('')}</p>
 ${table('Parameter', z.toJSONSchema(query, { io: 'input' }) as Schema)}
 ${table('Field', z.toJSONSchema(resource, { io: 'input' }) as Schema)}
 <p><code>GET /v2${escaped(path)}</code></p>
