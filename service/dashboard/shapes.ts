@@ -115,8 +115,7 @@ export interface SeriesDetail {
   readonly gapsInAll: number;
   readonly fetches: readonly {
     readonly timeMs: EpochMs;
-    readonly startMs: EpochMs | null;
-    readonly endMs: EpochMs | null;
+    readonly range: { readonly startMs: EpochMs; readonly endMs: EpochMs } | null;
     readonly lane: string;
     readonly verdict: string;
     readonly fresh: number;

@@ -24,22 +24,17 @@ export function emptySeries(range: Range, interval: Interval, nowMs: EpochMs): S
   };
 }
 
-interface CoverageSql {
-  /** Half-open, whole periods. */
-  readonly start: string;
-  readonly end: string;
-  readonly now: string;
-  readonly visibleFrom: string;
-  readonly period: string;
-}
-
 /**
  * A lateral subquery with the columns of {@link CoverageRow}, after a `covered` column. It counts the periods
  * of the range that have ended, and whose grace time is over: no other period can be covered. Without such
  * periods nothing is missing. Periods that are not visible count as missing. Of very many missing ranges the
  * first ones are listed, and `until` is where the next one begins.
+ *
+ * @param first number of the first of four parameters: start and end of the range in whole periods, now, and the time from
+ * which periods are visible.
  */
-export function coverageSubquery({ start, end, now, visibleFrom, period }: CoverageSql): string {
+export function coverageSubquery(first: number, period: string): string {
+  const [start, end, now, visibleFrom] = [0, 1, 2, 3].map((place) => `$${first + place}::timestamptz`);
   const closed = `date_bin(${period}, ${now} - interval '${graceMs} milliseconds', ${gridOrigin})`;
   return `lateral (
     select case when span is null then '1' else trim_scale(trunc(tidemark.share_covered(shown, span), 4))::text end as share,

@@ -29,14 +29,6 @@ const listed = (ordered: string) =>
 
 /** $1 to $4 name the series, $5 and $6 are the range. */
 const market = 'exchange_id = $1 and base_id = $2 and quote_id = $3';
-const coverage = (period: string) =>
-  coverageSubquery({
-    start: '$5::timestamptz',
-    end: '$6::timestamptz',
-    now: '$7::timestamptz',
-    visibleFrom: '$8::timestamptz',
-    period,
-  });
 const shown = `time >= greatest($5::timestamptz, $8::timestamptz) and time < $6::timestamptz`;
 
 /** Covered ranges, except periods with rejected rows only. */
@@ -49,7 +41,7 @@ const storedCandles = {
       select id, period, ${knownRanges} as covered from tidemark.series s
       where dataset = 'candles' and ${market} and interval = $4 and (untracked_at is null or points > 0)
     )
-    select rows, ${coverageColumns} from line cross join ${coverage('period')} coverage cross join lateral (
+    select rows, ${coverageColumns} from line cross join ${coverageSubquery(5, 'period')} coverage cross join lateral (
       ${listed(`select ${candleColumns} from tidemark.candle_points where series_id = (select id from line) and ${shown} order by time`)}
     ) points`,
 };
@@ -61,7 +53,7 @@ const finer = `select d.series_id as id, ${knownRanges} as covered
 
 const derived = (level: RollupLevel, rows: string) => `
     with line as materialized (${finer})
-    select rows, ${coverageColumns} from line cross join ${coverage(periodLiteral(level))} coverage cross join lateral (
+    select rows, ${coverageColumns} from line cross join ${coverageSubquery(5, periodLiteral(level))} coverage cross join lateral (
       ${listed(`select ${candleColumns} from (${rows}) derived order by time`)}
     ) points`;
 
@@ -82,14 +74,6 @@ const fromFiner = (timescale: boolean) =>
   );
 const statements = { timescale: fromFiner(true), plain: fromFiner(false) };
 
-const historyCoverage = coverageSubquery({
-  start: '$3::timestamptz',
-  end: '$4::timestamptz',
-  now: '$5::timestamptz',
-  visibleFrom: '$6::timestamptz',
-  period: 'period',
-});
-
 const storedHistory = {
   name: 'serve-history',
   text: `
@@ -98,7 +82,7 @@ const storedHistory = {
       from tidemark.series s
       where dataset = 'asset_history' and asset_id = $1 and interval = $2
     )
-    select rows, ${coverageColumns} from line cross join ${historyCoverage} coverage cross join lateral (
+    select rows, ${coverageColumns} from line cross join ${coverageSubquery(3, 'period')} coverage cross join lateral (
       -- A JSON number: NUMERIC writes no exponent and no leading zero.
       select coalesce('[' || string_agg('{"priceUsd":' || price_usd || ',"time":' || ${millisecondsOf('time')} || '}', ',')
                       || ']', '[]') as rows

@@ -20,19 +20,13 @@ export function budget() {
 
   function draw(): void {
     if (latest === null || plot.clientWidth === 0) return;
-    const { times, totals, failed, limits } = columnsOf(latest.requests, latest.perMinute);
-    if (chart === null) {
-      chart = new uPlot(optionsFor(plot.clientWidth, point), [times, totals, failed, limits], plot);
-    } else {
-      chart.setData([times, totals, failed, limits]);
-    }
+    const columns = columnsOf(latest);
+    if (chart === null) chart = new uPlot(optionsFor(plot.clientWidth, point), columns, plot);
+    else chart.setData(columns);
   }
 
   function point(place: number | null): void {
-    if (latest === null || place === null) {
-      setText(pointed, '');
-      return;
-    }
+    if (latest === null || place === null) return setText(pointed, '');
     const { startMs, lanes, failed } = latest.requests;
     const made = Object.entries(lanes).flatMap(([lane, counts]) =>
       (counts[place] ?? 0) > 0 ? [`${formatCount(counts[place] ?? 0)} ${lane}`] : [],
@@ -54,17 +48,10 @@ export function budget() {
   function fillTable(): void {
     if (latest === null) return;
     const { requests } = latest;
-    const rows = totalsOf(requests).flatMap((total, place) =>
-      total === 0
-        ? []
-        : [
-            [
-              formatTime(requests.startMs + place * minuteMs),
-              formatCount(total),
-              formatCount(requests.failed[place] ?? 0),
-            ],
-          ],
-    );
+    const rows = totalsOf(requests).flatMap((total, place) => {
+      const time = formatTime(requests.startMs + place * minuteMs);
+      return total === 0 ? [] : [[time, formatCount(total), formatCount(requests.failed[place] ?? 0)]];
+    });
     const [summary] = byMinute.children;
     fill(
       byMinute,
@@ -102,14 +89,11 @@ function totalsOf({ lanes, failed }: RequestMinutes): number[] {
   );
 }
 
-function columnsOf(requests: RequestMinutes, perMinute: number) {
+/** Times, requests, failed requests and the budget. */
+function columnsOf({ requests, perMinute }: Summary): uPlot.AlignedData {
   const totals = totalsOf(requests);
-  return {
-    times: totals.map((_, place) => (requests.startMs + place * minuteMs) / 1000),
-    totals,
-    failed: [...requests.failed],
-    limits: totals.map(() => (perMinute === 0 ? null : perMinute)),
-  };
+  const times = totals.map((_, place) => (requests.startMs + place * minuteMs) / 1000);
+  return [times, totals, [...requests.failed], totals.map(() => (perMinute === 0 ? null : perMinute))];
 }
 
 function wordsOf({ requests, perMinute }: Summary): string {

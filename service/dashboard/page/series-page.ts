@@ -147,8 +147,8 @@ function parts(detail: SeriesDetail): HTMLElement[] {
       ['At', 'From', 'To', 'For', 'Verdict', 'New', 'Changed', 'Took'],
       fetches.map((one) => [
         formatSecond(one.timeMs),
-        one.startMs === null ? '' : formatTime(one.startMs),
-        one.endMs === null ? '' : formatTime(one.endMs),
+        one.range === null ? '' : formatTime(one.range.startMs),
+        one.range === null ? '' : formatTime(one.range.endMs),
         one.lane,
         one.error === null ? one.verdict : `${one.verdict}: ${one.error}`,
         formatCount(one.fresh),

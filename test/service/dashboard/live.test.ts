@@ -3,9 +3,8 @@ import { createServer, get, type IncomingMessage, type ServerResponse } from 'no
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
-import { Live } from '../../../service/dashboard/live.ts';
+import { Live, Stream } from '../../../service/dashboard/live.ts';
 import type { SeriesLine, Snapshot, Summary } from '../../../service/dashboard/shapes.ts';
-import { Stream } from '../../../service/dashboard/stream.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 
 const summary: Summary = {
