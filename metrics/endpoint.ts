@@ -4,24 +4,19 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { TidemarkError } from '../errors.ts';
 
-export interface MetricsEndpoint {
-  /** `http://127.0.0.1:9464/metrics` */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** Enough for several scrapers. */
 const maxConnections = 32;
 const requestMs = 10_000;
 
 /**
  * @param at port 0 takes any free one.
+ * @returns the address, such as `http://127.0.0.1:9464/metrics`.
  * @throws TidemarkError PORT_IN_USE, BAD_CONFIGURATION for an address that cannot be listened on.
  */
 export async function openMetricsEndpoint(
   read: () => Promise<{ readonly contentType: string; readonly text: string }>,
   at: { readonly host: string; readonly port: number },
-): Promise<MetricsEndpoint> {
+) {
   const server = createServer(
     { requestTimeout: requestMs, headersTimeout: requestMs },
     (request, response) => {
@@ -44,7 +39,7 @@ export async function openMetricsEndpoint(
   return {
     url: `http://${name}:${port}/metrics`,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

@@ -7,28 +7,13 @@
 
 import type pg from 'pg';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { PassEvents } from '../scheduler/scheduler.ts';
-import type { ServedEvent } from '../service/request-metrics.ts';
-import { planningMetrics, servingMetrics, type WorkMetrics, workMetrics } from './events.ts';
+import { planningMetrics, servingMetrics, workMetrics } from './events.ts';
 import { type StateSources, stateMetrics } from './state.ts';
 
-export interface Metrics {
-  /** Metrics of the worker, registered on the first call. */
-  work(): WorkMetrics;
-  /** Metrics of the scheduler, registered on the first call. */
-  planning(): (pass: PassEvents) => void;
-  /** Metrics of the service, registered on the first call. */
-  serving(): (served: ServedEvent) => void;
-  readonly measurePool: ReturnType<typeof poolMetrics>['measure'];
-  /** Starts to export the state of the installation. Only one process should. */
-  measureState(sources: StateSources): void;
-  /** All metrics in Prometheus' text format. */
-  read(): Promise<{ readonly contentType: string; readonly text: string }>;
-  readonly registry: Registry;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** @param process command and software version. */
-export function createMetrics(process: { readonly command: string; readonly version: string }): Metrics {
+export function createMetrics(process: { readonly command: string; readonly version: string }) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of misnamed) registry.removeSingleMetric(name);
@@ -41,13 +26,16 @@ export function createMetrics(process: { readonly command: string; readonly vers
   const pools = poolMetrics(registry);
   let refreshState = async () => {};
   return {
+    // Each part's metrics are registered on the first call.
     work: once(() => workMetrics(registry)),
     planning: once(() => planningMetrics(registry)),
     serving: once(() => servingMetrics(registry)),
     measurePool: pools.measure,
-    measureState: (sources) => {
+    /** Starts to export the state of the installation. Only one process should. */
+    measureState: (sources: StateSources) => {
       refreshState = stateMetrics(registry, sources);
     },
+    /** All metrics in Prometheus' text format. */
     async read() {
       pools.refresh();
       await refreshState();

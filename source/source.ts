@@ -15,17 +15,7 @@ import type {
   MarketsRequest,
   PageRequest,
 } from '../contract/requests.ts';
-import type {
-  Asset,
-  AssetMarket,
-  Candle,
-  Exchange,
-  HistoryPoint,
-  Market,
-  Rate,
-} from '../contract/resources.ts';
 import { TidemarkError } from '../errors.ts';
-import type { UpstreamCoverage } from '../planning/upstream-coverage.ts';
 import { type Answer, listAnswer } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
 import { candleAnswer } from './candle-answer.ts';
@@ -69,31 +59,15 @@ export interface RequestEvent {
   readonly rejected: number;
 }
 
-/** Answer for a series, with the coverage that the source states; null: it states none. */
-export type SeriesAnswer<Row> = Answer<Row> & { readonly known: UpstreamCoverage | null };
-
 /** Every method makes one request, and throws a `SourceError` if it does not return the resource. */
-export interface Source {
-  candles(query: CandlesRequest): Promise<SeriesAnswer<Candle>>;
-  assetHistory(id: string, query: HistoryRequest): Promise<SeriesAnswer<HistoryPoint>>;
-  rates(): Promise<Answer<Rate>>;
-  assets(query?: Partial<AssetsRequest>): Promise<Answer<Asset>>;
-  assetMarkets(id: string, page?: Partial<PageRequest>): Promise<Answer<AssetMarket>>;
-  markets(query?: Partial<MarketsRequest>): Promise<Answer<Market>>;
-  exchanges(): Promise<Answer<Exchange>>;
-
-  /** Waits for active calls, then closes the connections. */
-  close(): Promise<void>;
-  /** Aborts active calls, which fail as `unreachable`, and closes the connections. */
-  abandon(): Promise<void>;
-}
+export type Source = ReturnType<typeof openSource>;
 
 /**
  * Opens no connection yet.
  *
  * @throws TidemarkError BAD_CONFIGURATION when the address or the key cannot be used in a request.
  */
-export function openSource(options: SourceOptions): Source {
+export function openSource(options: SourceOptions) {
   const { origin, basePath } = baseOf(options.baseUrl);
   const headers = headersOf(options);
   const now = options.now ?? Date.now;
@@ -142,27 +116,31 @@ export function openSource(options: SourceOptions): Source {
   }
 
   return Object.freeze({
-    candles: (query) =>
+    candles: (query: CandlesRequest) =>
       get('candles', { query }, (reply) => ({
         ...candleAnswer(reply, query.interval),
         known: statedCoverage(reply, query),
       })),
-    assetHistory: (id, query) =>
+    assetHistory: (id: string, query: HistoryRequest) =>
       get('assetHistory', { id, query }, (reply) => ({
         ...listAnswer(reply, readHistoryPoint),
         known: statedCoverage(reply, query),
       })),
     rates: () => get('rates', {}, (reply) => listAnswer(reply, readRate)),
-    assets: (query) => get('assets', { query }, (reply) => listAnswer(reply, readAsset)),
-    assetMarkets: (id, query) =>
+    assets: (query?: Partial<AssetsRequest>) =>
+      get('assets', { query }, (reply) => listAnswer(reply, readAsset)),
+    assetMarkets: (id: string, query?: Partial<PageRequest>) =>
       get('assetMarkets', { id, query }, (reply) => listAnswer(reply, readAssetMarket)),
-    markets: (query) => get('markets', { query }, (reply) => listAnswer(reply, readMarket)),
+    markets: (query?: Partial<MarketsRequest>) =>
+      get('markets', { query }, (reply) => listAnswer(reply, readMarket)),
     exchanges: () => get('exchanges', {}, (reply) => listAnswer(reply, readExchange)),
+    /** Waits for active calls, then closes the connections. */
     close: async () => {
       if (!pool.destroyed) await pool.close();
     },
+    /** Aborts active calls, which fail as `unreachable`, and closes the connections. */
     abandon: () => pool.destroy(),
-  } satisfies Source);
+  });
 }
 
 function baseOf(baseUrl: string): { origin: string; basePath: string } {
