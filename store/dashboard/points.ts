@@ -138,21 +138,16 @@ async function rowsOf(
   return result.rows;
 }
 
-export interface ChartedSeries {
-  readonly series: SeriesKey;
-  readonly earliestMs: EpochMs | null;
-  readonly newestMs: EpochMs | null;
-}
-
 /** Reads the series of a chart; null: there is no such series. */
-export async function readChartedSeries(database: Database, seriesId: number): Promise<ChartedSeries | null> {
-  const result = await database.pool.query<SeriesRow & { earliest: EpochMs | null; newest: EpochMs | null }>({
+export async function readChartedSeries(database: Database, seriesId: number) {
+  type Times = Record<'earliestMs' | 'newestMs', EpochMs | null>;
+  const result = await database.pool.query<SeriesRow & Times>({
     name: 'dashboard-series',
-    text: `select ${seriesColumns}, s.earliest, s.newest from tidemark.series s where s.id = $1`,
+    text: `select ${seriesColumns}, s.earliest as "earliestMs", s.newest as "newestMs"
+           from tidemark.series s where s.id = $1`,
     values: [seriesId],
   });
   const [row] = result.rows;
-  return row === undefined
-    ? null
-    : { series: toSeriesKey(row), earliestMs: row.earliest, newestMs: row.newest };
+  if (row === undefined) return null;
+  return { series: toSeriesKey(row), earliestMs: row.earliestMs, newestMs: row.newestMs };
 }
