@@ -15,7 +15,8 @@ export type RangeLimits = typeof longestRangeMs;
  */
 export function historyRange(request: HistoryRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
   const { interval, start, end } = request;
-  if (start === undefined && end === undefined) return maxRecent(nowMs, defaultRangeMs[interval]);
+  if (start === undefined && end === undefined)
+    return { startMs: nowMs - defaultRangeMs[interval], endMs: nowMs };
   if (start === undefined) throw badRequest('query requires start');
   if (end === undefined) throw badRequest('query requires end');
   return checked({ startMs: start, endMs: end }, interval, limits[interval]);
@@ -30,14 +31,11 @@ export function candlesRange(request: CandlesRequest, nowMs: EpochMs, limits: Ra
   const longestMs = limits[interval];
   if (start === undefined && end === undefined) {
     // Up to the end of the open period: its candle is included.
-    return maxRecent(nowMs + intervalMs[interval], defaultRangeMs[interval]);
+    const endMs = nowMs + intervalMs[interval];
+    return { startMs: endMs - defaultRangeMs[interval], endMs };
   }
   const startMs = start ?? Math.max(0, (end ?? 0) - longestMs);
   return checked({ startMs, endMs: end ?? startMs + longestMs }, interval, longestMs);
-}
-
-function maxRecent(endMs: EpochMs, lengthMs: number): TimeRange {
-  return { startMs: endMs - lengthMs, endMs };
 }
 
 function checked(range: TimeRange, interval: string, longestMs: number): TimeRange {

@@ -55,9 +55,9 @@ function matches(header: string | undefined, tag: string): boolean {
   return header.split(',').some((entry) => entry.trim().replace(/^W\//, '') === opaque);
 }
 
-/** Answers other than 200: `{"error", "timestamp"}` with the wording that clients know from the field. */
-
-/** Thrown by a route. The error handler responds with its status and message. */
+/**
+ * Thrown by a route. The error handler responds with its status and message, in wording that clients know from the field.
+ */
 export class ServiceRefusal extends Error {
   readonly status: number;
 

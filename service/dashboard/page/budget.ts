@@ -61,17 +61,16 @@ export function budget() {
   }
   byMinute.addEventListener('toggle', fillTable);
 
-  const anew = () => {
-    chart?.destroy();
-    chart = null;
-    draw();
-  };
   const resized = new ResizeObserver(() => {
     if (chart === null) draw();
     else chart.setSize({ width: plot.clientWidth, height });
   });
   resized.observe(plot);
-  const endTheme = onTheme(anew);
+  const endTheme = onTheme(() => {
+    chart?.destroy();
+    chart = null;
+    draw();
+  });
   return {
     section: block,
     update,
