@@ -26,7 +26,10 @@ export function budget() {
   }
 
   function point(place: number | null): void {
-    if (latest === null || place === null) return setText(pointed, '');
+    if (latest === null || place === null) {
+      setText(pointed, '');
+      return;
+    }
     const { startMs, lanes, failed } = latest.requests;
     const made = Object.entries(lanes).flatMap(([lane, counts]) =>
       (counts[place] ?? 0) > 0 ? [`${formatCount(counts[place] ?? 0)} ${lane}`] : [],
