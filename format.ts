@@ -1,6 +1,5 @@
 /** Formats times, durations, counts and shares. */
 
-import { stripVTControlCharacters } from 'node:util';
 import { dayMs, type EpochMs, hourMs, minuteMs } from './contract/intervals.ts';
 
 /** `2024-01-31 06:00:00Z`; without a time at midnight: `2024-01-31`. */
@@ -77,11 +76,4 @@ export function kindsText(counts: Readonly<Record<string, number>>): string {
     .sort(([, a], [, b]) => b - a)
     .map(([kind, amount]) => `${formatCount(amount)} ${kind.replaceAll('_', ' ')}`)
     .join(', ');
-}
-
-/** Foreign text, such as a source's message, in one line and without control characters. */
-export function printable(text: string): string {
-  return stripVTControlCharacters(text)
-    .replace(/[\p{C}\p{Z}]+/gu, ' ')
-    .trim();
 }

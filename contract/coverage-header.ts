@@ -23,16 +23,18 @@ export interface StatedCoverage {
   readonly missing: readonly Span[];
 }
 
+/** The known part of the closed periods of a response's range. */
+export interface Coverage extends StatedCoverage {
+  /** From `0` to `1`, rounded down: 1 means complete. */
+  readonly share: string;
+  /** Number of missing ranges, including those that `missing` omits. */
+  readonly gaps: number;
+}
+
 /** They take 900 bytes. Some proxies allow 4 kB for all headers of a response. */
 export const maxMissingRanges = 32;
 
-/** @param share known part of the range, from `0` to `1`. @param gaps number of all missing ranges. */
-export function writeCoverage({
-  share,
-  gaps,
-  untilMs,
-  missing,
-}: StatedCoverage & { readonly share: string; readonly gaps: number }): string {
+export function writeCoverage({ share, gaps, untilMs, missing }: Coverage): string {
   const ranges = missing.map(({ startMs, endMs }) => `${startMs}-${endMs}`);
   return [
     `share=${share}, gaps=${gaps}, until=${untilMs}`,

@@ -1,5 +1,6 @@
 /**
- * The parameters and the resource of each endpoint, for validation and for the description.
+ * The endpoints as this service answers them: the parameters, and the resources with exactly the fields and types of the
+ * specification's section 2, with the nulls that occur in the field. The schemas in `resources.ts` accept more.
  */
 
 import { z } from 'zod';
@@ -11,7 +12,104 @@ import {
   marketsParameters,
   pageParameters,
 } from './requests.ts';
-import * as served from './served.ts';
+
+// PostgreSQL's text form of NUMERIC, which is also a valid JSON number.
+const decimal = z
+  .string()
+  .regex(/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/)
+  .describe('A decimal with all its digits, more than a double may hold.');
+const figure = z.number().describe('A JSON number with all its digits, more than a double may hold.');
+const moment = z.int().describe('UNIX milliseconds.');
+const name = z.string();
+
+const assetFields = {
+  id: name.describe('Unique identifier of the asset.'),
+  symbol: name,
+  name,
+  supply: decimal.nullable().describe('Available supply for trading.'),
+  maxSupply: decimal.nullable().describe('Total quantity of the asset issued.'),
+  marketCapUsd: decimal.nullable().describe('Supply multiplied by price.'),
+  volumeUsd24Hr: decimal.nullable().describe('Trading volume in USD over the last 24 hours.'),
+  priceUsd: decimal.nullable().describe('Volume-weighted price, USD.'),
+  changePercent24Hr: decimal.nullable().describe('Change over the last 24 hours, percent.'),
+};
+
+const listedAsset = z.strictObject({
+  ...assetFields,
+  rank: z
+    .string()
+    .regex(/^\d+$/)
+    .nullable()
+    .describe('Position by market capitalisation, from 1; here as text.'),
+});
+
+const singleAsset = z.strictObject({
+  ...assetFields,
+  rank: z.int().nullable().describe('Position by market capitalisation, from 1; here an integer.'),
+  vwap24Hr: decimal.nullable().describe('Volume-weighted average price over the last 24 hours.'),
+});
+
+const servedHistoryPoint = z.strictObject({
+  priceUsd: figure.describe('Price in USD, a JSON number with all its digits.'),
+  time: moment.describe('UNIX milliseconds; of a d1 point the beginning of the day that it is the mean of.'),
+});
+
+const servedAssetMarket = z.strictObject({
+  exchangeId: name.describe('Name of the exchange, as the source gives it here.'),
+  baseId: name,
+  quoteId: name,
+  baseSymbol: name,
+  quoteSymbol: name,
+  volumeUsd24Hr: figure.nullable(),
+  priceUsd: figure.nullable(),
+  volumePercent: figure.nullable().describe("Null where the asset's own list of markets is not polled."),
+});
+
+const servedMarket = z.strictObject({
+  exchangeId: name,
+  rank: z.int().nullable(),
+  baseSymbol: name,
+  baseId: name,
+  quoteSymbol: name,
+  quoteId: name,
+  priceQuote: decimal.nullable().describe('Price in units of the quote asset.'),
+  priceUsd: decimal.nullable(),
+  volumeUsd24Hr: decimal.nullable(),
+  percentExchangeVolume: decimal.nullable(),
+  tradesCount24Hr: z.int().nullable(),
+  updated: moment.nullable(),
+});
+
+const servedExchange = z.strictObject({
+  id: name,
+  name,
+  rank: z.int().nullable(),
+  percentTotalVolume: decimal.nullable(),
+  volumeUsd: decimal.nullable(),
+  tradingPairs: z.int().nullable(),
+  socket: z.boolean().nullable(),
+  exchangeUrl: name.nullable().describe('May lack its scheme.'),
+  updated: moment.nullable(),
+});
+
+const servedRate = z.strictObject({
+  id: name,
+  symbol: name,
+  currencySymbol: name.nullable(),
+  rateUsd: decimal,
+  type: name.describe('`crypto` and `fiat` were seen.'),
+});
+
+const servedCandle = z.strictObject({
+  open: decimal,
+  high: decimal,
+  low: decimal,
+  close: decimal,
+  volume: decimal.describe('Amount of the base asset traded in the period.'),
+  period: moment.describe('Start of the period, UNIX milliseconds.'),
+});
+
+export const servedError = z.strictObject({ error: z.string(), timestamp: moment });
 
 export interface EndpointContract {
   readonly summary: string;
@@ -28,52 +126,36 @@ const list = { many: true, ranged: false, notFound: false } as const;
 const one = { many: false, ranged: false, notFound: true, query: none } as const;
 const series = { many: true, ranged: true, notFound: true } as const;
 
-const assetMarkets = {
-  ...list,
-  notFound: true,
-  query: pageParameters,
-  resource: served.servedAssetMarket,
-  summary: 'Markets on which an asset trades, as base or quote',
-} as const;
-const markets = {
-  ...list,
-  query: marketsParameters,
-  resource: served.servedMarket,
-  summary: 'Markets, by exchange and rank',
-} as const;
-const exchanges = {
-  ...list,
-  query: none,
-  resource: served.servedExchange,
-  summary: 'All exchanges, by rank',
-} as const;
-const rates = { ...list, query: none, resource: served.servedRate, summary: 'All rates' } as const;
-const candles = {
-  ...series,
-  query: candlesParameters,
-  resource: served.servedCandle,
-  summary: 'Candles of a market whose periods start in a range',
-} as const;
-
 export const endpoints: Readonly<Record<Endpoint, EndpointContract>> = Object.freeze({
-  assets: { ...list, query: assetsParameters, resource: served.listedAsset, summary: 'Assets, by rank' },
-  asset: { ...one, resource: served.singleAsset, summary: 'One asset' },
+  assets: { ...list, query: assetsParameters, resource: listedAsset, summary: 'Assets, by rank' },
+  asset: { ...one, resource: singleAsset, summary: 'One asset' },
   assetHistory: {
     ...series,
     query: historyParameters,
-    resource: served.servedHistoryPoint,
+    resource: servedHistoryPoint,
     summary: 'Price history of an asset',
   },
-  assetMarkets,
-  assetMarketsAlias: assetMarkets,
-  markets,
-  exchanges,
-  exchange: { ...one, resource: served.servedExchange, summary: 'One exchange' },
-  rates,
-  rate: { ...one, resource: served.servedRate, summary: 'One rate' },
-  candles,
-  candlesMarket: candles,
-  exchangesAll: exchanges,
-  marketsData: markets,
-  ratesAll: rates,
+  assetMarkets: {
+    ...list,
+    notFound: true,
+    query: pageParameters,
+    resource: servedAssetMarket,
+    summary: 'Markets on which an asset trades, as base or quote',
+  },
+  markets: {
+    ...list,
+    query: marketsParameters,
+    resource: servedMarket,
+    summary: 'Markets, by exchange and rank',
+  },
+  exchanges: { ...list, query: none, resource: servedExchange, summary: 'All exchanges, by rank' },
+  exchange: { ...one, resource: servedExchange, summary: 'One exchange' },
+  rates: { ...list, query: none, resource: servedRate, summary: 'All rates' },
+  rate: { ...one, resource: servedRate, summary: 'One rate' },
+  candles: {
+    ...series,
+    query: candlesParameters,
+    resource: servedCandle,
+    summary: 'Candles of a market whose periods start in a range',
+  },
 });

@@ -1,5 +1,7 @@
 /** Validates names of exchanges and assets, and makes foreign text safe to display. */
 
+import { stripVTControlCharacters } from 'node:util';
+
 /** Ids are far shorter; a longer one is a mistake or an attack. */
 const longestName = 200;
 /** Control and format characters, lone surrogates and line separators: invisible, or they reverse the following text. */
@@ -15,4 +17,11 @@ export function visible(text: string): string {
     const code = (character.codePointAt(0) ?? 0).toString(16);
     return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
   });
+}
+
+/** Foreign text, such as a source's message, in one line and without control characters. */
+export function printable(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/[\p{C}\p{Z}]+/gu, ' ')
+    .trim();
 }

@@ -6,22 +6,42 @@ export const pathTemplates = Object.freeze({
   asset: '/assets/:id',
   assetHistory: '/assets/:id/history',
   assetMarkets: '/assets/:id/markets',
-  /** An alternative spelling in the interface's overview. */
-  assetMarketsAlias: '/assets/:id/market',
   markets: '/markets',
   exchanges: '/exchanges',
   exchange: '/exchanges/:id',
   rates: '/rates',
   rate: '/rates/:id',
   candles: '/candles',
-  // The interface lists these by path only.
-  candlesMarket: '/candles/market',
-  exchangesAll: '/exchanges/all',
-  marketsData: '/markets/data',
-  ratesAll: '/rates/all',
 });
 
 export type Endpoint = keyof typeof pathTemplates;
+
+interface Route {
+  /** The endpoint's name, or one of its own. */
+  readonly name: string;
+  readonly endpoint: Endpoint;
+  readonly path: string;
+}
+
+const aliases: readonly Route[] = [
+  // An alternative spelling in the interface's overview.
+  { name: 'assetMarketsAlias', endpoint: 'assetMarkets', path: '/assets/:id/market' },
+  // The interface lists these only by path and purpose. Each equals the endpoint that it extends.
+  { name: 'candlesMarket', endpoint: 'candles', path: '/candles/market' },
+  { name: 'exchangesAll', endpoint: 'exchanges', path: '/exchanges/all' },
+  { name: 'marketsData', endpoint: 'markets', path: '/markets/data' },
+  { name: 'ratesAll', endpoint: 'rates', path: '/rates/all' },
+];
+
+/** Every path of the interface, with the endpoint that answers it. */
+export const routes: readonly Route[] = [
+  ...(Object.keys(pathTemplates) as Endpoint[]).map((endpoint) => ({
+    name: endpoint,
+    endpoint,
+    path: pathTemplates[endpoint],
+  })),
+  ...aliases,
+];
 
 /** The endpoint's path with `id` percent-encoded: ids contain parentheses and non-ASCII letters. */
 export function pathOf(endpoint: Endpoint, id?: string): string {

@@ -1,61 +1,22 @@
-/** Query parameters of the endpoints, as a client sends them and as the service validates them. */
+/**
+ * Query parameters of the endpoints, as a client sends them and as the service validates them. A query string gives text,
+ * or a list when a name is repeated. The interface describes most parameters without names; these names are from the field.
+ */
 
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from './intervals.ts';
 import { pageSize } from './limits.ts';
 
-/** Parameters of section 4. The interface describes most of them without names; these names are from the field. */
-export interface AssetsQuery {
-  search?: string;
-  /** Comma-separated asset ids. */
-  ids?: string;
-  limit?: number;
-  offset?: number;
-}
-
-export interface PageQuery {
-  limit?: number;
-  offset?: number;
-}
-
-export interface MarketsQuery extends PageQuery {
-  exchangeId?: string;
-  baseSymbol?: string;
-  quoteSymbol?: string;
-  baseId?: string;
-  quoteId?: string;
-  /** Markets with this symbol as base or quote. */
-  assetSymbol?: string;
-  /** Markets with this id as base or quote. */
-  assetId?: string;
-}
-
-/** `start` inclusive, `end` exclusive, UNIX milliseconds; both or neither. */
-export interface HistoryQuery {
-  interval: (typeof historyIntervals)[number];
-  start?: number;
-  end?: number;
-}
-
-/** `start` inclusive, `end` exclusive, UNIX milliseconds. */
-export interface CandlesQuery {
-  exchange: string;
-  interval: (typeof candleIntervals)[number];
-  baseId: string;
-  quoteId: string;
-  start?: number;
-  end?: number;
-}
-
-// Schemas for the service. A query string gives text, or a list when a name is repeated.
-
 /** Excludes NUL and lone surrogates, which PostgreSQL cannot hold. */
 const searchable = /^[^\0\p{Surrogate}]*$/u;
 
-/** A single text value; a repeated name is refused. */
-function single(maximum: number) {
+const once = 'give each parameter once';
+
+/** A single text value. @param missing message when it is absent or empty; without one it may be empty. */
+function single(maximum: number, missing?: string) {
   return z
-    .string('give each parameter once')
+    .string({ error: ({ input }) => (input === undefined ? (missing ?? once) : once) })
+    .min(missing === undefined ? 0 : 1, missing)
     .max(maximum, `longer than ${maximum} characters`)
     .regex(searchable, 'holds a character that no name has');
 }
@@ -78,14 +39,6 @@ function count(
 
 const start = count('start', { description: 'Start of the range, UNIX milliseconds, inclusive.' }).optional();
 const end = count('end', { description: 'End of the range, UNIX milliseconds, exclusive.' }).optional();
-
-function required(message: string) {
-  return z
-    .string({ error: (issue) => (issue.input === undefined ? message : 'give each parameter once') })
-    .min(1, message)
-    .max(200, 'longer than 200 characters')
-    .regex(searchable, 'holds a character that no name has');
-}
 
 function interval<Interval extends string>(known: readonly Interval[], missing?: string) {
   const unknown = `use valid interval: ${known.join(', ')}`;
@@ -133,10 +86,10 @@ export const historyParameters = z.object({
 export type HistoryRequest = z.output<typeof historyParameters>;
 
 export const candlesParameters = z.object({
-  exchange: required('missing exchange'),
+  exchange: single(200, 'missing exchange'),
   interval: interval(candleIntervals, 'missing interval'),
-  baseId: required('missing base'),
-  quoteId: required('missing quote'),
+  baseId: single(200, 'missing base'),
+  quoteId: single(200, 'missing quote'),
   start,
   end,
 });

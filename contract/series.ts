@@ -1,6 +1,6 @@
 /** The identity of a series in the interface's terms. */
 
-import type { CandleInterval, HistoryInterval } from './intervals.ts';
+import type { CandleInterval, EpochMs, HistoryInterval } from './intervals.ts';
 
 export interface CandleSeries {
   readonly dataset: 'candles';
@@ -21,6 +21,14 @@ export type SeriesKey = CandleSeries | HistorySeries;
 
 /** Datasets that are stored as points, each in its own table. */
 export type StoredDataset = SeriesKey['dataset'] | 'rates';
+
+/** A half-open range of a series, by the rows' own times. */
+export interface TimeRange {
+  readonly startMs: EpochMs;
+  readonly endMs: EpochMs;
+  /** Earlier rows are hidden and count as not covered. Absent: all rows are visible. */
+  readonly visibleFromMs?: EpochMs;
+}
 
 /** The display name: `binance bitcoin/tether m1` or `bitcoin d1`. */
 export function seriesName(series: SeriesKey): string {

@@ -1,14 +1,9 @@
 /** The HTTP endpoint for Prometheus. It has its own listener, so that the public service exposes no metrics. */
 
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { TidemarkError } from '../errors.ts';
-
-export interface MetricsEndpoint {
-  /** `http://127.0.0.1:9464/metrics` */
-  readonly url: string;
-  close(): Promise<void>;
-}
 
 /** Enough for several scrapers. */
 const maxConnections = 32;
@@ -16,12 +11,13 @@ const requestMs = 10_000;
 
 /**
  * @param at port 0 takes any free one.
+ * @returns the address, such as `http://127.0.0.1:9464/metrics`.
  * @throws TidemarkError PORT_IN_USE, BAD_CONFIGURATION for an address that cannot be listened on.
  */
 export async function openMetricsEndpoint(
   read: () => Promise<{ readonly contentType: string; readonly text: string }>,
   at: { readonly host: string; readonly port: number },
-): Promise<MetricsEndpoint> {
+) {
   const server = createServer(
     { requestTimeout: requestMs, headersTimeout: requestMs },
     (request, response) => {
@@ -38,39 +34,31 @@ export async function openMetricsEndpoint(
     },
   );
   server.maxConnections = maxConnections;
-  await listen(server, at);
+  server.listen(at);
+  await once(server, 'listening').catch((cause) => {
+    throw listenError(cause, at.host, at.port);
+  });
   const { port } = server.address() as AddressInfo;
   const name = at.host.includes(':') ? `[${at.host}]` : at.host;
   return {
     url: `http://${name}:${port}/metrics`,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
 }
 
-async function listen(
-  server: Server,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const taken = cause.code === 'EADDRINUSE';
-      reject(
-        taken
-          ? new TidemarkError('PORT_IN_USE', `METRICS_PORT ${port} on ${host} is in use`, {
-              cause,
-              remedy: 'give each process on a machine a METRICS_PORT of its own',
-            })
-          : new TidemarkError(
-              'BAD_CONFIGURATION',
-              `cannot listen on METRICS_HOST ${host}, METRICS_PORT ${port}: ${cause.message}`,
-              { cause, remedy: 'choose an address of this machine, and a port from 1024 on' },
-            ),
-      );
+function listenError(cause: NodeJS.ErrnoException, host: string, port: number): TidemarkError {
+  if (cause.code === 'EADDRINUSE')
+    return new TidemarkError('PORT_IN_USE', `METRICS_PORT ${port} on ${host} is in use`, {
+      cause,
+      remedy: 'give each process on a machine a METRICS_PORT of its own',
     });
-    server.listen(port, host, resolve);
-  });
+  return new TidemarkError(
+    'BAD_CONFIGURATION',
+    `cannot listen on METRICS_HOST ${host}, METRICS_PORT ${port}: ${cause.message}`,
+    { cause, remedy: 'choose an address of this machine, and a port from 1024 on' },
+  );
 }

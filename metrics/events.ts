@@ -3,9 +3,20 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { PassEvents } from '../scheduler/scheduler.ts';
 import type { ServedEvent } from '../service/request-metrics.ts';
-import type { RequestEvent } from '../source/instrumented-source.ts';
+import type { RequestEvent } from '../source/source.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
 import { datasets, effects, lanes, outcomes, requestedEndpoints } from './names.ts';
+
+/** Creates metrics of the registry. Names get the prefix `tidemark_`. */
+function registering(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter: (name: string, help: string, labelNames: string[] = []) =>
+      new Counter({ name: `tidemark_${name}`, help, labelNames, registers }),
+    histogram: (name: string, help: string, labelNames: string[], buckets: number[]) =>
+      new Histogram({ name: `tidemark_${name}`, help, labelNames, buckets, registers }),
+  };
+}
 
 export interface WorkMetrics {
   readonly request: (request: RequestEvent) => void;
@@ -13,76 +24,56 @@ export interface WorkMetrics {
 }
 
 export function workMetrics(registry: Registry): WorkMetrics {
-  const registers = [registry];
-  const requests = new Counter({
-    name: 'tidemark_source_requests_total',
-    help: 'Requests to the source by outcome',
-    labelNames: ['endpoint', 'outcome'],
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'tidemark_source_request_duration_seconds',
-    help: 'Time from a request to the last byte of its response or to its failure',
-    labelNames: ['endpoint'],
-    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    registers,
-  });
-  const bytes = new Counter({
-    name: 'tidemark_source_response_bytes_total',
-    help: 'Size of the decoded responses',
-    labelNames: ['endpoint'],
-    registers,
-  });
-  const rows = new Counter({
-    name: 'tidemark_source_rows_total',
-    help: 'Accepted rows of responses',
-    labelNames: ['endpoint'],
-    registers,
-  });
-  const rejected = new Counter({
-    name: 'tidemark_source_rejected_rows_total',
-    help: 'Rejected rows of responses, which went to quarantine',
-    labelNames: ['endpoint'],
-    registers,
-  });
-  const waits = new Histogram({
-    name: 'tidemark_queue_wait_seconds',
-    help: 'Time a job waited in the queue for the budget, from when it was due',
-    labelNames: ['lane'],
-    buckets: [0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600],
-    registers,
-  });
-  const commits = new Histogram({
-    name: 'tidemark_commit_duration_seconds',
-    help: 'Time from a response to the end of its transaction, including the wait for a connection',
-    labelNames: ['dataset'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
-    registers,
-  });
-  const notStored = new Counter({
-    name: 'tidemark_commit_failures_total',
-    help: 'Responses that were not stored because of the database or because of the response',
-    labelNames: ['cause'],
-    registers,
-  });
-  const points = new Counter({
-    name: 'tidemark_points_total',
-    help: 'Committed points and list rows by their effect on the stored data',
-    labelNames: ['dataset', 'effect'],
-    registers,
-  });
-  const revisions = new Counter({
-    name: 'tidemark_revisions_total',
-    help: 'Revised values of closed periods, whose old values are kept',
-    labelNames: ['dataset'],
-    registers,
-  });
-  const windows = new Counter({
-    name: 'tidemark_windows_total',
-    help: 'Windows and pages by verdict; put_aside: failed and deferred',
-    labelNames: ['dataset', 'lane', 'verdict'],
-    registers,
-  });
+  const { counter, histogram } = registering(registry);
+  const requests = counter('source_requests_total', 'Requests to the source by outcome', [
+    'endpoint',
+    'outcome',
+  ]);
+  const durations = histogram(
+    'source_request_duration_seconds',
+    'Time from a request to the last byte of its response or to its failure',
+    ['endpoint'],
+    [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  );
+  const bytes = counter('source_response_bytes_total', 'Size of the decoded responses', ['endpoint']);
+  const rows = counter('source_rows_total', 'Accepted rows of responses', ['endpoint']);
+  const rejected = counter(
+    'source_rejected_rows_total',
+    'Rejected rows of responses, which went to quarantine',
+    ['endpoint'],
+  );
+  const waits = histogram(
+    'queue_wait_seconds',
+    'Time a job waited in the queue for the budget, from when it was due',
+    ['lane'],
+    [0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600],
+  );
+  const commits = histogram(
+    'commit_duration_seconds',
+    'Time from a response to the end of its transaction, including the wait for a connection',
+    ['dataset'],
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+  );
+  const notStored = counter(
+    'commit_failures_total',
+    'Responses that were not stored because of the database or because of the response',
+    ['cause'],
+  );
+  const points = counter(
+    'points_total',
+    'Committed points and list rows by their effect on the stored data',
+    ['dataset', 'effect'],
+  );
+  const revisions = counter(
+    'revisions_total',
+    'Revised values of closed periods, whose old values are kept',
+    ['dataset'],
+  );
+  const windows = counter('windows_total', 'Windows and pages by verdict; put_aside: failed and deferred', [
+    'dataset',
+    'lane',
+    'verdict',
+  ]);
 
   for (const endpoint of requestedEndpoints) {
     for (const outcome of outcomes) requests.inc({ endpoint, outcome }, 0);
@@ -124,24 +115,19 @@ export function workMetrics(registry: Registry): WorkMetrics {
 }
 
 export function planningMetrics(registry: Registry): (pass: PassEvents) => void {
-  const registers = [registry];
-  const durations = new Histogram({
-    name: 'tidemark_planning_pass_duration_seconds',
-    help: 'Time of a planning pass',
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
-    registers,
-  });
-  const passes = new Counter({
-    name: 'tidemark_planning_passes_total',
-    help: 'Planning passes by outcome; each pass is done by one of the schedulers',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const planned = new Counter({
-    name: 'tidemark_planned_requests_total',
-    help: 'Windows and pages that passes queued',
-    registers,
-  });
+  const { counter, histogram } = registering(registry);
+  const durations = histogram(
+    'planning_pass_duration_seconds',
+    'Time of a planning pass',
+    [],
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+  );
+  const passes = counter(
+    'planning_passes_total',
+    'Planning passes by outcome; each pass is done by one of the schedulers',
+    ['outcome'],
+  );
+  const planned = counter('planned_requests_total', 'Windows and pages that passes queued');
   for (const outcome of ['planned', 'failed']) passes.inc({ outcome }, 0);
   return ({ durationMs, added }) => {
     durations.observe(durationMs / 1000);
@@ -154,20 +140,18 @@ export function planningMetrics(registry: Registry): (pass: PassEvents) => void 
 const noRoute = 'none';
 
 export function servingMetrics(registry: Registry): (served: ServedEvent) => void {
-  const registers = [registry];
-  const requests = new Counter({
-    name: 'tidemark_served_requests_total',
-    help: 'Requests that the service answered, by route and HTTP status',
-    labelNames: ['route', 'status'],
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'tidemark_served_request_duration_seconds',
-    help: 'Time from a request to the end of its response, except event streams',
-    labelNames: ['route'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 10],
-    registers,
-  });
+  const { counter, histogram } = registering(registry);
+  const requests = counter(
+    'served_requests_total',
+    'Requests that the service answered, by route and HTTP status',
+    ['route', 'status'],
+  );
+  const durations = histogram(
+    'served_request_duration_seconds',
+    'Time from a request to the end of its response, except event streams',
+    ['route'],
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 10],
+  );
   return ({ route, status, durationMs }) => {
     const name = route ?? noRoute;
     requests.inc({ route: name, status });

@@ -7,28 +7,13 @@
 
 import type pg from 'pg';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { PassEvents } from '../scheduler/scheduler.ts';
-import type { ServedEvent } from '../service/request-metrics.ts';
-import { planningMetrics, servingMetrics, type WorkMetrics, workMetrics } from './events.ts';
+import { planningMetrics, servingMetrics, workMetrics } from './events.ts';
 import { type StateSources, stateMetrics } from './state.ts';
 
-export interface Metrics {
-  /** Metrics of the worker, registered on the first call. */
-  work(): WorkMetrics;
-  /** Metrics of the scheduler, registered on the first call. */
-  planning(): (pass: PassEvents) => void;
-  /** Metrics of the service, registered on the first call. */
-  serving(): (served: ServedEvent) => void;
-  readonly measurePool: ReturnType<typeof poolMetrics>;
-  /** Starts to export the state of the installation. Only one process should. */
-  measureState(sources: StateSources): void;
-  /** All metrics in Prometheus' text format. */
-  read(): Promise<{ readonly contentType: string; readonly text: string }>;
-  readonly registry: Registry;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** @param process command and software version. */
-export function createMetrics(process: { readonly command: string; readonly version: string }): Metrics {
+export function createMetrics(process: { readonly command: string; readonly version: string }) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of misnamed) registry.removeSingleMetric(name);
@@ -38,16 +23,21 @@ export function createMetrics(process: { readonly command: string; readonly vers
     labelNames: ['command', 'version'],
     registers: [registry],
   }).set(process, 1);
+  const pools = poolMetrics(registry);
   let refreshState = async () => {};
   return {
+    // Each part's metrics are registered on the first call.
     work: once(() => workMetrics(registry)),
     planning: once(() => planningMetrics(registry)),
     serving: once(() => servingMetrics(registry)),
-    measurePool: poolMetrics(registry),
-    measureState: (sources) => {
+    measurePool: pools.measure,
+    /** Starts to export the state of the installation. Only one process should. */
+    measureState: (sources: StateSources) => {
       refreshState = stateMetrics(registry, sources);
     },
+    /** All metrics in Prometheus' text format. */
     async read() {
+      pools.refresh();
       await refreshState();
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
@@ -72,43 +62,23 @@ export type PoolName = 'work' | 'serve_data' | 'serve_accounts' | 'serve_dashboa
 
 type MeasuredPool = Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount' | 'options'>;
 
-/** @returns adds a pool; it replaces an earlier pool of the same name. */
-function poolMetrics(registry: Registry): (name: PoolName, pool: MeasuredPool) => void {
+/** `measure` adds a pool, which replaces an earlier pool of the same name. `refresh` updates the gauges. */
+function poolMetrics(registry: Registry) {
   const pools = new Map<PoolName, MeasuredPool>();
-  const registers = [registry];
-  const each = (gauge: Gauge, read: (pool: MeasuredPool) => Record<string, number> | number) => {
-    for (const [pool, measured] of pools) {
-      const value = read(measured);
-      if (typeof value === 'number') gauge.set({ pool }, value);
-      else for (const [state, count] of Object.entries(value)) gauge.set({ pool, state }, count);
-    }
+  const gauge = (name: string, help: string, labelNames: string[]) =>
+    new Gauge({ name: `tidemark_database_${name}`, help, labelNames, registers: [registry] });
+  const connections = gauge('connections', 'Connections to the database, in use and idle', ['pool', 'state']);
+  const limit = gauge('connections_limit', 'Largest number of connections of the pool', ['pool']);
+  const waiting = gauge('waiting', 'Queries that wait for a connection', ['pool']);
+  return {
+    measure: (name: PoolName, pool: MeasuredPool) => void pools.set(name, pool),
+    refresh() {
+      for (const [pool, { totalCount, idleCount, waitingCount, options }] of pools) {
+        connections.set({ pool, state: 'in_use' }, totalCount - idleCount);
+        connections.set({ pool, state: 'idle' }, idleCount);
+        limit.set({ pool }, options.max);
+        waiting.set({ pool }, waitingCount);
+      }
+    },
   };
-  new Gauge({
-    name: 'tidemark_database_connections',
-    help: 'Connections to the database, in use and idle',
-    labelNames: ['pool', 'state'],
-    registers,
-    collect() {
-      each(this, ({ totalCount, idleCount }) => ({ in_use: totalCount - idleCount, idle: idleCount }));
-    },
-  });
-  new Gauge({
-    name: 'tidemark_database_connections_limit',
-    help: 'Largest number of connections of the pool',
-    labelNames: ['pool'],
-    registers,
-    collect() {
-      each(this, ({ options }) => options.max);
-    },
-  });
-  new Gauge({
-    name: 'tidemark_database_waiting',
-    help: 'Queries that wait for a connection',
-    labelNames: ['pool'],
-    registers,
-    collect() {
-      each(this, ({ waitingCount }) => waitingCount);
-    },
-  });
-  return (name, pool) => void pools.set(name, pool);
 }

@@ -2,7 +2,7 @@
 
 import { snapshotDatasets } from '../contract/lists.ts';
 import type { Endpoint } from '../contract/paths.ts';
-import type { RequestEvent } from '../source/instrumented-source.ts';
+import type { RequestEvent } from '../source/source.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
 import type { GapReason } from '../store/series/gaps.ts';
 

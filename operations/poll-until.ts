@@ -1,8 +1,9 @@
 /** Polls until a result is there, across short outages of the database and the queue. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { printable } from '../contract/names.ts';
 import { TidemarkError } from '../errors.ts';
-import { formatDuration, printable } from '../format.ts';
+import { formatDuration } from '../format.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 
 const pollEveryMs = 250;

@@ -7,7 +7,7 @@ import {
   type Interval,
   intervalMs,
 } from '../contract/intervals.ts';
-import { longestCandleRangeMs, longestHistoryRangeMs } from '../contract/limits.ts';
+import { longestRangeMs } from '../contract/limits.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from './ranges.ts';
 
@@ -72,8 +72,8 @@ export function longestRange(
 ): number {
   const range =
     series.dataset === 'candles'
-      ? (limits.candles?.[series.interval] ?? longestCandleRangeMs[series.interval])
-      : (limits.asset_history?.[series.interval] ?? longestHistoryRangeMs[series.interval]);
+      ? (limits.candles?.[series.interval] ?? longestRangeMs[series.interval])
+      : (limits.asset_history?.[series.interval] ?? longestRangeMs[series.interval]);
   const longestMs = Math.min(range, accepted.get(rangeKey({ series })) ?? range);
   return Math.max(longestMs, intervalMs[series.interval]);
 }

@@ -7,8 +7,7 @@ import { TidemarkError } from '../errors.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
-import { instrumentedSource } from '../source/instrumented-source.ts';
-import { openSource, type Source } from '../source/source.ts';
+import { openSource } from '../source/source.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { version } from '../version.ts';
 import { type RunningWorker, startWorker } from '../workers/worker.ts';
@@ -39,21 +38,18 @@ export async function runWorker(
   concurrency = context.config.worker.concurrency,
 ): Promise<RunningWorker> {
   const { config, database, log, metrics, tracing, activity } = context;
-  const opened = openSource({
+  const listeners = [metrics?.work().request, tracing?.request].filter((listener) => listener !== undefined);
+  const source = openSource({
     baseUrl: requireSource(config),
     apiKey: config.source.apiKey,
     timeoutMs: config.source.timeoutMs,
     maxBodyBytes: config.source.maxBodyBytes,
     connections: concurrency,
     userAgent: `tidemark/${version}`,
+    onRequest: (request) => {
+      for (const listener of listeners) listener(request);
+    },
   });
-  const listeners = [metrics?.work().request, tracing?.request].filter((listener) => listener !== undefined);
-  const source: Source =
-    listeners.length === 0
-      ? opened
-      : instrumentedSource(opened, (request) => {
-          for (const listener of listeners) listener(request);
-        });
   const worker = await startWorker({
     database,
     source,

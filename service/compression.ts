@@ -28,21 +28,19 @@ const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buf
 /** Compresses responses outside the main thread. */
 export function addCompression(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
+    const isLarge =
+      (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length >= smallestBytes;
     // A 304 has the headers that the 200 would have.
-    if (reply.statusCode === 304) addVary(reply.getHeader('vary'), (value) => reply.header('vary', value));
-    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
-    if (payload.length < smallestBytes) return payload;
-    addVary(reply.getHeader('vary'), (value) => reply.header('vary', value));
+    if (!isLarge && reply.statusCode !== 304) return payload;
+    const vary = reply.getHeader('vary');
+    reply.header('vary', vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`);
+    if (!isLarge) return payload;
     const encoding = encodingFor(request.headers['accept-encoding']);
     if (encoding === null) return payload;
     reply.header('content-encoding', encoding);
     reply.removeHeader('content-length');
     return compress[encoding](payload);
   });
-}
-
-function addVary(present: unknown, set: (value: string) => void): void {
-  set(typeof present === 'string' && present !== '' ? `${present}, accept-encoding` : 'accept-encoding');
 }
 
 /** The preferred encoding of an Accept-Encoding header, by name or by `*`. Brotli wins a tie. */

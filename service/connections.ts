@@ -7,21 +7,16 @@ import { addressCaller } from './admission/address.ts';
 import { basePath } from './request.ts';
 import { ServiceRefusal } from './response.ts';
 
-export interface Listening {
-  /** Base address, ending in `/v2`. */
-  readonly url: string;
-  readonly port: number;
-}
-
 /**
  * Closes the app when listening fails.
  * @param at port 0 takes any free one.
+ * @returns the port, and the base address, which ends in `/v2`.
  * @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on.
  */
 export async function listen(
   app: FastifyInstance,
   { host, port }: { readonly host: string; readonly port: number },
-): Promise<Listening> {
+) {
   try {
     await app.listen({ port, host });
   } catch (error) {

@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { addressCaller } from './admission/address.ts';
-import { escaped, sendPage } from './web-security.ts';
+import { escaped, type Page, sendPage } from './web-security.ts';
 
 /** One line of text without control characters, which could break a terminal or a mail header. */
 const line = (what: string, most: number) =>
@@ -43,16 +43,15 @@ export function addKeyForm(app: FastifyInstance, store: StoreKeyRequest): void {
       },
     );
     form.get('/keys', async (_request, reply) =>
-      sendPage(reply.header('cache-control', 'no-store'), 200, formPage(null), style),
+      sendPage(reply.header('cache-control', 'no-store'), 200, formPage(null, {})),
     );
     form.post('/keys', async (posted, reply) => {
       reply.header('cache-control', 'no-store');
-      const say = (status: number, text: string) => sendPage(reply, status, messagePage(text), style);
+      const say = (status: number, text: string) => sendPage(reply, status, page(`<p>${escaped(text)}</p>`));
       const parsed = request.safeParse(posted.body ?? {});
       if (!parsed.success) {
-        const { name = '', address = '', purpose = '' } = texts(posted.body);
         const complaint = parsed.error.issues[0]?.message ?? 'something is missing';
-        return sendPage(reply, 400, formPage(complaint, { name, address, purpose }), style);
+        return sendPage(reply, 400, formPage(complaint, texts(posted.body)));
       }
       switch (await store(parsed.data, addressCaller(posted.ip))) {
         case 'stored':
@@ -77,37 +76,20 @@ const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:2r
 label{display:block;margin:1rem 0 .25rem}input,textarea{font:inherit;width:100%;padding:.4rem;box-sizing:border-box;border:1px solid #8b949e;border-radius:4px}
 button{font:inherit;margin-top:1rem;padding:.4rem 1.2rem}[role=alert]{color:#a40e26}`;
 
-interface Entered {
-  readonly name: string;
-  readonly address: string;
-  readonly purpose: string;
-}
-
-const nothing: Entered = { name: '', address: '', purpose: '' };
-
 /** @param complaint the error in `entered`, which is shown again; null on the first visit. */
-function formPage(complaint: string | null, entered: Entered = nothing): string {
+function formPage(complaint: string | null, entered: Readonly<Record<string, string | undefined>>): Page {
+  const { name = '', address = '', purpose = '' } = entered;
   const alert = complaint === null ? '' : `<p role="alert">${escaped(complaint)}</p>`;
   return page(`${alert}<p>Requests work without a key. One raises the limit of requests a minute, and opens all of the
 history that is stored. It is sent to the address below once the operator has approved the request.</p>
 <form method="post" action="keys">
-<label for="name">Your name</label><input id="name" name="name" required maxlength="100" autocomplete="name" value="${escaped(entered.name)}">
-<label for="address">E-mail address</label><input id="address" name="address" type="email" required maxlength="200" autocomplete="email" value="${escaped(entered.address)}">
-<label for="purpose">What the key is for</label><textarea id="purpose" name="purpose" required minlength="10" maxlength="1000" rows="4">${escaped(entered.purpose)}</textarea>
+<label for="name">Your name</label><input id="name" name="name" required maxlength="100" autocomplete="name" value="${escaped(name)}">
+<label for="address">E-mail address</label><input id="address" name="address" type="email" required maxlength="200" autocomplete="email" value="${escaped(address)}">
+<label for="purpose">What the key is for</label><textarea id="purpose" name="purpose" required minlength="10" maxlength="1000" rows="4">${escaped(purpose)}</textarea>
 <button>Ask for a key</button>
 </form>`);
 }
 
-function messagePage(message: string): string {
-  return page(`<p>${escaped(message)}</p>`);
-}
-
-function page(content: string): string {
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>Ask for a key</title><style>${style}</style></head>
-<body><h1>Ask for a key</h1>
-${content}
-</body></html>
-`;
+function page(content: string): Page {
+  return { title: 'Ask for a key', style, content };
 }

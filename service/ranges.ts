@@ -1,22 +1,13 @@
 /** Resolves the time range of a request and checks its length. */
 
 import { dayMs, type EpochMs, intervalMs } from '../contract/intervals.ts';
-import {
-  defaultCandleRangeMs,
-  defaultHistoryRangeMs,
-  longestCandleRangeMs,
-  longestHistoryRangeMs,
-} from '../contract/limits.ts';
+import { defaultRangeMs, type longestRangeMs } from '../contract/limits.ts';
 import type { CandlesRequest, HistoryRequest } from '../contract/requests.ts';
-import type { TimeRange } from './market-data.ts';
+import type { TimeRange } from '../contract/series.ts';
 import { badRequest } from './response.ts';
 
-export interface RangeLimits {
-  readonly longestCandleRangeMs: typeof longestCandleRangeMs;
-  readonly longestHistoryRangeMs: typeof longestHistoryRangeMs;
-}
-
-export const interfaceLimits: RangeLimits = Object.freeze({ longestCandleRangeMs, longestHistoryRangeMs });
+/** Longest range of a request by interval, milliseconds. */
+export type RangeLimits = typeof longestRangeMs;
 
 /**
  * The range of a history request. It has both bounds or neither; without bounds it is the most recent range of the
@@ -24,10 +15,11 @@ export const interfaceLimits: RangeLimits = Object.freeze({ longestCandleRangeMs
  */
 export function historyRange(request: HistoryRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
   const { interval, start, end } = request;
-  if (start === undefined && end === undefined) return maxRecent(nowMs, defaultHistoryRangeMs[interval]);
+  if (start === undefined && end === undefined)
+    return { startMs: nowMs - defaultRangeMs[interval], endMs: nowMs };
   if (start === undefined) throw badRequest('query requires start');
   if (end === undefined) throw badRequest('query requires end');
-  return checked({ startMs: start, endMs: end }, interval, limits.longestHistoryRangeMs[interval]);
+  return checked({ startMs: start, endMs: end }, interval, limits[interval]);
 }
 
 /**
@@ -36,17 +28,14 @@ export function historyRange(request: HistoryRequest, nowMs: EpochMs, limits: Ra
  */
 export function candlesRange(request: CandlesRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
   const { interval, start, end } = request;
-  const longestMs = limits.longestCandleRangeMs[interval];
+  const longestMs = limits[interval];
   if (start === undefined && end === undefined) {
     // Up to the end of the open period: its candle is included.
-    return maxRecent(nowMs + intervalMs[interval], defaultCandleRangeMs[interval]);
+    const endMs = nowMs + intervalMs[interval];
+    return { startMs: endMs - defaultRangeMs[interval], endMs };
   }
   const startMs = start ?? Math.max(0, (end ?? 0) - longestMs);
   return checked({ startMs, endMs: end ?? startMs + longestMs }, interval, longestMs);
-}
-
-function maxRecent(endMs: EpochMs, lengthMs: number): TimeRange {
-  return { startMs: endMs - lengthMs, endMs };
 }
 
 function checked(range: TimeRange, interval: string, longestMs: number): TimeRange {

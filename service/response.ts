@@ -5,7 +5,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { coverageHeader, writeCoverage } from '../contract/coverage-header.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { JsonText, SeriesAnswer } from './market-data.ts';
-import { renderEnd } from './render.ts';
 
 /** Seconds a cached copy is fresh: less than the shortest poll interval. */
 const maxAgeSeconds = 5;
@@ -37,7 +36,7 @@ export function sendAnswer(
   if (coverage !== undefined) reply.header(coverageHeader, coverage);
   if (matches(request.headers['if-none-match'], tag)) return reply.code(304).send();
   reply.type('application/json; charset=utf-8');
-  return reply.send(Buffer.concat([beforeRows, rows, Buffer.from(renderEnd(nowMs))]));
+  return reply.send(Buffer.concat([beforeRows, rows, Buffer.from(`,"timestamp":${nowMs}}`)]));
 }
 
 const beforeRows = Buffer.from('{"data":');
@@ -56,9 +55,9 @@ function matches(header: string | undefined, tag: string): boolean {
   return header.split(',').some((entry) => entry.trim().replace(/^W\//, '') === opaque);
 }
 
-/** Answers other than 200: `{"error", "timestamp"}` with the wording that clients know from the field. */
-
-/** Thrown by a route. The error handler responds with its status and message. */
+/**
+ * Thrown by a route. The error handler responds with its status and message, in wording that clients know from the field.
+ */
 export class ServiceRefusal extends Error {
   readonly status: number;
 

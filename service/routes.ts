@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { EpochMs } from '../contract/intervals.ts';
-import { type Endpoint, pathTemplates } from '../contract/paths.ts';
+import { type Endpoint, routes } from '../contract/paths.ts';
 import {
   assetsParameters,
   candlesParameters,
@@ -10,7 +10,8 @@ import {
   marketsParameters,
   pageParameters,
 } from '../contract/requests.ts';
-import type { JsonText, MarketData, SeriesAnswer, TimeRange } from './market-data.ts';
+import type { TimeRange } from '../contract/series.ts';
+import type { JsonText, MarketData, SeriesAnswer } from './market-data.ts';
 import { candlesRange, historyRange, type RangeLimits } from './ranges.ts';
 import { parseParameters } from './request.ts';
 import { notFound, prepareAnswer, sendAnswer } from './response.ts';
@@ -43,8 +44,8 @@ export function addRoutes(
 ): void {
   const handlers = handlersOf(data, limits);
   const cache = new ResponseCache(settings, now);
-  for (const [endpoint, path] of Object.entries(pathTemplates)) {
-    const handle = handlers[endpoint as Endpoint];
+  for (const { endpoint, path } of routes) {
+    const handle = handlers[endpoint];
     app.get(path, async (request, reply) => {
       const nowMs = now();
       const context = { nowMs, id: idOf(request), visibleFromMs: visibleFrom(request, nowMs) };
@@ -59,20 +60,6 @@ export function addRoutes(
 }
 
 function handlersOf(data: MarketData, limits: RangeLimits): Readonly<Record<Endpoint, Handler>> {
-  const assetMarkets: Handler = async (query, { id, nowMs }) =>
-    found(await data.assetMarkets(id, parseParameters(pageParameters, query), nowMs), id);
-  const markets: Handler = async (query, { nowMs }) =>
-    data.markets(parseParameters(marketsParameters, query), nowMs);
-  const exchanges: Handler = async (_query, { nowMs }) => data.exchanges(nowMs);
-  const rates: Handler = async (_query, { nowMs }) => data.rates(nowMs);
-  const candles: Handler = async (query, { nowMs, visibleFromMs }) => {
-    const request = parseParameters(candlesParameters, query);
-    const { exchange, baseId, quoteId, interval } = request;
-    const series = { dataset: 'candles', exchange, baseId, quoteId, interval } as const;
-    const range = visible(candlesRange(request, nowMs, limits), visibleFromMs);
-    return found(await data.candles(series, range, nowMs), `${exchange} ${baseId}/${quoteId}`);
-  };
-
   return {
     assets: async (query, { nowMs }) => data.assets(parseParameters(assetsParameters, query), nowMs),
     asset: async (_query, { id, nowMs }) => found(await data.asset(id, nowMs), id),
@@ -82,19 +69,20 @@ function handlersOf(data: MarketData, limits: RangeLimits): Readonly<Record<Endp
       const range = visible(historyRange(request, nowMs, limits), visibleFromMs);
       return found(await data.assetHistory(series, range, nowMs), id);
     },
-    assetMarkets,
-    assetMarketsAlias: assetMarkets,
-    markets,
-    exchanges,
+    assetMarkets: async (query, { id, nowMs }) =>
+      found(await data.assetMarkets(id, parseParameters(pageParameters, query), nowMs), id),
+    markets: async (query, { nowMs }) => data.markets(parseParameters(marketsParameters, query), nowMs),
+    exchanges: async (_query, { nowMs }) => data.exchanges(nowMs),
     exchange: async (_query, { id, nowMs }) => found(await data.exchange(id, nowMs), id),
-    rates,
+    rates: async (_query, { nowMs }) => data.rates(nowMs),
     rate: async (_query, { id, nowMs }) => found(await data.rate(id, nowMs), id),
-    candles,
-    // The interface lists these only by path and purpose. Each is an alias of the endpoint that it extends.
-    candlesMarket: candles,
-    exchangesAll: exchanges,
-    marketsData: markets,
-    ratesAll: rates,
+    candles: async (query, { nowMs, visibleFromMs }) => {
+      const request = parseParameters(candlesParameters, query);
+      const { exchange, baseId, quoteId, interval } = request;
+      const series = { dataset: 'candles', exchange, baseId, quoteId, interval } as const;
+      const range = visible(candlesRange(request, nowMs, limits), visibleFromMs);
+      return found(await data.candles(series, range, nowMs), `${exchange} ${baseId}/${quoteId}`);
+    },
   };
 }
 

@@ -10,10 +10,11 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { EpochMs } from '../contract/intervals.ts';
+import { longestRangeMs } from '../contract/limits.ts';
 import { isBadValue, isUnavailable } from '../store/db/failure.ts';
 import { addCompression } from './compression.ts';
 import type { MarketData } from './market-data.ts';
-import { interfaceLimits, type RangeLimits } from './ranges.ts';
+import type { RangeLimits } from './ranges.ts';
 import { basePath, isInterfaceRequest, normalizeTarget } from './request.ts';
 import { errorBody, ServiceRefusal } from './response.ts';
 import type { CacheSettings } from './response-cache.ts';
@@ -34,9 +35,8 @@ export interface ServiceTimeouts {
 export interface ServiceOptions {
   readonly data: MarketData;
   readonly now: () => EpochMs;
-  readonly limits?: RangeLimits;
-  /** Compresses responses for clients that accept it. Default: true. */
-  readonly gzip?: boolean;
+  /** Default: the interface's. */
+  readonly limits?: RangeLimits | undefined;
   /** The start of the history that a request may read; null or absent: all of it. */
   readonly visibleFrom?: (request: FastifyRequest, nowMs: EpochMs) => EpochMs | null;
   /** The response cache. Absent: no cache. */
@@ -60,7 +60,7 @@ export interface ServiceOptions {
  * details are only logged.
  */
 export function createService(options: ServiceOptions): FastifyInstance {
-  const { data, now, limits = interfaceLimits, gzip = true, visibleFrom = () => null } = options;
+  const { data, now, limits = longestRangeMs, visibleFrom = () => null } = options;
   const {
     log,
     extend,
@@ -93,7 +93,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
   });
 
   extend?.(app);
-  if (gzip) addCompression(app);
+  addCompression(app);
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'GET' || request.method === 'HEAD' || !isInterfaceRequest(request)) return;
     reply.code(405).header('allow', 'GET, HEAD').type('application/json; charset=utf-8');

@@ -14,7 +14,6 @@ import { addDashboard, type DashboardOptions } from './dashboard/routes.ts';
 import { addHealth } from './health.ts';
 import { addKeyForm } from './key-form.ts';
 import { addDescription } from './openapi/routes.ts';
-import type { RangeLimits } from './ranges.ts';
 import { isInterfaceRequest } from './request.ts';
 import { addRequestMetrics, type ServedEvent } from './request-metrics.ts';
 import { createService, type ServiceTimeouts } from './server.ts';
@@ -39,7 +38,6 @@ export interface StoredServiceOptions {
   readonly rememberMs: number;
   /** Absent: no dashboard; `/` redirects to the description. */
   readonly dashboard?: DashboardOptions;
-  readonly limits?: RangeLimits;
   readonly timeouts?: ServiceTimeouts;
   /** Called after each response. */
   readonly onServed?: ((served: ServedEvent) => void) | undefined;
@@ -72,7 +70,6 @@ export async function createStoredService(options: StoredServiceOptions): Promis
     onClose: 'finish',
     visibleFrom: (request, nowMs) =>
       admission.hasKey(request) ? null : yearsBefore(nowMs, historyDepthYears),
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.log === undefined ? {} : { log: options.log }),
     extend: (app) => {
       limitConnections(app, {

@@ -44,14 +44,30 @@ export function addWebSecurity(app: FastifyInstance): void {
   });
 }
 
-/** Sends an HTML page. Its policy allows the one inline style sheet, by its hash, and no scripts. */
-export function sendPage(reply: FastifyReply, status: number, html: string, style: string): FastifyReply {
+/** An HTML page without scripts. Title and style are ours; `content` is escaped already. */
+export interface Page {
+  readonly title: string;
+  readonly style: string;
+  readonly content: string;
+}
+
+/** Sends a page. Its policy allows the one inline style sheet, by its hash, and no scripts. */
+export function sendPage(reply: FastifyReply, status: number, { title, style, content }: Page): FastifyReply {
   const styleHash = hash('sha256', style, 'base64');
   reply.header(
     'content-security-policy',
     `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   );
-  return reply.code(status).type('text/html; charset=utf-8').send(html);
+  return reply
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .send(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${title}</title><style>${style}</style></head>
+<body><h1>${title}</h1>
+${content}
+</body></html>
+`);
 }
 
 /** Escapes text for HTML content and attributes. */

@@ -5,6 +5,7 @@
  * cached hours: computing a year of minutes takes about 25 ms, and reading a year of cached hours almost nothing.
  */
 
+import { LRUCache } from 'lru-cache';
 import type { DecimalText } from '../contract/decimal.ts';
 import {
   type CandleInterval,
@@ -16,7 +17,7 @@ import {
   periodStart,
 } from '../contract/intervals.ts';
 import type { Candle } from '../contract/resources.ts';
-import type { TimeRange } from '../service/market-data.ts';
+import type { TimeRange } from '../contract/series.ts';
 import { dayOf, dayStartMs, hoursPerDay, minutesPerDay, minutesPerHour, originMs } from './calendar.ts';
 import { aggregate, type Columns, columns, copyCandle, volumeTailDigits } from './columns.ts';
 import { amountText, priceTail } from './digits.ts';
@@ -27,7 +28,7 @@ const daysKept = 4500;
 
 export class CandleMaker {
   readonly #market: SimulatedMarket;
-  readonly #hoursOfDay = new Map<number, Columns>();
+  readonly #hoursOfDay = new LRUCache<number, Columns>({ max: daysKept });
   readonly #minutes = columns(minutesPerDay);
 
   constructor(market: SimulatedMarket) {
@@ -57,11 +58,7 @@ export class CandleMaker {
     for (let hour = 0; hour < hoursPerDay; hour++) {
       aggregate(this.#minutes, hour * minutesPerHour, (hour + 1) * minutesPerHour, hours, hour);
     }
-    if (closed) {
-      const oldest = this.#hoursOfDay.size >= daysKept ? this.#hoursOfDay.keys().next().value : undefined;
-      if (oldest !== undefined) this.#hoursOfDay.delete(oldest);
-      this.#hoursOfDay.set(day, hours);
-    }
+    if (closed) this.#hoursOfDay.set(day, hours);
     return hours;
   }
 

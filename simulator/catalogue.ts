@@ -13,7 +13,24 @@ export interface AssetPlan extends WalkShape {
   readonly currencySymbol: string | null;
 }
 
-type AssetRow = [
+export const assetPlans: readonly AssetPlan[] = [
+  asset('bitcoin', 'BTC', 'Bitcoin', 300, 1.00125, 0.028, 19_900_000, 21_000_000, '₿'),
+  asset('ethereum', 'ETH', 'Ethereum', 3, 1.0016, 0.036, 120_400_000, null, 'Ξ'),
+  asset('tether', 'USDT', 'Tether', 1, 1, 0.0008, 118_000_000_000, null, '₮'),
+  asset('usd-coin', 'USDC', 'USD Coin', 1, 1, 0.0005, 36_000_000_000, null, null),
+  asset('binance-coin', 'BNB', 'BNB', 0.6, 1.0015, 0.035, 145_900_000, 200_000_000, null),
+  asset('solana', 'SOL', 'Solana', 0.5, 1.0013, 0.05, 468_000_000, null, null),
+  asset('xrp', 'XRP', 'XRP', 0.006, 1.0011, 0.042, 56_000_000_000, 100_000_000_000, null),
+  asset('cardano', 'ADA', 'Cardano', 0.02, 1.0008, 0.042, 35_000_000_000, 45_000_000_000, null),
+  asset('dogecoin', 'DOGE', 'Dogecoin', 0.0002, 1.0014, 0.048, 146_000_000_000, null, 'Ð'),
+  asset('litecoin', 'LTC', 'Litecoin', 10, 1.0005, 0.036, 74_900_000, 84_000_000, 'Ł'),
+  asset('polkadot', 'DOT', 'Polkadot', 3, 1.0002, 0.045, 1_400_000_000, null, null),
+  // Two assets share a symbol, and one id needs percent-encoding: both occur in the field.
+  asset('golem-(glm)', 'GLM', 'Golem (GLM)', 0.05, 1.0004, 0.055, 1_000_000_000, 1_000_000_000, null),
+  asset('galleon', 'GLM', 'Galleon', 0.000_02, 1.0006, 0.07, 880_000_000_000, null, null),
+];
+
+function asset(
   id: string,
   symbol: string,
   name: string,
@@ -23,39 +40,11 @@ type AssetRow = [
   supply: number,
   maxSupply: number | null,
   currencySymbol: string | null,
-];
-
-const assetRows: AssetRow[] = [
-  ['bitcoin', 'BTC', 'Bitcoin', 300, 1.00125, 0.028, 19_900_000, 21_000_000, '₿'],
-  ['ethereum', 'ETH', 'Ethereum', 3, 1.0016, 0.036, 120_400_000, null, 'Ξ'],
-  ['tether', 'USDT', 'Tether', 1, 1, 0.0008, 118_000_000_000, null, '₮'],
-  ['usd-coin', 'USDC', 'USD Coin', 1, 1, 0.0005, 36_000_000_000, null, null],
-  ['binance-coin', 'BNB', 'BNB', 0.6, 1.0015, 0.035, 145_900_000, 200_000_000, null],
-  ['solana', 'SOL', 'Solana', 0.5, 1.0013, 0.05, 468_000_000, null, null],
-  ['xrp', 'XRP', 'XRP', 0.006, 1.0011, 0.042, 56_000_000_000, 100_000_000_000, null],
-  ['cardano', 'ADA', 'Cardano', 0.02, 1.0008, 0.042, 35_000_000_000, 45_000_000_000, null],
-  ['dogecoin', 'DOGE', 'Dogecoin', 0.0002, 1.0014, 0.048, 146_000_000_000, null, 'Ð'],
-  ['litecoin', 'LTC', 'Litecoin', 10, 1.0005, 0.036, 74_900_000, 84_000_000, 'Ł'],
-  ['polkadot', 'DOT', 'Polkadot', 3, 1.0002, 0.045, 1_400_000_000, null, null],
-  // Two assets share a symbol, and one id needs percent-encoding: both occur in the field.
-  ['golem-(glm)', 'GLM', 'Golem (GLM)', 0.05, 1.0004, 0.055, 1_000_000_000, 1_000_000_000, null],
-  ['galleon', 'GLM', 'Galleon', 0.000_02, 1.0006, 0.07, 880_000_000_000, null, null],
-];
-
-export const assetPlans: readonly AssetPlan[] = assetRows.map(
-  ([id, symbol, name, startUsd, dailyGrowth, dailyVolatility, supply, maxSupply, currencySymbol]) => ({
-    id,
-    symbol,
-    name,
-    startUsd,
-    dailyGrowth,
-    dailyVolatility,
-    pull: dailyGrowth === 1 ? 0.25 : 0.004,
-    supply,
-    maxSupply,
-    currencySymbol,
-  }),
-);
+): AssetPlan {
+  const pull = dailyGrowth === 1 ? 0.25 : 0.004;
+  const walk = { id, startUsd, dailyGrowth, dailyVolatility, pull };
+  return { ...walk, symbol, name, supply, maxSupply, currencySymbol };
+}
 
 /** A listed asset without markets: its figures are null and its history is empty. */
 export const untradedAsset = Object.freeze({ id: 'paycoin', symbol: 'XPY', name: 'PayCoin' });
@@ -65,58 +54,42 @@ export interface CurrencyPlan extends WalkShape {
   readonly currencySymbol: string | null;
 }
 
-const currencyRows: [id: string, symbol: string, currencySymbol: string | null, startUsd: number][] = [
-  ['euro', 'EUR', '€', 1.13],
-  ['british-pound-sterling', 'GBP', '£', 1.33],
-  ['swiss-franc', 'CHF', 'CHF', 1.12],
-  ['japanese-yen', 'JPY', '¥', 0.0075],
-  ['chinese-yuan-renminbi', 'CNY', '¥', 0.145],
-  ['australian-dollar', 'AUD', '$', 0.69],
-  ['canadian-dollar', 'CAD', '$', 0.75],
-  ['new-zealand-dollar', 'NZD', '$', 0.62],
-  ['swedish-krona', 'SEK', 'kr', 0.102],
-  ['norwegian-krone', 'NOK', 'kr', 0.104],
-  ['danish-krone', 'DKK', 'kr', 0.151],
-  ['icelandic-króna', 'ISK', 'kr', 0.0076],
-  ['são-tomé-dobra', 'STN', null, 0.046],
-  ['chilean-unit-of-account-(uf)', 'CLF', null, 33.9],
-  ['cfa-franc-bceao', 'XOF', null, 0.001_72],
-  ['comorian-franc', 'KMF', null, 0.0023],
-  ['south-korean-won', 'KRW', null, 0.000_79],
-  ['singapore-dollar', 'SGD', '$', 0.74],
-  ['hong-kong-dollar', 'HKD', '$', 0.128],
-  ['indian-rupee', 'INR', '₹', 0.0124],
-  ['indonesian-rupiah', 'IDR', 'Rp', 0.000_066],
-  ['brazilian-real', 'BRL', 'R$', 0.2],
-  ['mexican-peso', 'MXN', '$', 0.055],
-  ['south-african-rand', 'ZAR', 'S', 0.055],
-  ['turkish-lira', 'TRY', '₺', 0.03],
-  ['polish-zloty', 'PLN', 'zł', 0.25],
-  ['ukrainian-hryvnia', 'UAH', '₴', 0.027],
-  ['malawian-kwacha', 'MWK', 'MK', 0.0011],
-];
-
 export const currencyPlans: readonly CurrencyPlan[] = [
   // The unit of all rates, exactly 1.
-  {
-    id: 'united-states-dollar',
-    symbol: 'USD',
-    currencySymbol: '$',
-    startUsd: 1,
-    dailyGrowth: 1,
-    dailyVolatility: 0,
-    pull: 0,
-  },
-  ...currencyRows.map(([id, symbol, currencySymbol, startUsd]) => ({
-    id,
-    symbol,
-    currencySymbol,
-    startUsd,
-    dailyGrowth: 1,
-    dailyVolatility: 0.005,
-    pull: 0.01,
-  })),
+  { ...currency('united-states-dollar', 'USD', '$', 1), dailyVolatility: 0, pull: 0 },
+  currency('euro', 'EUR', '€', 1.13),
+  currency('british-pound-sterling', 'GBP', '£', 1.33),
+  currency('swiss-franc', 'CHF', 'CHF', 1.12),
+  currency('japanese-yen', 'JPY', '¥', 0.0075),
+  currency('chinese-yuan-renminbi', 'CNY', '¥', 0.145),
+  currency('australian-dollar', 'AUD', '$', 0.69),
+  currency('canadian-dollar', 'CAD', '$', 0.75),
+  currency('new-zealand-dollar', 'NZD', '$', 0.62),
+  currency('swedish-krona', 'SEK', 'kr', 0.102),
+  currency('norwegian-krone', 'NOK', 'kr', 0.104),
+  currency('danish-krone', 'DKK', 'kr', 0.151),
+  currency('icelandic-króna', 'ISK', 'kr', 0.0076),
+  currency('são-tomé-dobra', 'STN', null, 0.046),
+  currency('chilean-unit-of-account-(uf)', 'CLF', null, 33.9),
+  currency('cfa-franc-bceao', 'XOF', null, 0.001_72),
+  currency('comorian-franc', 'KMF', null, 0.0023),
+  currency('south-korean-won', 'KRW', null, 0.000_79),
+  currency('singapore-dollar', 'SGD', '$', 0.74),
+  currency('hong-kong-dollar', 'HKD', '$', 0.128),
+  currency('indian-rupee', 'INR', '₹', 0.0124),
+  currency('indonesian-rupiah', 'IDR', 'Rp', 0.000_066),
+  currency('brazilian-real', 'BRL', 'R$', 0.2),
+  currency('mexican-peso', 'MXN', '$', 0.055),
+  currency('south-african-rand', 'ZAR', 'S', 0.055),
+  currency('turkish-lira', 'TRY', '₺', 0.03),
+  currency('polish-zloty', 'PLN', 'zł', 0.25),
+  currency('ukrainian-hryvnia', 'UAH', '₴', 0.027),
+  currency('malawian-kwacha', 'MWK', 'MK', 0.0011),
 ];
+
+function currency(id: string, symbol: string, currencySymbol: string | null, startUsd: number): CurrencyPlan {
+  return { id, symbol, currencySymbol, startUsd, dailyGrowth: 1, dailyVolatility: 0.005, pull: 0.01 };
+}
 
 export interface ExchangePlan {
   readonly id: string;
@@ -179,60 +152,47 @@ const secondHalf2017 = Date.UTC(2017, 6, 1);
 /** Start of dogecoin/tether on binance, the documentation's example of a market that begins late. */
 export const bornIn2019Ms: EpochMs = Date.UTC(2019, 5, 1);
 
-type MarketRow = [
+export const marketPlans: readonly MarketPlan[] = [
+  market('binance', 'bitcoin', 'tether', 900_000),
+  market('binance', 'ethereum', 'tether', 600_000),
+  market('binance', 'binance-coin', 'tether', 120_000, 0, secondHalf2017),
+  market('binance', 'solana', 'tether', 150_000, 0, Date.UTC(2020, 7, 11, 9, 30)),
+  market('binance', 'xrp', 'tether', 90_000),
+  market('binance', 'cardano', 'tether', 45_000),
+  market('binance', 'dogecoin', 'tether', 60_000, 0, bornIn2019Ms),
+  market('binance', 'litecoin', 'tether', 25_000, 0.001),
+  market('binance', 'polkadot', 'tether', 20_000, 0.001, Date.UTC(2020, 7, 19)),
+  market('binance', 'ethereum', 'bitcoin', 40_000),
+  market('binance', 'litecoin', 'bitcoin', 4000, 0.02),
+  market('binance', 'golem-(glm)', 'bitcoin', 900, 0.35, Date.UTC(2018, 2, 1)),
+  market('binance', 'galleon', 'tether', 700, 0.5, Date.UTC(2021, 9, 5, 13, 7)),
+  market('kraken', 'bitcoin', 'united-states-dollar', 130_000),
+  market('kraken', 'bitcoin', 'euro', 110_000),
+  market('kraken', 'ethereum', 'euro', 60_000, 0.002),
+  market('kraken', 'tether', 'united-states-dollar', 50_000, 0.01),
+  market('kraken', 'litecoin', 'euro', 3000, 0.2),
+  market('kraken', 'xrp', 'euro', 9000, 0.05),
+  market('coinbase', 'bitcoin', 'united-states-dollar', 400_000),
+  market('coinbase', 'ethereum', 'united-states-dollar', 250_000),
+  market('coinbase', 'solana', 'united-states-dollar', 70_000, 0, Date.UTC(2021, 4, 24)),
+  market('coinbase', 'bitcoin', 'usd-coin', 15_000, 0.03, Date.UTC(2018, 9, 1)),
+  market('coinbase', 'dogecoin', 'united-states-dollar', 30_000, 0.001, Date.UTC(2021, 5, 3)),
+  market('bitso', 'bitcoin', 'mexican-peso', 2500, 0.3),
+  market('bitso', 'xrp', 'mexican-peso', 600, 0.6),
+];
+
+function market(
   exchangeId: string,
   baseId: string,
   quoteId: string,
   usdPerMinute: number,
-  missingShare?: number,
-  beganMs?: EpochMs,
-];
-
-const marketRows: MarketRow[] = [
-  ['binance', 'bitcoin', 'tether', 900_000],
-  ['binance', 'ethereum', 'tether', 600_000],
-  ['binance', 'binance-coin', 'tether', 120_000, 0, secondHalf2017],
-  ['binance', 'solana', 'tether', 150_000, 0, Date.UTC(2020, 7, 11, 9, 30)],
-  ['binance', 'xrp', 'tether', 90_000],
-  ['binance', 'cardano', 'tether', 45_000],
-  ['binance', 'dogecoin', 'tether', 60_000, 0, bornIn2019Ms],
-  ['binance', 'litecoin', 'tether', 25_000, 0.001],
-  ['binance', 'polkadot', 'tether', 20_000, 0.001, Date.UTC(2020, 7, 19)],
-  ['binance', 'ethereum', 'bitcoin', 40_000],
-  ['binance', 'litecoin', 'bitcoin', 4000, 0.02],
-  ['binance', 'golem-(glm)', 'bitcoin', 900, 0.35, Date.UTC(2018, 2, 1)],
-  ['binance', 'galleon', 'tether', 700, 0.5, Date.UTC(2021, 9, 5, 13, 7)],
-  ['kraken', 'bitcoin', 'united-states-dollar', 130_000],
-  ['kraken', 'bitcoin', 'euro', 110_000],
-  ['kraken', 'ethereum', 'euro', 60_000, 0.002],
-  ['kraken', 'tether', 'united-states-dollar', 50_000, 0.01],
-  ['kraken', 'litecoin', 'euro', 3000, 0.2],
-  ['kraken', 'xrp', 'euro', 9000, 0.05],
-  ['coinbase', 'bitcoin', 'united-states-dollar', 400_000],
-  ['coinbase', 'ethereum', 'united-states-dollar', 250_000],
-  ['coinbase', 'solana', 'united-states-dollar', 70_000, 0, Date.UTC(2021, 4, 24)],
-  ['coinbase', 'bitcoin', 'usd-coin', 15_000, 0.03, Date.UTC(2018, 9, 1)],
-  ['coinbase', 'dogecoin', 'united-states-dollar', 30_000, 0.001, Date.UTC(2021, 5, 3)],
-  ['bitso', 'bitcoin', 'mexican-peso', 2500, 0.3],
-  ['bitso', 'xrp', 'mexican-peso', 600, 0.6],
-];
-
-/** A market that was suspended for a week, which gives whole empty days. */
-const suspendedWeek = {
-  exchangeId: 'kraken',
-  baseId: 'litecoin',
-  range: { startMs: Date.UTC(2021, 2, 1), endMs: Date.UTC(2021, 2, 8) },
-};
-
-export const marketPlans: readonly MarketPlan[] = marketRows.map(
-  ([exchangeId, baseId, quoteId, usdPerMinute, missingShare = 0, beganMs = originMs]) => ({
-    exchangeId,
-    baseId,
-    quoteId,
-    usdPerMinute,
-    missingShare,
-    beganMs,
-    suspended:
-      exchangeId === suspendedWeek.exchangeId && baseId === suspendedWeek.baseId ? [suspendedWeek.range] : [],
-  }),
-);
+  missingShare = 0,
+  beganMs: EpochMs = originMs,
+): MarketPlan {
+  // A week without trading gives whole empty days.
+  const suspended =
+    exchangeId === 'kraken' && baseId === 'litecoin'
+      ? [{ startMs: Date.UTC(2021, 2, 1), endMs: Date.UTC(2021, 2, 8) }]
+      : [];
+  return { exchangeId, baseId, quoteId, usdPerMinute, missingShare, beganMs, suspended };
+}

@@ -5,6 +5,7 @@
  * to 16 fraction digits. The current day has no point, and a few days are missing (field notes, "Time").
  */
 
+import { LRUCache } from 'lru-cache';
 import type { DecimalText } from '../contract/decimal.ts';
 import {
   dayMs,
@@ -15,7 +16,7 @@ import {
   periodStart,
 } from '../contract/intervals.ts';
 import type { HistoryPoint } from '../contract/resources.ts';
-import type { TimeRange } from '../service/market-data.ts';
+import type { TimeRange } from '../contract/series.ts';
 import { dayOf, dayStartMs, hoursPerDay, minutesPerDay, minutesPerHour, originMs } from './calendar.ts';
 import { amountText, amountUnits, fixedText, priceTail } from './digits.ts';
 import type { Outages } from './faults/outages.ts';
@@ -29,7 +30,7 @@ export class AssetHistory {
   readonly #walk: Walk;
   readonly #outages: Outages;
   readonly #key: number;
-  readonly #means = new Map<number, DecimalText>();
+  readonly #means = new LRUCache<number, DecimalText>({ max: daysKept });
   readonly #minutes = new Float64Array(minutesPerDay + 1);
   readonly #hours = new Float64Array(hoursPerDay + 1);
 
@@ -74,8 +75,6 @@ export class AssetHistory {
     let priceUsd = this.#means.get(day);
     if (priceUsd === undefined) {
       priceUsd = this.#mean(day);
-      const oldest = this.#means.size >= daysKept ? this.#means.keys().next().value : undefined;
-      if (oldest !== undefined) this.#means.delete(oldest);
       this.#means.set(day, priceUsd);
     }
     points.push({ priceUsd, time: dayStartMs(day) });

@@ -52,10 +52,8 @@ export function listAssets(world: World, figures: readonly MarketFigures[], nowM
   const none = { supply: fixedText(0n), maxSupply: null, marketCapUsd: fixedText(0n), ...nothing };
   const intermittent = { ...intermittentAsset, name: intermittentAssetName(nowMs), ...none };
   const untraded = [{ ...untradedAsset, ...none }, ...(isIntermittentListed(nowMs) ? [intermittent] : [])];
-  return [...listed.map((entry) => entry.asset), ...untraded].map((asset, index) => ({
-    ...asset,
-    rank: index + 1,
-  }));
+  const assets = [...listed.map((entry) => entry.asset), ...untraded];
+  return assets.map(({ id, ...rest }, index) => ({ id, rank: index + 1, ...rest }));
 }
 
 /** All markets by exchange and rank. An exchange without a socket reports no trade counts. */
@@ -71,7 +69,10 @@ export function listMarkets(figures: readonly MarketFigures[], nowMs: EpochMs): 
         (market, index): Market => ({
           exchangeId: exchange.id,
           rank: index + 1,
-          ...names(market),
+          baseSymbol: market.traded.base.plan.symbol,
+          baseId: market.traded.plan.baseId,
+          quoteSymbol: market.traded.quote.plan.symbol,
+          quoteId: market.traded.plan.quoteId,
           priceQuote: fixedText(market.priceQuote),
           priceUsd: fixedText(market.priceUsd),
           volumeUsd24Hr: market.volume === 0n ? null : fixedText(market.volumeUsd),
@@ -98,7 +99,10 @@ export function listAssetMarkets(
   return [...silent, ...traded].map((market) => ({
     // The display name, not the id, as in the field.
     exchangeId: market.traded.exchange.name,
-    ...names(market),
+    baseId: market.traded.plan.baseId,
+    quoteId: market.traded.plan.quoteId,
+    baseSymbol: market.traded.base.plan.symbol,
+    quoteSymbol: market.traded.quote.plan.symbol,
     volumeUsd24Hr: market.volume === 0n ? null : fixedText(market.volumeUsd),
     priceUsd: fixedText(market.priceUsd),
     volumePercent: market.volume === 0n ? null : fixedText((market.volumeUsd * 100n * one) / total),
@@ -128,15 +132,15 @@ export function listExchanges(figures: readonly MarketFigures[], nowMs: EpochMs)
       updated,
     }),
   );
-  const nothing = { percentTotalVolume: null, volumeUsd: null, socket: null, exchangeUrl: null };
+  const volumes = { percentTotalVolume: null, volumeUsd: null, tradingPairs: 0 };
+  const none = { ...volumes, socket: null, exchangeUrl: null };
   const closed = [closedExchange, ...(isIntermittentListed(nowMs) ? [intermittentExchange] : [])];
   return [
     ...open,
     ...closed.map((exchange, index) => ({
       ...exchange,
       rank: open.length + 1 + index,
-      tradingPairs: 0,
-      ...nothing,
+      ...none,
       updated,
     })),
   ];
@@ -156,11 +160,6 @@ export function listRates(world: World, atMs: EpochMs): Rate[] {
       rateUsd: priceText(walk, walk.at(minute)),
       type: world.assets.has(plan.id) ? 'crypto' : 'fiat',
     }));
-}
-
-function names({ traded }: MarketFigures) {
-  const { baseId, quoteId } = traded.plan;
-  return { baseId, quoteId, baseSymbol: traded.base.plan.symbol, quoteSymbol: traded.quote.plan.symbol };
 }
 
 function byVolume(a: MarketFigures, b: MarketFigures): number {

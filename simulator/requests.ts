@@ -1,6 +1,6 @@
 /** The simulator's requests: the log of them and the rate limits. */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import { type EpochMs, minuteMs } from '../contract/intervals.ts';
 import { requestsPerMinute } from '../contract/limits.ts';
 import type { FaultKind } from './faults/faults.ts';
 
@@ -105,8 +105,6 @@ export class RateLimit {
     return null;
   }
 }
-
-const minuteMs = 60_000;
 
 export class RollingMinute {
   // The times before `#first` are older than a minute; they are removed in batches.

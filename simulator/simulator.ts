@@ -4,7 +4,6 @@
  */
 
 import { dayMs, type EpochMs } from '../contract/intervals.ts';
-import type { MarketsRequest } from '../contract/requests.ts';
 import type {
   Asset,
   AssetMarket,
@@ -14,12 +13,13 @@ import type {
   Market,
   Rate,
 } from '../contract/resources.ts';
-import type { CandleSeries, HistorySeries } from '../contract/series.ts';
-import type { MarketRows, TimeRange } from '../service/market-data.ts';
+import type { CandleSeries, HistorySeries, TimeRange } from '../contract/series.ts';
 import { originMs } from './calendar.ts';
 import { untradedAsset } from './catalogue.ts';
 import { intermittentAsset, type Revision, Revisions } from './faults/changes.ts';
-import { Figures } from './figures.ts';
+import { EarlyValues } from './faults/early-values.ts';
+import { type Faults, noFaults } from './faults/faults.ts';
+import { Figures, type MarketFigures } from './figures.ts';
 import { listAssetMarkets, listAssets, listExchanges, listMarkets, listRates } from './listings.ts';
 import { createWorld, marketKey } from './world.ts';
 
@@ -27,6 +27,8 @@ export interface SimulatorOptions {
   readonly seed: string | number;
   /** The default `asOfMs` of the truth. */
   readonly now: () => EpochMs;
+  /** Default: none. */
+  readonly faults?: () => Pick<Faults, 'reviseRate' | 'reviseAfterMs'>;
 }
 
 const neverTraded: readonly string[] = [untradedAsset.id, intermittentAsset.id];
@@ -47,84 +49,56 @@ export interface Truth {
   assetMarkets(assetId: string, asOfMs?: EpochMs): AssetMarket[];
 }
 
-export interface Simulator extends MarketRows {
+export interface Simulator {
   readonly truth: Truth;
+  /** The truth, or null for an unknown market. */
+  candles(series: CandleSeries, range: TimeRange, asOfMs: EpochMs): Candle[] | null;
+  /** The truth, or null for an unknown asset. */
+  history(series: HistorySeries, range: TimeRange, asOfMs: EpochMs): HistoryPoint[] | null;
+  hasAsset(id: string): boolean;
   /** Changes the truth retroactively. */
   revise(revision: Revision): void;
 }
 
-export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
+export function createSimulator({ seed, now, faults = () => noFaults }: SimulatorOptions): Simulator {
   const world = createWorld(String(seed));
   const figures = new Figures(world);
   const revisions = new Revisions();
+  const early = new EarlyValues(String(seed), faults);
+
   function candles(series: CandleSeries, range: TimeRange, asOfMs: EpochMs): Candle[] | null {
     const traded = world.markets.get(marketKey(series.exchange, series.baseId, series.quoteId));
     const rows = traded?.candles.rows(series.interval, range, asOfMs) ?? null;
-    return rows && revisions.candles(series, range, rows, asOfMs);
+    return rows && early.candles(series, revisions.candles(series, range, rows, asOfMs), asOfMs);
   }
 
   function history(series: HistorySeries, range: TimeRange, asOfMs: EpochMs): HistoryPoint[] | null {
     if (neverTraded.includes(series.assetId)) return [];
     const rows = world.assets.get(series.assetId)?.history.points(series.interval, range, asOfMs) ?? null;
-    return rows && revisions.history(series, range, rows, asOfMs);
+    return rows && early.history(series, revisions.history(series, range, rows, asOfMs), asOfMs);
   }
 
   /** Snapshots begin on the second day, because they compare with the previous day. */
-  const listed = (nowMs: EpochMs) => Math.max(nowMs, originMs + dayMs);
-  const allAssets = (nowMs: EpochMs) => listAssets(world, figures.at(listed(nowMs)), listed(nowMs));
-  const allExchanges = (nowMs: EpochMs) => listExchanges(figures.at(listed(nowMs)), listed(nowMs));
-  const allMarkets = (nowMs: EpochMs) => listMarkets(figures.at(listed(nowMs)), listed(nowMs));
-  const marketsOf = (id: string, nowMs: EpochMs) =>
-    listAssetMarkets(figures.at(listed(nowMs)), id, listed(nowMs));
-  const allRates = (nowMs: EpochMs) => listRates(world, listed(nowMs));
-
+  const listed = (asOfMs: EpochMs = now()) => Math.max(asOfMs, originMs + dayMs);
+  const snapshot = <Row>(
+    list: (figures: readonly MarketFigures[], atMs: EpochMs) => Row[],
+    asOfMs: EpochMs | undefined,
+  ) => {
+    const atMs = listed(asOfMs);
+    return list(figures.at(atMs), atMs);
+  };
   return {
-    async assets({ search, ids, limit, offset }, nowMs) {
-      const wanted = ids === undefined ? null : new Set(ids.split(','));
-      const matching = allAssets(nowMs).filter(
-        (asset) => (wanted?.has(asset.id) ?? true) && (search === undefined || matchesSearch(asset, search)),
-      );
-      return matching.slice(offset, offset + limit);
-    },
-    async asset(id, nowMs) {
-      return allAssets(nowMs).find((asset) => asset.id === id) ?? null;
-    },
-    async assetHistory(series, range, nowMs) {
-      return history(series, range, nowMs);
-    },
-    async assetMarkets(id, { limit, offset }, nowMs) {
-      if (!world.assets.has(id) && !neverTraded.includes(id)) return null;
-      return marketsOf(id, nowMs).slice(offset, offset + limit);
-    },
-    async markets(request, nowMs) {
-      const { limit, offset } = request;
-      return allMarkets(nowMs)
-        .filter((market) => matchesFilter(market, request))
-        .slice(offset, offset + limit);
-    },
-    async exchanges(nowMs) {
-      return allExchanges(nowMs);
-    },
-    async exchange(id, nowMs) {
-      return allExchanges(nowMs).find((exchange) => exchange.id === id) ?? null;
-    },
-    async rates(nowMs) {
-      return allRates(nowMs);
-    },
-    async rate(id, nowMs) {
-      return allRates(nowMs).find((rate) => rate.id === id) ?? null;
-    },
-    async candles(series, range, nowMs) {
-      return candles(series, range, nowMs);
-    },
+    candles,
+    history,
+    hasAsset: (id) => world.assets.has(id) || neverTraded.includes(id),
     truth: {
       candles: (series, range, asOfMs = now()) => known(candles(series, range, asOfMs), series),
       history: (series, range, asOfMs = now()) => known(history(series, range, asOfMs), series),
-      rates: (asOfMs = now()) => allRates(asOfMs),
-      assets: (asOfMs = now()) => allAssets(asOfMs),
-      exchanges: (asOfMs = now()) => allExchanges(asOfMs),
-      markets: (asOfMs = now()) => allMarkets(asOfMs),
-      assetMarkets: (assetId, asOfMs = now()) => marketsOf(assetId, asOfMs),
+      rates: (asOfMs) => listRates(world, listed(asOfMs)),
+      assets: (asOfMs) => snapshot((at, atMs) => listAssets(world, at, atMs), asOfMs),
+      exchanges: (asOfMs) => snapshot(listExchanges, asOfMs),
+      markets: (asOfMs) => snapshot(listMarkets, asOfMs),
+      assetMarkets: (id, asOfMs) => snapshot((at, atMs) => listAssetMarkets(at, id, atMs), asOfMs),
     },
     revise: (revision) => revisions.add(revision),
   };
@@ -133,25 +107,4 @@ export function createSimulator({ seed, now }: SimulatorOptions): Simulator {
 function known<Value>(value: Value | null, series: CandleSeries | HistorySeries): Value {
   if (value === null) throw new RangeError(`the simulator has no such series: ${JSON.stringify(series)}`);
   return value;
-}
-
-/** A search matches the beginning of an id or symbol, ignoring case. */
-function matchesSearch(asset: Asset, search: string): boolean {
-  const start = search.toLowerCase();
-  return asset.id.toLowerCase().startsWith(start) || asset.symbol.toLowerCase().startsWith(start);
-}
-
-function matchesFilter(market: Market, request: MarketsRequest): boolean {
-  const same = (value: string, asked: string | undefined) => asked === undefined || value === asked;
-  const alike = (value: string, asked: string | undefined) =>
-    asked === undefined || value.toLowerCase() === asked.toLowerCase();
-  return (
-    same(market.exchangeId, request.exchangeId) &&
-    same(market.baseId, request.baseId) &&
-    same(market.quoteId, request.quoteId) &&
-    alike(market.baseSymbol, request.baseSymbol) &&
-    alike(market.quoteSymbol, request.quoteSymbol) &&
-    (same(market.baseId, request.assetId) || same(market.quoteId, request.assetId)) &&
-    (alike(market.baseSymbol, request.assetSymbol) || alike(market.quoteSymbol, request.assetSymbol))
-  );
 }

@@ -2,14 +2,13 @@
 
 import type { EpochMs } from '../contract/intervals.ts';
 import { listen } from '../service/connections.ts';
-import { renderMarketData } from '../service/market-data.ts';
-import { interfaceLimits, type RangeLimits } from '../service/ranges.ts';
+import type { RangeLimits } from '../service/ranges.ts';
 import { createService } from '../service/server.ts';
 import type { Revision } from './faults/changes.ts';
-import { withEarlyValues } from './faults/early-values.ts';
-import { FaultDealer, type Faults, noFaults, truncateRows } from './faults/faults.ts';
+import { FaultDealer, type Faults, noFaults } from './faults/faults.ts';
 import { addFaults, ServiceClock } from './faults/misbehaviour.ts';
 import { RateLimit, type RequestCounts, RequestLog } from './requests.ts';
+import { simulatedMarketData } from './served.ts';
 import { createSimulator, type Truth } from './simulator.ts';
 
 export interface SimulatorServiceOptions {
@@ -26,8 +25,6 @@ export interface SimulatorServiceOptions {
   readonly now?: () => EpochMs;
   /** Longest ranges. Default: the interface's. */
   readonly limits?: RangeLimits;
-  /** Compresses responses for clients that accept it. Default: true. */
-  readonly gzip?: boolean;
 }
 
 export interface RunningSimulator {
@@ -50,20 +47,16 @@ export const defaultSeed = 'tidemark';
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
 export async function startSimulator(options: SimulatorServiceOptions = {}): Promise<RunningSimulator> {
   const { port = 0, host = '127.0.0.1', seed = defaultSeed, now = Date.now } = options;
-  const { limits = interfaceLimits, gzip = true } = options;
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
   const faults = () => dealer.faults;
   const clock = new ServiceClock(now, faults);
-  const honest = createSimulator({ seed, now: clock.now });
-  const simulator = withEarlyValues(honest, String(seed), faults, clock.now);
+  const simulator = createSimulator({ seed, now: clock.now, faults });
   const log = new RequestLog();
-  const data = renderMarketData(truncateRows(simulator, faults));
   const parts = { now, clock, rateLimit: new RateLimit(options.perMinute), dealer, log };
   const app = createService({
-    data,
+    data: simulatedMarketData(simulator, faults),
     now: clock.now,
-    limits,
-    gzip,
+    limits: options.limits,
     extend: (app) => addFaults(app, parts),
   });
 

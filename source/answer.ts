@@ -16,23 +16,16 @@ export interface Rejected {
   readonly reason: string;
 }
 
-interface AnswerFacts {
+/** Rows in the order of the answer. An invalid row does not affect the others. */
+export interface Answer<Row> {
+  readonly rows: Row[];
+  readonly rejected: Rejected[];
   /** The answer's `timestamp`, which reveals a stale copy; null: it has none. */
   readonly sourceTimeMs: EpochMs | null;
   readonly status: number;
   /** Decoded size of the body. */
   readonly bytes: number;
   readonly durationMs: number;
-}
-
-/** Rows in the order of the answer. An invalid row does not affect the others. */
-export interface Answer<Row> extends AnswerFacts {
-  readonly rows: Row[];
-  readonly rejected: Rejected[];
-}
-
-export interface ObjectAnswer<Row> extends AnswerFacts {
-  readonly row: Row;
 }
 
 /** Characters of a rejected row that are kept. A row of the interface has a few hundred. */
@@ -56,15 +49,9 @@ export function listAnswer<Row extends object>(reply: Reply, read: RowReader<Row
     if (typeof row === 'string') rejected.push({ raw: rawOf(item), reason: row });
     else rows.push(row);
   }
-  return { rows, rejected, ...factsOf(reply, value) };
-}
-
-/** @throws SourceError `unexpected` when the answer is not the object; `not_found` when it says that an id is unknown. */
-export function objectAnswer<Row extends object>(reply: Reply, read: RowReader<Row>): ObjectAnswer<Row> {
-  const value = parsed(reply);
-  const row = read(unwrapped(value));
-  if (typeof row === 'string') throw notTheResource(reply, value, row);
-  return { row, ...factsOf(reply, value) };
+  const timestamp = epochMs.safeParse(isObject(value) ? value.timestamp : undefined);
+  const sourceTimeMs = timestamp.success ? timestamp.data : null;
+  return { rows, rejected, sourceTimeMs, ...replyFacts(reply) };
 }
 
 /** The interface does not say whether `/assets…` answers are wrapped in `data`. No resource has that field. */
@@ -72,15 +59,11 @@ function unwrapped(value: unknown): unknown {
   return isObject(value) && Object.hasOwn(value, 'data') ? value.data : value;
 }
 
-function factsOf(reply: Reply, value: unknown): AnswerFacts {
-  const timestamp = epochMs.safeParse(isObject(value) ? value.timestamp : undefined);
-  return {
-    sourceTimeMs: timestamp.success ? timestamp.data : null,
-    ...replyFacts(reply),
-  };
-}
-
-export function replyFacts({ status, body, durationMs }: Reply): Omit<AnswerFacts, 'sourceTimeMs'> {
+export function replyFacts({
+  status,
+  body,
+  durationMs,
+}: Reply): Pick<Answer<never>, 'status' | 'bytes' | 'durationMs'> {
   return { status, bytes: body.length, durationMs };
 }
 

@@ -3,8 +3,10 @@
 import { type Dispatcher, errors } from 'undici';
 import { withoutCredentials } from '../redaction.ts';
 import { BodyError, readBody } from './body.ts';
-import type { HeaderLookup } from './retry-at.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
+
+/** Looks up a header by its lower-case name. */
+export type HeaderLookup = (name: string) => string | undefined;
 
 export interface AttemptOptions {
   readonly dispatcher: Dispatcher;

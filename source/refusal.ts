@@ -1,9 +1,8 @@
-/** Classifies responses with a status other than 200, and messages in place of a resource. */
+/** Classifies responses with a status other than 200, and messages in place of a resource; reads when to retry. */
 
-import type { EpochMs } from '../contract/intervals.ts';
-import { bodyToShow, type Reply, wordsToShow } from './attempt.ts';
+import { type EpochMs, hourMs, minuteMs } from '../contract/intervals.ts';
+import { bodyToShow, type HeaderLookup, type Reply, wordsToShow } from './attempt.ts';
 import { parseExactJson } from './json.ts';
-import { retryAt } from './retry-at.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
 export function refusal(reply: Reply, nowMs: EpochMs): SourceError {
@@ -79,4 +78,36 @@ function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     ? (value as Record<string, unknown>)[key]
     : undefined;
+}
+
+/** The interface counts per minute, so the budget is free again after a minute. */
+const defaultPauseMs = minuteMs;
+
+/** A pause stops every worker. A source that asks for days is wrong, and one request an hour costs nothing. */
+const longestPauseMs = hourMs;
+
+/**
+ * Reads the time from a 429 response: `Retry-After` (seconds or an HTTP date), else `X-RateLimit-Reset` (epoch seconds),
+ * else one minute from now. At most an hour ahead. A time in the past is ignored: clocks differ, and the client would
+ * retry at once.
+ */
+export function retryAt(header: HeaderLookup, nowMs: EpochMs): EpochMs {
+  const moments = [retryAfter(header('retry-after'), nowMs), rateLimitReset(header('x-ratelimit-reset'))];
+  const named = moments.find((momentMs) => momentMs !== null && momentMs > nowMs);
+  return Math.min(named ?? nowMs + defaultPauseMs, nowMs + longestPauseMs);
+}
+
+function retryAfter(value: string | undefined, nowMs: EpochMs): EpochMs | null {
+  if (value === undefined) return null;
+  const text = value.trim();
+  if (/^\d+(?:\.\d+)?$/.test(text)) return nowMs + Math.ceil(Number(text) * 1000);
+  // Only the format of HTTP ("Sun, 06 Nov 1994 08:49:37 GMT"): Date.parse also accepts "5" and "-1".
+  const dateMs = /^[A-Za-z]{3}, \d{2} [A-Za-z]{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)
+    ? Date.parse(text)
+    : NaN;
+  return Number.isNaN(dateMs) ? null : dateMs;
+}
+
+function rateLimitReset(value: string | undefined): EpochMs | null {
+  return value !== undefined && /^\d+(?:\.\d+)?$/.test(value.trim()) ? Math.ceil(Number(value) * 1000) : null;
 }

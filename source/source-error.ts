@@ -26,34 +26,22 @@ export type SourceErrorKind =
   /** An answer that is not of this interface: HTML, broken JSON, an unexpected structure. */
   | 'unexpected';
 
-export interface SourceErrorDetails {
-  readonly kind: SourceErrorKind;
-  /** One line: the request, the failure, and the service's message if any. */
-  readonly message: string;
-  /** HTTP status; null when no answer came. */
-  readonly status?: number | null;
-  /** When the source accepts requests again. Only with `rate_limited`, and always then. */
-  readonly retryAtMs?: EpochMs | null;
-  /** Whether the source's message states that the id is unknown. */
-  readonly unknownId?: boolean;
-  readonly durationMs?: number;
-  /** Decoded size of the body, as far as it was read. */
-  readonly bytes?: number;
-  /** The beginning of the body, on one line. Empty when there was none. */
-  readonly body?: string;
-  readonly cause?: unknown;
-}
-
 export class SourceError extends Error {
   readonly kind: SourceErrorKind;
+  /** HTTP status; null when no answer came. */
   readonly status: number | null;
+  /** When the source accepts requests again. Only with `rate_limited`, and always then. */
   readonly retryAtMs: EpochMs | null;
+  /** Whether the source's message states that the id is unknown. */
   readonly unknownId: boolean;
   readonly durationMs: number;
+  /** Decoded size of the body, as far as it was read. */
   readonly bytes: number;
+  /** The beginning of the body, on one line. Empty when there was none. */
   readonly body: string;
 
-  constructor(details: SourceErrorDetails) {
+  /** @param details.message one line: the request, the failure, and the service's message if any. */
+  constructor(details: Pick<SourceError, 'kind' | 'message'> & Partial<Omit<SourceError, 'name' | 'stack'>>) {
     super(details.message, details.cause === undefined ? {} : { cause: details.cause });
     this.name = 'SourceError';
     this.kind = details.kind;

@@ -9,28 +9,19 @@ import { Pool } from 'undici';
 import type { EpochMs } from '../contract/intervals.ts';
 import { type Endpoint, pathOf } from '../contract/paths.ts';
 import type {
-  AssetsQuery,
-  CandlesQuery,
-  HistoryQuery,
-  MarketsQuery,
-  PageQuery,
+  AssetsRequest,
+  CandlesRequest,
+  HistoryRequest,
+  MarketsRequest,
+  PageRequest,
 } from '../contract/requests.ts';
-import type {
-  Asset,
-  AssetMarket,
-  Candle,
-  Exchange,
-  HistoryPoint,
-  Market,
-  Rate,
-} from '../contract/resources.ts';
 import { TidemarkError } from '../errors.ts';
-import type { UpstreamCoverage } from '../planning/upstream-coverage.ts';
-import { type Answer, listAnswer, type ObjectAnswer, objectAnswer } from './answer.ts';
+import { type Answer, listAnswer } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
 import { candleAnswer } from './candle-answer.ts';
 import { refusal } from './refusal.ts';
 import { readAsset, readAssetMarket, readExchange, readHistoryPoint, readMarket, readRate } from './rows.ts';
+import { SourceError, type SourceErrorKind } from './source-error.ts';
 import { statedCoverage } from './stated-coverage.ts';
 
 export interface SourceOptions {
@@ -47,42 +38,36 @@ export interface SourceOptions {
   readonly userAgent?: string;
   /** Clock for `retryAtMs`. */
   readonly now?: () => EpochMs;
+  /** Called after each request, for metrics and traces. It is not awaited, and must not throw. */
+  readonly onRequest?: ((request: RequestEvent) => void) | undefined;
 }
 
-/** Answer for a series, with the coverage that the source states; null: it states none. */
-export type SeriesAnswer<Row> = Answer<Row> & { readonly known: UpstreamCoverage | null };
+export interface RequestEvent {
+  readonly endpoint: Endpoint;
+  /** `ok`, the kind of failure, or `defect` for an error of our own. */
+  readonly outcome: 'ok' | SourceErrorKind | 'defect';
+  /** Until the last byte of the body. */
+  readonly durationMs: number;
+  /** From there to the parsed rows. */
+  readonly readingMs: number;
+  /** Null: no response. */
+  readonly status: number | null;
+  /** Size of the decoded body. */
+  readonly bytes: number;
+  /** Valid and rejected rows. */
+  readonly rows: number;
+  readonly rejected: number;
+}
 
 /** Every method makes one request, and throws a `SourceError` if it does not return the resource. */
-export interface Source {
-  candles(query: CandlesQuery): Promise<SeriesAnswer<Candle>>;
-  assetHistory(id: string, query: HistoryQuery): Promise<SeriesAnswer<HistoryPoint>>;
-  rates(): Promise<Answer<Rate>>;
-  rate(id: string): Promise<ObjectAnswer<Rate>>;
-  assets(query?: AssetsQuery): Promise<Answer<Asset>>;
-  asset(id: string): Promise<ObjectAnswer<Asset>>;
-  assetMarkets(id: string, page?: PageQuery): Promise<Answer<AssetMarket>>;
-  markets(query?: MarketsQuery): Promise<Answer<Market>>;
-  exchanges(): Promise<Answer<Exchange>>;
-  exchange(id: string): Promise<ObjectAnswer<Exchange>>;
-
-  // The interface lists these paths only. Parameters and rows are assumed to be those of the similar endpoint.
-  candlesMarket(query: CandlesQuery): Promise<SeriesAnswer<Candle>>;
-  exchangesAll(): Promise<Answer<Exchange>>;
-  marketsData(query?: MarketsQuery): Promise<Answer<Market>>;
-  ratesAll(): Promise<Answer<Rate>>;
-
-  /** Waits for active calls, then closes the connections. */
-  close(): Promise<void>;
-  /** Aborts active calls, which fail as `unreachable`, and closes the connections. */
-  abandon(): Promise<void>;
-}
+export type Source = ReturnType<typeof openSource>;
 
 /**
  * Opens no connection yet.
  *
  * @throws TidemarkError BAD_CONFIGURATION when the address or the key cannot be used in a request.
  */
-export function openSource(options: SourceOptions): Source {
+export function openSource(options: SourceOptions) {
   const { origin, basePath } = baseOf(options.baseUrl);
   const headers = headersOf(options);
   const now = options.now ?? Date.now;
@@ -94,49 +79,68 @@ export function openSource(options: SourceOptions): Source {
     connect: { timeout: options.timeoutMs },
   });
 
-  async function get(endpoint: Endpoint, id?: string, query: object = {}): Promise<Reply> {
+  async function get<Read extends Answer<unknown>>(
+    endpoint: Endpoint,
+    { id, query = {} }: { id?: string; query?: object | undefined },
+    read: (reply: Reply) => Read,
+  ): Promise<Read> {
     const path = pathOf(endpoint, id);
-    const reply = await attempt({
-      dispatcher: pool,
-      name: `GET ${path}`,
-      path: `${basePath}${path}${queryText(query)}`,
-      headers,
-      timeoutMs: options.timeoutMs,
-      maxBodyBytes: options.maxBodyBytes,
-      secret: options.apiKey ?? null,
-    });
-    if (reply.status !== 200) throw refusal(reply, now());
-    return reply;
-  }
-
-  async function candles(endpoint: 'candles' | 'candlesMarket', query: CandlesQuery) {
-    const reply = await get(endpoint, undefined, query);
-    return { ...candleAnswer(reply, query.interval), known: statedCoverage(reply, query) };
+    const begun = performance.now();
+    const report = (
+      outcome: RequestEvent['outcome'],
+      { status, durationMs, bytes }: Pick<RequestEvent, 'status' | 'durationMs' | 'bytes'>,
+      { rows = 0, rejected = 0 } = {},
+    ) => {
+      const readingMs = Math.max(0, performance.now() - begun - durationMs);
+      options.onRequest?.({ endpoint, outcome, durationMs, readingMs, status, bytes, rows, rejected });
+    };
+    try {
+      const reply = await attempt({
+        dispatcher: pool,
+        name: `GET ${path}`,
+        path: `${basePath}${path}${queryText(query)}`,
+        headers,
+        timeoutMs: options.timeoutMs,
+        maxBodyBytes: options.maxBodyBytes,
+        secret: options.apiKey ?? null,
+      });
+      if (reply.status !== 200) throw refusal(reply, now());
+      const answer = read(reply);
+      report('ok', answer, { rows: answer.rows.length, rejected: answer.rejected.length });
+      return answer;
+    } catch (error) {
+      if (error instanceof SourceError) report(error.kind, error);
+      else report('defect', { status: null, durationMs: 0, bytes: 0 });
+      throw error;
+    }
   }
 
   return Object.freeze({
-    candles: (query) => candles('candles', query),
-    assetHistory: async (id, query) => {
-      const reply = await get('assetHistory', id, query);
-      return { ...listAnswer(reply, readHistoryPoint), known: statedCoverage(reply, query) };
-    },
-    rates: async () => listAnswer(await get('rates'), readRate),
-    rate: async (id) => objectAnswer(await get('rate', id), readRate),
-    assets: async (query) => listAnswer(await get('assets', undefined, query), readAsset),
-    asset: async (id) => objectAnswer(await get('asset', id), readAsset),
-    assetMarkets: async (id, page) => listAnswer(await get('assetMarkets', id, page), readAssetMarket),
-    markets: async (query) => listAnswer(await get('markets', undefined, query), readMarket),
-    exchanges: async () => listAnswer(await get('exchanges'), readExchange),
-    exchange: async (id) => objectAnswer(await get('exchange', id), readExchange),
-    candlesMarket: (query) => candles('candlesMarket', query),
-    exchangesAll: async () => listAnswer(await get('exchangesAll'), readExchange),
-    marketsData: async (query) => listAnswer(await get('marketsData', undefined, query), readMarket),
-    ratesAll: async () => listAnswer(await get('ratesAll'), readRate),
+    candles: (query: CandlesRequest) =>
+      get('candles', { query }, (reply) => ({
+        ...candleAnswer(reply, query.interval),
+        known: statedCoverage(reply, query),
+      })),
+    assetHistory: (id: string, query: HistoryRequest) =>
+      get('assetHistory', { id, query }, (reply) => ({
+        ...listAnswer(reply, readHistoryPoint),
+        known: statedCoverage(reply, query),
+      })),
+    rates: () => get('rates', {}, (reply) => listAnswer(reply, readRate)),
+    assets: (query?: Partial<AssetsRequest>) =>
+      get('assets', { query }, (reply) => listAnswer(reply, readAsset)),
+    assetMarkets: (id: string, query?: Partial<PageRequest>) =>
+      get('assetMarkets', { id, query }, (reply) => listAnswer(reply, readAssetMarket)),
+    markets: (query?: Partial<MarketsRequest>) =>
+      get('markets', { query }, (reply) => listAnswer(reply, readMarket)),
+    exchanges: () => get('exchanges', {}, (reply) => listAnswer(reply, readExchange)),
+    /** Waits for active calls, then closes the connections. */
     close: async () => {
       if (!pool.destroyed) await pool.close();
     },
+    /** Aborts active calls, which fail as `unreachable`, and closes the connections. */
     abandon: () => pool.destroy(),
-  } satisfies Source);
+  });
 }
 
 function baseOf(baseUrl: string): { origin: string; basePath: string } {

@@ -1,24 +1,21 @@
 /** The coverage that the source states in a header (contract/coverage-header.ts). Only a Tidemark does. */
 
 import { coverageHeader, readCoverage } from '../contract/coverage-header.ts';
-import type { EpochMs, Interval } from '../contract/intervals.ts';
+import type { CandlesRequest, HistoryRequest } from '../contract/requests.ts';
 import { subtract } from '../planning/ranges.ts';
 import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-coverage.ts';
 import { type Reply, wordsToShow } from './attempt.ts';
 import { SourceError } from './source-error.ts';
-
-interface AskedRange {
-  readonly interval: Interval;
-  readonly start?: EpochMs;
-  readonly end?: EpochMs;
-}
 
 /**
  * @returns null if the source states none. Missing ranges lie within the requested range.
  * @throws SourceError `incomplete` if it has nothing of the range, or if the header cannot be parsed: something may be
  * missing.
  */
-export function statedCoverage(reply: Reply, asked: AskedRange): UpstreamCoverage | null {
+export function statedCoverage(
+  reply: Reply,
+  asked: HistoryRequest | CandlesRequest,
+): UpstreamCoverage | null {
   const header = reply.header(coverageHeader);
   if (header === undefined) return null;
   const stated = readCoverage(header);

@@ -36,7 +36,7 @@ import {
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { pathTemplates } from '../contract/paths.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
-import type { RequestEvent } from '../source/instrumented-source.ts';
+import type { RequestEvent } from '../source/source.ts';
 import { type AttemptMiddleware, laneOf, type WorkerEvents } from '../workers/worker-events.ts';
 
 export interface Tracing {

@@ -1,7 +1,7 @@
 /** Plans of four million windows in a database. */
 
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
-import { longestCandleRangeMs } from '../../contract/limits.ts';
+import { longestRangeMs } from '../../contract/limits.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
 
@@ -24,7 +24,7 @@ export async function trackPlan(database: Database, series: number, nowMs: Epoch
       null,
     );
   }
-  return { series, windows: series * Math.ceil((nowMs - fromMs) / longestCandleRangeMs.m1) };
+  return { series, windows: series * Math.ceil((nowMs - fromMs) / longestRangeMs.m1) };
 }
 
 /** Covers every second range of each series, so that it has `gaps` gaps: a fragmented store. */

@@ -5,13 +5,12 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { renderCandle, renderData, renderList } from '../../service/render.ts';
 import { basePath } from '../../service/request.ts';
 import { dayQuery, everyDay } from './days.ts';
 
 const bodies = new Map<string, Buffer>();
 for (const day of everyDay(Number(process.argv[2]))) {
-  const text = renderData(renderList(day.rows, renderCandle), Date.now());
+  const text = JSON.stringify({ data: day.rows, timestamp: Date.now() });
   bodies.set(`${basePath}/candles?${dayQuery(day)}`, Buffer.from(text));
 }
 

@@ -1,5 +1,6 @@
 /** Formats `status --watch`: lines for a terminal, a line for a log, a JSON document. */
 
+import { printable } from '../../contract/names.ts';
 import {
   budgetText,
   counted,
@@ -8,7 +9,6 @@ import {
   formatPercent,
   formatTime,
   kindsText,
-  printable,
 } from '../../format.ts';
 import { isPausedBySource } from '../../operations/progress.ts';
 import type { StatusSnapshot } from '../../operations/status/poller.ts';

@@ -24,14 +24,7 @@ export interface AdmissionOptions {
   readonly now: () => EpochMs;
 }
 
-export interface Admission {
-  /** Checks and counts every request for which `counts` is true. */
-  addTo(app: FastifyInstance, counts: (request: FastifyRequest) => boolean): void;
-  /** Whether the request had a valid key. */
-  hasKey(request: FastifyRequest): boolean;
-}
-
-export function createAdmission({ counter, keyOf, perMinute, now }: AdmissionOptions): Admission {
+export function createAdmission({ counter, keyOf, perMinute, now }: AdmissionOptions) {
   const idOf = knownKeys(keyOf, now);
   const withKey = new WeakSet<FastifyRequest>();
 
@@ -59,11 +52,13 @@ export function createAdmission({ counter, keyOf, perMinute, now }: AdmissionOpt
   }
 
   return {
-    addTo: (app, counts) =>
+    /** Checks and counts every request for which `counts` is true. */
+    addTo: (app: FastifyInstance, counts: (request: FastifyRequest) => boolean) =>
       void app.addHook('onRequest', async (request, reply) => {
         if (counts(request)) await admit(request, reply);
       }),
-    hasKey: (request) => withKey.has(request),
+    /** Whether the request had a valid key. */
+    hasKey: (request: FastifyRequest) => withKey.has(request),
   };
 }
 

@@ -13,7 +13,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import { endianness } from 'node:os';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import type { EpochMs } from '../../contract/intervals.ts';
+import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import { addressCaller } from '../admission/address.ts';
 
 export type Access =
@@ -176,7 +176,6 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 const maxGuesses = 10;
-const minuteMs = 60_000;
 const maxGuessers = 10_000;
 
 /** Allows ten wrong passwords a minute for each caller. */

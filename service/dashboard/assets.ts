@@ -27,26 +27,20 @@ const policy = [
   "trusted-types 'none'",
 ].join('; ');
 
-export interface Assets {
-  readonly sendPage: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
-  addTo(scope: FastifyInstance): void;
-}
-
-/** @throws Error when the page has not been built. */
-export function readAssets(directory: string): Assets {
+/** @returns adds the routes of the page. @throws Error when the page has not been built. */
+export function readAssets(directory: string): (scope: FastifyInstance) => void {
   const read = (name: string) => {
     const body = readFileSync(join(directory, name));
     return { body, tag: `W/"${hash('sha1', body, 'base64url')}"` };
   };
   const page = read('index.html');
   const files = Object.entries(types).map(([name, type]) => ({ name, type, ...read(name) }));
-  return {
-    sendPage: (request, reply) =>
+  return (scope) => {
+    scope.get('/', async (request, reply) =>
       send(request, reply.header('content-security-policy', policy), page, 'text/html; charset=utf-8'),
-    addTo(scope) {
-      for (const { name, type, ...file } of files)
-        scope.get(`/dashboard/${name}`, async (request, reply) => send(request, reply, file, type));
-    },
+    );
+    for (const { name, type, ...file } of files)
+      scope.get(`/dashboard/${name}`, async (request, reply) => send(request, reply, file, type));
   };
 }
 

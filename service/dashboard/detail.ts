@@ -2,7 +2,6 @@
 
 import type { EpochMs } from '../../contract/intervals.ts';
 import { seriesName } from '../../contract/series.ts';
-import { TidemarkError } from '../../errors.ts';
 import { readChartedSeries } from '../../store/dashboard/points.ts';
 import type { Database } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
@@ -21,11 +20,7 @@ export async function seriesDetail(
 ): Promise<SeriesDetail> {
   const found = await readChartedSeries(database, seriesId);
   if (found === null) throw notFound(String(seriesId));
-  const history = await readSeriesHistory(database, { seriesId, nowMs, most: maxEntries }).catch(
-    (error: unknown) => {
-      throw error instanceof TidemarkError ? notFound(String(seriesId)) : error;
-    },
-  );
+  const history = await readSeriesHistory(database, { seriesId, nowMs, most: maxEntries });
   const gaps = await listGaps(database, { nowMs, graceMs, seriesIds: [seriesId] });
   return {
     id: seriesId,
@@ -43,11 +38,7 @@ export async function seriesDetail(
       .slice(-maxEntries)
       .reverse()
       .map(({ startMs, endMs, reason, message }) => ({ startMs, endMs, reason, message })),
-    fetches: history.fetches.map(({ range, ...fetch }) => ({
-      ...fetch,
-      startMs: range?.startMs ?? null,
-      endMs: range?.endMs ?? null,
-    })),
+    fetches: history.fetches,
     revisions: history.revisions,
     rejections: history.rejections.map((row) => ({ ...row, raw: row.raw.slice(0, maxRawCharacters) })),
   };

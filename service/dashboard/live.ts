@@ -3,17 +3,15 @@
  *
  *   asleep    No page is open and nothing is read.
  *   awake     Reads a snapshot, sends the changed lines to every page, and rests four times as long as the reading took,
- *             at least one tick. A page that reconnects within a few events gets the missed events, any other page gets a
- *             snapshot. A snapshot from before a sleep is stale: the first page waits for a new one.
+ *             at least one tick. A new page gets a snapshot. A snapshot from before a sleep is stale: the first page waits
+ *             for a new one.
  *   troubled  A reading failed or takes too long. Pages get a `trouble` event, repeated every few seconds, until a reading
  *             succeeds. A slow reading is not abandoned; its statements have timeouts. After a failure the rest is short.
  */
 
-import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Change, SeriesLine, Snapshot, Trouble } from './shapes.ts';
-import { eventText, Stream } from './stream.ts';
 
 export interface LiveOptions {
   readonly read: () => Promise<Snapshot>;
@@ -30,7 +28,6 @@ export const maxStreams = 32;
 const restFactor = 4;
 /** Longest time between two events, so that neither a proxy nor the page takes the connection for dead. */
 const heartbeatMs = 10_000;
-const keptEvents = 64;
 /** Age at which a snapshot is stale, unless rests are longer. */
 const staleMs = 5000;
 /** Longest rest after a failed reading. */
@@ -40,10 +37,7 @@ const checkMs = 500;
 
 export class Live {
   readonly #options: LiveOptions;
-  readonly #boot = randomBytes(4).toString('hex');
   readonly #streams = new Set<Stream>();
-  #events: { readonly sequence: number; readonly text: string }[] = [];
-  #sequence = 0;
   /** New pages that wait for their first snapshot. */
   readonly #waiting = new Set<Stream>();
   #latest: Snapshot | null = null;
@@ -66,8 +60,8 @@ export class Live {
     return this.#isClosed || this.#streams.size >= maxStreams;
   }
 
-  /** Streams events to a response whose headers have been sent. @param lastId id of the last event that the page received. */
-  add(response: ServerResponse, lastId: string | undefined): void {
+  /** Streams events to a response whose headers have been sent. */
+  add(response: ServerResponse): void {
     const stream = new Stream(response, () => (this.#waiting.has(stream) ? this.#trouble : this.#full()));
     this.#streams.add(stream);
     response.on('close', () => {
@@ -80,9 +74,7 @@ export class Live {
       this.#waiting.add(stream);
       if (this.#trouble !== null) stream.send(this.#trouble, nowMs);
     } else {
-      const missed = this.#missedSince(lastId);
-      const text = missed === null ? this.#full() : missed + (this.#trouble ?? '');
-      if (text !== '') stream.send(text, nowMs);
+      stream.send(this.#full(), nowMs);
     }
     this.#checkTimer ??= setInterval(() => this.#check(), checkMs);
     if (this.#timer === null && this.#readingSinceMs === null) void this.#tick();
@@ -136,7 +128,7 @@ export class Live {
 
   #sendTrouble(): void {
     const trouble: Trouble = { message: 'the store cannot be read' };
-    this.#trouble = eventText('trouble', trouble, null);
+    this.#trouble = eventText('trouble', trouble);
     this.#sendAll(this.#trouble);
   }
 
@@ -150,13 +142,8 @@ export class Live {
     const isSilent = this.#options.now() - this.#sentMs >= heartbeatMs;
     this.#snapshotText = null;
     if (change === null || !isNothing(change, previous, next) || isSilent || wasTrouble) {
-      this.#sequence += 1;
-      const id = this.#id(this.#sequence);
-      const text = change === null ? eventText('snapshot', next, id) : eventText('change', change, id);
-      if (change === null) this.#snapshotText = text;
-      this.#events = [...this.#events, { sequence: this.#sequence, text }].slice(-keptEvents);
       this.#sendAll(
-        text,
+        change === null ? this.#full() : eventText('change', change),
         [...this.#streams].filter((stream) => !this.#waiting.has(stream)),
       );
     }
@@ -170,24 +157,10 @@ export class Live {
     for (const stream of streams) stream.send(text, this.#sentMs);
   }
 
-  /** The events after `id`; null when they are no longer kept or the id is of another process. */
-  #missedSince(id: string | undefined): string | null {
-    const [boot, sequence] = (id ?? '').split('.');
-    if (boot !== this.#boot || sequence === undefined) return null;
-    const [oldest] = this.#events;
-    const seen = Number(sequence);
-    if (oldest === undefined || !(seen >= oldest.sequence - 1 && seen <= this.#sequence)) return null;
-    return this.#events.flatMap((event) => (event.sequence > seen ? [event.text] : [])).join('');
-  }
-
   /** The text for a page without any state. Requires a latest snapshot. */
   #full(): string {
-    this.#snapshotText ??= eventText('snapshot', this.#latest, this.#id(this.#sequence));
+    this.#snapshotText ??= eventText('snapshot', this.#latest);
     return this.#snapshotText + (this.#trouble ?? '');
-  }
-
-  #id(sequence: number): string {
-    return `${this.#boot}.${sequence}`;
   }
 }
 
@@ -214,4 +187,55 @@ function isNothing(change: Change, previous: Snapshot | null, next: Snapshot): b
     previous !== null &&
     timeless(previous) === timeless(next)
   );
+}
+
+/** A page that stays behind for longer is disconnected. */
+const longestBehindMs = 30_000;
+
+/**
+ * One stream of server-sent events to one page.
+ *
+ *   flowing  Every event is written.
+ *   behind   The socket's buffer is full. Events are dropped, and a snapshot replaces them once the buffer has drained. A
+ *            page that stays behind too long is disconnected and connects again.
+ */
+export class Stream {
+  readonly #response: ServerResponse;
+  readonly #snapshot: () => string | null;
+  #behindSinceMs: EpochMs | null = null;
+
+  /** @param snapshot the event with the whole state; null before there is one. */
+  constructor(response: ServerResponse, snapshot: () => string | null) {
+    this.#response = response;
+    this.#snapshot = snapshot;
+    response.on('drain', () => {
+      if (this.#behindSinceMs === null) return;
+      this.#behindSinceMs = null;
+      this.#write(this.#snapshot());
+    });
+  }
+
+  send(event: string, nowMs: EpochMs): void {
+    if (this.#behindSinceMs !== null && nowMs - this.#behindSinceMs > longestBehindMs) {
+      this.#response.destroy();
+    } else if (this.#response.writableNeedDrain) {
+      this.#behindSinceMs ??= nowMs;
+    } else {
+      this.#write(event);
+    }
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  #write(event: string | null): void {
+    if (event !== null && !this.#response.writableEnded) this.#response.write(event);
+  }
+}
+
+/** Formats a server-sent event. */
+function eventText(name: string, data: unknown): string {
+  // JSON text contains no line break, which would end the data of the event.
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -12,22 +12,18 @@ export interface QueueSnapshot {
   readonly windows: ReadonlyMap<number, readonly { readonly startMs: EpochMs; readonly endMs: EpochMs }[]>;
 }
 
-export interface QueueReader {
-  /** Never rejects; null when the queue is unavailable. */
-  read(): Promise<QueueSnapshot | null>;
-  /** The result of the last `read`. */
-  latest(): QueueSnapshot | null;
-}
+export type QueueReader = ReturnType<typeof createQueueReader>;
 
 /** A slower queue counts as unavailable, so that the rest of the snapshot does not wait for it. */
 const timeoutMs = 3000;
 
 /** @param readQueue rejects while the queue is unavailable. It is not called again while a call is pending. */
-export function createQueueReader(readQueue: () => Promise<QueueSnapshot>): QueueReader {
+export function createQueueReader(readQueue: () => Promise<QueueSnapshot>) {
   let latest: QueueSnapshot | null = null;
   let pending: Promise<QueueSnapshot | null> | null = null;
   return {
-    async read() {
+    /** Never rejects; null when the queue is unavailable. */
+    async read(): Promise<QueueSnapshot | null> {
       pending ??= readQueue()
         .catch(() => null)
         .finally(() => {
@@ -39,6 +35,7 @@ export function createQueueReader(readQueue: () => Promise<QueueSnapshot>): Queu
       timeout.abort();
       return latest;
     },
+    /** The result of the last `read`. */
     latest: () => latest,
   };
 }

@@ -6,6 +6,7 @@ import {
   candleIntervals,
   type EpochMs,
   historyIntervals,
+  hourMs,
   intervalMs,
   nextPeriodStart,
   periodStart,
@@ -27,10 +28,8 @@ import { type Access, AccessGuard, sendRefusal } from './access.ts';
 import { readAssets } from './assets.ts';
 import { seriesDetail } from './detail.ts';
 import { Live } from './live.ts';
-import type { QueueReader } from './queue.ts';
-import { inFlightPairs } from './queue.ts';
-import type { Band, Points, Problems } from './shapes.ts';
-import { chartIntervals, maxPeriods } from './shapes.ts';
+import { inFlightPairs, type QueueReader } from './queue.ts';
+import { type Band, chartIntervals, maxPeriods, type Points, type Problems } from './shapes.ts';
 import { type StateOptions, stateReader } from './state.ts';
 
 export interface DashboardOptions extends Omit<StateOptions, 'now'> {
@@ -50,7 +49,6 @@ export interface DashboardOptions extends Omit<StateOptions, 'now'> {
 
 const defaultTickMs = 2000;
 const defaultReadTimeoutMs = 10_000;
-const hourMs = 3_600_000;
 /** Entries of each kind of problem. */
 const maxEntries = 50;
 
@@ -81,7 +79,7 @@ const pointsQuery = z.object({
 /** Serves the dashboard at `/` and under `/dashboard`. Clients without access are redirected from `/` to the description. */
 export function addDashboard(app: FastifyInstance, options: DashboardOptions, now: () => EpochMs): void {
   const { database, queue, graceMs } = options;
-  const assets = readAssets(options.assets);
+  const addAssets = readAssets(options.assets);
   const streams = new AddressLimit(options.streamsPerAddress ?? 0);
   const gate = new AccessGuard(options.access, now);
   const live = new Live({
@@ -116,8 +114,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
       return sendRefusal(reply, refusal);
     });
 
-    scope.get('/', async (request, reply) => assets.sendPage(request, reply));
-    assets.addTo(scope);
+    addAssets(scope);
 
     // No HEAD route: its response would never end.
     scope.get('/dashboard/events', { exposeHeadRoute: false }, async (request, reply) => {
@@ -126,7 +123,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
         throw new ServiceRefusal(503, 'too many dashboards are open');
       }
       reply.raw.once('close', streams.acquire(request.ip));
-      streamTo(live, request, reply);
+      streamTo(live, reply);
     });
 
     scope.get('/dashboard/bands', async (request, reply) => {
@@ -174,7 +171,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
   });
 }
 
-function streamTo(live: Live, request: FastifyRequest, reply: FastifyReply): void {
+function streamTo(live: Live, reply: FastifyReply): void {
   reply.hijack();
   reply.raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
@@ -184,8 +181,7 @@ function streamTo(live: Live, request: FastifyRequest, reply: FastifyReply): voi
     'x-accel-buffering': 'no',
   });
   reply.raw.flushHeaders();
-  const last = request.headers['last-event-id'];
-  live.add(reply.raw, typeof last === 'string' ? last : undefined);
+  live.add(reply.raw);
 }
 
 function json(reply: FastifyReply, value: unknown): FastifyReply {

@@ -1,37 +1,21 @@
 /** Types of the messages from the dashboard's server to its page. Times and lengths are milliseconds. */
 
 import { candleIntervals, type EpochMs, type Interval, intervalMs } from '../../contract/intervals.ts';
+import type {
+  ChartPoints,
+  FailedRequests,
+  Failure,
+  PointRow,
+  QuarantinedRow,
+  RevisedSeries,
+  StoredLine,
+} from '../../store/dashboard/shapes.ts';
 
-/** One tracked series in the list. */
-export interface SeriesLine {
-  readonly id: number;
-  readonly name: string;
-  readonly fromMs: EpochMs;
-  /** Null: tracked into the future. */
-  readonly toMs: EpochMs | null;
-  /** The tracked range up to the last closed period, and its covered, confirmed empty and missing parts. */
-  readonly wantedMs: number;
-  readonly coveredMs: number;
-  readonly emptyMs: number;
-  readonly missingMs: number;
-  /** Parts of the missing range: failed windows, and windows with one empty response. */
-  readonly failedMs: number;
-  readonly awaitingMs: number;
-  readonly gaps: number;
-  /** Length of the gap that reaches the present; 0: none. */
-  readonly behindMs: number;
-  /** Requests for the missing range, and for the whole tracked range. */
-  readonly requestsLeft: number;
-  readonly requests: number;
-  readonly points: number;
-  readonly newestMs: EpochMs | null;
-  readonly revised: number;
-  /** The source's message when it refuses the whole series. */
-  readonly blocked: string | null;
+export type { PointRow };
+
+export interface SeriesLine extends StoredLine {
   /** Queued and active windows. */
   readonly inFlight: number;
-  /** Changes whenever the stored coverage of the series changes. */
-  readonly version: string;
 }
 
 /** Requests by minute and lane; the last minute is the current one. */
@@ -104,18 +88,10 @@ export interface Band {
   readonly layers: Readonly<Record<Layer, readonly number[]>>;
 }
 
-/** `[time, open, high, low, close, volume]`, or `[time, price]`: decimals as text, with every digit. */
-export type PointRow = readonly [EpochMs, ...string[]];
-
-export interface Points {
-  /** Candles, or a line of prices of which each is the last in its period. */
-  readonly kind: 'candles' | 'line';
+export interface Points extends ChartPoints {
   readonly interval: string;
   readonly startMs: EpochMs;
   readonly endMs: EpochMs;
-  /** Whether each value is the last stored one of its period, without the highs and lows between. */
-  readonly sampled: boolean;
-  readonly rows: readonly PointRow[];
   readonly band: Band;
 }
 
@@ -139,8 +115,7 @@ export interface SeriesDetail {
   readonly gapsInAll: number;
   readonly fetches: readonly {
     readonly timeMs: EpochMs;
-    readonly startMs: EpochMs | null;
-    readonly endMs: EpochMs | null;
+    readonly range: { readonly startMs: EpochMs; readonly endMs: EpochMs } | null;
     readonly lane: string;
     readonly verdict: string;
     readonly fresh: number;
@@ -162,31 +137,12 @@ export interface SeriesDetail {
 
 export interface Problems {
   /** Refused series, then failed windows, newest first; `failingInAll` counts both. */
-  readonly failing: readonly {
-    readonly seriesId: number;
-    readonly name: string;
-    /** Null: the source refuses the whole series. */
-    readonly window: { readonly startMs: EpochMs; readonly endMs: EpochMs } | null;
-    readonly message: string;
-    readonly retryMs: EpochMs;
-  }[];
+  readonly failing: readonly Failure[];
   readonly failingInAll: number;
-  /** Failed requests of the last hour by kind. */
-  readonly errors: readonly {
-    readonly kind: string;
-    readonly requests: number;
-    readonly newestMs: EpochMs;
-    readonly message: string;
-  }[];
-  readonly quarantine: readonly {
-    readonly dataset: string;
-    readonly seriesId: number | null;
-    readonly name: string | null;
-    readonly seenAtMs: EpochMs;
-    readonly reason: string;
-    readonly raw: string;
-  }[];
-  readonly revised: readonly { readonly seriesId: number; readonly name: string; readonly values: number }[];
+  /** Of the last hour, by kind. */
+  readonly errors: readonly FailedRequests[];
+  readonly quarantine: readonly QuarantinedRow[];
+  readonly revised: readonly RevisedSeries[];
   /** Tidemark's statements that wait for locks, and the sessions that hold them. */
   readonly locks: { readonly statements: number; readonly holders: readonly string[] };
   /** TimescaleDB background jobs that fail or that no worker runs. */

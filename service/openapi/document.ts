@@ -2,10 +2,9 @@
 
 import { z } from 'zod';
 import { coveragePattern } from '../../contract/coverage-header.ts';
-import { type EndpointContract, endpoints } from '../../contract/endpoints.ts';
+import { endpoints, servedError } from '../../contract/endpoints.ts';
 import { historyDepthYears, requestsPerMinute } from '../../contract/limits.ts';
-import { type Endpoint, pathTemplates } from '../../contract/paths.ts';
-import { servedError } from '../../contract/served.ts';
+import { type Endpoint, routes } from '../../contract/paths.ts';
 import { examples } from './examples.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -29,8 +28,8 @@ const retryAfter = {
 };
 
 /** The path template in OpenAPI's notation. */
-export function openApiPath(endpoint: Endpoint): string {
-  return pathTemplates[endpoint].replace(/:(\w+)/g, '{$1}');
+export function openApiPath(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}');
 }
 
 /** The whole document as JSON text. @param version software version. */
@@ -52,12 +51,7 @@ function openApiDocument(version: string): Json {
     },
     servers: [{ url: '/v2' }],
     security: [{}, { key: [] }],
-    paths: Object.fromEntries(
-      (Object.keys(endpoints) as Endpoint[]).map((endpoint) => [
-        openApiPath(endpoint),
-        { get: operation(endpoint, endpoints[endpoint]) },
-      ]),
-    ),
+    paths: Object.fromEntries(routes.map((route) => [openApiPath(route.path), { get: operation(route) }])),
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
       schemas: { Error: schemaOf(servedError) },
@@ -65,8 +59,8 @@ function openApiDocument(version: string): Json {
   };
 }
 
-function operation(endpoint: Endpoint, contract: EndpointContract): Json {
-  const { summary, resource, many, ranged, notFound } = contract;
+function operation({ name, endpoint, path }: (typeof routes)[number]): Json {
+  const { summary, query, resource, many, ranged, notFound } = endpoints[endpoint];
   const data = many ? { type: 'array', items: schemaOf(resource) } : schemaOf(resource);
   const refused = [
     ['400', 'A parameter is missing or wrong.'],
@@ -76,9 +70,9 @@ function operation(endpoint: Endpoint, contract: EndpointContract): Json {
     ['503', 'Not available at the moment.', retryAfter],
   ] as const;
   return {
-    operationId: endpoint,
+    operationId: name,
     summary,
-    parameters: [...pathParameters(endpoint), ...queryParameters(contract.query)],
+    parameters: [...pathParameters(path), ...queryParameters(query)],
     responses: {
       '200': {
         description: summary,
@@ -90,7 +84,7 @@ function operation(endpoint: Endpoint, contract: EndpointContract): Json {
               properties: { data, timestamp: { type: 'integer', description: 'UNIX milliseconds.' } },
               required: ['data', 'timestamp'],
             },
-            examples: { [endpoint]: exampleOf(endpoint) },
+            examples: { [name]: exampleOf(endpoint) },
           },
         },
       },
@@ -114,8 +108,8 @@ function refusal(description: string, headers?: Json): Json {
   };
 }
 
-function pathParameters(endpoint: Endpoint): Json[] {
-  return [...pathTemplates[endpoint].matchAll(/:(\w+)/g)].map(([, name]) => ({
+function pathParameters(path: string): Json[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     ...{ name, in: 'path', required: true, schema: { type: 'string' } },
   }));
 }

@@ -3,9 +3,9 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { endpoints } from '../../contract/endpoints.ts';
-import type { Endpoint } from '../../contract/paths.ts';
+import { type Endpoint, routes } from '../../contract/paths.ts';
 import { basePath } from '../request.ts';
-import { escaped, sendPage } from '../web-security.ts';
+import { escaped, type Page, sendPage } from '../web-security.ts';
 import { openApiPath, openApiText } from './document.ts';
 import { examples } from './examples.ts';
 
@@ -20,7 +20,7 @@ export function addDescription(app: FastifyInstance, version: string): void {
     reply.header('cache-control', cacheControl).type('application/json; charset=utf-8').send(text),
   );
   app.get('/docs', async (_request, reply) =>
-    sendPage(reply.header('cache-control', cacheControl), 200, page, style),
+    sendPage(reply.header('cache-control', cacheControl), 200, page),
   );
 }
 
@@ -39,25 +39,23 @@ interface Schema {
   readonly maximum?: number;
 }
 
-function descriptionPage(): string {
+function descriptionPage(): Page {
   const sections = (Object.keys(endpoints) as Endpoint[]).map(section).join('\n');
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>Market Data Service</title><style>${style}</style></head>
-<body><h1>Market Data Service</h1>
-<p>Read-only market data as JSON. The same for programs: <a href="v2/openapi.json">openapi.json</a>. Requests work without a
+  const content = `<p>Read-only market data as JSON. The same for programs: <a href="v2/openapi.json">openapi.json</a>. Requests work without a
 key; one raises the limits: <a href="keys">ask for a key</a>, and send it as <code>Authorization: Bearer KEY</code>.</p>
 <p>Decimals come with all their digits: read them as text, or with a parser that keeps them. Times are UNIX milliseconds.</p>
-${sections}
-</body></html>
-`;
+${sections}`;
+  return { title: 'Market Data Service', style, content };
 }
 
 function section(endpoint: Endpoint): string {
   const { summary, query, resource } = endpoints[endpoint];
   const { path, answer } = examples[endpoint];
-  return `<h2><code>GET /v2${escaped(openApiPath(endpoint))}</code></h2>
-<p>${escaped(summary)}.</p>
+  const [main = '', ...aliases] = routes
+    .filter((route) => route.endpoint === endpoint)
+    .map((route) => `<code>GET /v2${escaped(openApiPath(route.path))}</code>`);
+  return `<h2>${main}</h2>
+<p>${escaped(summary)}.${aliases.map((alias) => ` The same: ${alias}.`).join('')}</p>
 ${table('Parameter', z.toJSONSchema(query, { io: 'input' }) as Schema)}
 ${table('Field', z.toJSONSchema(resource, { io: 'input' }) as Schema)}
 <p><code>GET /v2${escaped(path)}</code></p>

@@ -2,8 +2,13 @@
 
 import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import { type CandleSeries, type HistorySeries, type SeriesKey, seriesName } from '../../contract/series.ts';
-import type { TimeRange } from '../../service/market-data.ts';
+import {
+  type CandleSeries,
+  type HistorySeries,
+  type SeriesKey,
+  seriesName,
+  type TimeRange,
+} from '../../contract/series.ts';
 import type { MarketPlan } from '../catalogue.ts';
 
 /** An asset and an exchange that are listed only at times and have no markets. */

@@ -6,67 +6,40 @@ import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import { type CandleSeries, type HistorySeries, seriesName } from '../../contract/series.ts';
 import { fixedText } from '../digits.ts';
 import { streamKey, uniformAt } from '../hash.ts';
-import type { Simulator } from '../simulator.ts';
 import type { Faults } from './faults.ts';
 
 /**
  * Gives a share `reviseRate` of points a provisional value until `reviseAfterMs` after their period. Seed, series and period
  * determine these points. Each interval is revised independently, so a revised hour is no longer the sum of its minutes.
  */
-export function withEarlyValues(
-  simulator: Simulator,
-  seed: string,
-  faults: () => Faults,
-  now: () => EpochMs,
-): Simulator {
-  const { truth } = simulator;
+export class EarlyValues {
+  readonly #seed: string;
+  readonly #faults: () => Pick<Faults, 'reviseRate' | 'reviseAfterMs'>;
 
-  /** The rows as of a time, with `lowered` applied to provisional ones. */
-  function asOf<Row>(
-    rows: Row[],
-    series: CandleSeries | HistorySeries,
-    asOfMs: EpochMs,
-    { timeOf, lowered }: { timeOf: (row: Row) => EpochMs; lowered: (row: Row) => Row },
-  ): Row[] {
-    const { reviseRate, reviseAfterMs } = faults();
-    if (reviseRate === 0) return rows;
-    const lengthMs = intervalMs[series.interval];
-    const key = streamKey(seed, 'revisions', seriesName(series));
-    return rows.map((row) => {
-      const startMs = timeOf(row);
-      const isEarly = asOfMs < startMs + lengthMs + reviseAfterMs;
-      return isEarly && uniformAt(key, startMs / lengthMs) < reviseRate ? lowered(row) : row;
-    });
+  constructor(seed: string, faults: () => Pick<Faults, 'reviseRate' | 'reviseAfterMs'>) {
+    this.#seed = seed;
+    this.#faults = faults;
   }
-  const candles = (rows: Candle[], series: CandleSeries, asOfMs: EpochMs) =>
-    asOf(rows, series, asOfMs, {
-      timeOf: ({ period }) => period,
-      lowered: (row) => ({ ...row, volume: hundredthLess(row.volume) }),
-    });
-  const points = (rows: HistoryPoint[], series: HistorySeries, asOfMs: EpochMs) =>
-    asOf(rows, series, asOfMs, {
-      timeOf: ({ time }) => time,
-      lowered: (row) => ({ ...row, priceUsd: hundredthLess(row.priceUsd) }),
-    });
 
-  return {
-    ...simulator,
-    async candles(series, range, nowMs) {
-      const rows = await simulator.candles(series, range, nowMs);
-      return rows && candles(rows, series, nowMs);
-    },
-    async assetHistory(series, range, nowMs) {
-      const rows = await simulator.assetHistory(series, range, nowMs);
-      return rows && points(rows, series, nowMs);
-    },
-    truth: {
-      ...truth,
-      candles: (series, range, asOfMs = now()) =>
-        candles(truth.candles(series, range, asOfMs), series, asOfMs),
-      history: (series, range, asOfMs = now()) =>
-        points(truth.history(series, range, asOfMs), series, asOfMs),
-    },
-  };
+  candles(series: CandleSeries, rows: Candle[], asOfMs: EpochMs): Candle[] {
+    const isEarly = this.#test(series, asOfMs);
+    return rows.map((row) => (isEarly(row.period) ? { ...row, volume: hundredthLess(row.volume) } : row));
+  }
+
+  history(series: HistorySeries, rows: HistoryPoint[], asOfMs: EpochMs): HistoryPoint[] {
+    const isEarly = this.#test(series, asOfMs);
+    return rows.map((row) => (isEarly(row.time) ? { ...row, priceUsd: hundredthLess(row.priceUsd) } : row));
+  }
+
+  /** Whether the point at a time has its provisional value as of `asOfMs`. */
+  #test(series: CandleSeries | HistorySeries, asOfMs: EpochMs): (timeMs: EpochMs) => boolean {
+    const { reviseRate, reviseAfterMs } = this.#faults();
+    if (reviseRate === 0) return () => false;
+    const lengthMs = intervalMs[series.interval];
+    const key = streamKey(this.#seed, 'revisions', seriesName(series));
+    return (timeMs) =>
+      asOfMs < timeMs + lengthMs + reviseAfterMs && uniformAt(key, timeMs / lengthMs) < reviseRate;
+  }
 }
 
 /** Zero stays zero. */

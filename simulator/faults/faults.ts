@@ -1,6 +1,5 @@
 /** Faults of the simulator and their rates. All of them occur in the field. */
 
-import type { MarketRows } from '../../service/market-data.ts';
 import { streamKey, uniformAt } from '../hash.ts';
 
 /** Rates are shares of all requests, 0 to 1; together at most 1. */
@@ -135,23 +134,6 @@ export class FaultDealer {
     }
     return null;
   }
-}
-
-/** Truncates candles and history as the current faults specify. */
-export function truncateRows(
-  data: MarketRows,
-  faults: () => Pick<Faults, 'maxRows' | 'capKeeps'>,
-): MarketRows {
-  function cut<Row>(rows: Row[] | null): Row[] | null {
-    const { maxRows, capKeeps } = faults();
-    if (rows === null || maxRows === null) return rows;
-    return capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
-  }
-  return {
-    ...data,
-    candles: async (series, range, nowMs) => cut(await data.candles(series, range, nowMs)),
-    assetHistory: async (series, range, nowMs) => cut(await data.assetHistory(series, range, nowMs)),
-  };
 }
 
 function checked(faults: Faults): Faults {

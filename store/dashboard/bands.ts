@@ -8,17 +8,10 @@ import type { Range } from '../../planning/ranges.ts';
 import { type Database, timestamp, timestampOrNull } from '../db/database.ts';
 import { closedSeries, missingRanges } from '../series/gaps.ts';
 
-export interface StoredBand {
-  readonly id: number;
-  readonly startMs: EpochMs;
-  readonly endMs: EpochMs;
-  /** Columns as flat pairs: first, and one past the last. */
-  readonly tracked: readonly number[];
-  readonly covered: readonly number[];
-  readonly empty: readonly number[];
-  readonly gap: readonly number[];
-  readonly failed: readonly number[];
-}
+type Layer = 'tracked' | 'covered' | 'empty' | 'gap' | 'failed';
+
+/** Layers list columns as flat pairs: first, and one past the last. */
+export type StoredBand = Range & { readonly id: number } & Readonly<Record<Layer, readonly number[]>>;
 
 /**
  * The columns that a multirange touches. A column counts even if it is touched in part, so that short ranges
@@ -44,13 +37,7 @@ export async function readBands(
     columns: number;
   },
 ): Promise<StoredBand[]> {
-  const result = await database.pool.query<
-    Record<'tracked' | 'covered' | 'empty' | 'gap' | 'failed', string> & {
-      id: number;
-      start: EpochMs;
-      ending: EpochMs;
-    }
-  >({
+  const result = await database.pool.query<Range & { id: number } & Record<Layer, string>>({
     name: 'dashboard-bands',
     text: `
       with closed as (${closedSeries} where s.id = any ($3)),
@@ -63,7 +50,7 @@ export async function readBands(
       ), a as materialized (
         select *, extract(epoch from ending - start) / $6::integer as step from measured
       )
-      select a.id, a.start, a.ending,
+      select a.id, a.start as "startMs", a.ending as "endMs",
              ${touchedColumns('tstzmultirange(a.tracked * tstzrange(null, greatest($1::timestamptz, lower(a.tracked))))')} as tracked,
              ${touchedColumns('a.covered')} as covered,
              ${touchedColumns('a.confirmed_empty')} as empty,
@@ -82,9 +69,7 @@ export async function readBands(
     ],
   });
   return result.rows.map((row) => ({
-    id: row.id,
-    startMs: row.start,
-    endMs: row.ending,
+    ...row,
     tracked: parsePairs(row.tracked),
     covered: parsePairs(row.covered),
     empty: parsePairs(row.empty),

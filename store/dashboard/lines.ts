@@ -2,36 +2,20 @@
  * The series list of the dashboard: one line for each tracked series, from its own row, never from points.
  */
 
-import { type EpochMs, type Interval, intervalMs } from '../../contract/intervals.ts';
-import { longestCandleRangeMs, longestHistoryRangeMs } from '../../contract/limits.ts';
+import {
+  candleIntervals,
+  type EpochMs,
+  historyIntervals,
+  type Interval,
+  intervalMs,
+} from '../../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { longestRange, type RangeLimits } from '../../planning/windows.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { closedSeries, missingRanges, multirangeLengthMs, wantedRanges } from '../series/gaps.ts';
 import { readLongestRanges } from '../series/longest-ranges.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from '../series/series.ts';
-
-export interface StoredLine {
-  readonly id: number;
-  readonly name: string;
-  readonly fromMs: EpochMs;
-  readonly toMs: EpochMs | null;
-  readonly wantedMs: number;
-  readonly coveredMs: number;
-  readonly emptyMs: number;
-  readonly missingMs: number;
-  readonly failedMs: number;
-  readonly awaitingMs: number;
-  readonly gaps: number;
-  readonly behindMs: number;
-  readonly requestsLeft: number;
-  readonly requests: number;
-  readonly points: number;
-  readonly newestMs: EpochMs | null;
-  readonly revised: number;
-  readonly blocked: string | null;
-  readonly version: string;
-}
+import type { StoredLine } from './shapes.ts';
 
 /**
  * Lists the series in order of name. @param limits longest ranges of a request, where they differ from the
@@ -93,15 +77,12 @@ export async function readSeriesLines(
 
 /** The longest range of one request, by dataset and interval. */
 function maxRequestLengths(limits: RangeLimits, accepted: Awaited<ReturnType<typeof readLongestRanges>>) {
-  const lengthsOf = (dataset: SeriesKey['dataset'], intervals: readonly string[]) =>
+  const lengthsOf = (dataset: SeriesKey['dataset'], intervals: readonly Interval[]) =>
     intervals.map((interval) => {
       // Only dataset and interval of the series matter.
       const series = { dataset, interval } as unknown as SeriesKey;
       const longestMs = longestRange(series, limits, accepted);
-      return { dataset, interval, longestMs: Math.max(longestMs, intervalMs[interval as Interval]) };
+      return { dataset, interval, longestMs: Math.max(longestMs, intervalMs[interval]) };
     });
-  return [
-    ...lengthsOf('candles', Object.keys(longestCandleRangeMs)),
-    ...lengthsOf('asset_history', Object.keys(longestHistoryRangeMs)),
-  ];
+  return [...lengthsOf('candles', candleIntervals), ...lengthsOf('asset_history', historyIntervals)];
 }

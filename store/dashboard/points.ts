@@ -15,15 +15,7 @@ import { candleColumns, candlesFromPoints, candlesFromRollup } from '../rollups/
 import { type RollupLevel, rollupLevels } from '../rollups/levels.ts';
 import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
 import { isHypertable } from '../timescale/extension.ts';
-
-/** `[time, open, high, low, close, volume]`, or `[time, price]`: decimals as text. */
-export type ChartRow = [EpochMs, ...string[]];
-
-export interface ChartPoints {
-  readonly kind: 'candles' | 'line';
-  readonly sampled: boolean;
-  readonly rows: ChartRow[];
-}
+import type { ChartPoints, PointRow } from './shapes.ts';
 
 /**
  * Limit on the unmaterialised points that an answer's candles may be aggregated from. Up to 2,000 candles of
@@ -137,8 +129,8 @@ async function rowsOf(
   database: Database,
   statement: { name: string; text: string },
   parameters: readonly unknown[],
-): Promise<ChartRow[]> {
-  const result = await database.pool.query<ChartRow>({
+): Promise<PointRow[]> {
+  const result = await database.pool.query<[EpochMs, ...string[]]>({
     ...statement,
     values: [...parameters],
     rowMode: 'array',
@@ -146,21 +138,16 @@ async function rowsOf(
   return result.rows;
 }
 
-export interface ChartedSeries {
-  readonly series: SeriesKey;
-  readonly earliestMs: EpochMs | null;
-  readonly newestMs: EpochMs | null;
-}
-
 /** Reads the series of a chart; null: there is no such series. */
-export async function readChartedSeries(database: Database, seriesId: number): Promise<ChartedSeries | null> {
-  const result = await database.pool.query<SeriesRow & { earliest: EpochMs | null; newest: EpochMs | null }>({
+export async function readChartedSeries(database: Database, seriesId: number) {
+  type Times = Record<'earliestMs' | 'newestMs', EpochMs | null>;
+  const result = await database.pool.query<SeriesRow & Times>({
     name: 'dashboard-series',
-    text: `select ${seriesColumns}, s.earliest, s.newest from tidemark.series s where s.id = $1`,
+    text: `select ${seriesColumns}, s.earliest as "earliestMs", s.newest as "newestMs"
+           from tidemark.series s where s.id = $1`,
     values: [seriesId],
   });
   const [row] = result.rows;
-  return row === undefined
-    ? null
-    : { series: toSeriesKey(row), earliestMs: row.earliest, newestMs: row.newest };
+  if (row === undefined) return null;
+  return { series: toSeriesKey(row), earliestMs: row.earliestMs, newestMs: row.newestMs };
 }

@@ -5,20 +5,10 @@
 
 import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import { seriesName } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { isUnresolved } from '../ledger/quarantine.ts';
-import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
-
-export interface Failure {
-  readonly seriesId: number;
-  readonly name: string;
-  /** Null: the source refuses the whole series. */
-  readonly window: Range | null;
-  readonly message: string;
-  /** Earliest time of the next attempt. */
-  readonly retryMs: EpochMs;
-}
+import { type SeriesRow, seriesColumns, splitSeriesRow, toSeriesKey } from '../series/series.ts';
+import type { FailedRequests, Failure, QuarantinedRow, RevisedSeries } from './shapes.ts';
 
 /**
  * Lists the tracked series that the source refuses, then the failed windows of the other series that will be
@@ -29,13 +19,8 @@ export async function readFailures(
   query: { nowMs: EpochMs; most: number },
 ): Promise<{ failing: Failure[]; inAll: number }> {
   const result = await database.pool.query<
-    SeriesRow & {
-      start: EpochMs | null;
-      ending: EpochMs | null;
-      message: string;
-      retry_at: EpochMs;
-      in_all: number;
-    }
+    SeriesRow &
+      Record<'startMs' | 'endMs', EpochMs | null> & { message: string; retryMs: EpochMs; inAll: number }
   >({
     name: 'dashboard-failing',
     text: `with failing as (
@@ -52,57 +37,40 @@ export async function readFailures(
                                where whole.series_id = p.series_id and whole.verdict = 'failed' and not whole.of_covered
                                  and whole.range @> p.range and whole.range <> p.range)
            )
-           select ${seriesColumns}, lower(f.range) as start, upper(f.range) as ending, f.message, f.retry_at,
-                  count(*) over () as in_all
+           select ${seriesColumns}, lower(f.range) as "startMs", upper(f.range) as "endMs", f.message,
+                  f.retry_at as "retryMs", count(*) over () as "inAll"
            from failing f join tidemark.series s on s.id = f.series_id
            order by f.range is null desc, f.newest desc, s.id, f.range limit $2`,
     values: [timestamp(query.nowMs), query.most],
   });
   return {
-    inAll: result.rows[0]?.in_all ?? 0,
-    failing: result.rows.map((row) => ({
-      seriesId: row.id,
-      name: seriesName(toSeriesKey(row)),
-      window: row.start === null || row.ending === null ? null : { startMs: row.start, endMs: row.ending },
-      message: row.message,
-      retryMs: row.retry_at,
-    })),
+    inAll: result.rows[0]?.inAll ?? 0,
+    failing: result.rows.map((row) => {
+      const { seriesId, series, values } = splitSeriesRow(row);
+      const { startMs, endMs, message, retryMs } = values;
+      const window = startMs === null || endMs === null ? null : { startMs, endMs };
+      return { seriesId, name: seriesName(series), window, message, retryMs };
+    }),
   };
-}
-
-export interface QuarantinedRow {
-  readonly dataset: string;
-  readonly seriesId: number | null;
-  readonly name: string | null;
-  readonly seenAtMs: EpochMs;
-  readonly reason: string;
-  /** The beginning of the row's text. */
-  readonly raw: string;
 }
 
 const maxRawLength = 500;
 
 export async function readQuarantinedRows(database: Database, most: number): Promise<QuarantinedRow[]> {
   const result = await database.pool.query<
-    Omit<SeriesRow, 'id'> & {
-      id: number | null;
-      of: string;
-      seen_at: EpochMs;
-      reason: string;
-      raw: string;
-    }
+    Omit<SeriesRow, 'id'> & { id: number | null; of: string; seenAtMs: EpochMs; reason: string; raw: string }
   >({
     name: 'dashboard-quarantine',
-    text: `select ${seriesColumns}, q.dataset as of, q.seen_at, q.reason, left(q.raw, ${maxRawLength}) as raw
+    text: `select ${seriesColumns}, q.dataset as of, q.seen_at as "seenAtMs", q.reason, left(q.raw, ${maxRawLength}) as raw
            from (select * from tidemark.quarantine order by id desc limit $1) q
            left join tidemark.series s on s.id = q.series_id order by q.id desc`,
     values: [most],
   });
-  return result.rows.map(({ id, of, seen_at, reason, raw, ...row }) => ({
+  return result.rows.map(({ id, of, seenAtMs, reason, raw, ...row }) => ({
     dataset: of,
     seriesId: id,
     name: id === null ? null : seriesName(toSeriesKey({ ...row, id })),
-    seenAtMs: seen_at,
+    seenAtMs,
     reason,
     raw,
   }));
@@ -116,24 +84,20 @@ export async function countQuarantined(
   database: Database,
   looked: number,
 ): Promise<{ rows: number; hasOlder: boolean }> {
-  const result = await database.pool.query<{ rows: number; has_older: boolean }>({
+  const result = await database.pool.query<{ rows: number; hasOlder: boolean }>({
     name: 'dashboard-quarantined',
     text: `with newest as materialized (select * from tidemark.quarantine order by id desc limit $1)
            select count(*) as rows,
-                  exists (select from tidemark.quarantine where id < (select min(id) from newest)) as has_older
+                  exists (select from tidemark.quarantine where id < (select min(id) from newest)) as "hasOlder"
            from newest q left join tidemark.series s on s.id = q.series_id
            where q.series_id is null or ${isUnresolved}`,
     values: [looked],
   });
-  const [row] = result.rows;
-  return { rows: row?.rows ?? 0, hasOlder: row?.has_older === true };
+  return result.rows[0] ?? { rows: 0, hasOlder: false };
 }
 
 /** Lists the tracked series with revised values, most first. */
-export async function readRevisedSeries(
-  database: Database,
-  most: number,
-): Promise<Array<{ seriesId: number; name: string; values: number }>> {
+export async function readRevisedSeries(database: Database, most: number): Promise<RevisedSeries[]> {
   const result = await database.pool.query<SeriesRow & { revised: number }>({
     name: 'dashboard-revised',
     text: `select ${seriesColumns}, s.revised from tidemark.series s
@@ -156,41 +120,23 @@ export interface CountedMinute {
 
 /** Counts requests and failures by minute and lane. @param sinceMs start of a minute. */
 export async function countRequests(database: Database, sinceMs: EpochMs): Promise<CountedMinute[]> {
-  const result = await database.pool.query<{
-    minute: EpochMs;
-    lane: string;
-    requests: number;
-    failed: number;
-  }>({
+  const result = await database.pool.query<CountedMinute>({
     name: 'dashboard-requests',
-    text: `select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as minute, lane, count(*) as requests,
+    text: `select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as "minuteMs", lane, count(*) as requests,
                   count(*) filter (where error is not null) as failed
            from tidemark.fetches where time >= $1 group by 1, 2 order by 1, 2`,
     values: [timestamp(sinceMs)],
   });
-  return result.rows.map(({ minute, lane, requests, failed }) => ({
-    minuteMs: minute,
-    lane,
-    requests,
-    failed,
-  }));
+  return result.rows;
 }
 
 /** Counts failed requests by kind of error, the most frequent first. */
-export async function countFailedRequests(
-  database: Database,
-  sinceMs: EpochMs,
-): Promise<Array<{ kind: string; requests: number; newestMs: EpochMs; message: string }>> {
-  const result = await database.pool.query<{
-    kind: string;
-    requests: number;
-    newest: EpochMs;
-    message: string;
-  }>({
+export async function countFailedRequests(database: Database, sinceMs: EpochMs): Promise<FailedRequests[]> {
+  const result = await database.pool.query<FailedRequests>({
     name: 'dashboard-failed-requests',
-    text: `select verdict as kind, count(*) as requests, max(time) as newest, (array_agg(error order by time desc))[1] as message
+    text: `select verdict as kind, count(*) as requests, max(time) as "newestMs", (array_agg(error order by time desc))[1] as message
            from tidemark.fetches where time >= $1 and error is not null group by 1 order by 2 desc, 1`,
     values: [timestamp(sinceMs)],
   });
-  return result.rows.map(({ newest, ...row }) => ({ ...row, newestMs: newest }));
+  return result.rows;
 }

@@ -1,23 +1,15 @@
 /** The coverage of a range, as columns of a statement that has read the row of a series. */
 
-import { maxMissingRanges } from '../../contract/coverage-header.ts';
+import { type Coverage, maxMissingRanges } from '../../contract/coverage-header.ts';
 import { type EpochMs, type Interval, nextPeriodStart, periodStart } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { gridOrigin } from '../rollups/levels.ts';
 import { graceMs } from '../views/ranges.ts';
 import { millisecondsOf } from './query.ts';
 
-/** Coverage as the service's header has it. */
-export interface SeriesCoverage {
-  readonly share: string;
-  readonly gaps: number;
-  readonly untilMs: EpochMs;
-  readonly missing: readonly Range[];
-}
-
 export interface SeriesJson {
   readonly rows: string;
-  readonly coverage: SeriesCoverage;
+  readonly coverage: Coverage;
 }
 
 /** Coverage of a known market or asset without any stored point of the interval. */
@@ -32,22 +24,17 @@ export function emptySeries(range: Range, interval: Interval, nowMs: EpochMs): S
   };
 }
 
-interface CoverageSql {
-  /** Half-open, whole periods. */
-  readonly start: string;
-  readonly end: string;
-  readonly now: string;
-  readonly visibleFrom: string;
-  readonly period: string;
-}
-
 /**
  * A lateral subquery with the columns of {@link CoverageRow}, after a `covered` column. It counts the periods
  * of the range that have ended, and whose grace time is over: no other period can be covered. Without such
  * periods nothing is missing. Periods that are not visible count as missing. Of very many missing ranges the
  * first ones are listed, and `until` is where the next one begins.
+ *
+ * @param first number of the first of four parameters: start and end of the range in whole periods, now, and the time from
+ * which periods are visible.
  */
-export function coverageSubquery({ start, end, now, visibleFrom, period }: CoverageSql): string {
+export function coverageSubquery(first: number, period: string): string {
+  const [start, end, now, visibleFrom] = [0, 1, 2, 3].map((place) => `$${first + place}::timestamptz`);
   const closed = `date_bin(${period}, ${now} - interval '${graceMs} milliseconds', ${gridOrigin})`;
   return `lateral (
     select case when span is null then '1' else trim_scale(trunc(tidemark.share_covered(shown, span), 4))::text end as share,
@@ -84,7 +71,7 @@ export interface SeriesRow extends CoverageRow {
 /** The columns of {@link coverageSubquery}. */
 export const coverageColumns = 'share, gaps, until, missing';
 
-export function seriesJson({ rows, share, gaps, until, missing }: SeriesRow): SeriesJson {
+export function withCoverage({ rows, share, gaps, until, missing }: SeriesRow): SeriesJson {
   const ranges = missing.map(([startMs, endMs]) => ({ startMs, endMs }));
   return { rows, coverage: { share, gaps, untilMs: until, missing: ranges } };
 }

@@ -4,11 +4,10 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
-import type { CandleSeries, HistorySeries } from '../../contract/series.ts';
+import type { SeriesKey, TimeRange } from '../../contract/series.ts';
 import { isHypertable } from '../timescale/extension.ts';
-import { candlesJson, type VisibleRange } from './candles.ts';
-import { historyJson } from './history.ts';
 import { listQueries } from './lists.ts';
+import { seriesJson } from './series.ts';
 
 /**
  * Reads through the pool, which may belong to a read-only role. Answers show the newest committed state: the
@@ -16,11 +15,7 @@ import { listQueries } from './lists.ts';
  */
 export async function storedMarketData(pool: pg.Pool) {
   const timescale = await isHypertable(pool, 'candle_points');
-  return {
-    ...listQueries(pool),
-    candles: (series: CandleSeries, range: VisibleRange, nowMs: EpochMs) =>
-      candlesJson(pool, timescale, series, range, nowMs),
-    assetHistory: (series: HistorySeries, range: VisibleRange, nowMs: EpochMs) =>
-      historyJson(pool, series, range, nowMs),
-  };
+  const series = (key: SeriesKey, range: TimeRange, nowMs: EpochMs) =>
+    seriesJson(pool, timescale, key, range, nowMs);
+  return { ...listQueries(pool), candles: series, assetHistory: series };
 }

@@ -35,17 +35,7 @@ export async function measureIntervals(
   database: Database,
   query: { nowMs: number; graceMs: number },
 ): Promise<IntervalMeasures[]> {
-  const result = await database.pool.query<{
-    dataset: IntervalMeasures['dataset'];
-    interval: Interval;
-    series: number;
-    blocked: number;
-    points: number;
-    revised: number;
-    tracked: number;
-    lag: number | null;
-    newest_age: number | null;
-  }>({
+  const result = await database.pool.query<IntervalMeasures>({
     name: 'measure-intervals',
     text: `
       with closed as (${closedSeries} where s.untracked_at is null),
@@ -60,19 +50,14 @@ export async function measureIntervals(
       )
       select dataset, interval, count(*) as series, count(*) filter (where is_blocked) as blocked,
              sum(points)::bigint as points, sum(revised)::bigint as revised,
-             sum(greatest(0, extract(epoch from least(upper(tracked), closed_up_to) - lower(tracked))))::float8 as tracked,
+             sum(greatest(0, extract(epoch from least(upper(tracked), closed_up_to) - lower(tracked))))::float8 as "trackedSeconds",
              max(greatest(0, extract(epoch from closed_up_to - known_up_to)))
-               filter (where reaches_now and not is_blocked)::float8 as lag,
-             max(extract(epoch from $1 - newest)) filter (where reaches_now)::float8 as newest_age
+               filter (where reaches_now and not is_blocked)::float8 as "lagSeconds",
+             max(extract(epoch from $1 - newest)) filter (where reaches_now)::float8 as "newestAgeSeconds"
       from measured group by dataset, interval order by dataset, interval`,
     values: [timestamp(query.nowMs), query.graceMs],
   });
-  return result.rows.map(({ tracked, lag, newest_age, ...row }) => ({
-    ...row,
-    trackedSeconds: tracked,
-    lagSeconds: lag,
-    newestAgeSeconds: newest_age,
-  }));
+  return result.rows;
 }
 
 export interface GapMeasures {
@@ -148,15 +133,11 @@ export async function measurePolls(
   database: Database,
   query: { nowMs: number; ratesEveryMs: number },
 ): Promise<PollMeasures[]> {
-  const result = await database.pool.query<{
-    dataset: PolledDataset;
-    every: number;
-    newest_age: number | null;
-  }>({
+  const result = await database.pool.query<PollMeasures>({
     name: 'measure-polls',
     text: `
-      select l.list as dataset, max(extract(epoch from l.every))::float8 as every,
-             case when bool_and(c.time is not null) then max(extract(epoch from $1 - c.time))::float8 end as newest_age
+      select l.list as dataset, max(extract(epoch from l.every))::float8 as "everySeconds",
+             case when bool_and(c.time is not null) then max(extract(epoch from $1 - c.time))::float8 end as "newestAgeSeconds"
       from tidemark.lists l
       left join lateral (
         select p.time from tidemark.list_polls p where p.list_id = l.id and p.completed_at is not null
@@ -172,9 +153,5 @@ export async function measurePolls(
       order by 1`,
     values: [timestamp(query.nowMs), query.ratesEveryMs],
   });
-  return result.rows.map(({ dataset, every, newest_age }) => ({
-    dataset,
-    everySeconds: every,
-    newestAgeSeconds: newest_age,
-  }));
+  return result.rows;
 }

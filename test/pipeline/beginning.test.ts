@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
-import { longestCandleRangeMs, longestHistoryRangeMs } from '../../contract/limits.ts';
+import { longestRangeMs } from '../../contract/limits.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { bornIn2019Ms } from '../../simulator/catalogue.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
@@ -81,10 +81,7 @@ onEachBackend('the years before a market begins', (kind) => {
 
   test('cost a few requests when daily candles are limited to one year a request', async () => {
     const clock = { nowMs };
-    const limits = {
-      longestCandleRangeMs: { ...longestCandleRangeMs, d1: 366 * dayMs },
-      longestHistoryRangeMs,
-    };
+    const limits = { ...longestRangeMs, d1: 366 * dayMs };
     const simulator = await simulate(clock, { limits });
     const pipeline = await openPipeline(kind, clock, simulator.url);
     const seriesId = await pipeline.track(born, range.startMs, range.endMs);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
-import { longestCandleRangeMs, longestHistoryRangeMs } from '../../contract/limits.ts';
+import { longestRangeMs } from '../../contract/limits.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { readLongestRanges } from '../../store/series/longest-ranges.ts';
@@ -22,10 +22,7 @@ const hours: SeriesKey = {
 onEachBackend('a source that refuses a range', (kind) => {
   test('receives half the range from then on when it calls the range too long, also from later series', async () => {
     const clock = { nowMs };
-    const limits = {
-      longestCandleRangeMs: { ...longestCandleRangeMs, h1: 8 * dayMs },
-      longestHistoryRangeMs,
-    };
+    const limits = { ...longestRangeMs, h1: 8 * dayMs };
     const simulator = await simulate(clock, { limits });
     const pipeline = await openPipeline(kind, clock, simulator.url, { attempts: 1 });
     const range = { startMs: Date.UTC(2023, 8, 1), endMs: Date.UTC(2023, 8, 1) + 120 * dayMs };

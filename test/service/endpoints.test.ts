@@ -5,17 +5,17 @@ import { isLosslessNumber, type LosslessNumber, parse } from 'lossless-json';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
-import { type Endpoint, pathOf, pathTemplates } from '../../contract/paths.ts';
+import { pathOf, routes } from '../../contract/paths.ts';
 import * as resources from '../../contract/resources.ts';
-import { renderMarketData } from '../../service/market-data.ts';
 import { createService } from '../../service/server.ts';
+import { simulatedMarketData } from '../../simulator/served.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 const simulator = createSimulator({ seed: 'endpoints', now: () => nowMs });
 let app: FastifyInstance;
 beforeAll(() => {
-  app = createService({ data: renderMarketData(simulator), now: () => nowMs });
+  app = createService({ data: simulatedMarketData(simulator), now: () => nowMs });
 });
 afterAll(() => app.close());
 
@@ -49,7 +49,11 @@ function typeOf(value: unknown): string {
 const candles = 'exchange=kraken&interval=h1&baseId=bitcoin&quoteId=euro';
 const icelandic = 'icelandic-króna';
 
-const cases: [Endpoint, string, z.ZodType, Record<string, string>][] = [
+/** The path of a route by its name. */
+const pathTo = (name: string, id = '') =>
+  routes.find((route) => route.name === name)?.path.replace(':id', encodeURIComponent(id)) ?? name;
+
+const cases: [string, string, z.ZodType, Record<string, string>][] = [
   [
     'assets',
     '/assets',
@@ -92,9 +96,9 @@ const cases: [Endpoint, string, z.ZodType, Record<string, string>][] = [
     { priceUsd: 'number', time: 'number' },
   ],
   ...(['assetMarkets', 'assetMarketsAlias'] as const).map(
-    (endpoint): [Endpoint, string, z.ZodType, Record<string, string>] => [
+    (endpoint): [string, string, z.ZodType, Record<string, string>] => [
       endpoint,
-      pathOf(endpoint, 'bitcoin'),
+      pathTo(endpoint, 'bitcoin'),
       resources.assetMarket,
       {
         exchangeId: 'string',
@@ -109,9 +113,9 @@ const cases: [Endpoint, string, z.ZodType, Record<string, string>][] = [
     ],
   ),
   ...(['markets', 'marketsData'] as const).map(
-    (endpoint): [Endpoint, string, z.ZodType, Record<string, string>] => [
+    (endpoint): [string, string, z.ZodType, Record<string, string>] => [
       endpoint,
-      pathOf(endpoint),
+      pathTo(endpoint),
       resources.market,
       {
         exchangeId: 'string',
@@ -130,9 +134,9 @@ const cases: [Endpoint, string, z.ZodType, Record<string, string>][] = [
     ],
   ),
   ...(['exchanges', 'exchangesAll', 'exchange'] as const).map(
-    (endpoint): [Endpoint, string, z.ZodType, Record<string, string>] => [
+    (endpoint): [string, string, z.ZodType, Record<string, string>] => [
       endpoint,
-      pathOf(endpoint, 'kraken'),
+      pathTo(endpoint, 'kraken'),
       resources.exchange,
       {
         id: 'string',
@@ -148,17 +152,17 @@ const cases: [Endpoint, string, z.ZodType, Record<string, string>][] = [
     ],
   ),
   ...(['rates', 'ratesAll', 'rate'] as const).map(
-    (endpoint): [Endpoint, string, z.ZodType, Record<string, string>] => [
+    (endpoint): [string, string, z.ZodType, Record<string, string>] => [
       endpoint,
-      pathOf(endpoint, icelandic),
+      pathTo(endpoint, icelandic),
       resources.rate,
       { id: 'string', symbol: 'string', currencySymbol: 'string?', rateUsd: 'string', type: 'string' },
     ],
   ),
   ...(['candles', 'candlesMarket'] as const).map(
-    (endpoint): [Endpoint, string, z.ZodType, Record<string, string>] => [
+    (endpoint): [string, string, z.ZodType, Record<string, string>] => [
       endpoint,
-      `${pathOf(endpoint)}?${candles}`,
+      `${pathTo(endpoint)}?${candles}`,
       resources.candle,
       {
         open: 'string',
@@ -173,7 +177,7 @@ const cases: [Endpoint, string, z.ZodType, Record<string, string>][] = [
 ];
 
 test('covers every endpoint', () => {
-  expect(new Set(cases.map(([endpoint]) => endpoint))).toEqual(new Set(Object.keys(pathTemplates)));
+  expect(new Set(cases.map(([endpoint]) => endpoint))).toEqual(new Set(routes.map(({ name }) => name)));
 });
 
 describe.each(cases)('%s', (endpoint, url, schema, types) => {

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
-import { longestHistoryRangeMs } from '../../contract/limits.ts';
+import { longestRangeMs } from '../../contract/limits.ts';
 import { encodingFor } from '../../service/compression.ts';
-import { renderMarketData } from '../../service/market-data.ts';
 import { createService } from '../../service/server.ts';
+import { simulatedMarketData } from '../../simulator/served.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
@@ -14,7 +14,7 @@ let app: FastifyInstance;
 let url: string;
 beforeAll(async () => {
   app = createService({
-    data: renderMarketData(createSimulator({ seed: 1, now: () => nowMs })),
+    data: simulatedMarketData(createSimulator({ seed: 1, now: () => nowMs })),
     now: () => nowMs,
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
@@ -110,7 +110,7 @@ test('responds to HEAD like GET without a body', async () => {
 });
 
 test('accepts a range of exactly the maximum length', async () => {
-  const start = nowMs - longestHistoryRangeMs.m1;
+  const start = nowMs - longestRangeMs.m1;
   const answer = await app.inject(`/v2/assets/bitcoin/history?interval=m1&start=${start}&end=${nowMs}`);
   expect(answer.statusCode).toBe(200);
 });
@@ -175,9 +175,9 @@ describe('compression', () => {
 });
 
 test('responds to a defect with a 500 without details', async () => {
-  const broken = createSimulator({ seed: 1, now: () => nowMs });
-  broken.rates = () => Promise.reject(new Error('SELECT secret FROM rates'));
-  const failing = createService({ data: renderMarketData(broken), now: () => nowMs });
+  const whole = simulatedMarketData(createSimulator({ seed: 1, now: () => nowMs }));
+  const rates = () => Promise.reject(new Error('SELECT secret FROM rates'));
+  const failing = createService({ data: { ...whole, rates }, now: () => nowMs });
   const answer = await failing.inject('/v2/rates');
   expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal error', timestamp: nowMs }]);
   await failing.close();

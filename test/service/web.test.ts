@@ -3,13 +3,13 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addHealth } from '../../service/health.ts';
-import { renderMarketData } from '../../service/market-data.ts';
 import { createService } from '../../service/server.ts';
 import { addWebSecurity } from '../../service/web-security.ts';
+import { simulatedMarketData } from '../../simulator/served.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
 let nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
-const simulator = renderMarketData(createSimulator({ seed: 1, now: () => nowMs }));
+const simulator = simulatedMarketData(createSimulator({ seed: 1, now: () => nowMs }));
 let app: FastifyInstance;
 beforeAll(() => {
   app = createService({ data: simulator, now: () => nowMs, extend: addWebSecurity });

@@ -69,15 +69,6 @@ describe('endpoints', () => {
       candle,
       candle,
     ],
-    [
-      '/v2/candles/market?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1&start=0&end=86400000',
-      (source) => source.candlesMarket(candles),
-      candle,
-      candle,
-    ],
-    ['/v2/exchanges/all', (source) => source.exchangesAll(), exchange, { id: 'kraken' }],
-    ['/v2/markets/data?assetId=euro', (source) => source.marketsData({ assetId: 'euro' }), market, {}],
-    ['/v2/rates/all', (source) => source.ratesAll(), rate, rate],
   ];
 
   test.each(lists)('GET %s', async (url, call, sent, read) => {
@@ -92,24 +83,11 @@ describe('endpoints', () => {
     expect(server.requests.map((request) => request.url)).toEqual([url]);
   });
 
-  test.each([
-    ['/v2/assets/bitcoin', (source: Source) => source.asset('bitcoin'), asset, { rank: 1 }],
-    ['/v2/exchanges/kraken', (source: Source) => source.exchange('kraken'), exchange, { id: 'kraken' }],
-    ['/v2/rates/icelandic-kr%C3%B3na', (source: Source) => source.rate('icelandic-króna'), rate, rate],
-  ] as const)('GET %s', async (url, call, sent, read) => {
-    const server = await serveBody({ data: sent, timestamp: 7 });
-    const answer = await call(sourceAt(server.baseUrl));
-    expect(answer).toMatchObject({ row: read, sourceTimeMs: 7, status: 200 });
-    expect(server.requests.map((request) => request.url)).toEqual([url]);
-  });
-
   test('an unwrapped answer is accepted too', async () => {
     const list = await serveBody([asset]);
     expect(await sourceAt(list.baseUrl).assets()).toMatchObject({
       rows: [{ id: 'bitcoin' }],
       sourceTimeMs: null,
     });
-    const single = await serveBody(asset);
-    expect(await sourceAt(single.baseUrl).asset('bitcoin')).toMatchObject({ row: { id: 'bitcoin' } });
   });
 });

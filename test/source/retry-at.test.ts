@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { retryAt } from '../../source/retry-at.ts';
+import { retryAt } from '../../source/refusal.ts';
 
 const nowMs = Date.UTC(2024, 0, 31, 23, 59, 30, 250);
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { answering, failureAt, failureOf } from './failure-at.ts';
-import { portOf, serveBody, sourceAt } from './local-server.ts';
+import { portOf, sourceAt } from './local-server.ts';
 
 describe('an answer of another shape', () => {
   test.each([
@@ -37,17 +37,6 @@ describe('an answer of another shape', () => {
       expect(error.message).toContain('We are deprecating this version');
     },
   );
-
-  test.each([
-    ['a list', '{"data":[]}', 'unexpected', 'expected object'],
-    ['a notice', '{"data":{"message":"gone"}}', 'notice', 'gone'],
-    ['an incomplete resource', '{"data":{"id":"bitcoin"}}', 'unexpected', 'symbol'],
-  ])('%s where one object was due', async (_, body, kind, words) => {
-    const server = await serveBody(body);
-    const error = await failureOf(sourceAt(server.baseUrl), (source) => source.asset('bitcoin'));
-    expect(error).toMatchObject({ kind, status: 200 });
-    expect(error.message).toContain(words);
-  });
 
   test('bytes that are not UTF-8', async () => {
     const error = await failureAt(

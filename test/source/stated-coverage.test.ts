@@ -10,7 +10,6 @@ const range = { start: 0, end: 24 * hourMs };
 const market = { exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'h1', ...range } as const;
 const asked: [string, (source: Source) => Promise<{ known: unknown }>][] = [
   ['/candles', (source) => source.candles(market)],
-  ['/candles/market', (source) => source.candlesMarket(market)],
   ['/assets/{id}/history', (source) => source.assetHistory('bitcoin', { interval: 'h1', ...range })],
 ];
 

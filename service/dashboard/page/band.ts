@@ -2,7 +2,7 @@
 
 import { type Band, type Layer, layers, type SeriesLine } from '../shapes.ts';
 import { element, svgElement } from './element.ts';
-import { describeCoverage, formatDuration, formatQuantity } from './format.ts';
+import { counted, describeCoverage, formatDuration } from './format.ts';
 
 export const bandColumns = 240;
 const height = 12;
@@ -58,11 +58,10 @@ export function emptyBand(): SVGSVGElement {
 export function describeBand(line: SeriesLine, nowMs: number): string {
   const parts = [describeCoverage(line, nowMs)];
   if (line.emptyMs > 0) parts.push(`${formatDuration(line.emptyMs)} confirmed empty`);
-  if (line.gaps > 0)
-    parts.push(`${formatQuantity(line.gaps, 'gap')}, ${formatDuration(line.missingMs)} missing`);
+  if (line.gaps > 0) parts.push(`${counted(line.gaps, 'gap')}, ${formatDuration(line.missingMs)} missing`);
   else if (line.wantedMs > 0) parts.push('no gap');
   if (line.failedMs > 0) parts.push(`${formatDuration(line.failedMs)} failed`);
-  if (line.inFlight > 0) parts.push(`${formatQuantity(line.inFlight, 'window')} in flight`);
+  if (line.inFlight > 0) parts.push(`${counted(line.inFlight, 'window')} in flight`);
   if (line.blocked !== null) parts.push('refused by the source');
   return parts.join(', ');
 }

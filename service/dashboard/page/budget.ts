@@ -1,12 +1,12 @@
 /** Requests of the last hour by minute and the budget, as a uPlot chart and in words. */
 
 import uPlot from 'uplot';
+import { minuteMs } from '../../../contract/intervals.ts';
 import type { RequestMinutes, Summary } from '../shapes.ts';
 import { colour, onTheme } from './chart-style.ts';
-import { element, fill, setText, table } from './element.ts';
-import { formatCount, formatQuantity, formatTime } from './format.ts';
+import { element, fill, section, setText, table } from './element.ts';
+import { counted, formatCount, formatTime } from './format.ts';
 
-const minuteMs = 60_000;
 const height = 140;
 
 export function budget() {
@@ -14,26 +14,15 @@ export function budget() {
   const pointed = element('p', { class: 'pointed', 'aria-hidden': 'true' });
   const plot = element('div', { class: 'plot', 'aria-hidden': 'true' });
   const byMinute = element('details', {}, element('summary', {}, 'Minute by minute'));
-  const section = element(
-    'section',
-    { 'aria-labelledby': 'budget' },
-    element('h2', { id: 'budget' }, 'Requests of the last hour'),
-    words,
-    plot,
-    pointed,
-    byMinute,
-  );
+  const block = section('budget', 'Requests of the last hour', words, plot, pointed, byMinute);
   let latest: Summary | null = null;
   let chart: uPlot | null = null;
 
   function draw(): void {
     if (latest === null || plot.clientWidth === 0) return;
-    const { times, totals, failed, limits } = columnsOf(latest.requests, latest.perMinute);
-    if (chart === null) {
-      chart = new uPlot(optionsFor(plot.clientWidth, point), [times, totals, failed, limits], plot);
-    } else {
-      chart.setData([times, totals, failed, limits]);
-    }
+    const columns = columnsOf(latest);
+    if (chart === null) chart = new uPlot(optionsFor(plot.clientWidth, point), columns, plot);
+    else chart.setData(columns);
   }
 
   function point(place: number | null): void {
@@ -62,17 +51,10 @@ export function budget() {
   function fillTable(): void {
     if (latest === null) return;
     const { requests } = latest;
-    const rows = totalsOf(requests).flatMap((total, place) =>
-      total === 0
-        ? []
-        : [
-            [
-              formatTime(requests.startMs + place * minuteMs),
-              formatCount(total),
-              formatCount(requests.failed[place] ?? 0),
-            ],
-          ],
-    );
+    const rows = totalsOf(requests).flatMap((total, place) => {
+      const time = formatTime(requests.startMs + place * minuteMs);
+      return total === 0 ? [] : [[time, formatCount(total), formatCount(requests.failed[place] ?? 0)]];
+    });
     const [summary] = byMinute.children;
     fill(
       byMinute,
@@ -82,19 +64,18 @@ export function budget() {
   }
   byMinute.addEventListener('toggle', fillTable);
 
-  const anew = () => {
-    chart?.destroy();
-    chart = null;
-    draw();
-  };
   const resized = new ResizeObserver(() => {
     if (chart === null) draw();
     else chart.setSize({ width: plot.clientWidth, height });
   });
   resized.observe(plot);
-  const endTheme = onTheme(anew);
+  const endTheme = onTheme(() => {
+    chart?.destroy();
+    chart = null;
+    draw();
+  });
   return {
-    section,
+    section: block,
     update,
     end() {
       endTheme();
@@ -110,14 +91,11 @@ function totalsOf({ lanes, failed }: RequestMinutes): number[] {
   );
 }
 
-function columnsOf(requests: RequestMinutes, perMinute: number) {
+/** Times, requests, failed requests and the budget. */
+function columnsOf({ requests, perMinute }: Summary): uPlot.AlignedData {
   const totals = totalsOf(requests);
-  return {
-    times: totals.map((_, place) => (requests.startMs + place * minuteMs) / 1000),
-    totals,
-    failed: [...requests.failed],
-    limits: totals.map(() => (perMinute === 0 ? null : perMinute)),
-  };
+  const times = totals.map((_, place) => (requests.startMs + place * minuteMs) / 1000);
+  return [times, totals, [...requests.failed], totals.map(() => (perMinute === 0 ? null : perMinute))];
 }
 
 function wordsOf({ requests, perMinute }: Summary): string {
@@ -127,7 +105,7 @@ function wordsOf({ requests, perMinute }: Summary): string {
   // The last complete minute: the current one has only begun.
   const newest = totals.at(-2) ?? 0;
   const of = perMinute === 0 ? ', no limit' : ` of ${formatCount(perMinute)} allowed`;
-  return `${formatQuantity(all, 'request')}, at most ${formatCount(Math.max(0, ...totals))} in a minute, ${formatCount(newest)} in the last whole one${of}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}.`;
+  return `${counted(all, 'request')}, at most ${formatCount(Math.max(0, ...totals))} in a minute, ${formatCount(newest)} in the last whole one${of}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}.`;
 }
 
 function optionsFor(width: number, point: (place: number | null) => void): uPlot.Options {

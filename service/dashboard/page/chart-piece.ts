@@ -14,29 +14,14 @@ import {
 /** Loaded periods. Periods further from the screen are dropped and loaded again when needed. */
 const maxHeld = 6000;
 
-export interface Piece {
-  readonly kind: Points['kind'];
-  readonly sampled: boolean;
-  readonly interval: string;
+export interface Piece extends Omit<Points, 'rows' | 'band'> {
   readonly periodMs: number;
-  readonly startMs: number;
-  readonly endMs: number;
   readonly rows: ReadonlyMap<number, PointRow>;
   readonly shades: readonly Shade[];
 }
 
-export function toPiece(points: Points, periodMs: number): Piece {
-  const { kind, sampled, interval, startMs, endMs, rows, band } = points;
-  return {
-    kind,
-    sampled,
-    interval,
-    periodMs,
-    startMs,
-    endMs,
-    rows: new Map(rows.map((row) => [row[0], row])),
-    shades: shadesOf(band),
-  };
+export function toPiece({ rows, band, ...points }: Points, periodMs: number): Piece {
+  return { ...points, periodMs, rows: new Map(rows.map((row) => [row[0], row])), shades: shadesOf(band) };
 }
 
 /**

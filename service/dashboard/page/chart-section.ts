@@ -1,11 +1,11 @@
 /** The chart with its exact values, buttons, keyboard control and table. */
 
+import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import type { PointRow, SeriesDetail } from '../shapes.ts';
-import { element, fill, setText, table } from './element.ts';
+import { element, fill, section, setText, table } from './element.ts';
 import { formatTime } from './format.ts';
 import { type Pointed, PriceChart } from './price-chart.ts';
 
-const dayMs = 86_400_000;
 const spans: readonly (readonly [string, number])[] = [
   ['1 day', dayMs],
   ['1 week', 7 * dayMs],
@@ -38,10 +38,9 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
     button.addEventListener('click', () => chart.showLast(spanMs));
     return button;
   });
-  const section = element(
-    'section',
-    { 'aria-labelledby': 'chart' },
-    element('h2', { id: 'chart' }, detail.dataset === 'candles' ? 'Candles' : 'Prices'),
+  const block = section(
+    'chart',
+    detail.dataset === 'candles' ? 'Candles' : 'Prices',
     element('div', { class: 'controls', role: 'group', 'aria-label': 'What the chart shows' }, ...buttons),
     exact,
     group,
@@ -104,7 +103,7 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
   });
 
   return {
-    section,
+    section: block,
     /** Call this once the section is in the document and has a width. */
     begin: () => chart.begin(),
     refresh: (newer: SeriesDetail) => chart.refresh(newer),
@@ -141,5 +140,5 @@ function named(row: PointRow): string[] {
 }
 
 function minute(timeMs: number): number {
-  return Math.round(timeMs / 60_000) * 60_000;
+  return Math.round(timeMs / minuteMs) * minuteMs;
 }

@@ -91,18 +91,17 @@ export class Shading implements IPanePrimitive<Time> {
     return [
       {
         zOrder: () => 'bottom',
-        renderer: () => ({ draw: (target) => target.useMediaCoordinateSpace((scope) => this.#draw(scope)) }),
+        renderer: () => ({
+          draw: (target) =>
+            target.useMediaCoordinateSpace(({ context, mediaSize: { width, height } }) =>
+              this.#draw(context, width, height),
+            ),
+        }),
       },
     ];
   }
 
-  #draw({
-    context,
-    mediaSize,
-  }: {
-    context: CanvasRenderingContext2D;
-    mediaSize: { width: number; height: number };
-  }): void {
+  #draw(context: CanvasRenderingContext2D, paneWidth: number, height: number): void {
     const timeScale = this.#attached?.chart.timeScale();
     if (timeScale === undefined) return;
     // Only whole positions have coordinates. A bar is centred on its position, so its period begins half a bar earlier.
@@ -112,23 +111,23 @@ export class Shading implements IPanePrimitive<Time> {
     const xOf = (timeMs: number) => first + (this.#placeOf(timeMs) - 0.5) * (second - first);
     for (const { layer, startMs, endMs } of this.shades) {
       const [left, right] = [xOf(startMs), xOf(endMs)];
-      if (right < 0 || left > mediaSize.width) continue;
+      if (right < 0 || left > paneWidth) continue;
       const x = Math.max(0, left);
-      const width = Math.max(1, Math.min(mediaSize.width, right) - x);
+      const width = Math.max(1, Math.min(paneWidth, right) - x);
       const [name, spacing] = strokes[layer] ?? ['--gap', 8];
       context.save();
       context.beginPath();
-      context.rect(x, 0, width, mediaSize.height);
+      context.rect(x, 0, width, height);
       context.clip();
       context.globalAlpha = 0.12;
       context.fillStyle = colour(name);
-      context.fillRect(x, 0, width, mediaSize.height);
+      context.fillRect(x, 0, width, height);
       context.globalAlpha = 0.45;
       context.strokeStyle = colour(name);
       context.beginPath();
-      for (let at = x - mediaSize.height; at < x + width; at += spacing) {
-        context.moveTo(at, mediaSize.height);
-        context.lineTo(at + mediaSize.height, 0);
+      for (let at = x - height; at < x + width; at += spacing) {
+        context.moveTo(at, height);
+        context.lineTo(at + height, 0);
       }
       context.stroke();
       context.restore();

@@ -47,11 +47,6 @@ export function table(
   titles: readonly string[],
   rows: readonly (readonly Child[])[],
 ): HTMLElement {
-  const head = element(
-    'tr',
-    { role: 'row' },
-    ...titles.map((title) => element('th', { scope: 'col', role: 'columnheader' }, title)),
-  );
   const body = rows.map((cells) =>
     element(
       'tr',
@@ -59,11 +54,38 @@ export function table(
       ...cells.map((cell, place) => element('td', { role: 'cell', 'data-title': titles[place] ?? '' }, cell)),
     ),
   );
+  return tableAround(element('tbody', { role: 'rowgroup' }, ...body), titles, caption);
+}
+
+/** Creates a table around a body whose rows change. */
+export function tableAround(
+  body: HTMLElement,
+  titles: readonly string[],
+  ...caption: readonly Child[]
+): HTMLElement {
+  const heads = titles.map((title) => element('th', { scope: 'col', role: 'columnheader' }, title));
   return element(
     'table',
     { class: 'cards', role: 'table' },
-    element('caption', {}, caption),
-    element('thead', { role: 'rowgroup' }, head),
-    element('tbody', { role: 'rowgroup' }, ...body),
+    element('caption', {}, ...caption),
+    element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...heads)),
+    body,
   );
+}
+
+/** A section with the heading that names it. */
+export function section(id: string, title: string, ...children: readonly Child[]): HTMLElement {
+  return element('section', { 'aria-labelledby': id }, element('h2', { id }, title), ...children);
+}
+
+/** A section with a table. @param none text in its place when there are no rows. */
+export function listSection(
+  title: string,
+  none: string,
+  caption: string,
+  titles: readonly string[],
+  rows: readonly (readonly Child[])[],
+): HTMLElement {
+  const id = `part-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
+  return section(id, title, rows.length === 0 ? element('p', {}, none) : table(caption, titles, rows));
 }

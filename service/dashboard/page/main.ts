@@ -2,7 +2,7 @@
 
 import { hrefOf, readAddress, type ViewName } from './address.ts';
 import { element, fill, setText } from './element.ts';
-import { formatTime } from './format.ts';
+import { formatSecond } from './format.ts';
 import { type Connection, Model, type View } from './model.ts';
 import { overview } from './overview.ts';
 import { problems } from './problems.ts';
@@ -61,7 +61,7 @@ function showConnection(): void {
   const { summary } = model;
   const since =
     summary !== null && model.connection !== 'live'
-      ? ` Showing the state as of ${formatTime(Math.floor(summary.nowMs / 1000) * 1000)}.`
+      ? ` Showing the state as of ${formatSecond(summary.nowMs)}.`
       : '';
   connection.dataset.state = model.connection;
   setText(connection, words[model.connection] + since);

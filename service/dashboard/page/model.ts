@@ -1,5 +1,6 @@
 /** The state of the page from the event stream, and the progress derived from it. */
 
+import { minuteMs } from '../../../contract/intervals.ts';
 import type { Change, RequestMinutes, SeriesLine, Snapshot, Summary } from '../shapes.ts';
 
 /**
@@ -84,7 +85,6 @@ export class Model {
 const fillingLanes = ['backfill', 'probe'] as const;
 /** Complete minutes over which the rate is measured. */
 const rateMinutes = 10;
-const minuteMs = 60_000;
 
 export interface Progress {
   readonly requests: number;

@@ -2,8 +2,8 @@
 
 import type { Summary } from '../shapes.ts';
 import { budget } from './budget.ts';
-import { element, fill, setText, table } from './element.ts';
-import { formatAge, formatCount, formatDuration, formatPercent, formatQuantity } from './format.ts';
+import { element, fill, section, setText, table } from './element.ts';
+import { counted, formatAge, formatCount, formatDuration, formatPercent } from './format.ts';
 import { backfillProgress, type Model, type Progress, type View } from './model.ts';
 import { seriesList } from './series-list.ts';
 
@@ -21,13 +21,7 @@ export function overview(main: HTMLElement, model: Model): View {
   const content = element(
     'div',
     { hidden: true },
-    element(
-      'section',
-      { 'aria-labelledby': 'backfill' },
-      element('h2', { id: 'backfill' }, 'Backfill'),
-      progress,
-      progressText,
-    ),
+    section('backfill', 'Backfill', progress, progressText),
     tiles,
     requests.section,
     series.section,
@@ -70,10 +64,10 @@ export function overview(main: HTMLElement, model: Model): View {
     tell('Failing', failing === 0 ? 'none' : formatCount(failing), failing > 0);
     const { quarantined, queue } = summary;
     const inQuarantine = quarantined.rows > 0 || quarantined.hasOlder;
-    const rows = `${formatQuantity(quarantined.rows, 'row')}${quarantined.hasOlder ? ' of the newest' : ''}`;
+    const rows = `${counted(quarantined.rows, 'row')}${quarantined.hasOlder ? ' of the newest' : ''}`;
     tell('Quarantine', inQuarantine ? rows : 'empty', quarantined.rows > 0);
     const revised = lines.reduce((total, line) => total + line.revised, 0);
-    tell('Revised', revised === 0 ? 'none' : formatQuantity(revised, 'value'));
+    tell('Revised', revised === 0 ? 'none' : counted(revised, 'value'));
     tell('Queue', queueWords(queue), queue === null || queue.workers === 0);
     tell(
       'Source',
@@ -106,7 +100,7 @@ function progressWords(
       ? ''
       : `; ${formatCount(refused)} more ${refused === 1 ? 'is' : 'are'} refused by the source`;
   if (left === 0) return refused === 0 ? 'Complete: nothing is left to fetch.' : `0 requests left${more}`;
-  const done = `${formatPercent(all - left, all)}, ${formatQuantity(left, 'request')} left`;
+  const done = `${formatPercent(all - left, all)}, ${counted(left, 'request')} left`;
   if (expectedMs === null)
     return `${done}; ${hasNoWorker ? 'no worker is running' : 'no recent requests'}${more}`;
   return `${done}, about ${formatDuration(Math.max(1000, expectedMs))} at ${formatCount(Math.round(perMinute))} a minute${more}`;
@@ -117,19 +111,13 @@ function queueWords(
 ): string {
   if (queue === null) return 'unavailable';
   const paused = queue.pausedMs > 2000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
-  return `${formatCount(queue.waiting)} waiting, ${formatCount(queue.active)} active, ${formatQuantity(queue.workers, 'worker')}${paused}`;
+  return `${formatCount(queue.waiting)} waiting, ${formatCount(queue.active)} active, ${counted(queue.workers, 'worker')}${paused}`;
 }
 
 type Lists = Summary['lists'];
 
 export function polledLists(model: Model) {
   const content = element('div');
-  const section = element(
-    'section',
-    { 'aria-labelledby': 'lists' },
-    element('h2', { id: 'lists' }, 'Lists'),
-    content,
-  );
   let shown = '';
   let ages: (() => void)[] = [];
 
@@ -168,5 +156,5 @@ export function polledLists(model: Model) {
   const clock = setInterval(() => {
     for (const tell of ages) tell();
   }, 1000);
-  return { section, update, end: () => clearInterval(clock) };
+  return { section: section('lists', 'Lists', content), update, end: () => clearInterval(clock) };
 }

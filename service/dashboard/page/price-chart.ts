@@ -38,15 +38,6 @@ export interface Pointed {
   readonly state: string;
 }
 
-export interface ChartView {
-  readonly kind: Piece['kind'];
-  readonly interval: string;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly rows: readonly PointRow[];
-  readonly gaps: number;
-}
-
 interface ChartEvents {
   readonly nowMs: () => number;
   readonly onPoint: (pointed: Pointed | null) => void;
@@ -198,7 +189,8 @@ export class PriceChart {
     this.#point(row[0]);
   }
 
-  view(): ChartView | null {
+  /** The part of the loaded piece that is on the screen. */
+  view() {
     const loaded = this.#loaded;
     if (loaded === null) return null;
     const { startMs, endMs } = this.#wanted;

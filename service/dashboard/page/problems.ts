@@ -2,8 +2,8 @@
 
 import type { Problems } from '../shapes.ts';
 import { seriesLink } from './address.ts';
-import { type Child, element, fill, table } from './element.ts';
-import { formatCount, formatTime } from './format.ts';
+import { element, fill, listSection, section } from './element.ts';
+import { formatCount, formatSecond, formatTime } from './format.ts';
 import type { Model, View } from './model.ts';
 import { fetchProblems } from './server.ts';
 
@@ -49,98 +49,70 @@ function sections({
   locks,
 }: Problems): HTMLElement[] {
   return [
-    section(
+    listSection(
       'Failing',
-      failing.length === 0 ? 'No window failed, and no series is refused.' : null,
-      table(
-        failingInAll > failing.length
-          ? `The first ${formatCount(failing.length)} of ${formatCount(failingInAll)}: series that the source refuses, then the newest failures`
-          : `${formatCount(failingInAll)} in all`,
-        ['Series', 'From', 'To', 'Reason', 'Next attempt'],
-        failing.map((one) => [
-          seriesLink(one.seriesId, one.name),
-          one.window === null ? 'the whole series' : formatTime(one.window.startMs),
-          one.window === null ? '' : formatTime(one.window.endMs),
-          one.message,
-          formatTime(wholeSecond(one.retryMs)),
-        ]),
-      ),
+      'No window failed, and no series is refused.',
+      failingInAll > failing.length
+        ? `The first ${formatCount(failing.length)} of ${formatCount(failingInAll)}: series that the source refuses, then the newest failures`
+        : `${formatCount(failingInAll)} in all`,
+      ['Series', 'From', 'To', 'Reason', 'Next attempt'],
+      failing.map((one) => [
+        seriesLink(one.seriesId, one.name),
+        one.window === null ? 'the whole series' : formatTime(one.window.startMs),
+        one.window === null ? '' : formatTime(one.window.endMs),
+        one.message,
+        formatSecond(one.retryMs),
+      ]),
     ),
-    section(
+    listSection(
       'Failed requests',
-      errors.length === 0 ? 'None in the last hour.' : null,
-      table(
-        'The last hour, by kind',
-        ['Kind', 'Requests', 'Newest', 'Message'],
-        errors.map((one) => [
-          one.kind,
-          formatCount(one.requests),
-          formatTime(wholeSecond(one.newestMs)),
-          one.message,
-        ]),
-      ),
+      'None in the last hour.',
+      'The last hour, by kind',
+      ['Kind', 'Requests', 'Newest', 'Message'],
+      errors.map((one) => [one.kind, formatCount(one.requests), formatSecond(one.newestMs), one.message]),
     ),
     section(
+      'part-locks',
       'Locks',
-      locks.statements === 0 ? 'No statement waits for a lock.' : null,
       element(
         'p',
         {},
-        `Statements that wait: ${formatCount(locks.statements)}. Held by: ${locks.holders.join(', ') || 'not known'}.`,
+        locks.statements === 0
+          ? 'No statement waits for a lock.'
+          : `Statements that wait: ${formatCount(locks.statements)}. Held by: ${locks.holders.join(', ') || 'not known'}.`,
       ),
     ),
-    section(
+    listSection(
       'Database jobs',
-      jobs.length === 0 ? 'No job fails.' : null,
-      table(
-        'TimescaleDB background jobs that fail or that no worker runs; the scheduler does their work',
-        ['Job', 'Of', 'Last run', 'Failures', 'Message'],
-        jobs.map((one) => [
-          one.kind,
-          one.of ?? '',
-          one.lastRunMs === null ? 'never' : formatTime(wholeSecond(one.lastRunMs)),
-          formatCount(one.failures),
-          one.message,
-        ]),
-      ),
+      'No job fails.',
+      'TimescaleDB background jobs that fail or that no worker runs; the scheduler does their work',
+      ['Job', 'Of', 'Last run', 'Failures', 'Message'],
+      jobs.map((one) => [
+        one.kind,
+        one.of ?? '',
+        one.lastRunMs === null ? 'never' : formatSecond(one.lastRunMs),
+        formatCount(one.failures),
+        one.message,
+      ]),
     ),
-    section(
+    listSection(
       'Quarantine',
-      quarantine.length === 0 ? 'Empty: no row was rejected.' : null,
-      table(
-        'The newest rejected rows',
-        ['Of', 'Seen', 'Reason', 'Row'],
-        quarantine.map((one) => [
-          one.seriesId === null || one.name === null ? one.dataset : seriesLink(one.seriesId, one.name),
-          formatTime(wholeSecond(one.seenAtMs)),
-          one.reason,
-          element('code', {}, one.raw),
-        ]),
-      ),
+      'Empty: no row was rejected.',
+      'The newest rejected rows',
+      ['Of', 'Seen', 'Reason', 'Row'],
+      quarantine.map((one) => [
+        one.seriesId === null || one.name === null ? one.dataset : seriesLink(one.seriesId, one.name),
+        formatSecond(one.seenAtMs),
+        one.reason,
+        element('code', {}, one.raw),
+      ]),
     ),
-    section(
+    listSection(
       'Revisions',
-      revised.length === 0 ? 'The source revised no stored value.' : null,
-      table(
-        'Revised values; the page of a series lists the newest',
-        ['Series', 'Values'],
-        revised.map((one) => [seriesLink(one.seriesId, one.name), formatCount(one.values)]),
-      ),
+      'The source revised no stored value.',
+      'Revised values; the page of a series lists the newest',
+      ['Series', 'Values'],
+      revised.map((one) => [seriesLink(one.seriesId, one.name), formatCount(one.values)]),
     ),
   ];
-}
-
-/** @param none text instead of an empty table; null: show the content. */
-export function section(title: string, none: string | null, content: Child): HTMLElement {
-  const id = `part-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
-  return element(
-    'section',
-    { 'aria-labelledby': id },
-    element('h2', { id }, title),
-    none === null ? content : element('p', {}, none),
-  );
-}
-
-export function wholeSecond(timeMs: number): number {
-  return Math.floor(timeMs / 1000) * 1000;
 }

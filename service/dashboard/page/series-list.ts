@@ -1,9 +1,10 @@
 /** The list of series with their bands: filtered by name, sorted, paged. Only visible bands are requested. */
 
+import { minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesLine } from '../shapes.ts';
 import { hrefOf, readAddress } from './address.ts';
 import { bandColumns, drawBand, legend } from './band.ts';
-import { element, fill, setText } from './element.ts';
+import { element, fill, section, setText, tableAround } from './element.ts';
 import { formatAge, formatCount, formatTime } from './format.ts';
 import type { Model } from './model.ts';
 import { axes, choice, compare, fillRow, makeRow, type Row, sorts } from './series-rows.ts';
@@ -29,31 +30,17 @@ export function seriesList(model: Model) {
   });
   const sort = choice('sort', sorts, state.sort);
   const axis = choice('axis', axes, state.axis);
-  const body = element('tbody', { role: 'rowgroup' });
   const shown = element('p', { role: 'status' });
   const axisText = element('span');
   const back = element('button', { type: 'button' }, 'Previous');
   const next = element('button', { type: 'button' }, 'Next');
   const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Behind', 'Newest', 'Note'];
-  const list = element(
-    'table',
-    { class: 'cards series', role: 'table' },
-    element('caption', {}, 'Coverage: ', axisText),
-    element(
-      'thead',
-      { role: 'rowgroup' },
-      element(
-        'tr',
-        { role: 'row' },
-        ...titles.map((title) => element('th', { scope: 'col', role: 'columnheader' }, title)),
-      ),
-    ),
-    body,
-  );
-  const section = element(
-    'section',
-    { 'aria-labelledby': 'series' },
-    element('h2', { id: 'series' }, 'Series'),
+  const body = element('tbody', { role: 'rowgroup' });
+  const list = tableAround(body, titles, 'Coverage: ', axisText);
+  list.classList.add('series');
+  const block = section(
+    'series',
+    'Series',
     element(
       'div',
       { class: 'controls', role: 'search' },
@@ -120,8 +107,8 @@ export function seriesList(model: Model) {
     const [, spanMs] = axes[state.axis] ?? ['', null];
     if (spanMs === null) return null;
     // In whole minutes, between which the drawing does not change.
-    const endMs = Math.ceil(model.nowMs() / 60_000) * 60_000;
-    const earliestMs = Math.min(endMs - 60_000, ...[...model.series.values()].map(({ fromMs }) => fromMs));
+    const endMs = Math.ceil(model.nowMs() / minuteMs) * minuteMs;
+    const earliestMs = Math.min(endMs - minuteMs, ...[...model.series.values()].map(({ fromMs }) => fromMs));
     return { startMs: Number.isFinite(spanMs) ? endMs - spanMs : earliestMs, endMs };
   }
 
@@ -178,7 +165,7 @@ export function seriesList(model: Model) {
   const turn = (by: number) => {
     state.page += by;
     changed();
-    section.scrollIntoView({ block: 'start' });
+    block.scrollIntoView({ block: 'start' });
   };
   back.addEventListener('click', () => turn(-1));
   next.addEventListener('click', () => turn(1));
@@ -190,5 +177,5 @@ export function seriesList(model: Model) {
         setText(row.cells.newest, `${formatAge(model.nowMs() - line.newestMs)} ago`);
     }
   }, 1000);
-  return { section, update, end: () => clearInterval(clock) };
+  return { section: block, update, end: () => clearInterval(clock) };
 }

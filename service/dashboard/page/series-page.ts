@@ -3,10 +3,16 @@
 import type { SeriesDetail } from '../shapes.ts';
 import { bandColumns, describeBand, drawBand, emptyBand, legend } from './band.ts';
 import { chartSection } from './chart-section.ts';
-import { element, fill, setText, table } from './element.ts';
-import { describeCoverage, formatCount, formatDuration, formatQuantity, formatTime } from './format.ts';
+import { element, fill, listSection, setText } from './element.ts';
+import {
+  counted,
+  describeCoverage,
+  formatCount,
+  formatDuration,
+  formatSecond,
+  formatTime,
+} from './format.ts';
 import type { Model, View } from './model.ts';
-import { section, wholeSecond } from './problems.ts';
 import { fetchBands, fetchDetail, RequestError } from './server.ts';
 
 const reasons: Readonly<Record<string, string>> = {
@@ -39,8 +45,8 @@ export function seriesPage(main: HTMLElement, model: Model, id: number): View {
         ? line.wantedMs > 0
           ? 'no gap'
           : ''
-        : `${formatQuantity(line.gaps, 'gap')} of ${formatDuration(line.missingMs)}`,
-      formatQuantity(line.points, 'point'),
+        : `${counted(line.gaps, 'gap')} of ${formatDuration(line.missingMs)}`,
+      counted(line.points, 'point'),
       line.revised > 0 ? `${formatCount(line.revised)} revised` : '',
       line.blocked === null ? '' : `refused by the source: ${line.blocked}`,
     ];
@@ -117,70 +123,58 @@ function parts(detail: SeriesDetail): HTMLElement[] {
   const tracked =
     untrackedMs === null
       ? `Tracked from ${formatTime(fromMs)} ${toMs === null ? 'on' : `to ${formatTime(toMs)}`}.`
-      : `Not asked for any more since ${formatTime(wholeSecond(untrackedMs))}. What is stored stays.`;
+      : `Not asked for any more since ${formatSecond(untrackedMs)}. What is stored stays.`;
   return [
     element('p', {}, tracked),
-    section(
+    listSection(
       'Gaps',
-      gaps.length === 0 ? 'None.' : null,
-      table(
-        gapsInAll > gaps.length
-          ? `The newest ${formatCount(gaps.length)} of ${formatCount(gapsInAll)}`
-          : `${formatQuantity(gapsInAll, 'gap')}, cut where the reason changes`,
-        ['From', 'To', 'Length', 'Why'],
-        gaps.map((gap) => [
-          formatTime(gap.startMs),
-          formatTime(gap.endMs),
-          formatDuration(gap.endMs - gap.startMs),
-          `${reasons[gap.reason] ?? gap.reason}${gap.message === null ? '' : `: ${gap.message}`}`,
-        ]),
-      ),
+      'None.',
+      gapsInAll > gaps.length
+        ? `The newest ${formatCount(gaps.length)} of ${formatCount(gapsInAll)}`
+        : `${counted(gapsInAll, 'gap')}, cut where the reason changes`,
+      ['From', 'To', 'Length', 'Why'],
+      gaps.map((gap) => [
+        formatTime(gap.startMs),
+        formatTime(gap.endMs),
+        formatDuration(gap.endMs - gap.startMs),
+        `${reasons[gap.reason] ?? gap.reason}${gap.message === null ? '' : `: ${gap.message}`}`,
+      ]),
     ),
-    section(
+    listSection(
       'Last requests',
-      fetches.length === 0 ? 'None is recorded.' : null,
-      table(
-        'Newest first',
-        ['At', 'From', 'To', 'For', 'Verdict', 'New', 'Changed', 'Took'],
-        fetches.map((one) => [
-          formatTime(wholeSecond(one.timeMs)),
-          one.startMs === null ? '' : formatTime(one.startMs),
-          one.endMs === null ? '' : formatTime(one.endMs),
-          one.lane,
-          one.error === null ? one.verdict : `${one.verdict}: ${one.error}`,
-          formatCount(one.fresh),
-          formatCount(one.changed),
-          `${formatCount(one.durationMs)} ms`,
-        ]),
-      ),
+      'None is recorded.',
+      'Newest first',
+      ['At', 'From', 'To', 'For', 'Verdict', 'New', 'Changed', 'Took'],
+      fetches.map((one) => [
+        formatSecond(one.timeMs),
+        one.range === null ? '' : formatTime(one.range.startMs),
+        one.range === null ? '' : formatTime(one.range.endMs),
+        one.lane,
+        one.error === null ? one.verdict : `${one.verdict}: ${one.error}`,
+        formatCount(one.fresh),
+        formatCount(one.changed),
+        `${formatCount(one.durationMs)} ms`,
+      ]),
     ),
-    section(
+    listSection(
       'Revisions',
-      revisions.length === 0 ? 'The source revised no stored value.' : null,
-      table(
-        'Old values of revisions, newest first',
-        ['Of', 'Until', 'Before'],
-        revisions.map((one) => [
-          formatTime(one.timeMs),
-          formatTime(wholeSecond(one.seenAtMs)),
-          Object.entries(one.before)
-            .map(([column, value]) => `${column} ${value}`)
-            .join(', '),
-        ]),
-      ),
+      'The source revised no stored value.',
+      'Old values of revisions, newest first',
+      ['Of', 'Until', 'Before'],
+      revisions.map((one) => [
+        formatTime(one.timeMs),
+        formatSecond(one.seenAtMs),
+        Object.entries(one.before)
+          .map(([column, value]) => `${column} ${value}`)
+          .join(', '),
+      ]),
     ),
-    section(
+    listSection(
       'Quarantine',
-      rejections.length === 0 ? 'Empty.' : null,
-      table(
-        'Rejected rows, newest first',
-        ['Seen', 'Reason', 'Row'],
-        rejections.map((one) => [
-          formatTime(wholeSecond(one.seenAtMs)),
-          one.reason,
-          element('code', {}, one.raw),
-        ]),
-      ),
+      'Empty.',
+      'Rejected rows, newest first',
+      ['Seen', 'Reason', 'Row'],
+      rejections.map((one) => [formatSecond(one.seenAtMs), one.reason, element('code', {}, one.raw)]),
     ),
   ];
 }

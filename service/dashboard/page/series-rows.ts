@@ -1,16 +1,17 @@
 /** Rows of the series list, its sort orders and time axes. A row is updated in place, so that the focus stays. */
 
+import { dayMs } from '../../../contract/intervals.ts';
 import type { SeriesLine } from '../shapes.ts';
 import { seriesLink } from './address.ts';
 import { describeBand, emptyBand } from './band.ts';
 import { element, setText } from './element.ts';
 import {
+  counted,
   describeCoverage,
   formatAge,
   formatCount,
   formatDuration,
   formatPercent,
-  formatQuantity,
 } from './format.ts';
 
 export interface Row {
@@ -50,9 +51,7 @@ export function fillRow(row: Row, line: SeriesLine, nowMs: number): void {
   );
   setText(
     row.cells.missing,
-    line.missingMs === 0
-      ? 'nothing'
-      : `${formatDuration(line.missingMs)} in ${formatQuantity(line.gaps, 'gap')}`,
+    line.missingMs === 0 ? 'nothing' : `${formatDuration(line.missingMs)} in ${counted(line.gaps, 'gap')}`,
   );
   setText(row.cells.behind, line.behindMs === 0 ? 'no' : formatDuration(line.behindMs));
   setText(row.cells.newest, line.newestMs === null ? 'no point' : `${formatAge(nowMs - line.newestMs)} ago`);
@@ -71,8 +70,6 @@ function noteOf(line: SeriesLine): string {
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
-
-const dayMs = 86_400_000;
 
 export const sorts: Readonly<
   Record<string, readonly [title: string, order: (one: SeriesLine, other: SeriesLine) => number]>

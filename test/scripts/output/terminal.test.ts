@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
-import { printable } from '../../../format.ts';
+import { printable } from '../../../contract/names.ts';
 import { logProgress } from '../../../scripts/output/progress.ts';
 import { asFits, bar, fitted } from '../../../scripts/output/terminal.ts';
 

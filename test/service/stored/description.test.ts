@@ -7,10 +7,9 @@ import type { FastifyInstance } from 'fastify';
 import { isLosslessNumber, type LosslessNumber, parse } from 'lossless-json';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { endpoints } from '../../../contract/endpoints.ts';
+import { endpoints, servedError } from '../../../contract/endpoints.ts';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
-import { type Endpoint, pathOf, pathTemplates } from '../../../contract/paths.ts';
-import { servedError } from '../../../contract/served.ts';
+import { type Endpoint, pathOf, pathTemplates, routes } from '../../../contract/paths.ts';
 import { examples } from '../../../service/openapi/examples.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import type { TestStore } from '../../store/open-store.ts';
@@ -24,17 +23,12 @@ const shown: Readonly<Record<Endpoint, string>> = {
   asset: '/assets/bitcoin',
   assetHistory: `/assets/bitcoin/history?interval=h1&start=${nowMs - 3 * hourMs}&end=${nowMs}`,
   assetMarkets: `/assets/bitcoin/markets${page}`,
-  assetMarketsAlias: `/assets/bitcoin/market${page}`,
   markets: `/markets?exchangeId=kraken&limit=2`,
   exchanges: '/exchanges',
   exchange: '/exchanges/kraken',
   rates: '/rates',
   rate: pathOf('rate', 'icelandic-króna'),
   candles: `/candles?${days}`,
-  candlesMarket: `/candles/market?${days}`,
-  exchangesAll: '/exchanges/all',
-  marketsData: '/markets/data?assetSymbol=eur&limit=2',
-  ratesAll: '/rates/all',
 };
 
 /** Each optional parameter, and what it leads to. */
@@ -56,6 +50,15 @@ const optional: readonly [Endpoint, string][] = [
   ['candles', `?exchange=kraken&interval=d1&baseId=bitcoin&quoteId=euro&end=${nowMs}`],
 ];
 
+/** The paths that the interface has besides. */
+const aliases: readonly [Endpoint, string][] = [
+  ['assetMarkets', `/assets/bitcoin/market${page}`],
+  ['candles', `/candles/market?${days}`],
+  ['exchanges', '/exchanges/all'],
+  ['markets', '/markets/data?assetSymbol=eur&limit=2'],
+  ['rates', '/rates/all'],
+];
+
 for (const kind of ['main', 'plain'] as const) {
   describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `described and served on ${kind}`, () => {
     let store: TestStore;
@@ -71,6 +74,7 @@ for (const kind of ['main', 'plain'] as const) {
 
     const cases = [
       ...(Object.keys(pathTemplates) as Endpoint[]).map((endpoint) => [endpoint, shown[endpoint]] as const),
+      ...aliases,
       ...optional.map(([endpoint, query]) => [endpoint, pathOf(endpoint, 'bitcoin') + query] as const),
     ];
     it.each(cases)('%s: %s matches its schema', async (endpoint, path) => {
@@ -120,9 +124,9 @@ for (const kind of ['main', 'plain'] as const) {
       const answer = await app.inject('/v2/openapi.json');
       const document = answer.json();
       expect(document.openapi).toMatch(/^3\.1\./);
-      const paths = Object.values(pathTemplates).map((path) => path.replace(/:(\w+)/g, '{$1}'));
+      const paths = routes.map(({ path }) => path.replace(/:(\w+)/g, '{$1}'));
       expect(Object.keys(document.paths).sort()).toEqual([...paths].sort());
-      for (const [endpoint, path] of Object.entries(pathTemplates) as [Endpoint, string][]) {
+      for (const { endpoint, path } of routes) {
         const { get } = document.paths[path.replace(/:(\w+)/g, '{$1}')];
         const names = (get.parameters as { name: string; in: string }[]).filter((one) => one.in === 'query');
         expect(names.map(({ name }) => name).sort()).toEqual(
@@ -152,9 +156,9 @@ for (const kind of ['main', 'plain'] as const) {
     // The last one: it takes the values away.
     it.each([
       ['asset_states', ['assets', 'asset']],
-      ['exchange_states', ['exchanges', 'exchange', 'exchangesAll']],
-      ['market_states', ['markets', 'marketsData']],
-      ['asset_market_states', ['assetMarkets', 'assetMarketsAlias']],
+      ['exchange_states', ['exchanges', 'exchange']],
+      ['market_states', ['markets']],
+      ['asset_market_states', ['assetMarkets']],
     ] as const)(
       'rows of %s that the source leaves all but empty are as their schemas say',
       async (table, of) => {

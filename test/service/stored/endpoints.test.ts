@@ -3,9 +3,9 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import { pathOf, pathTemplates } from '../../../contract/paths.ts';
-import { renderMarketData } from '../../../service/market-data.ts';
+import { pathOf, routes } from '../../../contract/paths.ts';
 import { createService } from '../../../service/server.ts';
+import { simulatedMarketData } from '../../../simulator/served.ts';
 import { trackList, untrackList } from '../../../store/lists/lists.ts';
 import { storedMarketData } from '../../../store/market-data/stored-market-data.ts';
 import { refreshRollups } from '../../../store/rollups/refresh.ts';
@@ -15,7 +15,7 @@ import type { TestStore } from '../../store/open-store.ts';
 import { markGone } from './load-lists.ts';
 import { hours, nowMs, openStoredWorld, simulator, startMs } from './stored-world.ts';
 
-const source = createService({ data: renderMarketData(simulator), now: () => nowMs });
+const source = createService({ data: simulatedMarketData(simulator), now: () => nowMs });
 afterAll(() => source.close());
 
 for (const kind of ['main', 'plain'] as const) {
@@ -297,7 +297,7 @@ for (const kind of ['main', 'plain'] as const) {
     });
 
     it('covers every list endpoint', () => {
-      expect(Object.keys(pathTemplates)).toHaveLength(15);
+      expect(routes).toHaveLength(15);
     });
   });
 }

@@ -8,8 +8,6 @@ import { type Database, timestamp } from '../../../store/db/database.ts';
 import { trackList } from '../../../store/lists/lists.ts';
 import { listShape } from '../../../store/lists/shapes.ts';
 
-const whole = { limit: 2000, offset: 0 };
-
 /** Stores assets, exchanges, markets, and the markets of `assetIds`, as of `atMs`. */
 export async function loadLists(
   database: Database,
@@ -17,15 +15,15 @@ export async function loadLists(
   atMs: EpochMs,
   assetIds: readonly string[],
 ): Promise<void> {
-  const assets = await simulator.assets(whole, atMs);
-  const exchanges = await simulator.exchanges(atMs);
-  const markets = await simulator.markets(whole, atMs);
+  const assets = simulator.truth.assets(atMs);
+  const exchanges = simulator.truth.exchanges(atMs);
+  const markets = simulator.truth.markets(atMs);
   await store(database, 'assets', assets.map(assetRow), atMs);
   await store(database, 'exchanges', exchanges.map(exchangeRow), atMs);
   await store(database, 'markets', markets.map(marketRow), atMs);
   for (const id of assetIds) {
     await trackList(database, { dataset: 'asset_markets', asset: id }, 5 * minuteMs);
-    const rows = (await simulator.assetMarkets(id, whole, atMs)) ?? [];
+    const rows = simulator.truth.assetMarkets(id, atMs);
     await store(
       database,
       'asset_markets',

@@ -36,7 +36,7 @@ export async function openStoredWorld(kind: 'main' | 'plain'): Promise<TestStore
   const store = await openTestStore(kind);
   for (const { key, fromMs } of series) await fill(store.database, key, { startMs: fromMs, endMs: nowMs });
   const answer = { rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 };
-  const rows = await simulator.rates(nowMs);
+  const rows = simulator.truth.rates(nowMs);
   await commitRates(store.database, { answer: { ...answer, rows }, attempt: 1, nowMs });
   await loadLists(store.database, simulator, nowMs - minuteMs, ['bitcoin']);
   await loadLists(store.database, simulator, nowMs, ['bitcoin']);

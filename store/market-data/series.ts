@@ -1,13 +1,12 @@
 /**
- * Candles of the service: from the series itself, or, where the interval is not stored, from the series that
- * the view `candles` would use. The statements name the relation themselves: planning the view, with all its
- * levels, takes longer than reading a thousand candles.
+ * Candles and price histories of the service. Candles come from the series itself, or, where the interval is not stored,
+ * from the series that the view `candles` would use. The statements name the relation themselves: planning the view, with
+ * all its levels, takes longer than reading a thousand candles.
  */
 
 import type pg from 'pg';
 import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
-import type { CandleSeries } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
+import type { SeriesKey, TimeRange } from '../../contract/series.ts';
 import { timestamp } from '../db/database.ts';
 import { rejectedPeriods } from '../ledger/quarantine.ts';
 import { candleColumns, candlesFromPoints, candlesFromRollup } from '../rollups/definitions.ts';
@@ -18,13 +17,9 @@ import {
   emptySeries,
   type SeriesJson,
   type SeriesRow,
-  seriesJson,
+  withCoverage,
 } from './coverage.ts';
 import { clientTimestamp, millisecondsOf } from './query.ts';
-
-export interface VisibleRange extends Range {
-  readonly visibleFromMs?: EpochMs;
-}
 
 // NUMERIC writes neither quotes nor exponents, so its text needs no escaping.
 const json = `'{"open":"' || open || '","high":"' || high || '","low":"' || low || '","close":"' || close
@@ -34,27 +29,19 @@ const listed = (ordered: string) =>
 
 /** $1 to $4 name the series, $5 and $6 are the range. */
 const market = 'exchange_id = $1 and base_id = $2 and quote_id = $3';
-const coverage = (period: string) =>
-  coverageSubquery({
-    start: '$5::timestamptz',
-    end: '$6::timestamptz',
-    now: '$7::timestamptz',
-    visibleFrom: '$8::timestamptz',
-    period,
-  });
 const shown = `time >= greatest($5::timestamptz, $8::timestamptz) and time < $6::timestamptz`;
 
 /** Covered ranges, except periods with rejected rows only. */
 const knownRanges = `s.covered - ${rejectedPeriods('$5::timestamptz', '$6::timestamptz')}`;
 
-const stored = {
+const storedCandles = {
   name: 'serve-candles',
   text: `
     with line as materialized (
       select id, period, ${knownRanges} as covered from tidemark.series s
       where dataset = 'candles' and ${market} and interval = $4 and (untracked_at is null or points > 0)
     )
-    select rows, ${coverageColumns} from line cross join ${coverage('period')} coverage cross join lateral (
+    select rows, ${coverageColumns} from line cross join ${coverageSubquery(5, 'period')} coverage cross join lateral (
       ${listed(`select ${candleColumns} from tidemark.candle_points where series_id = (select id from line) and ${shown} order by time`)}
     ) points`,
 };
@@ -66,7 +53,7 @@ const finer = `select d.series_id as id, ${knownRanges} as covered
 
 const derived = (level: RollupLevel, rows: string) => `
     with line as materialized (${finer})
-    select rows, ${coverageColumns} from line cross join ${coverage(periodLiteral(level))} coverage cross join lateral (
+    select rows, ${coverageColumns} from line cross join ${coverageSubquery(5, periodLiteral(level))} coverage cross join lateral (
       ${listed(`select ${candleColumns} from (${rows}) derived order by time`)}
     ) points`;
 
@@ -87,43 +74,71 @@ const fromFiner = (timescale: boolean) =>
   );
 const statements = { timescale: fromFiner(true), plain: fromFiner(false) };
 
-const isKnown = {
+const storedHistory = {
+  name: 'serve-history',
+  text: `
+    with line as materialized (
+      select id, period, s.covered - ${rejectedPeriods('$3::timestamptz', '$4::timestamptz')} as covered
+      from tidemark.series s
+      where dataset = 'asset_history' and asset_id = $1 and interval = $2
+    )
+    select rows, ${coverageColumns} from line cross join ${coverageSubquery(3, 'period')} coverage cross join lateral (
+      -- A JSON number: NUMERIC writes no exponent and no leading zero.
+      select coalesce('[' || string_agg('{"priceUsd":' || price_usd || ',"time":' || ${millisecondsOf('time')} || '}', ',')
+                      || ']', '[]') as rows
+      from (
+        select time, price_usd from tidemark.asset_history_points
+        where series_id = (select id from line) and time >= greatest($3::timestamptz, $6::timestamptz) and time < $4::timestamptz order by time
+      ) p
+    ) points`,
+};
+
+const marketIsKnown = {
   name: 'serve-market-is-known',
   text: `select exists (select from tidemark.series where dataset = 'candles' and ${market})
              or exists (select from public.markets where exchange = $1 and base = $2 and quote = $3) as known`,
 };
+const assetIsKnown = {
+  name: 'serve-asset-is-known',
+  text: `select exists (select from tidemark.series where dataset = 'asset_history' and asset_id = $1)
+             or exists (select from public.assets where asset = $1) as known`,
+};
 
 /**
- * Candles whose periods start in the range, ascending.
+ * Rows whose periods start in the range, ascending.
  *
  * @param timescale whether the points are a hypertable.
- * @returns null for an unknown market.
+ * @returns null for an unknown market or asset.
  */
-export async function candlesJson(
+export async function seriesJson(
   pool: pg.Pool,
   timescale: boolean,
-  series: CandleSeries,
-  range: VisibleRange,
+  series: SeriesKey,
+  range: TimeRange,
   nowMs: EpochMs,
 ): Promise<SeriesJson | null> {
-  const names = [series.exchange, series.baseId, series.quoteId];
+  const { interval } = series;
+  const isCandles = series.dataset === 'candles';
+  const names = isCandles ? [series.exchange, series.baseId, series.quoteId] : [series.assetId];
   // Whole periods only: a period of a rollup or an aggregate includes all of its points or none.
-  const within = (timeMs: EpochMs) => clientTimestamp(nextPeriodStart(timeMs, series.interval));
-  const { visibleFromMs } = range;
-  const parameters = [
+  const within = (timeMs: EpochMs) => clientTimestamp(nextPeriodStart(timeMs, interval));
+  const { startMs, endMs, visibleFromMs } = range;
+  const values = [
     ...names,
-    series.interval,
-    within(range.startMs),
-    within(range.endMs),
+    interval,
+    within(startMs),
+    within(endMs),
     timestamp(nowMs),
     visibleFromMs === undefined ? null : within(visibleFromMs),
   ];
-  const finerStatement = statements[timescale ? 'timescale' : 'plain'].get(series.interval);
-  for (const statement of finerStatement === undefined ? [stored] : [stored, finerStatement]) {
-    const result = await pool.query<SeriesRow>({ ...statement, values: parameters });
+  const finerStatement = isCandles && statements[timescale ? 'timescale' : 'plain'].get(interval);
+  const stored = isCandles ? storedCandles : storedHistory;
+  for (const statement of finerStatement ? [stored, finerStatement] : [stored]) {
+    const result = await pool.query<SeriesRow>({ ...statement, values });
     const row = result.rows[0];
-    if (row !== undefined) return seriesJson(row);
+    if (row !== undefined) return withCoverage(row);
   }
+  const isKnown = isCandles ? marketIsKnown : assetIsKnown;
   const known = await pool.query<{ known: boolean }>({ ...isKnown, values: names });
-  return known.rows[0]?.known === true ? emptySeries(range, series.interval, nowMs) : null;
+  return known.rows[0]?.known === true ? emptySeries(range, interval, nowMs) : null;
 }

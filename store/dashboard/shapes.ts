@@ -1,0 +1,78 @@
+/** What the dashboard reads from the store, as it reaches the page. Times and lengths are milliseconds. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+
+/** One tracked series in the list. */
+export interface StoredLine {
+  readonly id: number;
+  readonly name: string;
+  readonly fromMs: EpochMs;
+  /** Null: tracked into the future. */
+  readonly toMs: EpochMs | null;
+  /** The tracked range up to the last closed period, and its covered, confirmed empty and missing parts. */
+  readonly wantedMs: number;
+  readonly coveredMs: number;
+  readonly emptyMs: number;
+  readonly missingMs: number;
+  /** Parts of the missing range: failed windows, and windows with one empty response. */
+  readonly failedMs: number;
+  readonly awaitingMs: number;
+  readonly gaps: number;
+  /** Length of the gap that reaches the present; 0: none. */
+  readonly behindMs: number;
+  /** Requests for the missing range, and for the whole tracked range. */
+  readonly requestsLeft: number;
+  readonly requests: number;
+  readonly points: number;
+  readonly newestMs: EpochMs | null;
+  readonly revised: number;
+  /** The source's message when it refuses the whole series. */
+  readonly blocked: string | null;
+  /** Changes whenever the stored coverage of the series changes. */
+  readonly version: string;
+}
+
+/** `[time, open, high, low, close, volume]`, or `[time, price]`: decimals as text, with every digit. */
+export type PointRow = readonly [EpochMs, ...string[]];
+
+export interface ChartPoints {
+  /** Candles, or a line of prices of which each is the last in its period. */
+  readonly kind: 'candles' | 'line';
+  /** Whether each value is the last stored one of its period, without the highs and lows between. */
+  readonly sampled: boolean;
+  readonly rows: readonly PointRow[];
+}
+
+export interface Failure {
+  readonly seriesId: number;
+  readonly name: string;
+  /** Null: the source refuses the whole series. */
+  readonly window: { readonly startMs: EpochMs; readonly endMs: EpochMs } | null;
+  readonly message: string;
+  /** Earliest time of the next attempt. */
+  readonly retryMs: EpochMs;
+}
+
+/** Failed requests of one kind. */
+export interface FailedRequests {
+  readonly kind: string;
+  readonly requests: number;
+  readonly newestMs: EpochMs;
+  readonly message: string;
+}
+
+export interface QuarantinedRow {
+  readonly dataset: string;
+  readonly seriesId: number | null;
+  readonly name: string | null;
+  readonly seenAtMs: EpochMs;
+  readonly reason: string;
+  /** The beginning of the row's text. */
+  readonly raw: string;
+}
+
+export interface RevisedSeries {
+  readonly seriesId: number;
+  readonly name: string;
+  readonly values: number;
+}
