@@ -3,8 +3,6 @@
 import { stat } from 'node:fs/promises';
 import type { StoredDataset } from '../contract/series.ts';
 import { TidemarkError } from '../errors.ts';
-import { csvWriter, readCsv } from './csv.ts';
-import { jsonlWriter, readJsonl } from './jsonl.ts';
 import {
   type FileFormat,
   type Layout,
@@ -17,6 +15,7 @@ import {
 import { readParquet } from './parquet-reader.ts';
 import type { Digits } from './parquet-schema.ts';
 import { parquetWriter } from './parquet-writer.ts';
+import { csvWriter, jsonlWriter, readCsv, readJsonl } from './text-formats.ts';
 
 /**
  * @param dataset expected in the file: empty JSON Lines have no columns.
@@ -63,12 +62,6 @@ export async function openRowWriter(
   format: FileFormat,
   { layout, digits, output }: { layout: Layout; digits: readonly Digits[]; output: Output },
 ): Promise<RowWriter> {
-  switch (format) {
-    case 'csv':
-      return csvWriter(layout, output);
-    case 'jsonl':
-      return jsonlWriter(layout, output);
-    case 'parquet':
-      return parquetWriter(layout, digits, output);
-  }
+  if (format === 'parquet') return parquetWriter(layout, digits, output);
+  return (format === 'csv' ? csvWriter : jsonlWriter)(layout, output);
 }
