@@ -8,13 +8,12 @@ import { type Disk, diskFor, hourlyShareOf } from '../planning/disk.ts';
 import { type Cost, type Estimate, estimate, type PlannedSeries } from '../planning/estimate.ts';
 import { closedUpTo } from '../planning/periods.ts';
 import type { RereadSettings } from '../planning/reread.ts';
-import { longestRange, requestsFor } from '../planning/windows.ts';
+import { requestsFor } from '../planning/windows.ts';
 import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
 import { bytesPerPoint } from '../store/measures/sizes.ts';
-import { readLongestRanges } from '../store/series/longest-ranges.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
-import type { OperationContext } from './context.ts';
+import { type OperationContext, readRangeLimits } from './context.ts';
 
 export interface PlannedRange {
   readonly series: SeriesKey;
@@ -68,10 +67,9 @@ export async function estimateCost(
     planned.push({ series, missing, density, isFollowed: begun[place]?.isFollowed === true });
   }
   const others = beside.map(({ series, toMs }) => withoutGaps({ series, isFollowed: toMs === null }));
-  const accepted = await readLongestRanges(database);
   const perMinute = await readBudget(context);
   const { source, scheduler } = config;
-  const longestRangeMs = (series: SeriesKey) => longestRange(series, source.rangeLimits, accepted);
+  const longestRangeMs = await readRangeLimits(context);
   const estimated = estimate([...planned, ...others], {
     longestRangeMs,
     requestsPerMinute: perMinute,
