@@ -32,15 +32,18 @@ export async function pollUntil<Outcome extends object>(
       unreachableSinceMs = null;
     } catch (error) {
       const explained = explainDatabaseError(error);
-      const isUnreachable = explained instanceof TidemarkError && unreachableCodes.has(explained.code);
       const isNew = unreachableSinceMs === null;
       unreachableSinceMs ??= Date.now();
       const isWithinLimit = Date.now() - unreachableSinceMs < longestOutageMs && !signal.aborted;
-      if (!isUnreachable || !isWithinLimit || !wasReachable) throw explained;
+      if (!isUnreachable(explained) || !isWithinLimit || !wasReachable) throw explained;
       if (isNew) onUnreachable(explained);
     }
     await delay(pollEveryMs, undefined, { signal }).catch(() => {});
   }
+}
+
+export function isUnreachable(error: unknown): error is TidemarkError {
+  return error instanceof TidemarkError && unreachableCodes.has(error.code);
 }
 
 export function unreachableText(error: TidemarkError): string {

@@ -3,15 +3,14 @@
 import type { Command } from 'commander';
 import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatDuration, formatTime } from '../../format.ts';
+import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
 import { estimateCost } from '../../operations/estimate.ts';
 import { withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { addSelections, type SelectingOptions, type Selection } from '../input/selectors.ts';
-import { withinRetention } from '../input/within-retention.ts';
+import { addSelections, type SelectingOptions, type Selection, withinRetention } from '../input/selectors.ts';
 import { showProgress } from '../output/backfill-progress.ts';
 import { costJson, costText } from '../output/cost-report.ts';
 import { trackedRanges } from './plan.ts';
@@ -130,6 +129,6 @@ function awaitingText({ awaiting, awaitingUntilMs }: BackfillOutcome): string {
 function asJson({ refusal: _, awaitingUntilMs, ...outcome }: BackfillOutcome) {
   return {
     ...outcome,
-    awaitingUntil: awaitingUntilMs === null ? null : new Date(awaitingUntilMs).toISOString(),
+    awaitingUntil: isoTime(awaitingUntilMs),
   };
 }

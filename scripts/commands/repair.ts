@@ -15,7 +15,7 @@ import { type Context, withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
 import { readDifferingPeriods } from '../../store/recheck/differences.ts';
 import { readOldEmptyRanges } from '../../store/recheck/reread.ts';
-import { parseAge } from '../input/parse-time.ts';
+import { parseAge } from '../input/parse-options.ts';
 import { refuseUnknown, seriesIdsOf } from '../input/selectors.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {

@@ -16,7 +16,7 @@ import {
   storedDatasets,
 } from '../../store/retention/retention.ts';
 import { askOnTerminal, confirmByName } from '../input/confirm.ts';
-import { parseAge } from '../input/parse-time.ts';
+import { parseAge } from '../input/parse-options.ts';
 import { table } from '../output/table.ts';
 
 /** Names of datasets on the command line. */

@@ -2,13 +2,13 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { TidemarkError } from '../../errors.ts';
 import { createLog } from '../../log.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
 import { onStop, Startup, StoppedAtStart } from '../../runtime/lifecycle.ts';
 import { requireSource, runScheduler, runWorker } from '../../runtime/pipeline.ts';
 import { runService } from '../../runtime/service.ts';
+import { parseWhole } from '../input/parse-options.ts';
 
 interface Parts {
   readonly scheduler: boolean;
@@ -34,19 +34,10 @@ export function workerCommand(program: Command): void {
   program
     .command('worker')
     .option('--concurrency <count>', 'concurrent requests (default: WORKER_CONCURRENCY)')
-    .action((options: { concurrency?: string }) =>
-      serve('worker', { scheduler: false, worker: true, concurrency: concurrencyOf(options.concurrency) }),
-    );
-}
-
-function concurrencyOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= 256) return value;
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
-    `--concurrency ${JSON.stringify(text)} is not a number from 1 to 256`,
-  );
+    .action(({ concurrency: text }: { concurrency?: string }) => {
+      const concurrency = text === undefined ? undefined : parseWhole(text, '--concurrency', 1, 256);
+      return serve('worker', { scheduler: false, worker: true, concurrency });
+    });
 }
 
 async function serve(command: string, parts: Parts): Promise<void> {

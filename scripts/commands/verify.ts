@@ -13,6 +13,7 @@ import { countRejected } from '../../store/ledger/quarantine.ts';
 import { countDiffering } from '../../store/recheck/differences.ts';
 import { unboundedKind } from '../../store/recheck/verification.ts';
 import { readCoveredRanges } from '../../store/series/ranges.ts';
+import { parseWhole } from '../input/parse-options.ts';
 import { refuseUnknown, seriesIdsOf } from '../input/selectors.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
@@ -47,7 +48,9 @@ export function verifyCommand(program: Command): void {
 
 async function run(words: string[], options: Options): Promise<void> {
   const seriesIds = seriesIdsOf(words);
-  const sample = options.all ? null : sampleOf(options.sample);
+  const sample = options.all
+    ? null
+    : parseWhole(options.sample ?? String(defaultSample), '--sample', 1, 9_999_999);
   await withContext(
     { command: 'verify', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
@@ -64,16 +67,6 @@ async function run(words: string[], options: Options): Promise<void> {
       );
       refuseDifferences(outcome);
     },
-  );
-}
-
-/** @throws TidemarkError BAD_ARGUMENT */
-function sampleOf(text: string | undefined): number {
-  if (text === undefined) return defaultSample;
-  if (/^\d{1,7}$/.test(text) && Number(text) > 0) return Number(text);
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
-    `--sample ${JSON.stringify(text)} is not a number from 1 to 9999999`,
   );
 }
 

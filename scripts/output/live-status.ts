@@ -13,7 +13,7 @@ import { minuteMs } from '../../contract/intervals.ts';
 import { exitCodes, TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
 import { Disposer } from '../../operations/disposer.ts';
-import { unreachableText } from '../../operations/poll-until.ts';
+import { isUnreachable, unreachableText } from '../../operations/poll-until.ts';
 import { RateEstimator } from '../../operations/progress.ts';
 import { StatusPoller, type StatusSnapshot } from '../../operations/status/poller.ts';
 import { timeLeftMs } from '../../planning/rate.ts';
@@ -34,7 +34,6 @@ const defaultEveryMs = 2000;
 const restShare = 4;
 /** Fewer answers give no usable rate. */
 const fewAnswers = 3;
-const unreachableCodes = new Set(['DATABASE_UNREACHABLE', 'DATABASE_LOCKED', 'QUEUE_UNREACHABLE']);
 
 /** @throws TidemarkError when the first poll fails, or a later one for another reason than an unreachable server. */
 export async function showLiveStatus(options: LiveStatusOptions): Promise<void> {
@@ -112,8 +111,7 @@ async function pollOnce(
   } catch (error) {
     const explained = explainDatabaseError(error);
     // A server that was never reachable may be a wrong address: fail at once.
-    if (wasReachable && explained instanceof TidemarkError && unreachableCodes.has(explained.code))
-      return explained;
+    if (wasReachable && isUnreachable(explained)) return explained;
     throw explained;
   }
 }
