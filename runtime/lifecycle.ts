@@ -68,39 +68,29 @@ const warnAfterMs = 2000;
 
 export class StoppedAtStart extends Error {}
 
-/** Starts a command step by step. A signal ends the wait for a step; its late result is closed. */
-export class Startup {
-  readonly #disposer: Disposer;
-  readonly #signal: AbortSignal;
-  readonly #log: Logger;
-
-  constructor(disposer: Disposer, signal: AbortSignal, log: Logger) {
-    this.#disposer = disposer;
-    this.#signal = signal;
-    this.#log = log;
-  }
-
-  /**
-   * @param what is waited for, such as `the database`.
-   * @throws StoppedAtStart
-   */
-  async step<Part extends { close(): Promise<void> }>(
+/**
+ * Starts a command step by step. A signal ends the wait for a step; its late result is closed.
+ *
+ * @returns a function that opens a part. `what` is waited for, such as `the database`. It throws StoppedAtStart.
+ */
+export function startSteps(disposer: Disposer, signal: AbortSignal, log: Logger) {
+  return async <Part extends { close(): Promise<void> }>(
     what: string,
     open: () => Promise<Part>,
-  ): Promise<Part> {
-    if (this.#signal.aborted) throw new StoppedAtStart();
-    const late = setTimeout(() => this.#log.warn(`waiting for ${what}`), warnAfterMs);
+  ): Promise<Part> => {
+    if (signal.aborted) throw new StoppedAtStart();
+    const late = setTimeout(() => log.warn(`waiting for ${what}`), warnAfterMs);
     try {
       const opening = open();
-      const part = await unlessStopped(opening, this.#signal);
+      const part = await unlessStopped(opening, signal);
       if (part === undefined) {
         void opening.then((opened) => opened.close()).catch(() => {});
         throw new StoppedAtStart();
       }
-      this.#disposer.add(() => part.close());
+      disposer.add(() => part.close());
       return part;
     } finally {
       clearTimeout(late);
     }
-  }
+  };
 }

@@ -17,8 +17,7 @@ import {
   type WatchListContext,
   type WatchListPlan,
 } from '../../watch-list/plan.ts';
-import { readWatchList } from '../../watch-list/read.ts';
-import { readWatchListFile } from '../../watch-list/read-file.ts';
+import { readWatchList, readWatchListFile } from '../../watch-list/read.ts';
 import { problemText, type WatchList } from '../../watch-list/watch-list.ts';
 import { type Ask, askOnTerminal, confirmByName } from '../input/confirm.ts';
 import { planJson, planText } from '../output/apply-report.ts';

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { createLog } from '../../log.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
-import { onStop, Startup, StoppedAtStart } from '../../runtime/lifecycle.ts';
+import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
 import { requireSource, runScheduler, runWorker } from '../../runtime/pipeline.ts';
 import { runService } from '../../runtime/service.ts';
 import { parseWhole } from '../input/parse-options.ts';
@@ -45,17 +45,17 @@ async function serve(command: string, parts: Parts): Promise<void> {
   const config = configFromEnvironment();
   const log = createLog(config.logLevel ?? 'info');
   const closing = new Disposer();
-  const starting = new Startup(closing, stop.signal, log);
+  const start = startSteps(closing, stop.signal, log);
   try {
     if (parts.worker) requireSource(config);
-    const context = await starting.step('the database', () =>
+    const context = await start('the database', () =>
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
     );
-    const queues = await starting.step('the queue', () => context.openQueues());
-    if (parts.worker) await starting.step('the worker', () => runWorker(context, queues, parts.concurrency));
-    if (parts.scheduler) await starting.step('the scheduler', () => runScheduler(context, queues));
+    const queues = await start('the queue', () => context.openQueues());
+    if (parts.worker) await start('the worker', () => runWorker(context, queues, parts.concurrency));
+    if (parts.scheduler) await start('the scheduler', () => runScheduler(context, queues));
     const service = parts.service
-      ? await starting.step('the service', () => runService(context, config.service, { queues }))
+      ? await start('the service', () => runService(context, config.service, { queues }))
       : undefined;
     context.log.info(
       {

@@ -212,13 +212,11 @@ function asJson(status: Status) {
     time: isoTime(status.nowMs),
     database: { ...status.versions, embedded: status.embedded },
     upkeep: {
+      ...status.upkeep,
       failingJobs: status.upkeep.failingJobs.map(({ lastRunMs, ...job }) => ({
         ...job,
         lastRun: isoTime(lastRunMs),
       })),
-      rollupsBehind: status.upkeep.rollupsBehind,
-      chunksDue: status.upkeep.chunksDue,
-      locks: status.upkeep.locks,
     },
     source: status.source,
     notice:

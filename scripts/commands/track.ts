@@ -19,7 +19,13 @@ import {
   untrackRates,
 } from '../../store/lists/lists.ts';
 import { type TrackedSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
-import { addSelections, nameOf, type SelectingOptions, type Selection, withinRetention } from '../input/selectors.ts';
+import {
+  addSelections,
+  nameOf,
+  type SelectingOptions,
+  type Selection,
+  withinRetention,
+} from '../input/selectors.ts';
 
 export function trackCommand(program: Command): void {
   const track = program.command('track').helpCommand(false);
