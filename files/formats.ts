@@ -13,8 +13,7 @@ import {
   type RowWriter,
 } from './layout.ts';
 import { readParquet } from './parquet-reader.ts';
-import type { Digits } from './parquet-schema.ts';
-import { parquetWriter } from './parquet-writer.ts';
+import { type Digits, parquetWriter } from './parquet-writer.ts';
 import { csvWriter, jsonlWriter, readCsv, readJsonl } from './text-formats.ts';
 
 /**

@@ -5,7 +5,7 @@
 
 import { asyncBufferFromFile, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet';
 import { columnsOf, type FileRow, layoutOf, type ReadRow, type RowFile } from './layout.ts';
-import { decimalOf, fractionDigits } from './parquet-schema.ts';
+import { decimalOf, fractionDigits } from './parquet-writer.ts';
 
 /** Rows of a page. */
 const pageRows = 5000;

@@ -23,12 +23,16 @@ import { rateOf, type StatedSeries, seriesOfRow, statedSeries, type TimedRate } 
 import { type ImportContext, SeriesImport } from './import-series.ts';
 import type { ImportTally } from './import-tally.ts';
 
-export interface FileImport extends ImportContext {
-  readonly format: FileFormat | undefined;
-  readonly sidecar: string | undefined;
+export interface ImportOptions {
+  readonly format?: FileFormat;
+  readonly sidecar?: string;
   /** Imports the file without its sidecar. */
-  readonly pointsOnly: boolean;
-  readonly follow: boolean;
+  readonly pointsOnly?: boolean;
+  readonly overwrite?: boolean;
+  readonly follow?: boolean;
+}
+
+export interface FileImport extends ImportOptions, ImportContext {
   readonly showProgress: ShowPoints;
   readonly tally: ImportTally;
   /** Called between pieces. @throws to stop the import. */
@@ -46,7 +50,7 @@ export interface CheckedFile {
 
 /** @throws TidemarkError FILE_NOT_USABLE, BAD_ARGUMENT */
 export async function checkFile(options: FileImport): Promise<CheckedFile> {
-  const { path, pointsOnly, follow } = options;
+  const { path, pointsOnly = false, follow = false } = options;
   await assertIsFile(path);
   const stamp = await stampOf(path);
   const besides = options.sidecar ?? sidecarPath(path);

@@ -36,7 +36,7 @@ import { candleOf, historyPointOf, type Stated, timeRejection } from './import-r
 export interface ImportContext {
   readonly path: string;
   readonly database: Database;
-  readonly overwrite: boolean;
+  readonly overwrite?: boolean;
   readonly graceMs: number;
 }
 
@@ -147,7 +147,7 @@ export class SeriesImport {
   }
 
   async #store(endMs: EpochMs | null): Promise<StoredPiece> {
-    const { database, overwrite } = this.#context;
+    const { database, overwrite = false } = this.#context;
     const series = this.#series;
     const rows = this.#rows;
     const refused = this.#refused;

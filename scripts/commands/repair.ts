@@ -15,8 +15,9 @@ import { type Context, withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
 import { readDifferingPeriods } from '../../store/recheck/differences.ts';
 import { readOldEmptyRanges } from '../../store/recheck/reread.ts';
+import { assertSeries } from '../../store/series/series.ts';
 import { parseAge } from '../input/parse-options.ts';
-import { refuseUnknown, seriesIdsOf } from '../input/selectors.ts';
+import { seriesIdsOf } from '../input/selectors.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
   differenceJson,
@@ -50,7 +51,7 @@ async function run(words: string[], options: Options): Promise<void> {
     { command: 'repair', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
       requireSource(context.config);
-      await refuseUnknown(context, seriesIds);
+      if (seriesIds !== undefined) await assertSeries(context.database, seriesIds);
       const outcome = await repair(context, {
         seriesIds,
         differences: options.differences === true || sinceMs === null,

@@ -13,8 +13,9 @@ import { countRejected } from '../../store/ledger/quarantine.ts';
 import { countDiffering } from '../../store/recheck/differences.ts';
 import { unboundedKind } from '../../store/recheck/verification.ts';
 import { readCoveredRanges } from '../../store/series/ranges.ts';
+import { assertSeries } from '../../store/series/series.ts';
 import { parseWhole } from '../input/parse-options.ts';
-import { refuseUnknown, seriesIdsOf } from '../input/selectors.ts';
+import { seriesIdsOf } from '../input/selectors.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
   differenceJson,
@@ -55,7 +56,7 @@ async function run(words: string[], options: Options): Promise<void> {
     { command: 'verify', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
       requireSource(context.config);
-      await refuseUnknown(context, seriesIds);
+      if (seriesIds !== undefined) await assertSeries(context.database, seriesIds);
       const outcome = await verify(context, {
         seriesIds,
         sample,

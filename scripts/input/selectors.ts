@@ -15,7 +15,6 @@ import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
 import type { Context } from '../../runtime/context.ts';
-import { assertSeries } from '../../store/series/series.ts';
 import { retentionsOf } from '../commands/retention.ts';
 import { parseTime } from './parse-options.ts';
 
@@ -50,25 +49,26 @@ export interface SelectingOptions {
   readonly dryRun?: true;
 }
 
-/** An additional option of both subcommands. */
-export interface SelectingFlag {
-  readonly flag: string;
-  readonly help: string;
-}
-
 /**
  * Adds `candles` and `history` to a command, each with its options.
  *
- * @param help texts of `--json` and `--dry-run`; `flags` are additional options.
+ * @param help texts of `--json` and `--dry-run`; `flags` are additional options of both subcommands.
  */
 export function addSelections<Options extends SelectingOptions>(
   parent: Command,
-  help: { readonly json: string; readonly dryRun?: string; readonly flags?: readonly SelectingFlag[] },
+  help: {
+    readonly json: string;
+    readonly dryRun?: string;
+    readonly flags?: Readonly<Record<string, string>>;
+  },
   run: (selection: Selection, options: Options) => Promise<void>,
 ): void {
   const flags = (command: Command) => {
-    rangeOptions(command).option('--json', help.json);
-    for (const { flag, help: text } of help.flags ?? []) command.option(flag, text);
+    command
+      .requiredOption('--from <time>', `start: ${times}`)
+      .option('--to <time>', 'end (excluded), as --from; default: open-ended')
+      .option('--json', help.json);
+    for (const [flag, text] of Object.entries(help.flags ?? {})) command.option(flag, text);
     return help.dryRun === undefined ? command : command.option('--dry-run', help.dryRun);
   };
   flags(candleOptions(parent.command('candles').description('candles of a market'))).action(
@@ -111,12 +111,6 @@ export function historyOptions(command: Command): Command {
   return command
     .requiredOption('--asset <id>', 'asset, such as bitcoin')
     .requiredOption('--interval <list>', `one or more of ${historyIntervals.join(', ')}, with commas`);
-}
-
-function rangeOptions(command: Command): Command {
-  return command
-    .requiredOption('--from <time>', `start: ${times}`)
-    .option('--to <time>', 'end (excluded), as --from; default: open-ended');
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
@@ -187,14 +181,6 @@ export function seriesIdsOf(words: readonly string[]): number[] | undefined {
   if (wrong !== undefined)
     throw new TidemarkError('BAD_ARGUMENT', `${JSON.stringify(wrong)} is not a series id`);
   return words.length === 0 ? undefined : [...new Set(words.map(Number))];
-}
-
-/** @throws TidemarkError UNKNOWN_SERIES */
-export async function refuseUnknown(
-  context: Context,
-  seriesIds: readonly number[] | undefined,
-): Promise<void> {
-  if (seriesIds !== undefined) await assertSeries(context.database, seriesIds);
 }
 
 export interface KeptSelection extends Selection {

@@ -171,7 +171,7 @@ function showLines(options: { everyMs: number | null }): StatusRenderer {
   const dueMs = options.everyMs ?? changedEveryMs;
   let said = { line: '', atMs: Number.NEGATIVE_INFINITY };
   let isLost = false;
-  const say = (line: string, atMs = Date.now()) => console.log(`${formatTime(secondOf(atMs))} ${line}`);
+  const say = (line: string, atMs = Date.now()) => console.log(`${formatTime(atMs - (atMs % 1000))} ${line}`);
   return {
     show(status, etaMs) {
       const line = liveStatusLine(status, etaMs);
@@ -204,8 +204,4 @@ function showJson(): StatusRenderer {
       ),
     end: () => {},
   };
-}
-
-function secondOf(timeMs: number): number {
-  return timeMs - (timeMs % 1000);
 }
