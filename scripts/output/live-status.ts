@@ -126,7 +126,6 @@ interface StatusRenderer {
 
 /** Draws on the whole screen, which is restored at the end. */
 function showDrawn(terminal: Terminal, options: { everyMs: number; onQuit: () => void }): StatusRenderer {
-  const { stream } = terminal;
   let shown: LiveStatus | null = null;
   const draw = () => {
     if (shown !== null) frame.draw(liveStatusLines(shown, terminal.space()));
@@ -136,13 +135,10 @@ function showDrawn(terminal: Terminal, options: { everyMs: number; onQuit: () =>
   });
   const frame = openFrame(terminal, {
     whole: true,
+    redraw: draw,
     onSuspend: keys.pause,
-    onContinue() {
-      keys.resume();
-      draw();
-    },
+    onContinue: keys.resume,
   });
-  stream.on('resize', draw);
   return {
     show(status, etaMs) {
       shown = { ...status, etaMs, lost: null, everyMs: options.everyMs };
@@ -154,7 +150,6 @@ function showDrawn(terminal: Terminal, options: { everyMs: number; onQuit: () =>
       draw();
     },
     end() {
-      stream.off('resize', draw);
       frame.end();
       keys.pause();
     },
