@@ -128,3 +128,13 @@ export class TidemarkError extends Error {
     this.exitCode = errorTable[code].exit;
   }
 }
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The code of an error of the system or of PostgreSQL; undefined: it has none. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -2,7 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import type { StoredDataset } from '../contract/series.ts';
-import { TidemarkError } from '../errors.ts';
+import { messageOf, TidemarkError } from '../errors.ts';
 import {
   type FileFormat,
   type Layout,
@@ -51,8 +51,7 @@ export async function usable<Result>(path: string, work: () => Promise<Result>):
     return await work();
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${reason}`, { cause: error });
+    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${messageOf(error)}`, { cause: error });
   }
 }
 

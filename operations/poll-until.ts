@@ -1,7 +1,7 @@
 /** Polls until a result is there, across short outages of the database and the queue. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { TidemarkError } from '../errors.ts';
+import { messageOf, TidemarkError } from '../errors.ts';
 import { formatDuration, printable } from '../format.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 
@@ -57,6 +57,5 @@ export function waitingText(error: TidemarkError): string {
 /** @throws TidemarkError QUEUE_UNREACHABLE for an error of Redis; any other error unchanged. */
 export function explainQueueError(error: unknown, kind: 'redis' | 'postgres'): never {
   if (kind !== 'redis') throw error;
-  const cause = error instanceof Error ? error.message : String(error);
-  throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${cause}`, { cause: error });
+  throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${messageOf(error)}`, { cause: error });
 }

@@ -11,6 +11,9 @@ export interface StopSignal {
   release(): void;
 }
 
+/** Ctrl-C, `kill`, and a terminal that was closed. */
+export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** Under `npx` Ctrl-C arrives twice: from the terminal and from npm. */
 const sameSignalMs = 500;
 
@@ -25,17 +28,12 @@ export function onStop(options: { whenUnread?: boolean; now?: () => number } = {
     controller.abort();
   };
   const stopUnread = () => controller.abort();
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
-  // The terminal was closed.
-  process.on('SIGHUP', stop);
+  for (const name of stopSignals) process.on(name, stop);
   if (options.whenUnread) process.stdout.on('error', stopUnread);
   return {
     signal: controller.signal,
     release: () => {
-      process.off('SIGINT', stop);
-      process.off('SIGTERM', stop);
-      process.off('SIGHUP', stop);
+      for (const name of stopSignals) process.off(name, stop);
       process.stdout.off('error', stopUnread);
     },
   };

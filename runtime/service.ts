@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from 'pino';
+import { messageOf } from '../errors.ts';
 import { Disposer } from '../operations/disposer.ts';
 import { budgetInForce } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -200,8 +201,7 @@ function queuesOf(context: Context, disposer: Disposer, given: QueueBackend | un
     opened.catch((error: unknown) => {
       opened = null;
       retryAtMs = Date.now() + queueRetryMs;
-      const cause = error instanceof Error ? error.message : String(error);
-      context.log.warn({ cause }, 'the dashboard cannot open the queue');
+      context.log.warn({ cause: messageOf(error) }, 'the dashboard cannot open the queue');
     });
     return opened;
   };

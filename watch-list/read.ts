@@ -3,6 +3,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
 import type { StoredDataset } from '../contract/series.ts';
+import { codeOf, messageOf } from '../errors.ts';
 import { isAge, parseInterval, parseIsoTime, timeOfAge } from '../planning/time-text.ts';
 import type { Start } from '../planning/watch-list-changes.ts';
 import type { RereadOverride } from '../store/settings/settings.ts';
@@ -37,10 +38,9 @@ export async function readWatchListFile(path: string): Promise<FileText> {
     return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path)) };
   } catch (error) {
     if (error instanceof TypeError) return { kind: 'unreadable', why: 'is not UTF-8 text' };
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
-    const why = error instanceof Error ? error.message : String(error);
-    return { kind: 'unreadable', why: `cannot be read: ${why}` };
+    return { kind: 'unreadable', why: `cannot be read: ${messageOf(error)}` };
   }
 }
 
