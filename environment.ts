@@ -10,6 +10,7 @@ import { requestsPerMinute } from './contract/limits.ts';
 const url = (protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
     error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+    abort: true,
   });
 const whole = (min: number, max: number) =>
   z
@@ -18,6 +19,8 @@ const whole = (min: number, max: number) =>
       error: `must be a whole number from ${min} to ${max}`,
     })
     .transform(Number);
+/** @param usual the default. */
+const count = (min: number, max: number, usual: number) => whole(min, max).prefault(String(usual));
 const share = z
   .string()
   .refine((value) => /^0?\.\d+$|^0$/.test(value) && Number(value) < 1, {
@@ -54,15 +57,10 @@ const daysByInterval = <Name extends Interval>(known: readonly Name[]) =>
 export const sections = {
   Source: {
     SOURCE_URL: url(['http:', 'https:'])
-      .refine(
-        (value) => !URL.canParse(value) || (new URL(value).username === '' && new URL(value).search === ''),
-        {
-          error: 'must not hold a name, a password or a query: a key belongs in SOURCE_API_KEY',
-        },
-      )
-      .refine((value) => !URL.canParse(value) || /\/v2\/?$/.test(new URL(value).pathname), {
-        error: 'must end in /v2',
+      .refine((value) => new URL(value).username === '' && new URL(value).search === '', {
+        error: 'must not hold a name, a password or a query: a key belongs in SOURCE_API_KEY',
       })
+      .refine((value) => /\/v2\/?$/.test(new URL(value).pathname), { error: 'must end in /v2' })
       .optional()
       .describe(
         'Base URL of the Market Data Service; ends in `/v2`. `backfill`, `run` and `worker` need it.',
@@ -81,8 +79,8 @@ export const sections = {
       'Longest range of one candle request in days, by interval, such as `m1=0.5,h8=100`. Default: the limits of the interface. If the source refuses a range and accepts half of it, the shorter range is stored as `longest_range ...` in `tidemark.settings`; delete that row and restart the workers to try longer ranges again.',
     ),
     SOURCE_HISTORY_DAYS: daysByInterval(historyIntervals).describe('The same for requests of asset history.'),
-    SOURCE_TIMEOUT_SECONDS: whole(1, 600).prefault('30').describe('Timeout of one request.'),
-    SOURCE_MAX_BODY_MB: whole(1, 1024).prefault('32').describe('Largest response body, after decompression.'),
+    SOURCE_TIMEOUT_SECONDS: count(1, 600, 30).describe('Timeout of one request.'),
+    SOURCE_MAX_BODY_MB: count(1, 1024, 32).describe('Largest response body, after decompression.'),
   },
   Database: {
     DATABASE_URL: url(['postgres:', 'postgresql:'])
@@ -90,27 +88,25 @@ export const sections = {
       .describe(
         'PostgreSQL 15 to 18, with TimescaleDB for large histories. Default: an embedded PostgreSQL in `TIDEMARK_DIR`.',
       ),
-    DATABASE_CONNECTIONS: whole(2, 100).prefault('10').describe('Connections of each process.'),
-    DATABASE_STATEMENT_TIMEOUT_SECONDS: whole(1, 3600).prefault('60').describe('Timeout of one statement.'),
-    LEDGER_DAYS: whole(1, 3650).prefault('30').describe('Retention of the request ledger, in days.'),
-    CANDLE_CHUNK_DAYS: whole(1, 3650)
-      .prefault('30')
-      .describe(
-        'Days in a new chunk of candles (TimescaleDB). `migrate` applies the storage settings; docs/storage.md shows what each costs.',
-      ),
-    HISTORY_CHUNK_DAYS: whole(1, 3650).prefault('90').describe('Days in a new chunk of asset history.'),
-    RATE_CHUNK_DAYS: whole(1, 3650).prefault('30').describe('Days in a new chunk of rates.'),
-    COLUMNSTORE_AFTER_DAYS: whole(0, 3650)
-      .prefault('14')
-      .describe('Age at which a chunk moves to the columnstore, in days. 0: never.'),
-    COLUMNSTORE_CHUNK_DAYS: whole(0, 3650)
-      .prefault('360')
-      .describe('Chunks in the columnstore are merged up to this length, in days. 0: chunks are not merged.'),
+    DATABASE_CONNECTIONS: count(2, 100, 10).describe('Connections of each process.'),
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: count(1, 3600, 60).describe('Timeout of one statement.'),
+    LEDGER_DAYS: count(1, 3650, 30).describe('Retention of the request ledger, in days.'),
+    CANDLE_CHUNK_DAYS: count(1, 3650, 30).describe(
+      'Days in a new chunk of candles (TimescaleDB). `migrate` applies the storage settings; docs/storage.md shows what each costs.',
+    ),
+    HISTORY_CHUNK_DAYS: count(1, 3650, 90).describe('Days in a new chunk of asset history.'),
+    RATE_CHUNK_DAYS: count(1, 3650, 30).describe('Days in a new chunk of rates.'),
+    COLUMNSTORE_AFTER_DAYS: count(0, 3650, 14).describe(
+      'Age at which a chunk moves to the columnstore, in days. 0: never.',
+    ),
+    COLUMNSTORE_CHUNK_DAYS: count(0, 3650, 360).describe(
+      'Chunks in the columnstore are merged up to this length, in days. 0: chunks are not merged.',
+    ),
     TIDEMARK_DIR: z.string().min(1).prefault('.tidemark').describe('Directory of the embedded database.'),
   },
   Queue: {
     REDIS_URL: url(['redis:', 'rediss:'])
-      .refine((value) => !URL.canParse(value) || /^\/?\d{0,5}$/.test(new URL(value).pathname), {
+      .refine((value) => /^\/?\d{0,5}$/.test(new URL(value).pathname), {
         error: 'must end in the number of a database, or without one',
       })
       .optional()
@@ -124,23 +120,19 @@ export const sections = {
       .describe('Prefix of the Redis keys, or the PostgreSQL schema, of the queue. Separates installations.'),
   },
   Workers: {
-    WORKER_CONCURRENCY: whole(1, 256)
-      .prefault('32')
-      .describe(
-        "Concurrent requests of one worker. Use more than the budget per second times the source's latency in seconds.",
-      ),
-    WORKER_ATTEMPTS: whole(1, 20).prefault('5').describe('Attempts of a window before it is deferred.'),
-    FAILED_RETRY_SECONDS: whole(1, 86_400)
-      .prefault('600')
-      .describe(
-        'Longest delay before a deferred window is retried. After errors of the source the delay starts at one minute and grows.',
-      ),
-    EMPTY_CONFIRM_SECONDS: whole(0, 604_800)
-      .prefault('3600')
-      .describe('Delay before the second request that confirms an empty window.'),
-    GRACE_SECONDS: whole(0, 3600)
-      .prefault('60')
-      .describe('How long after its end a period may still change at the source. Coverage waits for it.'),
+    WORKER_CONCURRENCY: count(1, 256, 32).describe(
+      "Concurrent requests of one worker. Use more than the budget per second times the source's latency in seconds.",
+    ),
+    WORKER_ATTEMPTS: count(1, 20, 5).describe('Attempts of a window before it is deferred.'),
+    FAILED_RETRY_SECONDS: count(1, 86_400, 600).describe(
+      'Longest delay before a deferred window is retried. After errors of the source the delay starts at one minute and grows.',
+    ),
+    EMPTY_CONFIRM_SECONDS: count(0, 604_800, 3600).describe(
+      'Delay before the second request that confirms an empty window.',
+    ),
+    GRACE_SECONDS: count(0, 3600, 60).describe(
+      'How long after its end a period may still change at the source. Coverage waits for it.',
+    ),
   },
   Scheduler: {
     WATCH_LIST: z
@@ -148,57 +140,43 @@ export const sections = {
       .min(1)
       .prefault('tidemark.yaml')
       .describe('File of the watch list. The scheduler applies it whenever it changes.'),
-    PLANNING_TICK_MS: whole(50, 60_000)
-      .prefault('1000')
-      .describe('Time between two planning passes, in milliseconds.'),
-    REFRESH_SECONDS: whole(1, 86_400)
-      .prefault('900')
-      .describe('Interval at which open candles are refreshed.'),
-    RATES_SECONDS: whole(0, 86_400)
-      .prefault('300')
-      .describe(
-        'Polling interval of the rates. 0: never. The watch list, `track rates --every` and `untrack rates` override it.',
-      ),
+    PLANNING_TICK_MS: count(50, 60_000, 1000).describe('Time between two planning passes, in milliseconds.'),
+    REFRESH_SECONDS: count(1, 86_400, 900).describe('Interval at which open candles are refreshed.'),
+    RATES_SECONDS: count(0, 86_400, 300).describe(
+      'Polling interval of the rates. 0: never. The watch list, `track rates --every` and `untrack rates` override it.',
+    ),
     BACKFILL_SHARE: share.prefault('0.2').describe('Share of the budget that refreshes leave to backfill.'),
-    REREAD_PERIODS: whole(0, 100)
-      .prefault('2')
-      .describe(
-        'Closed periods that each refresh reads again. 0: none. `read-again` of the watch list overrides it and the next two.',
-      ),
-    REREAD_DAYS: whole(0, 3650)
-      .prefault('3')
-      .describe(
-        'Recent days that are read again every `REREAD_HOURS`. 0: none. It takes at most 5 % of the budget while a backfill runs.',
-      ),
-    REREAD_HOURS: whole(1, 8760).prefault('24').describe('Interval of reading the recent days again.'),
+    REREAD_PERIODS: count(0, 100, 2).describe(
+      'Closed periods that each refresh reads again. 0: none. `read-again` of the watch list overrides it and the next two.',
+    ),
+    REREAD_DAYS: count(0, 3650, 3).describe(
+      'Recent days that are read again every `REREAD_HOURS`. 0: none. It takes at most 5 % of the budget while a backfill runs.',
+    ),
+    REREAD_HOURS: count(1, 8760, 24).describe('Interval of reading the recent days again.'),
   },
   Service: {
     SERVE_HOST: z.string().min(1).prefault('127.0.0.1').describe('Address on which the service listens.'),
-    SERVE_PORT: whole(0, 65_535).prefault('4000').describe('Port of the service. 0: any free port.'),
-    TRUSTED_PROXIES: whole(0, 10)
-      .prefault('0')
-      .describe('Number of proxies in front of the service whose `X-Forwarded-For` is trusted.'),
-    SERVE_CONNECTIONS_PER_ADDRESS: whole(0, 100_000)
-      .prefault('256')
-      .describe(
-        'Open connections of one client address; behind trusted proxies, concurrent requests. 0: no limit.',
-      ),
-    SERVE_PER_MINUTE: whole(0, 1_000_000)
-      .prefault(String(requestsPerMinute.withoutKey))
-      .describe('Requests of one client address in a rolling minute. 0: no limit.'),
-    SERVE_PER_MINUTE_WITH_KEY: whole(0, 1_000_000)
-      .prefault(String(requestsPerMinute.withKey))
-      .describe('Requests of one key in a rolling minute. 0: no limit.'),
-    SERVE_CONNECTIONS: whole(1, 100).prefault('10').describe("The service's connections to the database."),
-    SERVE_STATEMENT_TIMEOUT_SECONDS: whole(1, 600)
-      .prefault('10')
-      .describe('Timeout of one statement of the service.'),
-    SERVE_REMEMBER_MS: whole(0, 60_000)
-      .prefault('1000')
-      .describe('How long a response is cached, in milliseconds. 0: no cache.'),
-    SERVE_DRAIN_SECONDS: whole(0, 60)
-      .prefault('0')
-      .describe('How long the service still answers after SIGTERM, while `/readyz` reports that it stops.'),
+    SERVE_PORT: count(0, 65_535, 4000).describe('Port of the service. 0: any free port.'),
+    TRUSTED_PROXIES: count(0, 10, 0).describe(
+      'Number of proxies in front of the service whose `X-Forwarded-For` is trusted.',
+    ),
+    SERVE_CONNECTIONS_PER_ADDRESS: count(0, 100_000, 256).describe(
+      'Open connections of one client address; behind trusted proxies, concurrent requests. 0: no limit.',
+    ),
+    SERVE_PER_MINUTE: count(0, 1_000_000, requestsPerMinute.withoutKey).describe(
+      'Requests of one client address in a rolling minute. 0: no limit.',
+    ),
+    SERVE_PER_MINUTE_WITH_KEY: count(0, 1_000_000, requestsPerMinute.withKey).describe(
+      'Requests of one key in a rolling minute. 0: no limit.',
+    ),
+    SERVE_CONNECTIONS: count(1, 100, 10).describe("The service's connections to the database."),
+    SERVE_STATEMENT_TIMEOUT_SECONDS: count(1, 600, 10).describe('Timeout of one statement of the service.'),
+    SERVE_REMEMBER_MS: count(0, 60_000, 1000).describe(
+      'How long a response is cached, in milliseconds. 0: no cache.',
+    ),
+    SERVE_DRAIN_SECONDS: count(0, 60, 0).describe(
+      'How long the service still answers after SIGTERM, while `/readyz` reports that it stops.',
+    ),
     DASHBOARD: z
       .enum(['on', 'off', 'container'], { error: 'must be on, off or container' })
       .optional()
@@ -212,13 +190,13 @@ export const sections = {
       .describe(
         'Password of the dashboard (HTTP basic authentication). Default: none, and the dashboard answers this machine only.',
       ),
-    DASHBOARD_STREAMS_PER_ADDRESS: whole(0, 1000)
-      .prefault('8')
-      .describe('Dashboard pages that one address may hold open, of 32 in all. 0: no limit of its own.'),
+    DASHBOARD_STREAMS_PER_ADDRESS: count(0, 1000, 8).describe(
+      'Dashboard pages that one address may hold open, of 32 in all. 0: no limit of its own.',
+    ),
   },
   Board: {
     BOARD_HOST: z.string().min(1).prefault('127.0.0.1').describe('Address on which `board` listens.'),
-    BOARD_PORT: whole(0, 65_535).prefault('4100').describe('Port of `board`. 0: any free port.'),
+    BOARD_PORT: count(0, 65_535, 4100).describe('Port of `board`. 0: any free port.'),
     BOARD_PASSWORD: z
       .string()
       .regex(/^[\x21-\x7e]{12,200}$/, 'must be 12 or more characters of printable ASCII, without spaces')

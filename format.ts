@@ -9,6 +9,11 @@ export function formatTime(timeMs: EpochMs): string {
   return `${text.slice(0, timeMs % minuteMs === 0 ? 16 : 19).replace('T', ' ')}Z`;
 }
 
+/** ISO 8601, for JSON. */
+export function isoTime(timeMs: EpochMs | null): string | null {
+  return timeMs === null ? null : new Date(timeMs).toISOString();
+}
+
 /** `from 2024-01-31 to 2024-02-01`, or `from 2024-01-31 onward`. */
 export function formatSpan({ startMs, endMs }: { startMs: EpochMs; endMs: EpochMs | null }): string {
   return `from ${formatTime(startMs)} ${endMs === null ? 'onward' : `to ${formatTime(endMs)}`}`;

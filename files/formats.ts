@@ -2,9 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import type { StoredDataset } from '../contract/series.ts';
-import { TidemarkError } from '../errors.ts';
-import { csvWriter, readCsv } from './csv.ts';
-import { jsonlWriter, readJsonl } from './jsonl.ts';
+import { messageOf, TidemarkError } from '../errors.ts';
 import {
   type FileFormat,
   type Layout,
@@ -15,8 +13,8 @@ import {
   type RowWriter,
 } from './layout.ts';
 import { readParquet } from './parquet-reader.ts';
-import type { Digits } from './parquet-schema.ts';
-import { parquetWriter } from './parquet-writer.ts';
+import { type Digits, parquetWriter } from './parquet-writer.ts';
+import { csvWriter, jsonlWriter, readCsv, readJsonl } from './text-formats.ts';
 
 /**
  * @param dataset expected in the file: empty JSON Lines have no columns.
@@ -53,8 +51,7 @@ export async function usable<Result>(path: string, work: () => Promise<Result>):
     return await work();
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${reason}`, { cause: error });
+    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -63,12 +60,6 @@ export async function openRowWriter(
   format: FileFormat,
   { layout, digits, output }: { layout: Layout; digits: readonly Digits[]; output: Output },
 ): Promise<RowWriter> {
-  switch (format) {
-    case 'csv':
-      return csvWriter(layout, output);
-    case 'jsonl':
-      return jsonlWriter(layout, output);
-    case 'parquet':
-      return parquetWriter(layout, digits, output);
-  }
+  if (format === 'parquet') return parquetWriter(layout, digits, output);
+  return (format === 'csv' ? csvWriter : jsonlWriter)(layout, output);
 }

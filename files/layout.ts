@@ -78,13 +78,17 @@ export function timeOf(text: string | null): EpochMs | string | null {
   return Number.isNaN(timeMs) || timeText(timeMs) !== text.replace('.000Z', 'Z') ? text : timeMs;
 }
 
-/** @returns the layout with exactly these columns, in any order; null: none. */
-export function layoutOf(columns: readonly string[]): Layout | null {
+/**
+ * @returns the layout with exactly these columns, in any order.
+ * @throws Error when they are those of no export.
+ */
+export function layoutOf(columns: readonly string[]): Layout {
   const sorted = (list: readonly string[]) => [...list].sort().join('\n');
-  return (
-    Object.values(layouts).find((layout) => sorted(columnsOf(layout)) === sorted([...new Set(columns)])) ??
-    null
-  );
+  const wanted = sorted([...new Set(columns)]);
+  const found = Object.values(layouts).find((layout) => sorted(columnsOf(layout)) === wanted);
+  if (found !== undefined) return found;
+  const shown = columns.slice(0, 12).join(', ').slice(0, 200);
+  throw new Error(`its columns are not those of an export of candles, history or rates: ${shown}`);
 }
 
 /** An unreadable row. */
@@ -97,11 +101,9 @@ export type ReadRow = FileRow | BrokenRow;
 
 export interface RowFile {
   readonly layout: Layout;
+  /** Some thousand rows each, so that memory is bounded. */
   pages(): AsyncGenerator<ReadRow[]>;
 }
-
-/** Rows of a page. */
-export const pageRows = 5000;
 
 /** Resolves when it can take more, so a slow reader slows the writer. */
 export interface Output {
@@ -112,9 +114,4 @@ export interface RowWriter {
   write(rows: Rows): Promise<void>;
   /** Writes buffered rows. The output stays open. */
   end(): Promise<void>;
-}
-
-export function unknownColumns(columns: readonly string[]): Error {
-  const shown = columns.slice(0, 12).join(', ').slice(0, 200);
-  return new Error(`its columns are not those of an export of candles, history or rates: ${shown}`);
 }

@@ -5,7 +5,7 @@
 
 import { type FileHandle, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { TidemarkError } from '../errors.ts';
+import { codeOf, messageOf, TidemarkError } from '../errors.ts';
 import type { Output } from './layout.ts';
 
 export interface WholeFile extends Output {
@@ -60,7 +60,7 @@ async function resolved(path: string): Promise<string> {
     const target = await realpath(path);
     if ((await stat(target)).isFile()) return target;
   } catch (error) {
-    if (isMissing(error)) return path;
+    if (codeOf(error) === 'ENOENT') return path;
     throw error;
   }
   throw new TidemarkError('FILE_NOT_WRITTEN', `${path}: exists and is not a file`, {
@@ -89,18 +89,15 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+    return codeOf(error) !== 'ESRCH';
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 /** The message of the system without the path: `no space left on device`. */
 export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.replace(/^[A-Z]+: /, '').replace(/, [a-z]+( '.*')?$/, '');
+  return messageOf(error)
+    .replace(/^[A-Z]+: /, '')
+    .replace(/, [a-z]+( '.*')?$/, '');
 }
 
 /** @throws TidemarkError from `write`: INTERRUPTED when the reader has left, else FILE_NOT_WRITTEN. */

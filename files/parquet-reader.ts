@@ -4,16 +4,11 @@
  */
 
 import { asyncBufferFromFile, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet';
-import {
-  columnsOf,
-  type FileRow,
-  layoutOf,
-  pageRows,
-  type ReadRow,
-  type RowFile,
-  unknownColumns,
-} from './layout.ts';
-import { decimalOf, fractionDigits } from './parquet-schema.ts';
+import { columnsOf, type FileRow, layoutOf, type ReadRow, type RowFile } from './layout.ts';
+import { decimalOf, fractionDigits } from './parquet-writer.ts';
+
+/** Rows of a page. */
+const pageRows = 5000;
 
 type Cells = ArrayLike<unknown>;
 /** Converts a cell. @param digits of the fraction; null: without trailing zeros. */
@@ -26,7 +21,6 @@ export async function readParquet(path: string): Promise<RowFile> {
   const columns = metadata.schema.slice(1).map((element) => ({ ...element }));
   const names = columns.map(({ name }) => name);
   const layout = layoutOf(names.filter((name) => name !== fractionDigits));
-  if (layout === null) throw unknownColumns(names);
   const readings = new Map(columns.map((column) => [column.name, readingOf(column)]));
   const toMs = timeReading(columns.find(({ name }) => name === 'time'));
   const bare = { ...metadata, schema: metadata.schema.map(withoutMeaning) };
@@ -37,9 +31,9 @@ export async function readParquet(path: string): Promise<RowFile> {
     const read = (name: string, at: number | null) =>
       readings.get(name)?.(cells.get(name)?.[place], at) ?? null;
     return {
-      names: layout === null ? [] : layout.names.map((name) => read(name, null)),
+      names: layout.names.map((name) => read(name, null)),
       time: toMs(cells.get('time')?.[place]),
-      values: layout === null ? [] : layout.values.map((name, at) => read(name, places[at] ?? null)),
+      values: layout.values.map((name, at) => read(name, places[at] ?? null)),
     };
   }
   return {
@@ -62,10 +56,7 @@ export async function readParquet(path: string): Promise<RowFile> {
 
   async function cellsOf(rows: { rowStart: number; rowEnd: number }): Promise<Map<string, Cells>> {
     const found = new Map<string, unknown[]>();
-    const known = new Set([
-      ...columnsOf(layout ?? { dataset: 'rates', names: [], values: [] }),
-      fractionDigits,
-    ]);
+    const known = new Set([...columnsOf(layout), fractionDigits]);
     await parquetRead({
       file,
       metadata: bare,

@@ -1,11 +1,110 @@
 /**
  * Writes Parquet by row groups. Memory holds one row group and a few hundred bytes per written one. hyparquet-writer takes
  * decimals as the stored integers, so none passes through a double.
+ *
+ * The columns of a Parquet file. A value column is a DECIMAL that holds each value exactly, with up to 38 digits. Beyond that
+ * it is text, because readers such as DuckDB convert a longer DECIMAL to a double.
+ *
+ * All values of a DECIMAL column have the same scale, so `1.10` and `1.1` are equal. The column `fraction_digits` keeps the
+ * received number of digits per value (`16 16 16 16 18`). It has few distinct texts and compresses well.
  */
 
+import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { columnsOf, type Layout, type Output, type Rows, type RowWriter } from './layout.ts';
-import { type Digits, fractionDigits, fractionDigitsOf, parquetSchema, unscaled } from './parquet-schema.ts';
+
+/** Maximum digits of the values of a column. */
+export interface Digits {
+  readonly beforePoint: number;
+  /** Without trailing zeros. */
+  readonly afterPoint: number;
+}
+
+/** The column with the fraction digits per value of a row. */
+export const fractionDigits = 'fraction_digits';
+
+const maxDigits = 38;
+/** Digits that fit an INT64. */
+const maxOfInteger = 18;
+
+const required = { repetition_type: 'REQUIRED' } as const;
+const string = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
+
+/** @returns the root, then the columns in the order of the file. @param digits per value column. */
+export function parquetSchema(layout: Layout, digits: readonly Digits[]): SchemaElement[] {
+  const columns: SchemaElement[] = [
+    ...layout.names.map(
+      (name): SchemaElement => ({
+        name,
+        ...string,
+        repetition_type: isOptional(name) ? 'OPTIONAL' : 'REQUIRED',
+      }),
+    ),
+    {
+      name: 'time',
+      type: 'INT64',
+      converted_type: 'TIMESTAMP_MILLIS',
+      ...required,
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+    },
+    ...layout.values.map((name, place) =>
+      valueColumn(name, digits[place] ?? { beforePoint: 1, afterPoint: 0 }),
+    ),
+    { name: fractionDigits, ...string, ...required },
+  ];
+  return [{ name: 'root', num_children: columns.length }, ...columns];
+}
+
+function isOptional(name: string): boolean {
+  return name === 'currency_symbol';
+}
+
+function valueColumn(name: string, { beforePoint, afterPoint }: Digits): SchemaElement {
+  const precision = Math.max(1, beforePoint + afterPoint);
+  if (precision > maxDigits) return { name, ...string, ...required };
+  const decimal = {
+    name,
+    converted_type: 'DECIMAL',
+    precision,
+    scale: afterPoint,
+    logical_type: { type: 'DECIMAL', precision, scale: afterPoint },
+    ...required,
+  } as const;
+  return precision <= maxOfInteger
+    ? { ...decimal, type: 'INT64' }
+    : { ...decimal, type: 'FIXED_LEN_BYTE_ARRAY', type_length: bytesFor(precision) };
+}
+
+/** @returns the bytes of the shortest two's complement for this many digits. */
+function bytesFor(precision: number): number {
+  return Math.ceil(((10n ** BigInt(precision) - 1n).toString(2).length + 1) / 8);
+}
+
+/** Converts a decimal to an integer of 10^-scale. @throws RangeError when it has more fraction digits. */
+export function unscaled(text: string, scale: number): bigint {
+  const point = text.indexOf('.');
+  const fraction = point === -1 ? '' : text.slice(point + 1);
+  const kept = fraction.length > scale ? fraction.replace(/0+$/, '') : fraction;
+  if (kept.length > scale) throw new RangeError(`${text} has more than ${scale} fraction digits`);
+  return BigInt((point === -1 ? text : text.slice(0, point)) + kept.padEnd(scale, '0'));
+}
+
+/** Converts back. @param digits of the fraction; null: without trailing zeros. */
+export function decimalOf(unscaledValue: bigint, scale: number, digits: number | null): string {
+  const sign = unscaledValue < 0n ? '-' : '';
+  const figures = String(unscaledValue < 0n ? -unscaledValue : unscaledValue).padStart(scale + 1, '0');
+  const whole = figures.slice(0, figures.length - scale);
+  const fraction = scale === 0 ? '' : figures.slice(-scale);
+  const plain = fraction.replace(/0+$/, '');
+  const shown = digits === null ? plain : plain.padEnd(digits, '0');
+  return `${sign}${whole}${shown === '' ? '' : `.${shown}`}`;
+}
+
+/** Counts the fraction digits of a decimal. */
+export function fractionDigitsOf(text: string): number {
+  const point = text.indexOf('.');
+  return point === -1 ? 0 : text.length - point - 1;
+}
 
 const rowsOfGroup = 50_000;
 

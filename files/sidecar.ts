@@ -8,7 +8,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../contract/intervals.ts';
-import { TidemarkError } from '../errors.ts';
+import { codeOf, TidemarkError } from '../errors.ts';
 import { usable } from './formats.ts';
 import { fileFormats } from './layout.ts';
 
@@ -108,7 +108,7 @@ export async function readSidecar(path: string): Promise<Sidecar | null> {
   try {
     await assertIsFile(path);
   } catch (error) {
-    if (error instanceof TidemarkError && isAbsence(error.cause)) return null;
+    if (error instanceof TidemarkError && codeOf(error.cause) === 'ENOENT') return null;
     throw error;
   }
   return usable(path, async () => {
@@ -137,8 +137,4 @@ export async function assertDescribed(path: string, described: Sidecar['file']):
   throw new TidemarkError('FILE_NOT_USABLE', `${path} is not the file that its sidecar describes: ${what}`, {
     remedy: 'export it again, or import it with --points-only: no coverage is claimed then',
   });
-}
-
-function isAbsence(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

@@ -2,9 +2,12 @@
 
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from '../planning/ranges.ts';
+import { longestRange } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Database } from '../store/db/database.ts';
+import { readLongestRanges } from '../store/series/longest-ranges.ts';
 
 /** A scheduler or worker in this process. */
 export interface Running {
@@ -26,4 +29,13 @@ export interface OperationContext {
    * @throws TidemarkError DATABASE_FULL while the embedded database can still shut down cleanly.
    */
   assertRoom(): void;
+}
+
+/** @returns the longest range of one request for a series: as configured, and as the source accepts. */
+export async function readRangeLimits({
+  config,
+  database,
+}: Pick<OperationContext, 'config' | 'database'>): Promise<(series: SeriesKey) => number> {
+  const accepted = await readLongestRanges(database);
+  return (series) => longestRange(series, config.source.rangeLimits, accepted);
 }

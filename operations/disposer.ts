@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { messageOf } from '../errors.ts';
 
 /** A resource whose server is unreachable may never close. */
 const closeTimeoutMs = 15_000;
@@ -21,10 +22,7 @@ export class Disposer {
       try {
         if ((await Promise.race([step(), late])) === 'late') log.warn('a resource did not close in time');
       } catch (error) {
-        log.warn(
-          { cause: error instanceof Error ? error.message : String(error) },
-          'a resource failed to close',
-        );
+        log.warn({ cause: messageOf(error) }, 'a resource failed to close');
       } finally {
         timeout.abort();
       }

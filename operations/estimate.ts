@@ -15,19 +15,17 @@ import {
 } from '../planning/estimate.ts';
 import { closedUpTo } from '../planning/periods.ts';
 import type { RereadSettings } from '../planning/reread.ts';
-import { longestRange, requestsFor } from '../planning/windows.ts';
+import { requestsFor } from '../planning/windows.ts';
 import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
 import { bytesPerPoint } from '../store/measures/sizes.ts';
-import { readLongestRanges } from '../store/series/longest-ranges.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
-import type { OperationContext } from './context.ts';
+import { type OperationContext, readRangeLimits } from './context.ts';
 
 export interface PlannedRange {
   readonly series: SeriesKey;
-  readonly fromMs: EpochMs;
-  /** Null: open-ended. */
-  readonly toMs: EpochMs | null;
+  /** A null end: open-ended. */
+  readonly tracked: { readonly startMs: EpochMs; readonly endMs: EpochMs | null };
 }
 
 export interface PlanCost extends Estimate {
@@ -58,11 +56,13 @@ export async function estimateCost(
 ): Promise<PlanCost> {
   const { config, database } = context;
   const { graceMs } = config.worker;
-  const ranges = wanted.map(({ series, fromMs, toMs }) => {
+  const ranges = wanted.map(({ series, tracked }) => {
+    const { interval } = series;
     const closedMs = closedUpTo(series, nowMs, graceMs);
-    const startMs = periodStart(fromMs, series.interval);
-    const endMs = Math.min(closedMs, toMs === null ? closedMs : nextPeriodStart(toMs, series.interval));
-    return { series, startMs, endMs, isFollowed: toMs === null };
+    const startMs = periodStart(tracked.startMs, interval);
+    const isFollowed = tracked.endMs === null;
+    const endMs = tracked.endMs === null ? closedMs : nextPeriodStart(tracked.endMs, interval);
+    return { series, startMs, endMs: Math.min(closedMs, endMs), isFollowed };
   });
   const isEmpty = ({ startMs, endMs }: (typeof ranges)[number]) => startMs >= endMs;
   const begun = ranges.filter((range) => !isEmpty(range));
@@ -74,18 +74,19 @@ export async function estimateCost(
     const density = periods < fewPeriods ? null : Math.min(1, points / periods);
     planned.push({ series, missing, density, isFollowed: begun[place]?.isFollowed === true });
   }
-  const others = beside.map(({ series, toMs }) => withoutGaps({ series, isFollowed: toMs === null }));
-  const accepted = await readLongestRanges(database);
+  const others = beside.map(({ series, tracked }) =>
+    withoutGaps({ series, isFollowed: tracked.endMs === null }),
+  );
   const perMinute = await readBudget(context);
   const { source, scheduler } = config;
-  const longestRangeMs = (series: SeriesKey) => longestRange(series, source.rangeLimits, accepted);
+  const longestRangeMs = await readRangeLimits(context);
   const estimated = estimate([...planned, ...others], {
     longestRangeMs,
     requestsPerMinute: perMinute,
     backfillShare: scheduler.backfillShare,
     refreshMs: scheduler.refreshMs,
     reread: aboutToBe?.reread ?? (await readRereadSettings(database, config.reread)),
-    pollsEveryMs: aboutToBe?.pollsEveryMs ?? (await pollsEveryMs(context, nowMs)),
+    pollsEveryMs: aboutToBe?.pollsEveryMs ?? (await pollsNow(context, nowMs)),
   });
   const each = await bytesPerPoint(database);
   const costs = estimated.costs.map((cost) => ({
@@ -121,19 +122,24 @@ export async function estimateCost(
   };
 }
 
-/** The rates, and each list once per page of its newest poll. */
-async function pollsEveryMs({ config, database }: OperationContext, nowMs: EpochMs): Promise<number[]> {
-  const ratesMs = await ratesEveryMs(database, config.scheduler.ratesMs);
-  const lists = await listStatus(database, nowMs);
-  return [
-    ...(ratesMs === 0 ? [] : [ratesMs]),
-    ...lists.map(({ everyMs, rows }) => pageEveryMs(everyMs, rows)),
-  ];
+async function pollsNow({ config, database }: OperationContext, nowMs: EpochMs): Promise<number[]> {
+  return pollsEveryMs(
+    await ratesEveryMs(database, config.scheduler.ratesMs),
+    await listStatus(database, nowMs),
+  );
 }
 
-/** Time between two page requests of a list. @param rows of its newest poll; null: there is none. */
-export function pageEveryMs(everyMs: number, rows: number | null): number {
-  return everyMs / Math.max(1, Math.ceil((rows ?? 0) / pageSize.maximum));
+/**
+ * Times between two requests: of the rates, and of each list, which is requested once per page of its newest poll.
+ *
+ * @param ratesMs 0: rates are not polled. @param lists with the rows of the newest poll; null: there is none.
+ */
+export function pollsEveryMs(
+  ratesMs: number,
+  lists: ReadonlyArray<{ readonly everyMs: number; readonly rows: number | null }>,
+): number[] {
+  const pages = (rows: number | null) => Math.max(1, Math.ceil((rows ?? 0) / pageSize.maximum));
+  return [...(ratesMs === 0 ? [] : [ratesMs]), ...lists.map(({ everyMs, rows }) => everyMs / pages(rows))];
 }
 
 const fewPeriods = 1000;

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { printable } from '../contract/names.ts';
-import { TidemarkError } from '../errors.ts';
+import { messageOf, TidemarkError } from '../errors.ts';
 import { formatDuration } from '../format.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 
@@ -33,15 +33,18 @@ export async function pollUntil<Outcome extends object>(
       unreachableSinceMs = null;
     } catch (error) {
       const explained = explainDatabaseError(error);
-      const isUnreachable = explained instanceof TidemarkError && unreachableCodes.has(explained.code);
       const isNew = unreachableSinceMs === null;
       unreachableSinceMs ??= Date.now();
       const isWithinLimit = Date.now() - unreachableSinceMs < longestOutageMs && !signal.aborted;
-      if (!isUnreachable || !isWithinLimit || !wasReachable) throw explained;
+      if (!isUnreachable(explained) || !isWithinLimit || !wasReachable) throw explained;
       if (isNew) onUnreachable(explained);
     }
     await delay(pollEveryMs, undefined, { signal }).catch(() => {});
   }
+}
+
+export function isUnreachable(error: unknown): error is TidemarkError {
+  return error instanceof TidemarkError && unreachableCodes.has(error.code);
 }
 
 export function unreachableText(error: TidemarkError): string {
@@ -55,6 +58,5 @@ export function waitingText(error: TidemarkError): string {
 /** @throws TidemarkError QUEUE_UNREACHABLE for an error of Redis; any other error unchanged. */
 export function explainQueueError(error: unknown, kind: 'redis' | 'postgres'): never {
   if (kind !== 'redis') throw error;
-  const cause = error instanceof Error ? error.message : String(error);
-  throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${cause}`, { cause: error });
+  throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${messageOf(error)}`, { cause: error });
 }

@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import { type Config, type LogLevel, readConfig } from '../config.ts';
-import { exitCodes, TidemarkError } from '../errors.ts';
+import { codeOf, exitCodes, messageOf, TidemarkError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import type { OperationContext } from '../operations/context.ts';
 import { migrateQueueBackend, openQueueBackend } from '../queue/backend.ts';
@@ -12,7 +12,7 @@ import { assertMigrated, migrate } from '../store/db/migrate.ts';
 import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
 import { assertFreeSpace } from '../store/embedded/failure.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import { onStop } from './lifecycle.ts';
+import { onStop, stopSignals } from './lifecycle.ts';
 import { type OpenMetrics, openMetrics, openTracing } from './telemetry.ts';
 
 export interface Context extends OperationContext {
@@ -46,9 +46,8 @@ export function configFromEnvironment(): Config {
   try {
     process.loadEnvFile();
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new TidemarkError('BAD_CONFIGURATION', `.env cannot be read: ${why}`, {
+    if (codeOf(error) !== 'ENOENT') {
+      throw new TidemarkError('BAD_CONFIGURATION', `.env cannot be read: ${messageOf(error)}`, {
         cause: error,
         remedy: 'make it readable for this user, or remove it',
       });
@@ -89,19 +88,13 @@ export async function openContext(options: ContextOptions): Promise<Context> {
   metrics?.measurePool('work', database.pool);
   const onSignal = () => void close().finally(() => process.exit(exitCodes.interrupted));
   async function close(): Promise<void> {
-    process.off('SIGINT', onSignal);
-    process.off('SIGTERM', onSignal);
-    process.off('SIGHUP', onSignal);
+    for (const name of stopSignals) process.off(name, onSignal);
     await metrics?.close();
     await tracing?.close();
     await database.close();
     await release();
   }
-  if (options.handlesSignals !== true) {
-    process.once('SIGINT', onSignal);
-    process.once('SIGTERM', onSignal);
-    process.once('SIGHUP', onSignal);
-  }
+  if (options.handlesSignals !== true) for (const name of stopSignals) process.once(name, onSignal);
   try {
     if (embedded) {
       await migrate({ url, direction: 'up', ifBusy: 'wait', storage: config.storage });

@@ -11,6 +11,9 @@ export interface StopSignal {
   release(): void;
 }
 
+/** Ctrl-C, `kill`, and a terminal that was closed. */
+export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** Under `npx` Ctrl-C arrives twice: from the terminal and from npm. */
 const sameSignalMs = 500;
 
@@ -25,17 +28,12 @@ export function onStop(options: { whenUnread?: boolean; now?: () => number } = {
     controller.abort();
   };
   const stopUnread = () => controller.abort();
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
-  // The terminal was closed.
-  process.on('SIGHUP', stop);
+  for (const name of stopSignals) process.on(name, stop);
   if (options.whenUnread) process.stdout.on('error', stopUnread);
   return {
     signal: controller.signal,
     release: () => {
-      process.off('SIGINT', stop);
-      process.off('SIGTERM', stop);
-      process.off('SIGHUP', stop);
+      for (const name of stopSignals) process.off(name, stop);
       process.stdout.off('error', stopUnread);
     },
   };
@@ -68,39 +66,29 @@ const warnAfterMs = 2000;
 
 export class StoppedAtStart extends Error {}
 
-/** Starts a command step by step. A signal ends the wait for a step; its late result is closed. */
-export class Startup {
-  readonly #disposer: Disposer;
-  readonly #signal: AbortSignal;
-  readonly #log: Logger;
-
-  constructor(disposer: Disposer, signal: AbortSignal, log: Logger) {
-    this.#disposer = disposer;
-    this.#signal = signal;
-    this.#log = log;
-  }
-
-  /**
-   * @param what is waited for, such as `the database`.
-   * @throws StoppedAtStart
-   */
-  async step<Part extends { close(): Promise<void> }>(
+/**
+ * Starts a command step by step. A signal ends the wait for a step; its late result is closed.
+ *
+ * @returns a function that opens a part. `what` is waited for, such as `the database`. It throws StoppedAtStart.
+ */
+export function startSteps(disposer: Disposer, signal: AbortSignal, log: Logger) {
+  return async <Part extends { close(): Promise<void> }>(
     what: string,
     open: () => Promise<Part>,
-  ): Promise<Part> {
-    if (this.#signal.aborted) throw new StoppedAtStart();
-    const late = setTimeout(() => this.#log.warn(`waiting for ${what}`), warnAfterMs);
+  ): Promise<Part> => {
+    if (signal.aborted) throw new StoppedAtStart();
+    const late = setTimeout(() => log.warn(`waiting for ${what}`), warnAfterMs);
     try {
       const opening = open();
-      const part = await unlessStopped(opening, this.#signal);
+      const part = await unlessStopped(opening, signal);
       if (part === undefined) {
         void opening.then((opened) => opened.close()).catch(() => {});
         throw new StoppedAtStart();
       }
-      this.#disposer.add(() => part.close());
+      disposer.add(() => part.close());
       return part;
     } finally {
       clearTimeout(late);
     }
-  }
+  };
 }

@@ -1,18 +1,31 @@
-/** Starts the service for the commands that serve. */
+/** Starts the service, with the dashboard, for the commands that serve. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from 'pino';
+import { messageOf } from '../errors.ts';
 import { Disposer } from '../operations/disposer.ts';
+import { budgetInForce } from '../planning/budget.ts';
+import type { QueueBackend } from '../queue/backend.ts';
 import { openCluster } from '../queue/redis.ts';
 import { postgresCounter, type RequestCounter, redisCounter } from '../service/admission/request-counter.ts';
 import { listen } from '../service/connections.ts';
+import { dashboardAccess, isReachableByOthers } from '../service/dashboard/access.ts';
+import { createQueueReader } from '../service/dashboard/queue.ts';
+import type { DashboardOptions } from '../service/dashboard/routes.ts';
 import { createStoredService } from '../service/stored-service.ts';
 import { mayBecomeReader, readerRole } from '../store/auth/roles.ts';
 import { type Database, openDatabase } from '../store/db/database.ts';
 import { version } from '../version.ts';
 import type { Context } from './context.ts';
-import { type DashboardParts, openDashboard, servedSilenceMs } from './dashboard.ts';
+
+export interface DashboardParts {
+  /** Open queues, closed by the caller; absent: opened when a page first needs them. */
+  readonly queues?: QueueBackend;
+  /** Marks simulated data. */
+  readonly synthetic?: boolean;
+}
 
 export interface RunningService {
   /** Base address, ending in `/v2`. */
@@ -27,6 +40,12 @@ export interface RunningService {
 
 /** For keys, which are cached, and for counting requests without Redis. */
 const accountConnections = 4;
+/** A connection that is silent for this long after its statement timeout is lost. */
+const servedSilenceMs = 1000;
+/** One read serves all open pages, so a few connections are enough. */
+const dashboardConnections = 3;
+/** Pause after a queue could not be opened. */
+const queueRetryMs = 30_000;
 
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that it cannot listen on. */
 export async function runService(
@@ -45,10 +64,16 @@ export async function runService(
         'the service keeps its own role, because it may not use the read-only role',
       );
     const role = asReader ? [`role=${readerRole}`] : [];
-    const reading = open(context, config.service.connections, [...role, 'default_transaction_read_only=on']);
+    const reading = open(context, 'serve', config.service.connections, [
+      ...role,
+      'default_transaction_read_only=on',
+    ]);
     disposer.add(() => reading.close());
     // Functions write here, also where the role of the service is read-only by default.
-    const accounts = open(context, accountConnections, [...role, 'default_transaction_read_only=off']);
+    const accounts = open(context, 'serve', accountConnections, [
+      ...role,
+      'default_transaction_read_only=off',
+    ]);
     disposer.add(() => accounts.close());
     context.metrics?.measurePool('serve_data', reading.pool);
     context.metrics?.measurePool('serve_accounts', accounts.pool);
@@ -87,11 +112,16 @@ export async function runService(
   }
 }
 
-function open(context: Context, maxConnections: number, settings: readonly string[]): Database {
+function open(
+  context: Context,
+  name: 'serve' | 'dashboard',
+  maxConnections: number,
+  settings: readonly string[],
+): Database {
   const { statementTimeoutMs } = context.config.service;
   return openDatabase({
     url: context.database.url,
-    applicationName: 'tidemark serve',
+    applicationName: `tidemark ${name}`,
     maxConnections,
     statementTimeoutMs,
     timeoutMarginMs: servedSilenceMs,
@@ -112,4 +142,67 @@ function counterOf(
     openCluster: (ofNode) => openCluster(redisUrl, ofNode),
     onError: (error) => log.warn({ cause: error.message }, 'the connection to Redis was lost'),
   });
+}
+
+/** @param host of the service. @returns null: it is off, or other hosts could reach it without a password. */
+export function openDashboard(
+  context: Context,
+  host: string,
+  disposer: Disposer,
+  options: DashboardParts,
+): DashboardOptions | null {
+  const { config, log } = context;
+  const { dashboard, dashboardPassword: password, trustedProxies, statementTimeoutMs } = config.service;
+  const access = dashboardAccess({ dashboard, password, trustedProxies }, host);
+  if (access === null) return null;
+  if (isReachableByOthers(access, host))
+    log.warn(
+      { host },
+      'other hosts may reach the dashboard, which has no password and allows this machine by its address',
+    );
+  const database = open(context, 'dashboard', dashboardConnections, ['default_transaction_read_only=on']);
+  disposer.add(() => database.close());
+  context.metrics?.measurePool('serve_dashboard', database.pool);
+  const queues = queuesOf(context, disposer, options.queues);
+  return {
+    database,
+    access,
+    assets: fileURLToPath(new URL('../service/dashboard/assets', import.meta.url)),
+    graceMs: config.worker.graceMs,
+    rangeLimits: config.source.rangeLimits,
+    perMinute: config.source.requestsPerMinute,
+    ratesMs: config.scheduler.ratesMs,
+    synthetic: options.synthetic === true,
+    streamsPerAddress: config.service.streamsPerAddress,
+    readTimeoutMs: statementTimeoutMs,
+    queue: createQueueReader(async () => {
+      const { requests, connectedBudgets } = await queues();
+      const [depth, workers, pausedMs, windows, budgets] = await Promise.all([
+        requests.depth(),
+        requests.countWorkers(),
+        requests.pausedForMs(),
+        requests.queuedRanges(),
+        connectedBudgets(),
+      ]);
+      const perMinute = budgetInForce(config.source, budgets);
+      return { depth: { ...depth, workers, pausedMs }, windows, perMinute };
+    }),
+  };
+}
+
+function queuesOf(context: Context, disposer: Disposer, given: QueueBackend | undefined) {
+  let opened: Promise<QueueBackend> | null = given === undefined ? null : Promise.resolve(given);
+  let retryAtMs = 0;
+  if (given === undefined) disposer.add(async () => (await opened?.catch(() => null))?.close());
+  return (): Promise<QueueBackend> => {
+    if (opened !== null) return opened;
+    if (Date.now() < retryAtMs) return Promise.reject(new Error('the queue could not be opened'));
+    opened = context.openQueues();
+    opened.catch((error: unknown) => {
+      opened = null;
+      retryAtMs = Date.now() + queueRetryMs;
+      context.log.warn({ cause: messageOf(error) }, 'the dashboard cannot open the queue');
+    });
+    return opened;
+  };
 }

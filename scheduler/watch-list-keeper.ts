@@ -23,8 +23,7 @@ import { requestListPoll } from '../store/settings/polled-lists.ts';
 import { readApplied } from '../store/settings/settings.ts';
 import { applyWatchList, hashOf } from '../watch-list/apply.ts';
 import { isNothing, type WatchListPlan } from '../watch-list/plan.ts';
-import { readWatchList } from '../watch-list/read.ts';
-import { type FileText, readWatchListFile } from '../watch-list/read-file.ts';
+import { type FileText, readWatchList, readWatchListFile } from '../watch-list/read.ts';
 import { problemText, type WatchList } from '../watch-list/watch-list.ts';
 
 /** Interval of resolving the patterns again. */

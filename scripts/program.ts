@@ -24,7 +24,7 @@ const commands: Readonly<Record<string, CommandEntry>> = {
   },
   untrack: {
     summary: 'untrack a series or a list; stored points stay',
-    load: async () => (await import('./commands/untrack.ts')).untrackCommand,
+    load: async () => (await import('./commands/track.ts')).untrackCommand,
   },
   apply: {
     summary: 'apply the watch list: show the changes and their cost, then make them; stored points stay',

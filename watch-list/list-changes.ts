@@ -1,6 +1,7 @@
 /** Compares the polled lists with a watch list. */
 
 import { listName, type PolledList } from '../contract/lists.ts';
+import type { ListState } from '../store/settings/polled-lists.ts';
 import type { WantedList } from './resolve.ts';
 
 export interface ListChange {
@@ -11,11 +12,7 @@ export interface ListChange {
   readonly afterMs: number | null;
 }
 
-interface KnownList {
-  readonly list: PolledList;
-  readonly isTracked: boolean;
-  readonly everyMs: number;
-}
+type KnownList = Pick<ListState, 'list' | 'isTracked' | 'everyMs'>;
 
 export interface ListChanges {
   readonly changes: readonly ListChange[];
@@ -44,13 +41,7 @@ export function listChanges(
     ({ list, isTracked }) => isTracked && list.dataset !== 'rates' && !named.has(listName(list)),
   );
   if (!prune) return { changes, left };
-  const stopped = left.map(
-    ({ list, everyMs }): ListChange => ({
-      kind: 'stopped',
-      list,
-      beforeMs: everyMs,
-      afterMs: null,
-    }),
-  );
-  return { changes: [...changes, ...stopped], left: [] };
+  for (const { list, everyMs } of left)
+    changes.push({ kind: 'stopped', list, beforeMs: everyMs, afterMs: null });
+  return { changes, left: [] };
 }

@@ -1,9 +1,12 @@
-/** Parses the text of a watch list, or reports every problem in it. */
+/** Reads the file of a watch list, and parses its text or reports every problem in it. */
 
+import { readFile, stat } from 'node:fs/promises';
 import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
 import type { StoredDataset } from '../contract/series.ts';
+import { codeOf, messageOf } from '../errors.ts';
 import { isAge, parseInterval, parseIsoTime, timeOfAge } from '../planning/time-text.ts';
 import type { Start } from '../planning/watch-list-changes.ts';
+import type { RereadOverride } from '../store/settings/settings.ts';
 import { problemsOf, type WatchListText, watchListShape } from './shape.ts';
 import {
   type AssetFilter,
@@ -12,11 +15,34 @@ import {
   type HistoryEntry,
   type MarketFilter,
   type Problem,
-  type RereadSaid,
   type WatchList,
   wholeLists,
 } from './watch-list.ts';
 import { type Located, readYaml } from './yaml.ts';
+
+/** Enough for thousands of markets. A larger file is not a watch list. */
+export const maxBytes = 64 * 1024;
+
+export type FileText =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+/** Reads the whole file. Directories, pipes and large files are unreadable. */
+export async function readWatchListFile(path: string): Promise<FileText> {
+  try {
+    // Reading a pipe would block.
+    const found = await stat(path);
+    if (!found.isFile()) return { kind: 'unreadable', why: 'is not a regular file' };
+    if (found.size > maxBytes) return { kind: 'unreadable', why: `has more than ${maxBytes} bytes` };
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path)) };
+  } catch (error) {
+    if (error instanceof TypeError) return { kind: 'unreadable', why: 'is not UTF-8 text' };
+    const code = codeOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
+    return { kind: 'unreadable', why: `cannot be read: ${messageOf(error)}` };
+  }
+}
 
 export type Read =
   | { readonly kind: 'list'; readonly list: WatchList }
@@ -143,7 +169,7 @@ class Reader {
     return { start, endMs };
   }
 
-  #reread(said: NonNullable<WatchListText['read-again']>): RereadSaid {
+  #reread(said: NonNullable<WatchListText['read-again']>): RereadOverride {
     const hours = said.every === undefined ? undefined : (parseInterval(said.every) ?? 0) / hourMs;
     if (hours !== undefined && (!Number.isInteger(hours) || hours < 1 || hours > 8760)) {
       this.#wrong(['read-again', 'every'], `every must be whole hours, from 1h to 365d, not ${said.every}`);

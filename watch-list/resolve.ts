@@ -9,8 +9,8 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { listName, type PolledList } from '../contract/lists.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
 import type { Start, WantedSeries } from '../planning/watch-list-changes.ts';
-import { anyOf, isPattern, type Matcher } from './pattern.ts';
-import { didYouMean } from './suggest.ts';
+import type { AssetRow, MarketRow } from '../store/settings/polled-lists.ts';
+import { anyOf, didYouMean, isPattern, type Matcher } from './names.ts';
 import type { AssetFilter, CandleEntry, MarketFilter, Names, Problem, WatchList } from './watch-list.ts';
 
 export interface WantedList {
@@ -75,11 +75,7 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
   return { series: [...series.values()], lists: [...lists.values()], notes };
 }
 
-interface Market {
-  readonly exchange: string;
-  readonly base: string;
-  readonly quote: string;
-}
+type Market = Omit<MarketRow, 'goneSinceMs'>;
 
 function marketsOf(entry: CandleEntry, { markets, assets }: Listed, notes: Problem[]): Market[] {
   const isExcepted = excepted(entry.except);
@@ -154,7 +150,7 @@ function excepted(filters: readonly MarketFilter[]): (market: Market) => boolean
 }
 
 /** Matches the first listed assets by rank. */
-function inTop(top: number, assets: readonly ListedAsset[]): Matcher {
+function inTop(top: number, assets: readonly AssetRow[]): Matcher {
   const ranked = assets
     .filter(({ rank, goneSinceMs }) => rank !== null && goneSinceMs === null)
     .sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || (a.asset < b.asset ? -1 : 1));
@@ -204,23 +200,8 @@ function noteUnlisted(market: Market, markets: Listed['markets'], entry: Noted, 
   notes.push({ ...entry.place, message });
 }
 
-export interface ListedMarket {
-  readonly exchange: string;
-  readonly base: string;
-  readonly quote: string;
-  /** When the source stopped listing it; null: it is listed. */
-  readonly goneSinceMs: EpochMs | null;
-}
-
-export interface ListedAsset {
-  readonly asset: string;
-  /** Null: unranked. */
-  readonly rank: number | null;
-  readonly goneSinceMs: EpochMs | null;
-}
-
-/** Null: never polled completely. */
+/** The lists of the source; null: never polled completely. */
 export interface Listed {
-  readonly markets: readonly ListedMarket[] | null;
-  readonly assets: readonly ListedAsset[] | null;
+  readonly markets: readonly MarketRow[] | null;
+  readonly assets: readonly AssetRow[] | null;
 }

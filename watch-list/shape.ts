@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../contract/intervals.ts';
 import { mayBeName } from '../contract/names.ts';
 import { isAge, parseInterval, parseIsoTime } from '../planning/time-text.ts';
-import { didYouMean } from './suggest.ts';
+import { didYouMean } from './names.ts';
 import type { Problem } from './watch-list.ts';
 import type { Located } from './yaml.ts';
 

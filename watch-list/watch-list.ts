@@ -4,6 +4,7 @@ import type { CandleInterval, EpochMs, HistoryInterval } from '../contract/inter
 import { visible } from '../contract/names.ts';
 import type { StoredDataset } from '../contract/series.ts';
 import type { Start } from '../planning/watch-list-changes.ts';
+import type { RereadOverride } from '../store/settings/settings.ts';
 
 /** Ids and patterns; null: any. */
 export type Names = readonly string[] | null;
@@ -44,20 +45,14 @@ export interface AssetMarketsEntry extends AssetFilter {
 export const wholeLists = ['assets', 'exchanges', 'markets', 'rates'] as const;
 export type WholeList = (typeof wholeLists)[number];
 
-/** Re-read settings that override the environment. */
-export interface RereadSaid {
-  readonly periods?: number;
-  readonly days?: number;
-  readonly hours?: number;
-}
-
 export interface WatchList {
   readonly candles: readonly CandleEntry[];
   readonly history: readonly HistoryEntry[];
   readonly assetMarkets: readonly AssetMarketsEntry[];
   /** Poll interval per named list; null: no longer polled. */
   readonly lists: ReadonlyMap<WholeList, number | null>;
-  readonly reread: RereadSaid;
+  /** Overrides the environment. */
+  readonly reread: RereadOverride;
   /** Retention per named dataset; null: forever. */
   readonly retention: ReadonlyMap<StoredDataset, string | null>;
   readonly prune: boolean;

@@ -4,6 +4,7 @@
  */
 
 import { isAlias, isCollection, isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import { messageOf } from '../errors.ts';
 import type { Place, Problem } from './watch-list.ts';
 
 export type Located =
@@ -67,10 +68,7 @@ export function readYaml(text: string): Located {
       keyPlace: (path) => find(path, true),
     };
   } catch (error) {
-    return problem(
-      `invalid YAML: ${firstSentence(error instanceof Error ? error.message : String(error))}`,
-      0,
-    );
+    return problem(`invalid YAML: ${firstSentence(messageOf(error))}`, 0);
   }
 }
 

@@ -14,11 +14,9 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EpochMs, minuteMs, nextPeriodStart, periodStart } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../planning/ranges.ts';
-import { longestRange } from '../../planning/windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
 import { countFetchesSince, tallyFetches } from '../../store/ledger/ledger.ts';
@@ -26,9 +24,8 @@ import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../../store/ledger/quarantine.ts';
 import { rangesBehind } from '../../store/rollups/refresh.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
-import { readLongestRanges } from '../../store/series/longest-ranges.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
-import type { OperationContext } from '../context.ts';
+import { type OperationContext, readRangeLimits } from '../context.ts';
 import { InProcessWorkers } from '../in-process-workers.ts';
 import { explainQueueError, pollUntil, waitingText } from '../poll-until.ts';
 import type { BackfillProgress, Portion } from '../progress.ts';
@@ -94,9 +91,7 @@ export async function runBackfill(
     const gaps = await missingWithin(context, bounds, nowMs);
     if (wanted === undefined) await reportBudgets(queues);
     wanted ??= lengths(gaps);
-    const limits = await readLongestRanges(database);
-    const longestRangeMs = (series: SeriesKey) => longestRange(series, config.source.rangeLimits, limits);
-    const left = remaining(gaps, wanted, bounds, windowsLeft(gaps, nowMs, longestRangeMs));
+    const left = remaining(gaps, wanted, bounds, windowsLeft(gaps, nowMs, await readRangeLimits(context)));
     const queued = gaps.some((gap) =>
       claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
     );

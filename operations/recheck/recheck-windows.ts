@@ -25,7 +25,7 @@ import {
   deleteUnreadResults,
   noResult,
 } from '../../store/recheck/command-results.ts';
-import { type Difference, readDifferences } from '../../store/recheck/differences.ts';
+import { countDiffering, type Difference, readDifferences } from '../../store/recheck/differences.ts';
 import { emptiedKind, unboundedKind } from '../../store/recheck/verification.ts';
 import type { OperationContext } from '../context.ts';
 import { readBudget } from '../estimate.ts';
@@ -41,20 +41,13 @@ export interface RecheckedWindow extends Omit<CommandResult, 'reached' | 'series
   readonly reached: readonly Range[];
 }
 
-function bySeriesAndTime(a: RecheckedWindow, b: RecheckedWindow): number {
-  return a.window.seriesId - b.window.seriesId || a.window.startMs - b.window.startMs;
-}
-
-/** Sorts differing windows by series and time, and reads the differences in them. */
-export async function readDifferencesOf(
-  database: OperationContext['database'],
-  windows: RecheckedWindow[],
-): Promise<Difference[]> {
-  windows.sort(bySeriesAndTime);
-  const reached = windows.flatMap(({ window, reached }) =>
-    reached.map((range) => ({ seriesId: window.seriesId, ...range })),
-  );
-  return reached.length === 0 ? [] : readDifferences(database, reached);
+export interface RecheckOutcome {
+  /** Whether every window was settled, which Ctrl-C prevents. */
+  readonly isWhole: boolean;
+  /** Windows that differ from the source, by series and time, and the differences in them. */
+  readonly differing: readonly RecheckedWindow[];
+  readonly differences: readonly Difference[];
+  readonly unanswered: readonly RecheckedWindow[];
 }
 
 export interface RecheckRequest {
@@ -88,14 +81,12 @@ const maxEmptied = 4;
 const ledgerMs = 300_000;
 const summed = ['points', 'missingHere', 'missingThere', 'changed', 'rewritten', 'fresh', 'revised'] as const;
 
-/**
- * @returns whether every window was settled, which Ctrl-C prevents.
- * @throws TidemarkError when the source, the database or the queue cannot be used.
- */
+/** @throws TidemarkError when the source, the database or the queue cannot be used. */
 export async function recheckWindows(
   context: OperationContext,
   request: RecheckRequest,
-): Promise<{ readonly isWhole: boolean }> {
+): Promise<RecheckOutcome> {
+  if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [] };
   const { database } = context;
   const requestsPerMinute = await readBudget(context);
   const run = randomBytes(8).toString('hex');
@@ -112,10 +103,14 @@ export async function recheckWindows(
   const rests: Entry[] = [];
   const unknown = new Map<number, Pick<CommandResult, 'kind' | 'message'>>();
   let isPlanned = false;
+  const differing: RecheckedWindow[] = [];
+  const unanswered: RecheckedWindow[] = [];
   let settled = 0;
 
   function settle(open: Open): void {
     settled += 1;
+    if (countDiffering(open) > 0) differing.push(open);
+    if (open.message !== null) unanswered.push(open);
     request.onSettled(open);
   }
 
@@ -210,7 +205,13 @@ export async function recheckWindows(
 
   try {
     await deleteUnreadResults(database, startedMs - dayMs);
-    return await pollUntil(poll, request.signal);
+    const { isWhole } = await pollUntil(poll, request.signal);
+    differing.sort((a, b) => a.window.seriesId - b.window.seriesId || a.window.startMs - b.window.startMs);
+    const ranges = differing.flatMap(({ window: { seriesId }, reached }) =>
+      reached.map((range) => ({ seriesId, ...range })),
+    );
+    const differences = ranges.length === 0 ? [] : await readDifferences(database, ranges);
+    return { isWhole, differing, differences, unanswered };
   } finally {
     request.progress.stop();
     await parts.close();

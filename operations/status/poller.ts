@@ -2,19 +2,16 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { budgetInForce } from '../../planning/budget.ts';
-import { longestRange } from '../../planning/windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { Depth } from '../../queue/requests.ts';
 import { readServiceMessage, type ServiceMessage } from '../../store/ledger/ledger.ts';
 import { type RecentRequests, recentRequests } from '../../store/ledger/ledger-minutes.ts';
 import { type Gap, type GapReason, listGaps } from '../../store/series/gaps.ts';
-import { readLongestRanges } from '../../store/series/longest-ranges.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { windowsLeft } from '../backfill/remaining-windows.ts';
-import type { OperationContext } from '../context.ts';
+import { type OperationContext, readRangeLimits } from '../context.ts';
 import { explainQueueError } from '../poll-until.ts';
 import type { Portion } from '../progress.ts';
 
@@ -63,17 +60,15 @@ export class StatusPoller {
   async poll(nowMs: EpochMs): Promise<StatusSnapshot> {
     const { database, config } = this.#context;
     const { graceMs } = config.worker;
-    const [queue, rows, gaps, accepted, activity, notice] = await Promise.all([
+    const [queue, rows, gaps, longestRangeMs, activity, notice] = await Promise.all([
       this.#pollQueue(),
       seriesStatus(database, { nowMs, graceMs }),
       listGaps(database, { nowMs, graceMs }),
-      readLongestRanges(database),
+      readRangeLimits(this.#context),
       this.#recent(nowMs),
       readServiceMessage(database, nowMs),
     ]);
-    const windows = windowsLeft(gaps, nowMs, (series: SeriesKey) =>
-      longestRange(series, config.source.rangeLimits, accepted),
-    );
+    const windows = windowsLeft(gaps, nowMs, longestRangeMs);
     const series = rows.map((row) => ({
       series: row.series,
       wantedMs: row.wantedMs,

@@ -11,7 +11,7 @@ import { TidemarkError } from '../../errors.ts';
 import { openRowWriter } from '../../files/formats.ts';
 import { columnsOf, type FileFormat, type Output, timeText } from '../../files/layout.ts';
 import { openWholeFile, standardOutput, type WholeFile } from '../../files/output.ts';
-import { fractionDigits, parquetSchema } from '../../files/parquet-schema.ts';
+import { fractionDigits, parquetSchema } from '../../files/parquet-writer.ts';
 import { type SidecarText, sidecarPath } from '../../files/sidecar.ts';
 import { formatCount } from '../../format.ts';
 import { version } from '../../version.ts';

@@ -4,19 +4,20 @@ import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { type Layout, layouts, type Rows, timeText } from '../../files/layout.ts';
-import type { Digits } from '../../files/parquet-schema.ts';
+import { type Layout, layouts, type Names, type Rows, timeText } from '../../files/layout.ts';
+import type { Digits } from '../../files/parquet-writer.ts';
 import type { SidecarText } from '../../files/sidecar.ts';
 import { counted, formatTime } from '../../format.ts';
 import type { Range } from '../../planning/ranges.ts';
 import {
   type ExportSize,
   measureExport,
-  measureRatesExport,
+  type PointSelection,
   type RatesQuery,
   readExportCurrencies,
   readExportPages,
-  readRatesPages,
+  selectPoints,
+  selectRates,
   seriesNames,
 } from '../../store/transfer/export-points.ts';
 import {
@@ -52,22 +53,17 @@ export async function seriesExportSource(
   const all = await readExportSeries(client, query);
   const gaps = all.flatMap((one) => one.gaps.map((gap) => ({ ...gap, series: one.series })));
   if (gaps.length > 0 && !query.allowGaps) throw refusal(gaps);
-  const sizes: ExportSize[] = [];
-  for (const one of all) sizes.push(await measureExport(client, one));
   const dataset = query.series[0]?.dataset ?? 'candles';
+  const { sizes, ...content } = await contentOf(
+    client,
+    layouts[dataset],
+    all.map((one) => ({ names: seriesNames(one.series), selection: selectPoints(one) })),
+  );
   return {
-    layout: layouts[dataset],
+    ...content,
     atMs: query.nowMs,
-    ...totalOf(sizes, layouts[dataset]),
-    series: all.length,
     gaps: gaps.length,
     untilMs: Math.min(...all.map(({ range }) => range.endMs)),
-    async *rows() {
-      for (const one of all) {
-        const names = seriesNames(one.series);
-        for await (const page of readExportPages(client, one)) yield rowsOf(names, page);
-      }
-    },
     about: aboutSeries(dataset, all, sizes),
   };
 }
@@ -78,21 +74,19 @@ export async function rateExportSource(
   query: RatesQuery & { readonly nowMs: EpochMs },
 ): Promise<ExportSource> {
   const all = await readExportCurrencies(client, query);
-  const sizes: ExportSize[] = [];
-  for (const one of all) sizes.push(await measureRatesExport(client, one, query));
+  const { sizes: _, ...content } = await contentOf(
+    client,
+    layouts.rates,
+    all.map((one) => ({
+      names: [one.currency, one.symbol, one.currencySymbol, one.type],
+      selection: selectRates(one, query),
+    })),
+  );
   return {
-    layout: layouts.rates,
+    ...content,
     atMs: query.nowMs,
-    ...totalOf(sizes, layouts.rates),
-    series: all.length,
     gaps: 0,
     untilMs: null,
-    async *rows() {
-      for (const one of all) {
-        const names = [one.currency, one.symbol, one.currencySymbol, one.type];
-        for await (const page of readRatesPages(client, one, query)) yield rowsOf(names, page);
-      }
-    },
     about: {
       dataset: 'rates',
       series: all.map(({ currency, points, firstMs, lastMs }) => ({
@@ -105,19 +99,31 @@ export async function rateExportSource(
   };
 }
 
-function rowsOf(names: Rows['names'], page: ReadonlyArray<[EpochMs, ...string[]]>): Rows {
-  return { names, points: page.map(([timeMs, ...values]) => ({ timeMs, values })) };
-}
-
-function totalOf(sizes: readonly ExportSize[], layout: Layout): Pick<ExportSource, 'points' | 'digits'> {
+/** The points of several selections, with their number and their digits. */
+async function contentOf(
+  client: pg.PoolClient,
+  layout: Layout,
+  parts: ReadonlyArray<{ readonly names: Names; readonly selection: PointSelection }>,
+) {
+  const sizes: ExportSize[] = [];
+  for (const { selection } of parts) sizes.push(await measureExport(client, selection));
   const most = (place: number, of: keyof Digits, least: number) =>
     sizes.reduce((found, { digits }) => Math.max(found, digits[place]?.[of] ?? least), least);
   return {
+    layout,
+    sizes,
+    series: parts.length,
     points: sizes.reduce((sum, { points }) => sum + points, 0),
     digits: layout.values.map((_, place) => ({
       beforePoint: most(place, 'beforePoint', 1),
       afterPoint: most(place, 'afterPoint', 0),
     })),
+    async *rows(): AsyncGenerator<Rows> {
+      for (const { names, selection } of parts) {
+        for await (const page of readExportPages(client, selection))
+          yield { names, points: page.map(([timeMs, ...values]) => ({ timeMs, values })) };
+      }
+    },
   };
 }
 

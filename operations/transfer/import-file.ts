@@ -16,25 +16,23 @@ import {
 } from '../../files/layout.ts';
 import { assertDescribed, assertIsFile, readSidecar, sidecarPath, stampOf } from '../../files/sidecar.ts';
 import { counted, formatCount } from '../../format.ts';
+import type { RejectedRow } from '../../store/ledger/quarantine.ts';
 import { importRates, quarantineOutsideRows } from '../../store/transfer/import-rates.ts';
 import type { ShowPoints } from '../progress.ts';
-import {
-  type RowRejection,
-  rateOf,
-  type StatedSeries,
-  seriesOfRow,
-  statedSeries,
-  type TimedRate,
-} from './import-rows.ts';
+import { rateOf, type StatedSeries, seriesOfRow, statedSeries, type TimedRate } from './import-rows.ts';
 import { type ImportContext, SeriesImport } from './import-series.ts';
 import type { ImportTally } from './import-tally.ts';
 
-export interface FileImport extends ImportContext {
-  readonly format: FileFormat | undefined;
-  readonly sidecar: string | undefined;
+export interface ImportOptions {
+  readonly format?: FileFormat;
+  readonly sidecar?: string;
   /** Imports the file without its sidecar. */
-  readonly pointsOnly: boolean;
-  readonly follow: boolean;
+  readonly pointsOnly?: boolean;
+  readonly overwrite?: boolean;
+  readonly follow?: boolean;
+}
+
+export interface FileImport extends ImportOptions, ImportContext {
   readonly showProgress: ShowPoints;
   readonly tally: ImportTally;
   /** Called between pieces. @throws to stop the import. */
@@ -52,7 +50,7 @@ export interface CheckedFile {
 
 /** @throws TidemarkError FILE_NOT_USABLE, BAD_ARGUMENT */
 export async function checkFile(options: FileImport): Promise<CheckedFile> {
-  const { path, pointsOnly, follow } = options;
+  const { path, pointsOnly = false, follow = false } = options;
   await assertIsFile(path);
   const stamp = await stampOf(path);
   const besides = options.sidecar ?? sidecarPath(path);
@@ -160,7 +158,7 @@ function seriesSink(options: FileImport, layout: Layout, stated: readonly Stated
   }
   return {
     async take(page) {
-      const outside: RowRejection[] = [];
+      const outside: RejectedRow[] = [];
       for (const row of page) {
         const series = 'raw' in row ? row.reason : await seriesOf(row);
         if ('raw' in row) outside.push(row);
@@ -184,14 +182,14 @@ function seriesSink(options: FileImport, layout: Layout, stated: readonly Stated
 }
 
 function rateSink({ database, tally }: FileImport): Sink {
-  async function store(rows: readonly TimedRate[], refused: readonly RowRejection[]): Promise<void> {
+  async function store(rows: readonly TimedRate[], refused: readonly RejectedRow[]): Promise<void> {
     const result = await importRates(database, { rows, refused, nowMs: Date.now() });
     tally.add({ ...result, name: rows[0]?.rate.id ?? 'rates', refused });
   }
   return {
     async take(page) {
       const byCurrency = new Map<string, Map<number, TimedRate>>();
-      const refused: RowRejection[] = [];
+      const refused: RejectedRow[] = [];
       for (const row of page) {
         const read = 'raw' in row ? { row: null, refusal: row, raw: row.raw } : rateOf(row);
         if (read.row === null) {

@@ -16,6 +16,7 @@ import type { Sidecar } from '../../files/sidecar.ts';
 import { holds } from '../../planning/file-coverage.ts';
 import { normalize, type Range, subtract } from '../../planning/ranges.ts';
 import { candleReader, readHistoryPoint, readRate } from '../../source/rows.ts';
+import type { RejectedRow } from '../../store/ledger/quarantine.ts';
 import type { FileCoverage } from '../../store/transfer/import-coverage.ts';
 
 /** The series of a row, or the reason why its names are invalid. */
@@ -59,15 +60,10 @@ export function rateOf(row: FileRow) {
   });
 }
 
-export interface RowRejection {
-  readonly raw: string;
-  readonly reason: string;
-}
-
 function read<Row extends object>(
   value: object,
   reader: (value: unknown) => Row | string,
-): { row: Row; refusal: null; raw: string } | { row: null; refusal: RowRejection; raw: string } {
+): { row: Row; refusal: null; raw: string } | { row: null; refusal: RejectedRow; raw: string } {
   const row = reader(value);
   const raw = JSON.stringify(value);
   return typeof row === 'string'

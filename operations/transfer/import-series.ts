@@ -21,27 +21,28 @@ import { confirmedRanges, periodOf } from '../../planning/file-coverage.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { normalize, type Range } from '../../planning/ranges.ts';
 import type { Database } from '../../store/db/database.ts';
+import type { RejectedRow } from '../../store/ledger/quarantine.ts';
 import { ensureSeries, trackSeries } from '../../store/series/series.ts';
 import {
   claimCoverage,
+  emptyPiece,
   type FilePiece,
   type PieceResult,
   storePiece,
 } from '../../store/transfer/import-points.ts';
 import { quarantineOutsideRows } from '../../store/transfer/import-rates.ts';
-import { candleOf, historyPointOf, type RowRejection, type Stated, timeRejection } from './import-rows.ts';
+import { candleOf, historyPointOf, type Stated, timeRejection } from './import-rows.ts';
 
 export interface ImportContext {
   readonly path: string;
   readonly database: Database;
-  readonly overwrite: boolean;
+  readonly overwrite?: boolean;
   readonly graceMs: number;
 }
 
 export interface StoredPiece extends PieceResult {
   readonly name: string;
-  readonly rows: number;
-  readonly refused: readonly RowRejection[];
+  readonly refused: readonly RejectedRow[];
 }
 
 const rowsOfPiece = 5000;
@@ -51,7 +52,7 @@ export class SeriesImport {
   readonly #series: SeriesKey;
   readonly #stated: Stated | null;
   #rows: Array<Candle | HistoryPoint> = [];
-  #refused: RowRejection[] = [];
+  #refused: RejectedRow[] = [];
   /** Periods of rejected rows. */
   #holes: Range[] = [];
   /** Whether a row was rejected for its time. */
@@ -146,13 +147,13 @@ export class SeriesImport {
   }
 
   async #store(endMs: EpochMs | null): Promise<StoredPiece> {
-    const { database, overwrite } = this.#context;
+    const { database, overwrite = false } = this.#context;
     const series = this.#series;
     const rows = this.#rows;
     const refused = this.#refused;
     const nowMs = Date.now();
     const window = this.#window(endMs);
-    let result = unchanged;
+    let result = emptyPiece;
     if (window === null) {
       await quarantineOutsideRows(database, { dataset: series.dataset, rows: refused, seenAtMs: nowMs });
     } else {
@@ -166,7 +167,7 @@ export class SeriesImport {
     }
     this.#rows = [];
     this.#refused = [];
-    return { ...result, name: seriesName(series), rows: rows.length, refused };
+    return { ...result, name: seriesName(series), refused };
   }
 
   /** From the end of the last piece to the end of the last valid row's period; null: there is nothing to store. */
@@ -180,15 +181,6 @@ export class SeriesImport {
     return startMs < reachesMs ? { startMs, endMs: reachesMs } : null;
   }
 }
-
-const unchanged: PieceResult = Object.freeze({
-  fresh: 0,
-  provisional: 0,
-  revised: 0,
-  unchanged: 0,
-  rewritten: 0,
-  differences: [],
-});
 
 function timeOfPoint(row: Candle | HistoryPoint): EpochMs {
   return 'period' in row ? row.period : row.time;

@@ -2,19 +2,9 @@
 
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount, formatTime } from '../../format.ts';
+import type { RejectedRow } from '../../store/ledger/quarantine.ts';
 import type { FileDifference } from '../../store/transfer/import-points.ts';
-import type { RowRejection } from './import-rows.ts';
-
-interface Change {
-  readonly name: string;
-  readonly fresh: number;
-  readonly unchanged: number;
-  readonly rewritten: number;
-  readonly provisional?: number;
-  readonly revised?: number;
-  readonly differences: readonly FileDifference[];
-  readonly refused: readonly RowRejection[];
-}
+import type { StoredPiece } from './import-series.ts';
 
 /** Differences and rejected rows in the report; the others are counted. */
 const maxListed = 100;
@@ -33,11 +23,11 @@ export class ImportTally {
   };
   #missingInFile = 0;
   readonly #differences: Array<FileDifference & { series: string }> = [];
-  readonly #refusals: Array<RowRejection & { series: string | null }> = [];
+  readonly #refusals: Array<RejectedRow & { series: string | null }> = [];
 
-  add(change: Change): void {
+  add(change: StoredPiece): void {
     for (const name of ['fresh', 'unchanged', 'rewritten', 'provisional', 'revised'] as const)
-      this.#counts[name] += change[name] ?? 0;
+      this.#counts[name] += change[name];
     this.#counts.differing += change.differences.length;
     this.#missingInFile += change.differences.filter(({ inFile }) => inFile === null).length;
     const room = maxListed - this.#differences.length;
@@ -47,7 +37,7 @@ export class ImportTally {
     this.refuse(change.name, change.refused);
   }
 
-  refuse(series: string | null, refusals: readonly RowRejection[]): void {
+  refuse(series: string | null, refusals: readonly RejectedRow[]): void {
     this.#counts.refused += refusals.length;
     const room = maxListed - this.#refusals.length;
     this.#refusals.push(...refusals.slice(0, room).map((one) => ({ series, ...one })));

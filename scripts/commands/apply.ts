@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts';
 import type { StoredDataset } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
-import { estimateCost, type PlanCost, pageEveryMs } from '../../operations/estimate.ts';
+import { estimateCost, type PlanCost, pollsEveryMs } from '../../operations/estimate.ts';
 import { pollLists } from '../../operations/polling/poll-lists.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { storedDatasets } from '../../store/retention/retention.ts';
@@ -17,8 +17,7 @@ import {
   type WatchListContext,
   type WatchListPlan,
 } from '../../watch-list/plan.ts';
-import { readWatchList } from '../../watch-list/read.ts';
-import { readWatchListFile } from '../../watch-list/read-file.ts';
+import { readWatchList, readWatchListFile } from '../../watch-list/read.ts';
 import { problemText, type WatchList } from '../../watch-list/watch-list.ts';
 import { type Ask, askOnTerminal, confirmByName } from '../input/confirm.ts';
 import { planJson, planText } from '../output/apply-report.ts';
@@ -127,12 +126,7 @@ async function planned(
 /** The cost after the changes, as `plan` shows it. */
 async function costAfter(context: Context, { after }: WatchListPlan, nowMs: number): Promise<PlanCost> {
   const { config } = context;
-  const wanted = after.series.map(({ series, tracked }) => ({
-    series,
-    fromMs: tracked.startMs,
-    toMs: tracked.endMs,
-  }));
-  return estimateCost(context, wanted, [], nowMs, {
+  return estimateCost(context, after.series, [], nowMs, {
     reread: overrideReread(config.reread, after.reread),
     pollsEveryMs: pollsAfter(after.lists, config),
   });
@@ -142,10 +136,7 @@ function pollsAfter(lists: WatchListPlan['after']['lists'], config: Config): num
   const rates = lists.find(({ list }) => list.dataset === 'rates');
   const ratesMs = rates === undefined ? config.scheduler.ratesMs : rates.isTracked ? rates.everyMs : 0;
   const others = lists.filter(({ list, isTracked }) => list.dataset !== 'rates' && isTracked);
-  return [
-    ...(ratesMs === 0 ? [] : [ratesMs]),
-    ...others.map(({ everyMs, rows }) => pageEveryMs(everyMs, rows)),
-  ];
+  return pollsEveryMs(ratesMs, others);
 }
 
 /** @throws TidemarkError BAD_ARGUMENT unless each retention that drops points is confirmed by its dataset's name. */

@@ -3,18 +3,17 @@
 import type { Command } from 'commander';
 import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatDuration, formatTime } from '../../format.ts';
+import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
 import { estimateCost } from '../../operations/estimate.ts';
 import { withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { addSelections, type SelectingOptions, type Selection } from '../input/selectors.ts';
-import { withinRetention } from '../input/within-retention.ts';
+import { seriesStatus } from '../../store/series/status.ts';
+import { addSelections, type SelectingOptions, type Selection, withinRetention } from '../input/selectors.ts';
 import { showProgress } from '../output/backfill-progress.ts';
 import { costJson, costText } from '../output/cost-report.ts';
-import { trackedRanges } from './plan.ts';
 
 export function backfillCommand(program: Command): void {
   const backfill = program.command('backfill').helpCommand(false);
@@ -23,11 +22,11 @@ export function backfillCommand(program: Command): void {
     {
       json: 'print the outcome as JSON',
       dryRun: 'show the cost: requests, time, points and disk; tracks and fetches nothing',
-      flags: [
-        { flag: '--wait', help: 'wait for the second answers of empty ranges' },
-        { flag: '--accept-empty', help: 'accept one empty answer instead of two an hour apart' },
-        { flag: '--accept-rejected', help: 'exit 0 although rows of the range were rejected' },
-      ],
+      flags: {
+        '--wait': 'wait for the second answers of empty ranges',
+        '--accept-empty': 'accept one empty answer instead of two an hour apart',
+        '--accept-rejected': 'exit 0 although rows of the range were rejected',
+      },
     },
     (selection, options: BackfillOptions) =>
       options.dryRun ? estimate(selection, options) : run(selection, options),
@@ -87,13 +86,12 @@ async function estimate(asked: Selection, options: SelectingOptions): Promise<vo
     const selection = await withinRetention(context, asked);
     const wanted = selection.series.map((series) => ({
       series,
-      fromMs: selection.trackFromMs(series),
-      toMs: selection.toMs,
+      tracked: { startMs: selection.trackFromMs(series), endMs: selection.toMs },
     }));
     const names = new Set(selection.series.map(seriesName));
-    const beside = (await trackedRanges(context, nowMs)).filter(
-      ({ series }) => !names.has(seriesName(series)),
-    );
+    const { graceMs } = context.config.worker;
+    const tracked = await seriesStatus(context.database, { nowMs, graceMs });
+    const beside = tracked.filter(({ series }) => !names.has(seriesName(series)));
     const cost = await estimateCost(context, wanted, beside, nowMs);
     console.log(options.json ? JSON.stringify(costJson(cost), null, 2) : costText(cost));
   });
@@ -130,6 +128,6 @@ function awaitingText({ awaiting, awaitingUntilMs }: BackfillOutcome): string {
 function asJson({ refusal: _, awaitingUntilMs, ...outcome }: BackfillOutcome) {
   return {
     ...outcome,
-    awaitingUntil: awaitingUntilMs === null ? null : new Date(awaitingUntilMs).toISOString(),
+    awaitingUntil: isoTime(awaitingUntilMs),
   };
 }

@@ -20,7 +20,7 @@ import { listStatus, trackList } from '../../store/lists/lists.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { findUnrefreshed, trackSeries } from '../../store/series/series.ts';
 import { ratesStatus, seriesStatus } from '../../store/series/status.ts';
-import { parseTime } from '../input/parse-time.ts';
+import { parseTime } from '../input/parse-options.ts';
 import { showProgress } from '../output/backfill-progress.ts';
 import { demoQueries, runQuery } from '../output/demo-queries.ts';
 import { listsTable, ratesLine, seriesTable } from '../output/status-tables.ts';

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type FileFormat, fileFormats } from '../../files/layout.ts';
-import { counted, formatDuration, formatTime } from '../../format.ts';
+import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { exportTo, type Outcome } from '../../operations/transfer/export-files.ts';
 import {
   type ExportSource,
@@ -13,7 +13,7 @@ import {
 } from '../../operations/transfer/export-source.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { inSnapshot } from '../../store/transfer/export-series.ts';
-import { parseTime } from '../input/parse-time.ts';
+import { parseTime } from '../input/parse-options.ts';
 import {
   type CandleNames,
   candleOptions,
@@ -158,7 +158,7 @@ function formatOf({ format, out }: ExportOptions): FileFormat {
 }
 
 function asJson({ until, ...outcome }: Outcome) {
-  return { ...outcome, until: until === null ? null : new Date(until).toISOString() };
+  return { ...outcome, until: isoTime(until) };
 }
 
 function asText({ points, series, until, file, sidecar, gaps }: Outcome, durationMs: number): string {

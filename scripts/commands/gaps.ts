@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { seriesName } from '../../contract/series.ts';
-import { counted, formatDuration, formatTime } from '../../format.ts';
+import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
 import { withContext } from '../../runtime/context.ts';
 import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
@@ -53,10 +53,10 @@ function asJson(gap: Gap) {
   return {
     seriesId: gap.seriesId,
     series: gap.series,
-    start: new Date(gap.startMs).toISOString(),
-    end: new Date(gap.endMs).toISOString(),
+    start: isoTime(gap.startMs),
+    end: isoTime(gap.endMs),
     reason: gap.reason,
     message: gap.message,
-    retryAt: gap.retryAtMs === null ? null : new Date(gap.retryAtMs).toISOString(),
+    retryAt: isoTime(gap.retryAtMs),
   };
 }

@@ -2,20 +2,20 @@
 
 import { type Command, Option } from 'commander';
 import { TidemarkError } from '../../errors.ts';
-import { type FileFormat, fileFormats } from '../../files/layout.ts';
+import { fileFormats } from '../../files/layout.ts';
 import { formatDuration } from '../../format.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
-import { checkFile, type FileImport, importFile } from '../../operations/transfer/import-file.ts';
+import {
+  checkFile,
+  type FileImport,
+  type ImportOptions,
+  importFile,
+} from '../../operations/transfer/import-file.ts';
 import { ImportTally } from '../../operations/transfer/import-tally.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { pointProgress } from '../output/progress.ts';
 
-interface Options {
-  readonly format?: FileFormat;
-  readonly sidecar?: string;
-  readonly pointsOnly?: true;
-  readonly overwrite?: true;
-  readonly follow?: true;
+interface Options extends ImportOptions {
   readonly json?: true;
 }
 
@@ -65,12 +65,8 @@ function fileImport(
   { context, tally, signal }: { context: Context; tally: ImportTally; signal: AbortSignal },
 ): FileImport {
   return {
+    ...options,
     path,
-    format: options.format,
-    sidecar: options.sidecar,
-    pointsOnly: options.pointsOnly === true,
-    overwrite: options.overwrite === true,
-    follow: options.follow === true,
     showProgress: pointProgress(options.json === true),
     database: context.database,
     graceMs: context.config.worker.graceMs,

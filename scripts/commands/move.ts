@@ -1,7 +1,7 @@
 /** `tidemark move --to ADDRESS`: moves all data of a database to another one. */
 
 import type { Command } from 'commander';
-import { TidemarkError } from '../../errors.ts';
+import { messageOf, TidemarkError } from '../../errors.ts';
 import { counted, formatCount, formatDuration } from '../../format.ts';
 import type { PointProgress } from '../../operations/progress.ts';
 import { withContext } from '../../runtime/context.ts';
@@ -101,8 +101,7 @@ async function refreshMoved(target: Database, moved: Moved, signal: AbortSignal)
     await refreshTarget(target, { tables: [...moved.tables.keys()], nowMs: Date.now(), signal });
     return signal.aborted ? 'rollups: stopped before they were current; their policies refresh them' : null;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return `rollups: not up to date yet (${why}); their policies refresh them`;
+    return `rollups: not up to date yet (${messageOf(error)}); their policies refresh them`;
   }
 }
 

@@ -1,26 +1,23 @@
-/** `tidemark repair [series-id...]`: requests countDiffering and old empty ranges again, and stores the answers. */
+/** `tidemark repair [series-id...]`: requests differing and old empty ranges again, and stores the answers. */
 
 import type { Command } from 'commander';
 import { intervalMs } from '../../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount } from '../../format.ts';
-import {
-  type RecheckedWindow,
-  readDifferencesOf,
-  recheckWindows,
-} from '../../operations/recheck/recheck-windows.ts';
+import { readRangeLimits } from '../../operations/context.ts';
+import { recheckWindows } from '../../operations/recheck/recheck-windows.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
 import { probedSeries, probesAgain } from '../../planning/beginning.ts';
 import { allWindows, type CoveredWindow, countWindows, windowsAround } from '../../planning/sample.ts';
-import { longestRange, withWitnesses } from '../../planning/windows.ts';
+import { withWitnesses } from '../../planning/windows.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
-import { countDiffering, type Difference, readDifferingPeriods } from '../../store/recheck/differences.ts';
+import { readDifferingPeriods } from '../../store/recheck/differences.ts';
 import { readOldEmptyRanges } from '../../store/recheck/reread.ts';
-import { readLongestRanges } from '../../store/series/longest-ranges.ts';
-import { parseAge } from '../input/parse-time.ts';
-import { refuseUnknown, seriesIdsOf } from '../input/selectors.ts';
+import { assertSeries } from '../../store/series/series.ts';
+import { parseAge } from '../input/parse-options.ts';
+import { seriesIdsOf } from '../input/selectors.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
   differenceJson,
@@ -54,7 +51,7 @@ async function run(words: string[], options: Options): Promise<void> {
     { command: 'repair', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
       requireSource(context.config);
-      await refuseUnknown(context, seriesIds);
+      if (seriesIds !== undefined) await assertSeries(context.database, seriesIds);
       const outcome = await repair(context, {
         seriesIds,
         differences: options.differences === true || sinceMs === null,
@@ -77,10 +74,11 @@ interface Request {
   readonly quiet: boolean;
 }
 
-async function repair(context: Context, request: Request): Promise<Repair> {
-  const { database, config } = context;
-  const accepted = await readLongestRanges(database);
-  const longestRangeMs = (series: SeriesKey) => longestRange(series, config.source.rangeLimits, accepted);
+type Repair = Awaited<ReturnType<typeof repair>>;
+
+async function repair(context: Context, request: Request) {
+  const { database } = context;
+  const longestRangeMs = await readRangeLimits(context);
   const known = request.differences ? await readDifferingPeriods(database, request.seriesIds) : [];
   const ofDifferences = known.flatMap(({ seriesId, series, timesMs }): CoveredWindow[] =>
     windowsAround(timesMs, intervalMs[series.interval], longestRangeMs(series)).map((range) =>
@@ -99,81 +97,47 @@ async function repair(context: Context, request: Request): Promise<Repair> {
       })),
     ),
   );
+  /** Requested windows: with differences, and confirmed empty. */
   const asked = {
     differences: ofDifferences.length,
     empties: countWindows(empties, longestRangeMs) + probes.length,
   };
 
-  let answered = 0;
-  let fresh = 0;
-  let revised = 0;
-  const remaining: RecheckedWindow[] = [];
-  const unanswered: RecheckedWindow[] = [];
+  const counts = { answered: 0, fresh: 0, revised: 0 };
+  /** Series with points before their known beginning: the years before are gaps now. */
   const earlier = new Set<SeriesKey>();
-  const total = asked.differences + asked.empties;
-  const { isWhole } =
-    total === 0
-      ? { isWhole: true }
-      : await recheckWindows(context, {
-          lane: 'repair',
-          windows: inOrder(ofDifferences, allWindows(empties, longestRangeMs), probes),
-          count: total,
-          longestRangeMs,
-          seriesIds: [...known, ...empties].map(({ seriesId }) => seriesId),
-          signal: request.signal,
-          progress: showWindowProgress('repair', request.quiet),
-          onSettled(settled) {
-            fresh += settled.fresh;
-            revised += settled.revised;
-            if (settled.kind === 'overturned') earlier.add(settled.window.series);
-            if (countDiffering(settled) > 0) remaining.push(settled);
-            if (settled.message === null) answered += 1;
-            else unanswered.push(settled);
-          },
-        });
-  if (fresh + revised > 0) await refreshRollupsAtEnd(database, request.signal);
-  const differences = await readDifferencesOf(database, remaining);
-  return {
-    asked,
-    answered,
-    fresh,
-    revised,
-    remaining,
-    differences,
-    unanswered,
-    isWhole,
-    earlier: [...earlier],
-  };
+  const outcome = await recheckWindows(context, {
+    lane: 'repair',
+    windows: inOrder(ofDifferences, allWindows(empties, longestRangeMs), probes),
+    count: asked.differences + asked.empties,
+    longestRangeMs,
+    seriesIds: [...known, ...empties].map(({ seriesId }) => seriesId),
+    signal: request.signal,
+    progress: showWindowProgress('repair', request.quiet),
+    onSettled(settled) {
+      counts.fresh += settled.fresh;
+      counts.revised += settled.revised;
+      if (settled.kind === 'overturned') earlier.add(settled.window.series);
+      if (settled.message === null) counts.answered += 1;
+    },
+  });
+  if (counts.fresh + counts.revised > 0) await refreshRollupsAtEnd(database, request.signal);
+  return { asked, ...counts, ...outcome, earlier: [...earlier] };
 }
 
 function* inOrder(...lists: Iterable<CoveredWindow>[]): Generator<CoveredWindow> {
   for (const list of lists) yield* list;
 }
 
-export interface Repair {
-  /** Requested windows: with differences, and confirmed empty. */
-  readonly asked: { readonly differences: number; readonly empties: number };
-  readonly answered: number;
-  readonly fresh: number;
-  readonly revised: number;
-  /** Windows that still differ. */
-  readonly remaining: readonly RecheckedWindow[];
-  readonly differences: readonly Difference[];
-  /** Series with points before their known beginning: the years before are gaps now. */
-  readonly earlier: readonly SeriesKey[];
-  readonly unanswered: readonly RecheckedWindow[];
-  readonly isWhole: boolean;
-}
-
 function repairText(outcome: Repair): string {
-  const { asked, answered, fresh, revised, remaining, differences } = outcome;
+  const { asked, answered, fresh, revised, differing, differences } = outcome;
   if (asked.differences + asked.empties === 0) return 'no known differences: see `tidemark verify`';
   const what = [
     asked.differences > 0 ? `${counted(asked.differences, 'window')} with differences` : '',
     asked.empties > 0 ? `${counted(asked.empties, 'window')} confirmed empty` : '',
   ].filter((text) => text !== '');
   const lines = [
-    ...differencesText(remaining, differences),
+    ...differencesText(differing, differences),
     `requested ${what.join(' and ')} again, ${formatCount(answered)} answered: ${counted(fresh, 'point')} new, ${formatCount(revised)} changed`,
   ];
   if (differences.length > 0)
@@ -183,16 +147,12 @@ function repairText(outcome: Repair): string {
   return lines.join('\n');
 }
 
-function repairJson(outcome: Repair) {
+function repairJson({ isWhole, differing, differences, unanswered, ...rest }: Repair) {
   return {
-    asked: outcome.asked,
-    answered: outcome.answered,
-    fresh: outcome.fresh,
-    revised: outcome.revised,
-    remaining: differenceJson(outcome.remaining, outcome.differences),
-    earlier: outcome.earlier,
-    unanswered: unansweredJson(outcome.unanswered),
-    interrupted: !outcome.isWhole,
+    ...rest,
+    remaining: differenceJson(differing, differences),
+    unanswered: unansweredJson(unanswered),
+    interrupted: !isWhole,
   };
 }
 

@@ -15,7 +15,7 @@ import {
   writeRetention,
 } from '../../store/retention/retention.ts';
 import { askOnTerminal, confirmByName } from '../input/confirm.ts';
-import { parseAge } from '../input/parse-time.ts';
+import { parseAge } from '../input/parse-options.ts';
 import { table } from '../output/table.ts';
 
 /** Names of datasets on the command line. */

@@ -2,14 +2,14 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { TidemarkError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import { openActivityLog } from '../../runtime/activity-log.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
-import { onStop, Startup, StoppedAtStart } from '../../runtime/lifecycle.ts';
+import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
 import { requireSource, runScheduler, runWorker } from '../../runtime/pipeline.ts';
 import { runService } from '../../runtime/service.ts';
+import { parseWhole } from '../input/parse-options.ts';
 
 interface Parts {
   readonly scheduler: boolean;
@@ -35,19 +35,10 @@ export function workerCommand(program: Command): void {
   program
     .command('worker')
     .option('--concurrency <count>', 'concurrent requests (default: WORKER_CONCURRENCY)')
-    .action((options: { concurrency?: string }) =>
-      serve('worker', { scheduler: false, worker: true, concurrency: concurrencyOf(options.concurrency) }),
-    );
-}
-
-function concurrencyOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= 256) return value;
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
-    `--concurrency ${JSON.stringify(text)} is not a number from 1 to 256`,
-  );
+    .action(({ concurrency: text }: { concurrency?: string }) => {
+      const concurrency = text === undefined ? undefined : parseWhole(text, '--concurrency', 1, 256);
+      return serve('worker', { scheduler: false, worker: true, concurrency });
+    });
 }
 
 async function serve(command: string, parts: Parts): Promise<void> {
@@ -55,20 +46,20 @@ async function serve(command: string, parts: Parts): Promise<void> {
   const config = configFromEnvironment();
   const log = await openLog(config.logLevel ?? 'info');
   const closing = new Disposer();
-  const starting = new Startup(closing, stop.signal, log);
+  const start = startSteps(closing, stop.signal, log);
   try {
     if (parts.worker) requireSource(config);
-    const context = await starting.step('the database', () =>
+    const context = await start('the database', () =>
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
     );
-    const queues = await starting.step('the queue', () => context.openQueues());
+    const queues = await start('the queue', () => context.openQueues());
     const activity = openActivityLog(log);
     closing.add(() => activity.close());
     const logged = { ...context, activity };
-    if (parts.worker) await starting.step('the worker', () => runWorker(logged, queues, parts.concurrency));
-    if (parts.scheduler) await starting.step('the scheduler', () => runScheduler(logged, queues));
+    if (parts.worker) await start('the worker', () => runWorker(logged, queues, parts.concurrency));
+    if (parts.scheduler) await start('the scheduler', () => runScheduler(logged, queues));
     const service = parts.service
-      ? await starting.step('the service', () => runService(context, config.service, { queues }))
+      ? await start('the service', () => runService(context, config.service, { queues }))
       : undefined;
     context.log.info(
       {

@@ -1,11 +1,11 @@
 /** `tidemark serve`: serves the stored data, until SIGTERM or Ctrl-C. */
 
 import type { Command } from 'commander';
-import { TidemarkError } from '../../errors.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import { openContext } from '../../runtime/context.ts';
 import { onStop, stopped } from '../../runtime/lifecycle.ts';
 import { runService } from '../../runtime/service.ts';
+import { parseWhole } from '../input/parse-options.ts';
 
 export function serveCommand(program: Command): void {
   program
@@ -16,7 +16,7 @@ export function serveCommand(program: Command): void {
 }
 
 async function run(options: { port?: string; host?: string }): Promise<void> {
-  const port = portOf(options.port);
+  const port = options.port === undefined ? undefined : parseWhole(options.port, '--port', 0, 65_535);
   const stop = onStop();
   const context = await openContext({
     command: 'serve',
@@ -44,10 +44,4 @@ async function run(options: { port?: string; host?: string }): Promise<void> {
     stop.release();
   }
   context.log.info('serve stopped');
-}
-
-function portOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new TidemarkError('BAD_ARGUMENT', `--port ${JSON.stringify(text)} is not a number from 0 to 65535`);
 }

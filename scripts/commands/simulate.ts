@@ -11,6 +11,7 @@ import {
   type SimulatorServiceOptions,
   startSimulator,
 } from '../../simulator/start.ts';
+import { parseWhole } from '../input/parse-options.ts';
 
 /** Options that make the simulator misbehave: name, meaning, and the fault they set. */
 const faultOptions = [
@@ -57,11 +58,11 @@ export function simulateCommand(program: Command): void {
 
 async function run(options: Record<string, string>): Promise<void> {
   const perMinute =
-    options.perMinute === undefined ? undefined : whole('--per-minute', options.perMinute, 1e6);
+    options.perMinute === undefined ? undefined : parseWhole(options.perMinute, '--per-minute', 0, 1e6);
   const faults = faultsOf(options);
   const stop = onStop();
   const simulator = await start({
-    port: whole('--port', options.port ?? '4010', 65_535),
+    port: parseWhole(options.port ?? '4010', '--port', 0, 65_535),
     host: options.host ?? '127.0.0.1',
     seed: options.seed ?? defaultSeed,
     ...(perMinute === undefined ? {} : { perMinute: perMinute === 0 ? null : perMinute }),
@@ -85,8 +86,8 @@ function faultsOf(options: Readonly<Record<string, string>>): Partial<Faults> {
     if (text === undefined) continue;
     if (fault.endsWith('Rate')) faults[fault] = share(`--${name}`, text);
     else if (fault === 'clockOffsetMs' && text.startsWith('-'))
-      faults[fault] = -whole(`--${name}`, text.slice(1), 1e9);
-    else faults[fault] = whole(`--${name}`, text, 1e9);
+      faults[fault] = -parseWhole(text.slice(1), `--${name}`, 0, 1e9);
+    else faults[fault] = parseWhole(text, `--${name}`, 0, 1e9);
   }
   const form = options.rateLimitHeader;
   return { ...faults, ...(form === undefined ? {} : { rateLimitHeader: form as RateLimitHeader }) };
@@ -106,13 +107,4 @@ function share(option: string, text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= 0 && value <= 1) return value;
   throw new TidemarkError('BAD_ARGUMENT', `${option} ${JSON.stringify(text)} is not a share from 0 to 1`);
-}
-
-function whole(option: string, text: string, most: number): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value <= most) return value;
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
-    `${option} ${JSON.stringify(text)} is not a whole number up to ${most}`,
-  );
 }

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
-import { budgetText, counted, formatCount, formatDuration, formatTime } from '../../format.ts';
+import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import { parseDuration } from '../../planning/time-text.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
@@ -208,53 +208,50 @@ function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): 
 }
 
 function asJson(status: Status) {
-  const iso = (timeMs: number | null) => (timeMs === null ? null : new Date(timeMs).toISOString());
   return {
-    time: iso(status.nowMs),
+    time: isoTime(status.nowMs),
     database: { ...status.versions, embedded: status.embedded },
     upkeep: {
+      ...status.upkeep,
       failingJobs: status.upkeep.failingJobs.map(({ lastRunMs, ...job }) => ({
         ...job,
-        lastRun: iso(lastRunMs),
+        lastRun: isoTime(lastRunMs),
       })),
-      rollupsBehind: status.upkeep.rollupsBehind,
-      chunksDue: status.upkeep.chunksDue,
-      locks: status.upkeep.locks,
     },
     source: status.source,
     notice:
-      status.notice === null ? null : { time: iso(status.notice.timeMs), message: status.notice.message },
+      status.notice === null ? null : { time: isoTime(status.notice.timeMs), message: status.notice.message },
     rejected: status.rejected,
     budget: status.budget,
     queue: status.queue,
     rates: {
       currencies: status.rates.currencies,
-      newest: iso(status.rates.newestMs),
+      newest: isoTime(status.rates.newestMs),
       everySeconds: status.rates.everyMs / 1000,
     },
     lists: status.lists.map((row) => ({
       list: row.list.dataset,
       asset: row.list.asset,
       everySeconds: row.everyMs / 1000,
-      newest: iso(row.newestMs),
+      newest: isoTime(row.newestMs),
       newestAgeSeconds: row.newestMs === null ? null : (status.nowMs - row.newestMs) / 1000,
       rows: row.rows,
       changed: row.changed,
       gone: row.gone,
       pagesUnderWay: row.pages,
       problem: row.problem,
-      retryAt: iso(row.retryMs),
+      retryAt: isoTime(row.retryMs),
       quarantined: row.quarantined,
     })),
     retention: status.retentions.map(({ dataset, age, cutMs }) => ({
       dataset,
       age,
-      nothingBefore: iso(cutMs),
+      nothingBefore: isoTime(cutMs),
     })),
     series: status.series.map((row) => ({
       id: row.seriesId,
       ...row.series,
-      tracked: { from: iso(row.tracked.startMs), to: iso(row.tracked.endMs) },
+      tracked: { from: isoTime(row.tracked.startMs), to: isoTime(row.tracked.endMs) },
       wantedSeconds: row.wantedMs / 1000,
       coveredSeconds: row.coveredMs / 1000,
       missingSeconds: row.missingMs / 1000,
@@ -265,10 +262,10 @@ function asJson(status: Status) {
       quarantined: row.quarantined,
       gaps: row.gaps,
       points: row.points,
-      earliest: iso(row.earliestMs),
-      newest: iso(row.newestMs),
+      earliest: isoTime(row.earliestMs),
+      newest: isoTime(row.newestMs),
       revised: row.revised,
-      rereadAt: iso(row.rereadAtMs),
+      rereadAt: isoTime(row.rereadAtMs),
       newestAgeSeconds: row.newestMs === null ? null : (status.nowMs - row.newestMs) / 1000,
       blocked: row.blocked,
     })),

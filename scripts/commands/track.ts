@@ -1,13 +1,25 @@
-/** `tidemark track candles|history|assets|...`: tracks series and lists, which `run` or workers then fetch. */
+/**
+ * `tidemark track candles|history|assets|...` and `untrack ID|assets|...`: the series that `run` or workers fetch, and the lists
+ * that they poll.
+ */
 
 import type { Command } from 'commander';
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { listName, type PolledList } from '../../contract/lists.ts';
 import { seriesName } from '../../contract/series.ts';
-import { formatSpan } from '../../format.ts';
+import { TidemarkError } from '../../errors.ts';
+import { formatDuration, formatSpan, isoTime } from '../../format.ts';
+import { parseInterval } from '../../planning/time-text.ts';
 import { withContext } from '../../runtime/context.ts';
-import { type TrackedSeries, trackSeries } from '../../store/series/series.ts';
-import { addSelections, type SelectingOptions, type Selection } from '../input/selectors.ts';
-import { withinRetention } from '../input/within-retention.ts';
-import { addTrackedLists } from './track-lists.ts';
+import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
+import { type TrackedSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
+import {
+  addSelections,
+  nameOf,
+  type SelectingOptions,
+  type Selection,
+  withinRetention,
+} from '../input/selectors.ts';
 
 export function trackCommand(program: Command): void {
   const track = program.command('track').helpCommand(false);
@@ -43,12 +55,135 @@ function asText({ seriesId, series, tracked, change }: TrackedSeries): string {
 }
 
 function asJson({ seriesId, series, created, tracked, change }: TrackedSeries) {
-  const iso = (timeMs: number | null) => (timeMs === null ? null : new Date(timeMs).toISOString());
   return {
     seriesId,
     ...series,
     created,
     change,
-    tracked: { from: iso(tracked.startMs), to: iso(tracked.endMs) },
+    tracked: { from: isoTime(tracked.startMs), to: isoTime(tracked.endMs) },
   };
+}
+
+export function untrackCommand(program: Command): void {
+  const untrack = program
+    .command('untrack')
+    .argument('<id>', 'id of the series, as `status` shows it')
+    .helpCommand(false)
+    .action(untrackById);
+  addUntrackedLists(untrack);
+}
+
+async function untrackById(id: string): Promise<void> {
+  if (!/^\d{1,9}$/.test(id))
+    throw new TidemarkError('BAD_ARGUMENT', `${JSON.stringify(id)} is neither a series id nor a list`);
+  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async (context) => {
+    const series = await untrackSeries(context.database, Number(id));
+    console.log(`no longer tracking ${seriesName(series)}; stored points stay`);
+  });
+}
+
+const defaultEveryMs = 5 * minuteMs;
+
+interface TrackOptions {
+  readonly every?: string;
+  readonly json?: true;
+}
+
+const wholeLists = [
+  ['assets', 'every asset: rank, supply, market capitalisation, volume, price'],
+  ['exchanges', 'every exchange: rank, volume, pairs'],
+  ['markets', 'every market: prices and volume'],
+  ['rates', 'every rate, all of each poll'],
+] as const;
+
+/** The lists of `track lists`. Most of the thousands of markets change between two polls. */
+const defaultLists: ReadonlyArray<{ list: PolledList; everyMs: number }> = [
+  { list: { dataset: 'assets', asset: null }, everyMs: defaultEveryMs },
+  { list: { dataset: 'exchanges', asset: null }, everyMs: defaultEveryMs },
+  { list: { dataset: 'markets', asset: null }, everyMs: hourMs },
+];
+
+function addTrackedLists(track: Command): void {
+  const add = (name: string, description: string) =>
+    track
+      .command(name)
+      .description(description)
+      .option('--every <length>', 'time between two polls: 30s, 5m, 1h, 1d (default: 5m)')
+      .option('--json', 'print the tracked list as JSON');
+  for (const [dataset, description] of wholeLists) {
+    add(dataset, description).action((options: TrackOptions) => trackOne({ dataset, asset: null }, options));
+  }
+  add('asset-markets', 'the markets on which an asset trades, as the source lists them for it')
+    .requiredOption('--asset <id>', 'asset, such as bitcoin')
+    .action((options: TrackOptions & { asset: string }) => trackOne(marketsOf(options.asset), options));
+  track
+    .command('lists')
+    .description('assets and exchanges every 5 min, markets every hour; known lists stay as they are')
+    .action(trackDefaults);
+}
+
+function addUntrackedLists(untrack: Command): void {
+  for (const [dataset] of wholeLists) {
+    untrack
+      .command(dataset)
+      .description(`stop polling ${dataset}`)
+      .action(() => untrackOne({ dataset, asset: null }));
+  }
+  untrack
+    .command('asset-markets')
+    .description('stop polling the markets of an asset')
+    .requiredOption('--asset <id>', 'asset, such as bitcoin')
+    .action((options: { asset: string }) => untrackOne(marketsOf(options.asset)));
+}
+
+function marketsOf(asset: string): PolledList {
+  return { dataset: 'asset_markets', asset: nameOf(asset, '--asset') };
+}
+
+async function trackOne(list: PolledList, options: TrackOptions): Promise<void> {
+  const everyMs = options.every === undefined ? null : parseInterval(options.every.trim());
+  if (options.every !== undefined && everyMs === null) {
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `--every ${JSON.stringify(options.every)} is not a length from 10s to 366d, such as 30s, 5m, 1h or 1d`,
+    );
+  }
+  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database, config }) => {
+    const { ratesMs } = config.scheduler;
+    const defaultMs = list.dataset === 'rates' && ratesMs > 0 ? ratesMs : defaultEveryMs;
+    const tracked = await trackList(database, list, everyMs ?? defaultMs);
+    console.log(options.json ? JSON.stringify(listJson(tracked)) : listText(tracked));
+  });
+}
+
+async function trackDefaults(): Promise<void> {
+  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database }) => {
+    for (const { list, everyMs } of defaultLists) {
+      if (await isListKnown(database, list)) console.log(`${listName(list)}: as before`);
+      else console.log(listText(await trackList(database, list, everyMs)));
+    }
+  });
+}
+
+async function untrackOne(list: PolledList): Promise<void> {
+  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ database }) => {
+    if (!(await untrackList(database, list, Date.now())))
+      throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
+    console.log(`no longer tracking ${listName(list)}; stored data stays`);
+  });
+}
+
+const listChanges: Readonly<Record<TrackedList['change'], string>> = Object.freeze({
+  created: 'tracking',
+  resumed: 'tracking again',
+  changed: 'already tracked, now',
+  unchanged: 'already tracked',
+});
+
+function listText({ list, everyMs, change }: TrackedList): string {
+  return `${listChanges[change]}: ${listName(list)}, every ${formatDuration(everyMs)}`;
+}
+
+function listJson({ list, everyMs, change }: TrackedList) {
+  return { list: list.dataset, asset: list.asset, everySeconds: everyMs / 1000, change };
 }

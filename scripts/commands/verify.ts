@@ -1,25 +1,21 @@
 /** `tidemark verify [series-id...]`: compares covered windows with the source, and changes nothing. */
 
 import { type Command, Option } from 'commander';
-import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount } from '../../format.ts';
-import {
-  type RecheckedWindow,
-  readDifferencesOf,
-  recheckWindows,
-} from '../../operations/recheck/recheck-windows.ts';
+import { readRangeLimits } from '../../operations/context.ts';
+import { type RecheckedWindow, recheckWindows } from '../../operations/recheck/recheck-windows.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { allWindows, type CoveredSeries, countWindows, sampleWindows } from '../../planning/sample.ts';
-import { longestRange } from '../../planning/windows.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
 import { countRejected } from '../../store/ledger/quarantine.ts';
-import { countDiffering, type Difference } from '../../store/recheck/differences.ts';
+import { countDiffering } from '../../store/recheck/differences.ts';
 import { unboundedKind } from '../../store/recheck/verification.ts';
-import { readLongestRanges } from '../../store/series/longest-ranges.ts';
 import { readCoveredRanges } from '../../store/series/ranges.ts';
-import { refuseUnknown, seriesIdsOf } from '../input/selectors.ts';
+import { assertSeries } from '../../store/series/series.ts';
+import { parseWhole } from '../input/parse-options.ts';
+import { seriesIdsOf } from '../input/selectors.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
   differenceJson,
@@ -53,12 +49,14 @@ export function verifyCommand(program: Command): void {
 
 async function run(words: string[], options: Options): Promise<void> {
   const seriesIds = seriesIdsOf(words);
-  const sample = options.all ? null : sampleOf(options.sample);
+  const sample = options.all
+    ? null
+    : parseWhole(options.sample ?? String(defaultSample), '--sample', 1, 9_999_999);
   await withContext(
     { command: 'verify', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
       requireSource(context.config);
-      await refuseUnknown(context, seriesIds);
+      if (seriesIds !== undefined) await assertSeries(context.database, seriesIds);
       const outcome = await verify(context, {
         seriesIds,
         sample,
@@ -73,88 +71,50 @@ async function run(words: string[], options: Options): Promise<void> {
   );
 }
 
-/** @throws TidemarkError BAD_ARGUMENT */
-function sampleOf(text: string | undefined): number {
-  if (text === undefined) return defaultSample;
-  if (/^\d{1,7}$/.test(text) && Number(text) > 0) return Number(text);
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
-    `--sample ${JSON.stringify(text)} is not a number from 1 to 9999999`,
-  );
-}
+type Verification = Awaited<ReturnType<typeof verify>>;
 
 async function verify(
   context: Context,
   request: { seriesIds: number[] | undefined; sample: number | null; signal: AbortSignal; quiet: boolean },
-): Promise<Verification> {
-  const { database, config } = context;
+) {
+  const { database } = context;
   const covered = await readCoveredRanges(database, request.seriesIds);
-  const accepted = await readLongestRanges(database);
-  const longestRangeMs = (series: SeriesKey) => longestRange(series, config.source.rangeLimits, accepted);
+  const longestRangeMs = await readRangeLimits(context);
   const windows = countWindows(covered, longestRangeMs);
   const wanted = Math.min(windows, request.sample ?? windows);
-  const differingWindows: RecheckedWindow[] = [];
-  const unanswered: RecheckedWindow[] = [];
-  let compared = 0;
-  let notBounded = 0;
-  let points = 0;
-  let rewritten = 0;
-  const { isWhole } =
-    wanted === 0
-      ? { isWhole: true }
-      : await recheckWindows(context, {
-          lane: 'verify',
-          windows:
-            request.sample === null
-              ? allWindows(covered, longestRangeMs)
-              : sampleWindows(covered, longestRangeMs, wanted, Math.random),
-          count: wanted,
-          longestRangeMs,
-          seriesIds: covered.map(({ seriesId }) => seriesId),
-          signal: request.signal,
-          progress: showWindowProgress('verify', request.quiet),
-          onSettled(settled) {
-            points += settled.points;
-            rewritten += settled.rewritten;
-            if (countDiffering(settled) > 0) differingWindows.push(settled);
-            if (settled.message !== null) unanswered.push(settled);
-            else if (settled.kind === unboundedKind) notBounded += 1;
-            else compared += 1;
-          },
-        });
-  const differences = await readDifferencesOf(database, differingWindows);
-  return {
-    windows,
-    compared,
-    unbounded: notBounded,
-    points,
-    differing: differingWindows,
-    rewritten,
-    rejected: await countRejected(database, new Map(covered.map(hullOf))),
-    unanswered,
-    differences,
-    isWhole,
+  const counts = {
+    /** Completely compared windows. */
+    compared: 0,
+    /**
+     * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated. Differing
+     * points elsewhere in them count.
+     */
+    unbounded: 0,
+    points: 0,
+    rewritten: 0,
   };
-}
-
-export interface Verification {
-  /** Number of covered windows. */
-  readonly windows: number;
-  /** Completely compared windows. */
-  readonly compared: number;
-  /**
-   * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated. Differing
-   * points elsewhere in them count.
-   */
-  readonly unbounded: number;
-  readonly points: number;
-  readonly differing: readonly RecheckedWindow[];
-  readonly rewritten: number;
+  const outcome = await recheckWindows(context, {
+    lane: 'verify',
+    windows:
+      request.sample === null
+        ? allWindows(covered, longestRangeMs)
+        : sampleWindows(covered, longestRangeMs, wanted, Math.random),
+    count: wanted,
+    longestRangeMs,
+    seriesIds: covered.map(({ seriesId }) => seriesId),
+    signal: request.signal,
+    progress: showWindowProgress('verify', request.quiet),
+    onSettled(settled) {
+      counts.points += settled.points;
+      counts.rewritten += settled.rewritten;
+      if (settled.message !== null) return;
+      if (settled.kind === unboundedKind) counts.unbounded += 1;
+      else counts.compared += 1;
+    },
+  });
   /** Rejected rows of the covered ranges: there is nothing to compare of their periods. */
-  readonly rejected: number;
-  readonly unanswered: readonly RecheckedWindow[];
-  readonly differences: readonly Difference[];
-  readonly isWhole: boolean;
+  const rejected = await countRejected(database, new Map(covered.map(hullOf)));
+  return { windows, ...counts, rejected, ...outcome };
 }
 
 function pointsOf(windows: readonly RecheckedWindow[]): number {
@@ -167,7 +127,7 @@ function verificationText(outcome: Verification): string {
   const found =
     differing.length === 0
       ? 'nothing differs'
-      : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ${counted(pointsOf(outcome.differing), 'point')}`;
+      : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ${counted(pointsOf(differing), 'point')}`;
   const lines = [
     ...differencesText(differing, differences),
     `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}, ${counted(points, 'point')}, digit by digit: ${found}`,
@@ -186,19 +146,14 @@ function verificationText(outcome: Verification): string {
   return lines.join('\n');
 }
 
-function verificationJson(outcome: Verification) {
+function verificationJson({ isWhole, differing, differences, unanswered, ...counts }: Verification) {
   return {
-    windows: outcome.windows,
-    compared: outcome.compared,
-    unbounded: outcome.unbounded,
-    points: outcome.points,
-    differing: outcome.differing.length,
-    differingPoints: pointsOf(outcome.differing),
-    rewritten: outcome.rewritten,
-    rejected: outcome.rejected,
-    differences: differenceJson(outcome.differing, outcome.differences),
-    unanswered: unansweredJson(outcome.unanswered),
-    interrupted: !outcome.isWhole,
+    ...counts,
+    differing: differing.length,
+    differingPoints: pointsOf(differing),
+    differences: differenceJson(differing, differences),
+    unanswered: unansweredJson(unanswered),
+    interrupted: !isWhole,
   };
 }
 
@@ -208,7 +163,7 @@ function refuseDifferences(outcome: Verification): void {
   if (differing.length > 0) {
     throw new TidemarkError(
       'DIFFERENCES_FOUND',
-      `${counted(pointsOf(outcome.differing), 'point')} in ${formatCount(differing.length)} of ${counted(compared, 'compared window')} differ from the source`,
+      `${counted(pointsOf(differing), 'point')} in ${formatCount(differing.length)} of ${counted(compared, 'compared window')} differ from the source`,
     );
   }
   if (!outcome.isWhole) {

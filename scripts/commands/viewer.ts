@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { TidemarkError } from '../../errors.ts';
+import { messageOf, TidemarkError } from '../../errors.ts';
 import { withContext } from '../../runtime/context.ts';
 import { countPublicFunctions } from '../../store/auth/public-functions.ts';
 import { grantViewer } from '../../store/auth/roles.ts';
@@ -42,8 +42,7 @@ function passwordIn(file: string): string {
   try {
     password = readFileSync(file, 'utf8').trim();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new TidemarkError('BAD_ARGUMENT', `--password-file: ${why}`, {
+    throw new TidemarkError('BAD_ARGUMENT', `--password-file: ${messageOf(error)}`, {
       cause: error,
       remedy: 'name a file that this user may read',
     });

@@ -5,11 +5,10 @@ import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
 import { seriesName } from '../../contract/series.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../format.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
+import { readRangeLimits } from '../../operations/context.ts';
 import { planWindows } from '../../planning/plan.ts';
-import { longestRange } from '../../planning/windows.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
-import { readLongestRanges } from '../../store/series/longest-ranges.ts';
 import {
   findSeriesByName,
   type PastFetch,
@@ -136,8 +135,8 @@ async function nextLine(
 }
 
 /** @returns the first window of the planner at that time with an empty queue; undefined: none. */
-async function plannedAt({ database, config }: Context, seriesId: number, nowMs: EpochMs) {
-  const accepted = await readLongestRanges(database);
+async function plannedAt(context: Context, seriesId: number, nowMs: EpochMs) {
+  const { database, config } = context;
   const { graceMs } = config.worker;
   const reread = await readRereadSettings(database, config.reread);
   const { windows } = planWindows({
@@ -153,7 +152,7 @@ async function plannedAt({ database, config }: Context, seriesId: number, nowMs:
     graceMs,
     cursor: 0,
     rereadPeriods: reread.periods,
-    longestRangeMs: (key) => longestRange(key, config.source.rangeLimits, accepted),
+    longestRangeMs: await readRangeLimits(context),
     slots: { total: 1, refresh: 1, backfill: 1 },
   });
   return windows[0];

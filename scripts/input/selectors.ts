@@ -5,15 +5,18 @@ import {
   candleIntervals,
   type EpochMs,
   historyIntervals,
+  intervalMs,
   isCandleInterval,
   isHistoryInterval,
+  periodStart,
 } from '../../contract/intervals.ts';
 import { mayBeName, visible } from '../../contract/names.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
+import { formatTime } from '../../format.ts';
 import type { Context } from '../../runtime/context.ts';
-import { assertSeries } from '../../store/series/series.ts';
-import { parseTime } from './parse-time.ts';
+import { retentionsOf } from '../commands/retention.ts';
+import { parseTime } from './parse-options.ts';
 
 export interface Selection {
   readonly series: readonly SeriesKey[];
@@ -46,25 +49,26 @@ export interface SelectingOptions {
   readonly dryRun?: true;
 }
 
-/** An additional option of both subcommands. */
-export interface SelectingFlag {
-  readonly flag: string;
-  readonly help: string;
-}
-
 /**
  * Adds `candles` and `history` to a command, each with its options.
  *
- * @param help texts of `--json` and `--dry-run`; `flags` are additional options.
+ * @param help texts of `--json` and `--dry-run`; `flags` are additional options of both subcommands.
  */
 export function addSelections<Options extends SelectingOptions>(
   parent: Command,
-  help: { readonly json: string; readonly dryRun?: string; readonly flags?: readonly SelectingFlag[] },
+  help: {
+    readonly json: string;
+    readonly dryRun?: string;
+    readonly flags?: Readonly<Record<string, string>>;
+  },
   run: (selection: Selection, options: Options) => Promise<void>,
 ): void {
   const flags = (command: Command) => {
-    rangeOptions(command).option('--json', help.json);
-    for (const { flag, help: text } of help.flags ?? []) command.option(flag, text);
+    command
+      .requiredOption('--from <time>', `start: ${times}`)
+      .option('--to <time>', 'end (excluded), as --from; default: open-ended')
+      .option('--json', help.json);
+    for (const [flag, text] of Object.entries(help.flags ?? {})) command.option(flag, text);
     return help.dryRun === undefined ? command : command.option('--dry-run', help.dryRun);
   };
   flags(candleOptions(parent.command('candles').description('candles of a market'))).action(
@@ -107,12 +111,6 @@ export function historyOptions(command: Command): Command {
   return command
     .requiredOption('--asset <id>', 'asset, such as bitcoin')
     .requiredOption('--interval <list>', `one or more of ${historyIntervals.join(', ')}, with commas`);
-}
-
-function rangeOptions(command: Command): Command {
-  return command
-    .requiredOption('--from <time>', `start: ${times}`)
-    .option('--to <time>', 'end (excluded), as --from; default: open-ended');
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
@@ -185,10 +183,36 @@ export function seriesIdsOf(words: readonly string[]): number[] | undefined {
   return words.length === 0 ? undefined : [...new Set(words.map(Number))];
 }
 
-/** @throws TidemarkError UNKNOWN_SERIES */
-export async function refuseUnknown(
-  context: Context,
-  seriesIds: readonly number[] | undefined,
-): Promise<void> {
-  if (seriesIds !== undefined) await assertSeries(context.database, seriesIds);
+export interface KeptSelection extends Selection {
+  /** Where to track a series from: the first period after the cut. */
+  readonly trackFromMs: (series: SeriesKey) => EpochMs;
+}
+
+/**
+ * Moves an earlier start to the cut of the retention, and prints a line about it on standard error.
+ *
+ * @throws TidemarkError BAD_ARGUMENT when all of it is older.
+ */
+export async function withinRetention(context: Context, selection: Selection): Promise<KeptSelection> {
+  const dataset = selection.series[0]?.dataset;
+  const retention = (await retentionsOf(context, Date.now())).find((one) => one.dataset === dataset);
+  if (retention === undefined || selection.fromMs >= retention.cutMs) {
+    return { ...selection, trackFromMs: () => selection.fromMs };
+  }
+  const { age, cutMs } = retention;
+  if (selection.toMs !== null && selection.toMs <= cutMs) {
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `--to ${formatTime(selection.toMs)} is too old: the retention of ${age} keeps nothing before ${formatTime(cutMs)}`,
+      { remedy: '`tidemark retention` shows and changes it' },
+    );
+  }
+  console.error(
+    `tidemark: the retention of ${age} keeps nothing before ${formatTime(cutMs)}: starting there instead of ${formatTime(selection.fromMs)}`,
+  );
+  return {
+    ...selection,
+    fromMs: cutMs,
+    trackFromMs: ({ interval }) => periodStart(cutMs + intervalMs[interval] - 1, interval),
+  };
 }

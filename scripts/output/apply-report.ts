@@ -2,7 +2,7 @@
 
 import { listName } from '../../contract/lists.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
-import { counted, formatCount, formatDuration, formatSpan, formatTime } from '../../format.ts';
+import { counted, formatCount, formatDuration, formatSpan, formatTime, isoTime } from '../../format.ts';
 import type { SeriesChange, Span } from '../../planning/watch-list-changes.ts';
 import type { RereadOverride } from '../../store/settings/settings.ts';
 import type { ListChange } from '../../watch-list/list-changes.ts';
@@ -129,7 +129,7 @@ export function planJson(plan: WatchListPlan) {
       dataset: datasetNames[dataset],
       before,
       after,
-      dropsBefore: dropsBeforeMs === null ? null : new Date(dropsBeforeMs).toISOString(),
+      dropsBefore: isoTime(dropsBeforeMs),
     })),
     readAgain: plan.reread,
     left: {
@@ -144,14 +144,12 @@ export function planJson(plan: WatchListPlan) {
     cut: plan.cut.map(({ dataset, age, cutMs, series }) => ({
       dataset: datasetNames[dataset],
       age,
-      nothingBefore: new Date(cutMs).toISOString(),
+      nothingBefore: isoTime(cutMs),
       series,
     })),
   };
 }
 
 function spanJson(span: Span | null) {
-  if (span === null) return null;
-  const iso = (timeMs: number | null) => (timeMs === null ? null : new Date(timeMs).toISOString());
-  return { from: iso(span.startMs), to: iso(span.endMs) };
+  return span === null ? null : { from: isoTime(span.startMs), to: isoTime(span.endMs) };
 }

@@ -1,7 +1,7 @@
 /** Formats the cost of a plan for `plan` and `--dry-run`. */
 
 import { requestsPerMinute } from '../../contract/limits.ts';
-import { counted, formatBytes, formatCount, formatDuration, formatTime } from '../../format.ts';
+import { counted, formatBytes, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
 import type { Cost, Disk } from '../../planning/estimate.ts';
 import { table } from './table.ts';
@@ -129,7 +129,7 @@ export function costJson(cost: PlanCost) {
     peakDiskBytes: Math.round(inAll(cost, 'peakBytes')),
     seconds: seconds(cost.durationMs),
     laterRequests: cost.laterRequests,
-    laterUntil: cost.lastAtMs === null ? null : new Date(cost.lastAtMs).toISOString(),
+    laterUntil: isoTime(cost.lastAtMs),
     requestsPerMinute: cost.requestsPerMinute,
     datasets: cost.costs.map((line) => ({
       dataset: line.dataset,

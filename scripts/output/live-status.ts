@@ -13,7 +13,7 @@ import { minuteMs } from '../../contract/intervals.ts';
 import { exitCodes, TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
 import { Disposer } from '../../operations/disposer.ts';
-import { unreachableText } from '../../operations/poll-until.ts';
+import { isUnreachable, unreachableText } from '../../operations/poll-until.ts';
 import { RateEstimator } from '../../operations/progress.ts';
 import { StatusPoller, type StatusSnapshot } from '../../operations/status/poller.ts';
 import { timeLeftMs } from '../../planning/rate.ts';
@@ -34,7 +34,6 @@ const defaultEveryMs = 2000;
 const restShare = 4;
 /** Fewer answers give no usable rate. */
 const fewAnswers = 3;
-const unreachableCodes = new Set(['DATABASE_UNREACHABLE', 'DATABASE_LOCKED', 'QUEUE_UNREACHABLE']);
 
 /** @throws TidemarkError when the first poll fails, or a later one for another reason than an unreachable server. */
 export async function showLiveStatus(options: LiveStatusOptions): Promise<void> {
@@ -112,8 +111,7 @@ async function pollOnce(
   } catch (error) {
     const explained = explainDatabaseError(error);
     // A server that was never reachable may be a wrong address: fail at once.
-    if (wasReachable && explained instanceof TidemarkError && unreachableCodes.has(explained.code))
-      return explained;
+    if (wasReachable && isUnreachable(explained)) return explained;
     throw explained;
   }
 }
@@ -128,7 +126,6 @@ interface StatusRenderer {
 
 /** Draws on the whole screen, which is restored at the end. */
 function showDrawn(terminal: Terminal, options: { everyMs: number; onQuit: () => void }): StatusRenderer {
-  const { stream } = terminal;
   let shown: LiveStatus | null = null;
   const draw = () => {
     if (shown !== null) frame.draw(liveStatusLines(shown, terminal.space()));
@@ -138,13 +135,10 @@ function showDrawn(terminal: Terminal, options: { everyMs: number; onQuit: () =>
   });
   const frame = openFrame(terminal, {
     whole: true,
+    redraw: draw,
     onSuspend: keys.pause,
-    onContinue() {
-      keys.resume();
-      draw();
-    },
+    onContinue: keys.resume,
   });
-  stream.on('resize', draw);
   return {
     show(status, etaMs) {
       shown = { ...status, etaMs, lost: null, everyMs: options.everyMs };
@@ -156,7 +150,6 @@ function showDrawn(terminal: Terminal, options: { everyMs: number; onQuit: () =>
       draw();
     },
     end() {
-      stream.off('resize', draw);
       frame.end();
       keys.pause();
     },
@@ -173,7 +166,7 @@ function showLines(options: { everyMs: number | null }): StatusRenderer {
   const dueMs = options.everyMs ?? changedEveryMs;
   let said = { line: '', atMs: Number.NEGATIVE_INFINITY };
   let isLost = false;
-  const say = (line: string, atMs = Date.now()) => console.log(`${formatTime(secondOf(atMs))} ${line}`);
+  const say = (line: string, atMs = Date.now()) => console.log(`${formatTime(atMs - (atMs % 1000))} ${line}`);
   return {
     show(status, etaMs) {
       const line = liveStatusLine(status, etaMs);
@@ -206,8 +199,4 @@ function showJson(): StatusRenderer {
       ),
     end: () => {},
   };
-}
-
-function secondOf(timeMs: number): number {
-  return timeMs - (timeMs % 1000);
 }

@@ -53,7 +53,7 @@ const drawEveryMs = 100;
 function drawn(terminal: Terminal, label: string, print: (text: string) => void): Progress {
   let shown: View | null = null;
   let nextMs = 0;
-  const frame = openFrame(terminal, { whole: false, onContinue: draw });
+  const frame = openFrame(terminal, { whole: false, redraw: draw });
 
   function draw(): void {
     if (shown === null) return;
@@ -66,13 +66,11 @@ function drawn(terminal: Terminal, label: string, print: (text: string) => void)
   function stop(): void {
     draw();
     shown = null;
-    terminal.stream.off('resize', draw);
     frame.end();
   }
 
   return {
     show(view) {
-      if (shown === null) terminal.stream.on('resize', draw);
       shown = view;
       if (performance.now() >= nextMs) draw();
     },

@@ -84,7 +84,7 @@ export function groupBars(groups: readonly Group[], space: Space): readonly stri
   return groups.map(({ doneMs, wantedMs }, index) => {
     const share = formatPercent(doneMs, wantedMs).padStart(shareWidth);
     const parts = [
-      fitted(names[index] ?? '', nameWidth, space.glyphs.more),
+      fitted(names[index] ?? '', nameWidth),
       bar(doneMs, wantedMs, barWidth, space),
       doneMs >= wantedMs ? space.paint('green', share) : share,
     ];

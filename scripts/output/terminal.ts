@@ -12,20 +12,12 @@ import { styleText } from 'node:util';
 import cliTruncate from 'cli-truncate';
 import stringWidth from 'string-width';
 
-export interface Glyphs {
-  readonly full: string;
-  readonly empty: string;
-  /** Marks omitted text. */
-  readonly more: string;
-}
-
 export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green';
 
 /** The room to draw in. */
 export interface Space {
   readonly columns: number;
   readonly rows: number;
-  readonly glyphs: Glyphs;
   /** Adds the escape codes of a style if the terminal and the user want colours. */
   paint(style: Style, text: string): string;
 }
@@ -35,16 +27,12 @@ export interface Terminal {
   space(): Space;
 }
 
-const unicode: Glyphs = { full: '█', empty: '░', more: '…' };
-const ascii: Glyphs = { full: '#', empty: '-', more: '~' };
-
 /** @returns null where lines cannot be redrawn: in a pipe, in a file, on a dumb terminal. */
 export function terminalOf(
   stream: NodeJS.WriteStream,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Terminal | null {
   if (stream.isTTY !== true || env.TERM === 'dumb') return null;
-  const glyphs = supportsUnicode(env) ? unicode : ascii;
   // Node evaluates NO_COLOR, FORCE_COLOR and TERM here. `styleText` does so only since 22.8 and 20.18.
   const hasColors = stream.hasColors();
   return {
@@ -52,17 +40,9 @@ export function terminalOf(
     space: () => ({
       columns: stream.columns || 80,
       rows: stream.rows || 24,
-      glyphs,
       paint: (style, text) => (hasColors ? styleText(style, text, { validateStream: false }) : text),
     }),
   };
-}
-
-/** False on the Linux console, which has few glyphs, and where the locale names another encoding. */
-function supportsUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
-  if (env.TERM === 'linux') return false;
-  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
-  return locale === '' || /utf-?8/i.test(locale);
 }
 
 export interface Frame {
@@ -83,6 +63,8 @@ const clearBelow = '\u001b[J';
 export interface FrameOptions {
   /** Uses the whole screen and restores its content afterwards; otherwise draws below the printed lines. */
   readonly whole: boolean;
+  /** Draws again: the terminal was resized, or `fg` has returned it. */
+  readonly redraw: () => void;
   readonly onSuspend?: () => void;
   readonly onContinue?: () => void;
 }
@@ -98,6 +80,7 @@ export function openFrame(terminal: Terminal, options: FrameOptions): Frame {
     isDrawn = true;
     widths = [];
     stream.write(whole ? enterAlternateScreen + hideCursor : hideCursor);
+    stream.on('resize', options.redraw);
     process.on('exit', end);
     process.on('SIGTSTP', suspend);
   }
@@ -105,6 +88,7 @@ export function openFrame(terminal: Terminal, options: FrameOptions): Frame {
   function end(): void {
     if (!isDrawn) return;
     isDrawn = false;
+    stream.off('resize', options.redraw);
     process.off('exit', end);
     process.off('SIGTSTP', suspend);
     // Synchronous on a terminal, so it is written before the process exits.
@@ -114,7 +98,10 @@ export function openFrame(terminal: Terminal, options: FrameOptions): Frame {
   function suspend(): void {
     options.onSuspend?.();
     end();
-    process.once('SIGCONT', () => options.onContinue?.());
+    process.once('SIGCONT', () => {
+      options.onContinue?.();
+      options.redraw();
+    });
     process.kill(process.pid, 'SIGSTOP');
   }
 
@@ -127,11 +114,9 @@ export function openFrame(terminal: Terminal, options: FrameOptions): Frame {
   return {
     draw(lines) {
       if (!isDrawn) begin();
-      const { columns, rows, glyphs } = terminal.space();
+      const { columns, rows } = terminal.space();
       // Terminals disagree on the cursor's position after a line that fills the last column.
-      const shown = lines
-        .slice(0, Math.max(1, rows - 1))
-        .map((line) => truncate(line, columns - 1, glyphs.more));
+      const shown = lines.slice(0, Math.max(1, rows - 1)).map((line) => truncate(line, columns - 1));
       const text = shown.map((line) => `${line}${clearLine}\r\n`).join('');
       stream.write((whole ? toTop : back(columns)) + text + clearBelow);
       widths = shown.map((line) => stringWidth(line));
@@ -141,23 +126,23 @@ export function openFrame(terminal: Terminal, options: FrameOptions): Frame {
 }
 
 /** Returns a share as a bar of exactly `width` columns. It is full only when nothing is left. */
-export function bar(part: number, whole: number, width: number, { glyphs, paint }: Space): string {
+export function bar(part: number, whole: number, width: number, { paint }: Space): string {
   const share = whole <= 0 ? 1 : Math.min(1, Math.max(0, part / whole));
   const full = Math.floor(share * width);
-  return paint('green', glyphs.full.repeat(full)) + paint('dim', glyphs.empty.repeat(width - full));
+  return paint('green', '█'.repeat(full)) + paint('dim', '░'.repeat(width - full));
 }
 
-function truncate(text: string, width: number, more: string, position: 'middle' | 'end' = 'end'): string {
+function truncate(text: string, width: number, position: 'middle' | 'end' = 'end'): string {
   // cli-truncate returns a column too many where the cut is within a wide character.
   for (let room = width; ; room -= 1) {
-    const short = cliTruncate(text, room, { position, truncationCharacter: more });
+    const short = cliTruncate(text, room, { position });
     if (stringWidth(short) <= width) return short;
   }
 }
 
 /** Fits the text to exactly `width` columns. It cuts the middle, because names of series differ at both ends. */
-export function fitted(text: string, width: number, more: string): string {
-  const short = truncate(text, width, more, 'middle');
+export function fitted(text: string, width: number): string {
+  const short = truncate(text, width, 'middle');
   return short + ' '.repeat(Math.max(0, width - stringWidth(short)));
 }
 

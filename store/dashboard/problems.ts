@@ -46,8 +46,7 @@ export async function readFailures(
   return {
     inAll: result.rows[0]?.inAll ?? 0,
     failing: result.rows.map((row) => {
-      const { seriesId, series, values } = splitSeriesRow(row);
-      const { startMs, endMs, message, retryMs } = values;
+      const { seriesId, series, startMs, endMs, message, retryMs } = splitSeriesRow(row);
       const window = startMs === null || endMs === null ? null : { startMs, endMs };
       return { seriesId, name: seriesName(series), window, message, retryMs };
     }),

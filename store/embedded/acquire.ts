@@ -20,7 +20,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { TidemarkError } from '../../errors.ts';
+import { messageOf, TidemarkError } from '../../errors.ts';
 import { type Binaries, locateBinaries } from './binaries.ts';
 import { explainFileError } from './failure.ts';
 import { createCluster, type Home, hasCluster, openHome } from './home.ts';
@@ -87,7 +87,7 @@ function keepLease(
         held = await startOrJoin(home, binaries);
         if (held.url !== first.url) log('the embedded database has a new port: restart this command');
       } catch (error) {
-        log(`the embedded database cannot be restarted: ${error instanceof Error ? error.message : error}`);
+        log(`the embedded database cannot be restarted: ${messageOf(error)}`);
         await delay(retryPauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => {});
       }
       if (leaving.signal.aborted) await releaseLease();

@@ -10,7 +10,7 @@ import { once } from 'node:events';
 import { existsSync, lstatSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
-import { TidemarkError } from '../../errors.ts';
+import { codeOf, messageOf, TidemarkError } from '../../errors.ts';
 import { type Launch, spawnOptions } from './unprivileged.ts';
 
 /** Absolute paths. */
@@ -40,7 +40,7 @@ async function load(packageName: string): Promise<Binaries | null> {
   try {
     return binariesSchema.parse(await import(packageName));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return null;
+    if (codeOf(error) === 'ERR_MODULE_NOT_FOUND') return null;
     throw error;
   }
 }
@@ -58,7 +58,7 @@ function restoreLinks(packageRoot: string): void {
     try {
       symlinkSync(relative(dirname(path), join(packageRoot, source)), path);
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'EEXIST') continue; // another process was faster
+      if (codeOf(error) === 'EEXIST') continue; // another process was faster
       throw new TidemarkError(
         'EMBEDDED_DATABASE',
         `a library's link is missing and cannot be created: ${path}`,
@@ -104,7 +104,7 @@ export async function runProgram(
   } catch (error) {
     return {
       succeeded: false,
-      printed: `${printed}\nerror: ${error instanceof Error ? error.message : error}`,
+      printed: `${printed}\nerror: ${messageOf(error)}`,
     };
   }
 }

@@ -3,7 +3,7 @@
  */
 
 import pg from 'pg';
-import { TidemarkError } from '../../errors.ts';
+import { codeOf, messageOf, TidemarkError } from '../../errors.ts';
 
 /**
  * `tide` in ASCII. The lock belongs to the database `postgres`, apart from the locks of migrations in
@@ -22,7 +22,7 @@ export interface Lease {
 }
 
 /** Errors while the server is starting or stopping. */
-const temporaryCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P02', '57P03']);
+const temporaryCodes = new Set<unknown>(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P02', '57P03']);
 
 /**
  * Takes a lease on the server at `url` (its database `postgres`), and creates the database `tidemark` on
@@ -83,21 +83,21 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
   try {
     await client.query('create database tidemark');
   } catch (error) {
-    const code = errorCode(error);
+    const code = codeOf(error);
     if (code !== '42P04' && code !== '23505') throw error; // another command has just created it
   }
 }
 
 function isTemporary(error: unknown): boolean {
   return (
-    temporaryCodes.has(errorCode(error)) ||
+    temporaryCodes.has(codeOf(error)) ||
     (error instanceof Error && /^Connection terminated|is not queryable$/.test(error.message))
   );
 }
 
 function connectionError(error: unknown): TidemarkError {
-  const code = errorCode(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const code = codeOf(error);
+  const message = messageOf(error);
   if (code === '53100') return new TidemarkError('DATABASE_FULL', message, { cause: error });
   return new TidemarkError('EMBEDDED_DATABASE', `PostgreSQL refused the connection: ${message}`, {
     cause: error,
@@ -105,8 +105,4 @@ function connectionError(error: unknown): TidemarkError {
       ? { remedy: 'the file `password` does not belong to this database: restore it' }
       : {}),
   });
-}
-
-function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

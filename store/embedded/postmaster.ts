@@ -2,6 +2,7 @@
 
 import { readFileSync, readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../errors.ts';
 
 /** `stopped`: no server runs, whatever the file says. */
 export interface ServerState {
@@ -60,7 +61,7 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }
 

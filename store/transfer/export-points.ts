@@ -10,23 +10,42 @@ import { type ExportedSeries, readPages } from './export-series.ts';
 
 export type ExportedPoint = [timeMs: EpochMs, ...values: string[]];
 
-/**
- * `$1` series, `$2` and `$3` the range, `$4` the coverage. Points outside it, such as an open candle, are not
- * final.
- */
-const within = 'series_id = $1 and time >= $2 and time < $3 and $4::tstzmultirange @> time';
-
-function bounds({ seriesId, range, covered }: ExportedSeries): unknown[] {
-  return [seriesId, timestamp(range.startMs), timestamp(range.endMs), timeRanges(covered)];
+/** Points to export, as parts of a statement with `values` as its parameters. */
+export interface PointSelection {
+  readonly columns: readonly string[];
+  /** A table with a condition, as it follows `from`. */
+  readonly from: string;
+  readonly values: unknown[];
 }
 
-/** Pages of the covered points of a series, ascending. */
-export function readExportPages(client: pg.PoolClient, of: ExportedSeries): AsyncGenerator<ExportedPoint[]> {
-  const { dataset } = of.series;
+/** The covered points of a series. Points outside its coverage, such as an open candle, are not final. */
+export function selectPoints({ seriesId, series, range, covered }: ExportedSeries): PointSelection {
+  return {
+    columns: pointColumns[series.dataset],
+    from: `tidemark.${pointTables[series.dataset]}
+           where series_id = $1 and time >= $2 and time < $3 and $4::tstzmultirange @> time`,
+    values: [seriesId, timestamp(range.startMs), timestamp(range.endMs), timeRanges(covered)],
+  };
+}
+
+/** The rates of a currency, which have no coverage. */
+export function selectRates({ currencyId }: ExportedCurrency, query: RatesQuery): PointSelection {
+  return {
+    columns: ['rate_usd'],
+    from: `tidemark.rate_points where currency_id = $1 and time >= coalesce($2::timestamptz, '-infinity')
+             and time < coalesce($3::timestamptz, 'infinity')`,
+    values: [currencyId, timestampOrNull(query.fromMs), timestampOrNull(query.toMs)],
+  };
+}
+
+/** Pages of points, ascending. */
+export function readExportPages(
+  client: pg.PoolClient,
+  { columns, from, values }: PointSelection,
+): AsyncGenerator<ExportedPoint[]> {
   return readPages<ExportedPoint>(client, {
-    text: `select (extract(epoch from time) * 1000)::bigint, ${pointColumns[dataset].join(', ')}
-           from tidemark.${pointTables[dataset]} where ${within} order by time`,
-    values: bounds(of),
+    text: `select (extract(epoch from time) * 1000)::bigint, ${columns.join(', ')} from ${from} order by time`,
+    values,
   });
 }
 
@@ -43,27 +62,17 @@ export interface ExportSize {
 }
 
 /** Counts the points of an export and their digits. */
-export async function measureExport(client: pg.PoolClient, of: ExportedSeries): Promise<ExportSize> {
-  const columns = pointColumns[of.series.dataset];
-  return measure(client, columns, {
-    text: `tidemark.${pointTables[of.series.dataset]} where ${within}`,
-    values: bounds(of),
-  });
-}
-
-/** @param from the statement after `from`. */
-export async function measure(
+export async function measureExport(
   client: pg.PoolClient,
-  columns: readonly string[],
-  from: { text: string; values: unknown[] },
+  { columns, from, values }: PointSelection,
 ): Promise<ExportSize> {
   const digits = columns.map(
     (column) =>
       `coalesce(length(trunc(max(abs(${column})))::text), 1), coalesce(max(min_scale(${column})), 0)`,
   );
   const result = await client.query<number[]>({
-    text: `select count(*)::int, ${digits.join(', ')} from ${from.text}`,
-    values: from.values,
+    text: `select count(*)::int, ${digits.join(', ')} from ${from}`,
+    values,
     rowMode: 'array',
   });
   const [points = 0, ...measures] = result.rows[0] ?? [];
@@ -102,9 +111,6 @@ export interface ExportedCurrency {
   readonly lastMs: EpochMs;
 }
 
-const ratesWithin =
-  "p.currency_id = $1 and p.time >= coalesce($2::timestamptz, '-infinity') and p.time < coalesce($3::timestamptz, 'infinity')";
-
 /** Currencies with a rate in the range. @throws TidemarkError UNKNOWN_SERIES when a named one has none. */
 export async function readExportCurrencies(
   client: pg.PoolClient,
@@ -129,29 +135,4 @@ export async function readExportCurrencies(
     });
   }
   return result.rows;
-}
-
-/** Pages of the rates of a currency, ascending. Rates have no coverage. */
-export function readRatesPages(
-  client: pg.PoolClient,
-  { currencyId }: ExportedCurrency,
-  query: RatesQuery,
-): AsyncGenerator<ExportedPoint[]> {
-  return readPages<ExportedPoint>(client, {
-    text: `select (extract(epoch from p.time) * 1000)::bigint, p.rate_usd from tidemark.rate_points p
-           where ${ratesWithin} order by p.time`,
-    values: [currencyId, timestampOrNull(query.fromMs), timestampOrNull(query.toMs)],
-  });
-}
-
-/** Counts the rates of an export and their digits. */
-export function measureRatesExport(
-  client: pg.PoolClient,
-  { currencyId }: ExportedCurrency,
-  query: RatesQuery,
-): Promise<ExportSize> {
-  return measure(client, ['p.rate_usd'], {
-    text: `tidemark.rate_points p where ${ratesWithin}`,
-    values: [currencyId, timestampOrNull(query.fromMs), timestampOrNull(query.toMs)],
-  });
 }

@@ -55,6 +55,15 @@ export interface PieceResult {
   readonly differences: readonly FileDifference[];
 }
 
+export const emptyPiece: PieceResult = Object.freeze({
+  fresh: 0,
+  provisional: 0,
+  revised: 0,
+  unchanged: 0,
+  rewritten: 0,
+  differences: [],
+});
+
 /**
  * Adds the coverage of a series, once all of its pieces are stored and checked. Retention may have dropped points since.
  * It drops the oldest ones first, so the first point shows whether all are still stored.

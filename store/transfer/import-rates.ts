@@ -8,7 +8,7 @@ import type { Rate } from '../../contract/resources.ts';
 import type { StoredDataset } from '../../contract/series.ts';
 import { arrayOf, type Database, inTransaction, timestamps } from '../db/database.ts';
 import { quarantineRows, type RejectedRow } from '../ledger/quarantine.ts';
-import type { FileDifference } from './import-points.ts';
+import { emptyPiece, type FileDifference, type PieceResult } from './import-points.ts';
 
 export interface RatesPiece {
   /** Rates of one currency, each time once. */
@@ -17,15 +17,8 @@ export interface RatesPiece {
   readonly nowMs: EpochMs;
 }
 
-export interface RatesResult {
-  readonly fresh: number;
-  readonly unchanged: number;
-  readonly rewritten: number;
-  readonly differences: readonly FileDifference[];
-}
-
 /** Stores a piece in one transaction. Stored details of a currency, such as its symbol, stay. */
-export async function importRates(database: Database, piece: RatesPiece): Promise<RatesResult> {
+export async function importRates(database: Database, piece: RatesPiece): Promise<PieceResult> {
   return inTransaction(database, async (client) => {
     await quarantineRows(client, {
       dataset: 'rates',
@@ -35,7 +28,7 @@ export async function importRates(database: Database, piece: RatesPiece): Promis
       seenAtMs: piece.nowMs,
     });
     const [first] = piece.rows;
-    if (first === undefined) return { fresh: 0, unchanged: 0, rewritten: 0, differences: [] };
+    if (first === undefined) return emptyPiece;
     const { id, symbol, currencySymbol, type } = first.rate;
     await client.query(
       `insert into tidemark.currencies (currency, symbol, currency_symbol, type) values ($1, $2, $3, $4)
@@ -68,7 +61,8 @@ export async function importRates(database: Database, piece: RatesPiece): Promis
     );
     const { rewritten, differences } = compared.rows[0] ?? { rewritten: 0, differences: [] };
     const fresh = stored.rowCount ?? 0;
-    return { fresh, unchanged: piece.rows.length - fresh - differences.length, rewritten, differences };
+    const unchanged = piece.rows.length - fresh - differences.length;
+    return { ...emptyPiece, fresh, unchanged, rewritten, differences };
   });
 }
 

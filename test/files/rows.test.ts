@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { openRows, openRowWriter } from '../../files/formats.ts';
 import { type FileFormat, fileFormats, type Layout, layouts, type Rows } from '../../files/layout.ts';
-import { decimalOf, fractionDigitsOf, unscaled } from '../../files/parquet-schema.ts';
+import { decimalOf, fractionDigitsOf, unscaled } from '../../files/parquet-writer.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-files-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 /** One side of a move: a connection to its database in a transaction. Its errors name the side. */
 
 import type pg from 'pg';
-import { type ErrorCode, TidemarkError } from '../../../errors.ts';
+import { codeOf, type ErrorCode, TidemarkError } from '../../../errors.ts';
 import { commitTransaction, type Database, disableTimeouts } from '../../db/database.ts';
 import { explainDatabaseError } from '../../db/failure.ts';
 
@@ -94,7 +94,7 @@ const noLocksCode = '53200';
 /** Returns the error with a code and a remedy where its cause is known; one of the target says so. */
 export function sideError(error: unknown, name: SideName): unknown {
   const where = name === 'target' ? 'the target: ' : '';
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === lockedCode) {
     return new TidemarkError('DATABASE_IN_USE', `${where}something works on its tables`, { cause: error });
   }

@@ -126,14 +126,9 @@ async function lockSource(source: Side, tables: readonly MovedColumns[]): Promis
 }
 
 async function countRows(source: Side, tables: readonly MovedColumns[]): Promise<number> {
-  let total = 0;
-  for (const table of tables) {
-    const result = await source.ask((client) =>
-      client.query<{ rows: number }>(`select count(*) as rows from ${rowsToMove(table)}`),
-    );
-    total += result.rows[0]?.rows ?? 0;
-  }
-  return total;
+  const counts = tables.map((table) => `(select count(*) from ${rowsToMove(table)})`).join(' + ');
+  const result = await source.ask((client) => client.query<{ rows: number }>(`select ${counts} as rows`));
+  return result.rows[0]?.rows ?? 0;
 }
 
 function interrupted(cause?: unknown): TidemarkError {

@@ -13,8 +13,6 @@ import { contentOf, fill, market, minutes, openStore, startMs } from '../../scri
 function importing(path: string, database: Database): FileImport {
   return {
     path,
-    format: undefined,
-    sidecar: undefined,
     pointsOnly: false,
     overwrite: false,
     follow: false,

@@ -7,12 +7,9 @@ import { type LiveStatus, liveStatusLines } from '../../../scripts/output/live-s
 import { grouped } from '../../../scripts/output/series-groups.ts';
 import type { Space } from '../../../scripts/output/terminal.ts';
 
-const unicode = { full: '█', empty: '░', more: '…' };
-const ascii = { full: '#', empty: '-', more: '~' };
-const space = (columns: number, rows: number, glyphs = unicode): Space => ({
+const space = (columns: number, rows: number): Space => ({
   columns,
   rows,
-  glyphs,
   paint: (_, text) => text,
 });
 
@@ -171,11 +168,4 @@ it('a live status shows problems, and keeps its bars when there is little room',
   const lost = liveStatusLines({ ...watched, lost: 'DATABASE_UNREACHABLE: gone' }, space(100, 8));
   expect(lost[1]).toBe('offline   DATABASE_UNREACHABLE: gone, retrying');
   expect(lost.slice(-2).every((line) => line.includes('25.00 %'))).toBe(true);
-});
-
-it('uses only ASCII when the terminal has no Unicode', () => {
-  const room = space(40, 24, ascii);
-  const plain = { ...watched, notice: null };
-  for (const line of [...liveStatusLines(plain, room), ...backfillView(backfill).lines(room)])
-    expect(line).toMatch(/^[\x20-\x7e]*$/);
 });

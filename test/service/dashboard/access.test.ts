@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readConfig } from '../../../config.ts';
 import { Disposer } from '../../../operations/disposer.ts';
 import type { Context } from '../../../runtime/context.ts';
-import { openDashboard } from '../../../runtime/dashboard.ts';
+import { openDashboard } from '../../../runtime/service.ts';
 import { type Access, dashboardAccess, gatewaysIn } from '../../../service/dashboard/access.ts';
 import { createQueueReader } from '../../../service/dashboard/queue.ts';
 import { addDashboard } from '../../../service/dashboard/routes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseTime } from '../../../scripts/input/parse-time.ts';
+import { parseTime } from '../../../scripts/input/parse-options.ts';
 
 const nowMs = Date.UTC(2024, 1, 29, 12, 30);
 const iso = (text: string) => new Date(parseTime(text, '--from', nowMs)).toISOString();

@@ -1,4 +1,4 @@
-/** Parses times of options: ISO 8601 dates and times in UTC, and ages. */
+/** Parses values of options: whole numbers, and times as ISO 8601 dates and times in UTC, or ages. */
 
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
@@ -35,5 +35,14 @@ export function parseAge(text: string, what: string, nowMs: EpochMs): EpochMs {
   throw new TidemarkError(
     'BAD_ARGUMENT',
     `${what} ${JSON.stringify(text)} is not an age between a day and the years since 1970, such as 2y, 18w or 90d`,
+  );
+}
+
+/** @throws TidemarkError BAD_ARGUMENT naming the option. */
+export function parseWhole(text: string, option: string, min: number, max: number): number {
+  if (/^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `${option} ${JSON.stringify(text)} is not a number from ${min} to ${max}`,
   );
 }

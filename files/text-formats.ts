@@ -1,0 +1,218 @@
+/**
+ * The text formats. Their lines are read with bounded memory.
+ *
+ *   CSV         as RFC 4180 defines it, with a header and `\n`. The reader also accepts `\r\n` and quotes around any field.
+ *               An absent name is an empty field, and an empty name a quoted one, as in PostgreSQL.
+ *   JSON Lines  an object per line. Decimals are strings, because most readers convert a JSON number to a double. For the
+ *               same reason the reader rejects decimals that are numbers.
+ */
+
+import { createReadStream } from 'node:fs';
+import {
+  columnsOf,
+  type Layout,
+  layoutOf,
+  type Output,
+  type ReadRow,
+  type RowFile,
+  type RowWriter,
+  rowOf,
+  timeText,
+} from './layout.ts';
+
+/** Rows are shorter: names and decimals have at most 200 characters. */
+const longestLine = 1_000_000;
+
+interface Line {
+  readonly text: string;
+  /** Whether it ends with a line feed. The last line of a truncated file does not. */
+  readonly isWhole: boolean;
+}
+
+/** @throws Error when the file cannot be read, is not UTF-8, or has a line of a million characters. */
+async function* linesOf(path: string): AsyncGenerator<Line[]> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let rest = '';
+  const decoded = (bytes?: Buffer) => {
+    try {
+      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
+    } catch {
+      throw new Error('it is not UTF-8 text');
+    }
+  };
+  for await (const bytes of createReadStream(path, { highWaterMark: 1 << 18 })) {
+    const pieces = (rest + decoded(bytes as Buffer)).split('\n');
+    rest = pieces.pop() ?? '';
+    if (rest.length > longestLine) throw new Error('it has a line of more than a million characters');
+    yield pieces.map((text) => ({ text, isWhole: true }));
+  }
+  rest += decoded();
+  if (rest !== '') yield [{ text: rest, isWhole: false }];
+}
+
+const cutOff = 'the file ends within this row';
+
+type Fields = (string | null)[];
+interface CsvRecord {
+  readonly raw: string;
+  /** Null: not a record. */
+  readonly fields: Fields | null;
+  readonly isWhole: boolean;
+}
+
+/** @throws Error when it is not a CSV file of an export. */
+export async function readCsv(path: string): Promise<RowFile> {
+  const header = await headerOf(path);
+  const layout = layoutOf(header);
+  const places = columnsOf(layout).map((name) => header.indexOf(name));
+  const width = header.length;
+  const readRow = ({ raw, fields, isWhole }: CsvRecord): ReadRow => {
+    if (!isWhole) return { raw, reason: cutOff };
+    if (fields === null) return { raw, reason: 'unbalanced quotes' };
+    if (fields.length !== width) return { raw, reason: `it has ${fields.length} fields, not ${width}` };
+    return rowOf(
+      layout,
+      places.map((place) => fields[place] ?? null),
+    );
+  };
+  return {
+    layout,
+    async *pages() {
+      let isHeader = true;
+      for await (const records of recordsOf(path)) {
+        yield records.slice(isHeader ? 1 : 0).map(readRow);
+        isHeader = false;
+      }
+    },
+  };
+}
+
+async function headerOf(path: string): Promise<string[]> {
+  for await (const [first] of recordsOf(path)) {
+    if (first?.fields) return first.fields.map((field) => field?.trim().replace(/^\uFEFF/, '') ?? '');
+    if (first !== undefined) break;
+  }
+  throw new Error('it has no header');
+}
+
+/** A record may span lines: a quoted field may contain line feeds. */
+async function* recordsOf(path: string): AsyncGenerator<CsvRecord[]> {
+  let open = '';
+  for await (const lines of linesOf(path)) {
+    const records: CsvRecord[] = [];
+    for (const { text, isWhole } of lines) {
+      const raw = open === '' ? text : `${open}\n${text}`;
+      if (isWhole && hasOpenQuote(raw)) {
+        open = raw;
+        continue;
+      }
+      open = '';
+      const line = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
+      if (line !== '') records.push({ raw: line, fields: fieldsOf(line), isWhole });
+    }
+    if (records.length > 0) yield records;
+  }
+  if (open !== '') yield [{ raw: open, fields: null, isWhole: false }];
+}
+
+/** Limits the damage of an unbalanced quote to this many characters. */
+const longestRecord = 10_000;
+
+function hasOpenQuote(text: string): boolean {
+  if (!text.includes('"') || text.length > longestRecord) return false;
+  let quotes = 0;
+  for (const character of text) if (character === '"') quotes += 1;
+  return quotes % 2 === 1;
+}
+
+const quotedField = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
+
+function fieldsOf(line: string): Fields | null {
+  if (!line.includes('"')) return line.split(',').map((field) => (field === '' ? null : field));
+  const fields: Fields = [];
+  quotedField.lastIndex = 0;
+  for (;;) {
+    const match = quotedField.exec(line);
+    if (match === null) return null;
+    const [, quoted, plain = '', end] = match;
+    fields.push(quoted === undefined ? (plain === '' ? null : plain) : quoted.replaceAll('""', '"'));
+    if (end === '') return fields;
+  }
+}
+
+export async function csvWriter(layout: Layout, output: Output): Promise<RowWriter> {
+  await output.write(Buffer.from(`${columnsOf(layout).join(',')}\n`));
+  return {
+    async write({ names, points }) {
+      const head = names.map(field).join(',');
+      // Decimals and times need no quotes.
+      const lines = points.map(({ timeMs, values }) => `${head},${timeText(timeMs)},${values.join(',')}\n`);
+      if (lines.length > 0) await output.write(Buffer.from(lines.join('')));
+    },
+    end: async () => {},
+  };
+}
+
+function field(text: string | null): string {
+  if (text === null) return '';
+  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** @throws Error when it is not a JSON Lines file of an export. */
+export async function readJsonl(path: string): Promise<RowFile> {
+  const layout = layoutOf(Object.keys(await firstObject(path)));
+  return {
+    layout,
+    async *pages() {
+      for await (const lines of linesOf(path))
+        yield lines.filter(({ text }) => text.trim() !== '').map((line) => readObject(line, layout));
+    },
+  };
+}
+
+async function firstObject(path: string): Promise<object> {
+  for await (const [line] of linesOf(path)) {
+    const value = line === undefined ? null : objectOf(line.text);
+    if (value !== null) return value;
+    break;
+  }
+  throw new Error('its first line is not a JSON object');
+}
+
+function readObject({ text, isWhole }: Line, layout: Layout): ReadRow {
+  if (!isWhole) return { raw: text, reason: cutOff };
+  const value = objectOf(text);
+  if (value === null) return { raw: text, reason: 'not a JSON object' };
+  const cells = columnsOf(layout).map((name) => value[name]);
+  return rowOf(
+    layout,
+    cells.map((cell) => (typeof cell === 'string' ? cell : null)),
+  );
+}
+
+function objectOf(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+export async function jsonlWriter(layout: Layout, output: Output): Promise<RowWriter> {
+  return {
+    async write({ names, points }) {
+      const head = layout.names
+        .map((name, place) => `${JSON.stringify(name)}:${JSON.stringify(names[place] ?? null)}`)
+        .join(',');
+      const lines = points.map(({ timeMs, values }) => {
+        const rest = values.map((value, place) => `"${layout.values[place]}":"${value}"`).join(',');
+        return `{${head},"time":"${timeText(timeMs)}",${rest}}\n`;
+      });
+      if (lines.length > 0) await output.write(Buffer.from(lines.join('')));
+    },
+    end: async () => {},
+  };
+}
