@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [--quick]`: prints the
- * results on standard output and the progress on standard error, and writes `bench-result.json`. docs/performance.md
+ * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [--quick]`: prints
+ * the results on standard output and the progress on standard error, and writes `bench-result.json`. docs/performance.md
  * explains each number.
  */
 
@@ -14,6 +14,7 @@ import { obtainParts } from './parts.ts';
 import { benchPlanning } from './planning/bench.ts';
 import { benchQueries } from './queries/bench.ts';
 import { benchService } from './service/bench.ts';
+import { benchStart } from './start/bench.ts';
 import { benchStorage } from './storage/bench.ts';
 import { benchWrite } from './write/bench.ts';
 
@@ -25,6 +26,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   queries: benchQueries,
   service: benchService,
   dashboard: benchDashboard,
+  start: benchStart,
 };
 const resultFile = 'bench-result.json';
 

@@ -5,7 +5,6 @@ import { type Config, type LogLevel, readConfig } from '../config.ts';
 import { codeOf, exitCodes, messageOf, TidemarkError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import type { OperationContext } from '../operations/context.ts';
-import { migrateQueueBackend, openQueueBackend } from '../queue/backend.ts';
 import { openDatabase } from '../store/db/database.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 import { assertMigrated, migrate } from '../store/db/migrate.ts';
@@ -56,6 +55,9 @@ export function configFromEnvironment(): Config {
   return readConfig(process.env);
 }
 
+/** Loaded on demand: BullMQ takes as much time as all the rest of a command that needs no queue. */
+const queueBackend = () => import('../queue/backend.ts');
+
 /**
  * Opens the database. The embedded one is started and migrated; the one of `DATABASE_URL` is only checked.
  *
@@ -98,7 +100,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
   try {
     if (embedded) {
       await migrate({ url, direction: 'up', ifBusy: 'wait', storage: config.storage });
-      await migrateQueueBackend(queueOptions, 'up');
+      await (await queueBackend()).migrateQueueBackend(queueOptions, 'up');
     }
     await assertMigrated(database.pool);
   } catch (error) {
@@ -110,8 +112,13 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     ...parts,
     runWorker: async (queues) => (await import('./pipeline.ts')).runWorker(parts, queues),
     runScheduler: async (queues, only) => (await import('./pipeline.ts')).runScheduler(parts, queues, only),
-    openQueues: () =>
-      openQueueBackend({ ...queueOptions, attempts: config.worker.attempts, log, carry: tracing?.carry }),
+    openQueues: async () =>
+      (await queueBackend()).openQueueBackend({
+        ...queueOptions,
+        attempts: config.worker.attempts,
+        log,
+        carry: tracing?.carry,
+      }),
     assertRoom: () => {
       if (embedded) assertFreeSpace(config.directory);
     },
