@@ -127,8 +127,9 @@ const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
   blocked: 'refused by the source',
 });
 
-export function explainGap(gap: Gap): string {
-  const why = reasons[gap.reason];
+/** @param isOut the source does not answer, so that nothing is requested. */
+export function explainGap(gap: Gap, isOut = false): string {
+  const why = isOut && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
   const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;
   return `${why}${said}${again(gap)}`;
 }

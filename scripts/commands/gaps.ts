@@ -4,18 +4,19 @@ import type { Command } from 'commander';
 import { seriesName } from '../../contract/series.ts';
 import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
+import { outageJson, outageText, readOutage } from '../../operations/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
 import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { type Column, table, terminalWidth } from '../output/table.ts';
 
-const columns: readonly Column<Gap>[] = [
+const columns = (isOut: boolean): readonly Column<Gap>[] => [
   { title: 'id', value: (gap) => String(gap.seriesId), right: true },
   { title: 'series', value: (gap) => seriesName(gap.series), shorten: 'middle' },
   { title: 'from', value: (gap) => formatTime(gap.startMs) },
   { title: 'to', value: (gap) => formatTime(gap.endMs) },
   { title: 'length', value: (gap) => formatDuration(gap.endMs - gap.startMs), right: true },
-  { title: 'why', value: explainGap, shorten: 'end' },
+  { title: 'why', value: (gap) => explainGap(gap, isOut), shorten: 'end' },
 ];
 
 export function gapsCommand(program: Command): void {
@@ -23,22 +24,27 @@ export function gapsCommand(program: Command): void {
     .command('gaps')
     .option(
       '--json',
-      'one JSON document: {gaps: [{seriesId, series, start, end, reason, message, retryAt}], quarantined: [{seriesId, rows, reason}]}',
+      'one JSON document: {sourceOutage, gaps: [{seriesId, series, start, end, reason, message, retryAt}], quarantined: [{seriesId, rows, reason}]}',
     )
     .action(run);
 }
 
 async function run(options: { json?: true }): Promise<void> {
   await withContext({ command: 'gaps', defaultLogLevel: 'warn' }, async (context) => {
+    const nowMs = Date.now();
+    const outage = await readOutage(context, nowMs);
     const gaps = await listGaps(context.database, {
-      nowMs: Date.now(),
+      nowMs,
       graceMs: context.config.worker.graceMs,
       ledger: true,
     });
     const quarantined = await readQuarantined(context.database);
-    if (options.json) console.log(JSON.stringify({ gaps: gaps.map(asJson), quarantined }, null, 2));
-    else {
-      console.log(gaps.length === 0 ? 'no gaps' : table(columns, gaps, terminalWidth()));
+    if (options.json) {
+      const document = { sourceOutage: outageJson(outage), gaps: gaps.map(asJson), quarantined };
+      console.log(JSON.stringify(document, null, 2));
+    } else {
+      if (outage !== null) console.log(`${outageText(outage, nowMs)}\n`);
+      console.log(gaps.length === 0 ? 'no gaps' : table(columns(outage !== null), gaps, terminalWidth()));
       for (const line of quarantined.map(quarantineLine)) console.log(line);
     }
   });

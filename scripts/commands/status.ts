@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
+import { outageJson, outageText, readOutage } from '../../operations/source-outage.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import { parseDuration } from '../../planning/time-text.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
@@ -13,7 +14,7 @@ import { listStatus, ratesEveryMs } from '../../store/lists/lists.ts';
 import { ratesStatus, seriesStatus, serverVersions } from '../../store/series/status.ts';
 import { readUpkeep, type Upkeep } from '../../store/timescale/upkeep.ts';
 import { showLiveStatus } from '../output/live-status.ts';
-import { listsTable, ratesLine, seriesTable } from '../output/status-tables.ts';
+import { listsTable, ratesLine, seriesOverview, seriesTable } from '../output/status-tables.ts';
 import { terminalWidth } from '../output/table.ts';
 import { retentionsOf, retentionText } from './retention.ts';
 
@@ -27,13 +28,15 @@ export function statusCommand(program: Command): void {
         'print nothing and exit 0 if database and queue answer, and the part is connected',
       ).choices(['worker', 'scheduler']),
     )
-    .option('--watch', 'show the status live until Ctrl-C or q; in a pipe a line per change')
+    .option('--all', 'a row for each series, however many there are')
+    .option('-w, --watch', 'show the status live until Ctrl-C or q; in a pipe a line per change')
     .option('--every <length>', 'with --watch: time between two polls, 1s to 1h (default: 2s)')
     .action(run);
 }
 
 interface StatusOptions {
   readonly json?: true;
+  readonly all?: true;
   readonly check?: true | 'worker' | 'scheduler';
   readonly watch?: true;
   readonly every?: string;
@@ -53,7 +56,9 @@ async function run(options: StatusOptions): Promise<void> {
       return;
     }
     const status = await gather(context, Date.now());
-    console.log(options.json ? JSON.stringify(asJson(status), null, 2) : asText(status));
+    console.log(
+      options.json ? JSON.stringify(asJson(status), null, 2) : asText(status, options.all === true),
+    );
   });
 }
 
@@ -100,6 +105,7 @@ async function gather(context: Context, nowMs: number) {
       notice,
       versions,
       upkeep,
+      outage,
       depth,
       pausedMs,
       workers,
@@ -115,6 +121,7 @@ async function gather(context: Context, nowMs: number) {
       readServiceMessage(database, nowMs),
       serverVersions(database),
       readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
+      readOutage(context, nowMs),
       queues.requests.depth(),
       queues.requests.pausedForMs(),
       queues.requests.countWorkers(),
@@ -133,6 +140,7 @@ async function gather(context: Context, nowMs: number) {
       retentions,
       versions,
       upkeep,
+      outage,
       embedded: context.embedded,
       source: config.source.url ?? null,
       notice,
@@ -151,7 +159,7 @@ async function gather(context: Context, nowMs: number) {
 
 const laneNames = ['refresh', 'poll', 'backfill', 'probe', 'reread', 'repair', 'verify'] as const;
 
-function asText(status: Status): string {
+function asText(status: Status, showsAll: boolean): string {
   const { versions, queue, budget } = status;
   const store = versions.timescale === null ? 'plain tables' : `TimescaleDB ${versions.timescale}`;
   const lanes = laneNames
@@ -159,6 +167,10 @@ function asText(status: Status): string {
     .map((lane) => `${formatCount(budget[lane])} ${lane}`);
   const paused = queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
   return [
+    // A message of the service has its own line.
+    ...(status.outage === null || status.outage.kind === 'notice'
+      ? []
+      : [outageText(status.outage, status.nowMs)]),
     `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
     `source: ${status.source ?? 'not set (SOURCE_URL)'}`,
     ...(status.notice === null
@@ -177,7 +189,7 @@ function asText(status: Status): string {
       : [`retention: ${status.retentions.map(retentionText).join(', ')}`]),
     '',
     ...(status.lists.length === 0 ? [] : [listsTable(status.lists, status.nowMs, terminalWidth()), '']),
-    seriesTable(status.series, status.nowMs, terminalWidth()),
+    (showsAll ? seriesTable : seriesOverview)(status.series, status.nowMs, terminalWidth()),
   ].join('\n');
 }
 
@@ -219,6 +231,7 @@ function asJson(status: Status) {
       })),
     },
     source: status.source,
+    sourceOutage: outageJson(status.outage),
     notice:
       status.notice === null ? null : { time: isoTime(status.notice.timeMs), message: status.notice.message },
     rejected: status.rejected,

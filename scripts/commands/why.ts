@@ -6,6 +6,7 @@ import { seriesName } from '../../contract/series.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../format.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
 import { readRangeLimits } from '../../operations/context.ts';
+import { outageText, readOutage } from '../../operations/source-outage.ts';
 import { planWindows } from '../../planning/plan.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
@@ -43,7 +44,9 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const seriesIds = [history.seriesId];
   const [status] = await seriesStatus(database, { nowMs, graceMs, seriesIds });
   const gaps = await listGaps(database, { nowMs, graceMs, seriesIds, ledger: true });
+  const outage = await readOutage(context, nowMs);
   return [
+    ...(outage === null ? [] : [outageText(outage, nowMs), '']),
     `${seriesName(history.series)}, id ${history.seriesId}`,
     ...trackedLines(history),
     ...(status === undefined ? [] : coveredLines(status, history, nowMs)),
@@ -58,7 +61,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
         .slice(0, few)
         .map(
           (gap) =>
-            `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ${explainGap(gap)}`,
+            `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ${explainGap(gap, outage !== null)}`,
         ),
       gaps.length,
     ),

@@ -41,7 +41,8 @@ export function grouped(portions: readonly Portion[], room: number): readonly Gr
   return [...shown.map(groupOf), { ...groupOf(rest.flat()), name, brief: name }];
 }
 
-function kindOf(series: SeriesKey): string {
+/** Exchange and interval, or `history` and interval. */
+export function kindOf(series: SeriesKey): string {
   return series.dataset === 'candles'
     ? `${series.exchange} ${series.interval}`
     : `history ${series.interval}`;

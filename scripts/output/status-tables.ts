@@ -6,6 +6,7 @@ import { seriesName } from '../../contract/series.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../format.ts';
 import type { ListStatus } from '../../store/lists/lists.ts';
 import type { RatesStatus, SeriesStatus } from '../../store/series/status.ts';
+import { kindOf } from './series-groups.ts';
 import { type Column, table } from './table.ts';
 
 const seriesColumns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
@@ -39,6 +40,98 @@ export function seriesTable(
   return series.length === 0
     ? 'no series is tracked: see `tidemark track --help`'
     : table(seriesColumns(nowMs), series, width);
+}
+
+/** More series are shown in groups. */
+const mostRows = 40;
+
+interface SeriesGroup {
+  readonly name: string;
+  readonly series: readonly SeriesStatus[];
+  readonly incomplete: number;
+  readonly wantedMs: number;
+  readonly coveredMs: number;
+  readonly missingMs: number;
+  readonly gaps: number;
+  readonly points: number;
+  /** Of the series that is furthest behind. */
+  readonly newestMs: EpochMs | null;
+}
+
+const groupColumns: ReadonlyArray<Column<SeriesGroup>> = [
+  { title: 'series', value: (group) => group.name, shorten: 'middle' },
+  { title: 'count', value: (group) => formatCount(group.series.length), right: true },
+  { title: 'incomplete', value: (group) => formatCount(group.incomplete), right: true },
+  { title: 'covered', value: (group) => formatPercent(group.coveredMs, group.wantedMs), right: true },
+  {
+    title: 'missing in all',
+    value: (group) => (group.missingMs === 0 ? '-' : formatDuration(group.missingMs)),
+    right: true,
+  },
+  { title: 'gaps', value: (group) => formatCount(group.gaps), right: true },
+  { title: 'points', value: (group) => formatCount(group.points), right: true },
+  {
+    title: 'oldest newest',
+    value: (group) => (group.newestMs === null ? '-' : formatTime(group.newestMs)),
+  },
+  {
+    title: 'note',
+    value: ({ series }) => {
+      const noted = series.filter((row) => seriesNote(row) !== '');
+      const [first] = noted;
+      return first === undefined ? '' : `${counted(noted.length, 'note')}: ${seriesNote(first)}`;
+    },
+    shorten: 'end',
+  },
+];
+
+/**
+ * A row for each series, or, if there are many, for each exchange and interval, complete ones in one row, and a total.
+ *
+ * @param width of a line; null: unlimited.
+ */
+export function seriesOverview(
+  series: readonly SeriesStatus[],
+  nowMs: number,
+  width: number | null = null,
+): string {
+  if (series.length <= mostRows) return seriesTable(series, nowMs, width);
+  const kinds = new Map<string, SeriesStatus[]>();
+  for (const row of series) {
+    const kind = kindOf(row.series);
+    const others = kinds.get(kind);
+    if (others === undefined) kinds.set(kind, [row]);
+    else others.push(row);
+  }
+  const groups = [...kinds].map(([name, rows]) => groupOf(name, rows));
+  const complete = groups.filter(({ incomplete }) => incomplete === 0);
+  const folded =
+    complete.length < 2
+      ? complete
+      : [
+          groupOf(
+            `${formatCount(complete.length)} complete groups`,
+            complete.flatMap((group) => group.series),
+          ),
+        ];
+  const rows = [...groups.filter(({ incomplete }) => incomplete > 0), ...folded, groupOf('total', series)];
+  return `${table(groupColumns, rows, width)}\n\n\`tidemark status --all\` shows each series`;
+}
+
+function groupOf(name: string, series: readonly SeriesStatus[]): SeriesGroup {
+  const total = (amount: (row: SeriesStatus) => number) => series.reduce((sum, row) => sum + amount(row), 0);
+  const newest = series.map((row) => row.newestMs).filter((ms) => ms !== null);
+  return {
+    name,
+    series,
+    incomplete: series.filter((row) => row.missingMs > 0).length,
+    wantedMs: total((row) => row.wantedMs),
+    coveredMs: total((row) => row.coveredMs),
+    missingMs: total((row) => row.missingMs),
+    gaps: total((row) => row.gaps),
+    points: total((row) => row.points),
+    newestMs: newest.length === 0 ? null : newest.reduce((oldest, ms) => Math.min(oldest, ms)),
+  };
 }
 
 export function ratesLine(rates: RatesStatus, nowMs: number): string {

@@ -8,6 +8,7 @@ import type { PolledDataset } from '../../contract/lists.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { countFetchesSince, type LedgerEntry } from '../ledger/ledger.ts';
+import { sourceTrouble } from '../ledger/source-outage.ts';
 import { closedSeries, type GapReason, gapPieces } from '../series/gaps.ts';
 
 export interface IntervalMeasures {
@@ -94,8 +95,6 @@ export interface RequestMeasures {
   readonly failuresSince: number;
 }
 
-/** Kinds of failures that say something about the source, and not about the request. */
-const sourceTrouble = ['unreachable', 'timeout', 'server_error', 'unexpected', 'notice', 'unauthorized'];
 /** Higher counts carry no more information. */
 const maxFailures = 1000;
 

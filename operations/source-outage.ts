@@ -1,0 +1,62 @@
+/** Explains an outage of the source: since when, why, and when it is tried again. */
+
+import type { EpochMs } from '../contract/intervals.ts';
+import { formatDuration, formatTime, isoTime } from '../format.ts';
+import { readSourceOutage, type SourceOutage } from '../store/ledger/source-outage.ts';
+import type { OperationContext } from './context.ts';
+
+export interface ExplainedOutage extends SourceOutage {
+  /** A worker tries again at this time; null: no worker runs, or the queue is unreachable. */
+  readonly retryAtMs: EpochMs | null;
+}
+
+/** @returns null while the source answers. */
+export async function readOutage(
+  context: Pick<OperationContext, 'database' | 'openQueues'>,
+  nowMs: EpochMs,
+): Promise<ExplainedOutage | null> {
+  const outage = await readSourceOutage(context.database);
+  if (outage === null) return null;
+  const queues = await context.openQueues().catch(() => null);
+  if (queues === null) return { ...outage, retryAtMs: null };
+  try {
+    const { requests } = queues;
+    const [workers, pausedMs] = await Promise.all([requests.countWorkers(), requests.pausedForMs()]);
+    return { ...outage, retryAtMs: workers === 0 ? null : nowMs + pausedMs };
+  } finally {
+    await queues.close();
+  }
+}
+
+const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze({
+  unreachable: 'the source is unreachable',
+  timeout: 'the source does not answer in time',
+  server_error: 'the source fails',
+  unexpected: 'the source does not answer as a Market Data Service',
+  notice: 'the source answers with a message in place of data',
+  unauthorized: 'the source refuses the API key',
+});
+
+/** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; retry in 12 s`. */
+export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
+  const { kind, sinceMs, message, lastTriedMs, retryAtMs } = outage;
+  const next =
+    retryAtMs === null
+      ? `last tried ${formatDuration(Math.max(0, nowMs - lastTriedMs))} ago, no worker is connected`
+      : retryAtMs - nowMs < 1000
+        ? 'retrying now'
+        : `retry in ${formatDuration(retryAtMs - nowMs)}`;
+  return `${whatFails[kind]} since ${formatTime(sinceMs)}: ${message}; ${next}`;
+}
+
+export function outageJson(outage: ExplainedOutage | null) {
+  return outage === null
+    ? null
+    : {
+        since: isoTime(outage.sinceMs),
+        lastTried: isoTime(outage.lastTriedMs),
+        kind: outage.kind,
+        message: outage.message,
+        retryAt: isoTime(outage.retryAtMs),
+      };
+}

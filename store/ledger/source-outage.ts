@@ -1,0 +1,48 @@
+/** Reads from the ledger whether the source answers. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { Database } from '../db/database.ts';
+
+/** Kinds of failures that say something about the source, and not about the request. */
+export const sourceTrouble = [
+  'unreachable',
+  'timeout',
+  'server_error',
+  'unexpected',
+  'notice',
+  'unauthorized',
+] as const;
+
+export interface SourceOutage {
+  /** The first failure since the last successful request. */
+  readonly sinceMs: EpochMs;
+  readonly lastTriedMs: EpochMs;
+  readonly kind: (typeof sourceTrouble)[number];
+  /** Of the last failure. */
+  readonly message: string;
+}
+
+/** A source with fewer failures in a row fails now and then, as every source does. */
+const fewestFailures = 3;
+
+/** @returns null while the source answers. */
+export async function readSourceOutage(database: Database): Promise<SourceOutage | null> {
+  const result = await database.pool.query<SourceOutage & { failures: number }>({
+    name: 'source-outage',
+    text: `
+      with newest as materialized (
+        select time from tidemark.fetches where error is null order by time desc limit 1
+      )
+      select count(*) as failures, min(time) as "sinceMs", max(time) as "lastTriedMs",
+             (array_agg(verdict order by time desc))[1] as kind,
+             (array_agg(error order by time desc))[1] as message
+      from tidemark.fetches
+      where time > coalesce((select time from newest), '-infinity')
+        and verdict = any ($1) and status is distinct from 403`,
+    values: [sourceTrouble],
+  });
+  const [row] = result.rows;
+  if (row === undefined || row.failures < fewestFailures) return null;
+  const { failures: _, ...outage } = row;
+  return outage;
+}
