@@ -90,6 +90,7 @@ export const errorTable = Object.freeze({
     DATABASE_UNREACHABLE: 'check DATABASE_URL, and that the server runs',
     DATABASE_REFUSED: 'use the role that owns the database, or grant the right that the cause names',
     DATABASE_NOT_MIGRATED: 'run `tidemark migrate`',
+    NO_DATABASE: '`tidemark run` or `tidemark backfill` makes one here; DATABASE_URL names another',
     DATABASE_TOO_OLD: 'use PostgreSQL 15 to 18',
     TIMESCALE_TOO_OLD:
       "upgrade the server's TimescaleDB package to 2.28 or newer, then `alter extension timescaledb update`",

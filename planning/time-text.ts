@@ -23,12 +23,15 @@ export function parseInterval(text: string): number | null {
   return ms !== null && ms >= shortestMs && ms <= longestMs ? ms : null;
 }
 
-/** A UTC date or time: `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00Z`. */
+/** A date or time, of UTC without an offset: `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00+02:00`. */
 const isoPattern =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(?:Z|\+00:?00)?)?$/;
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(?:Z|([+-])(\d{2}):?(\d{2}))?)?$/;
+/** Milliseconds since 1970, from September 2001 on. */
+const epochPattern = /^\d{13}$/;
 
 /** Milliseconds; null: invalid, such as a 31st of February, or before 1970. */
 export function parseIsoTime(text: string): EpochMs | null {
+  if (epochPattern.test(text)) return Number(text);
   const parts = isoPattern.exec(text);
   if (parts === null) return null;
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts
@@ -40,7 +43,10 @@ export function parseIsoTime(text: string): EpochMs | null {
   // Date.UTC reads a 31st of February as a 2nd or 3rd of March.
   const exact =
     back.getUTCMonth() === month - 1 && back.getUTCDate() === day && hour < 24 && minute < 60 && second < 60;
-  return exact && timeMs > 0 ? timeMs : null;
+  const [offsetHours = 0, offsetMinutes = 0] = parts.slice(9, 11).map((part) => Number(part ?? 0));
+  const offsetMs = (parts[8] === '-' ? -1 : 1) * (offsetHours * hourMs + offsetMinutes * minuteMs);
+  const isOffset = offsetHours < 24 && offsetMinutes < 60;
+  return exact && isOffset && timeMs - offsetMs > 0 ? timeMs - offsetMs : null;
 }
 
 /** An age: `30min`, `6h`, `90d`, `8w`, `11y`. */

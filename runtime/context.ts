@@ -1,5 +1,6 @@
 /** The context of a command: configuration, log, database and queue. Starts the embedded database. */
 
+import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, type LogLevel, readConfig } from '../config.ts';
 import { codeOf, exitCodes, messageOf, TidemarkError } from '../errors.ts';
@@ -10,6 +11,7 @@ import { explainDatabaseError } from '../store/db/failure.ts';
 import { assertMigrated, migrate } from '../store/db/migrate.ts';
 import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
 import { assertFreeSpace } from '../store/embedded/failure.ts';
+import { hasDatabase } from '../store/embedded/home.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { onStop, stopSignals } from './lifecycle.ts';
 import { type OpenMetrics, openMetrics, openTracing } from './telemetry.ts';
@@ -58,6 +60,9 @@ export function configFromEnvironment(): Config {
 /** Loaded on demand: BullMQ takes as much time as all the rest of a command that needs no queue. */
 const queueBackend = () => import('../queue/backend.ts');
 
+/** They only read, so they create no database. */
+const readers = new Set(['status', 'gaps', 'why', 'plan', 'verify', 'repair', 'export', 'untrack', 'board']);
+
 /**
  * Opens the database. The embedded one is started and migrated; the one of `DATABASE_URL` is only checked.
  *
@@ -65,6 +70,8 @@ const queueBackend = () => import('../queue/backend.ts');
  */
 export async function openContext(options: ContextOptions): Promise<Context> {
   const config = options.config ?? configFromEnvironment();
+  if (config.database.url === undefined && readers.has(options.command) && !hasDatabase(config.directory))
+    throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(config.directory)}`);
   const log = await openLog(config.logLevel ?? options.defaultLogLevel);
   // First, so that an occupied port fails at once.
   const metrics = options.isMeasured === true ? await openMetrics(options.command, config, log) : null;

@@ -1,4 +1,4 @@
-/** `tidemark repair [series-id...]`: requests differing and old empty ranges again, and stores the answers. */
+/** `tidemark repair [series...]`: requests differing and old empty ranges again, and stores the answers. */
 
 import type { Command } from 'commander';
 import { intervalMs } from '../../contract/intervals.ts';
@@ -15,9 +15,8 @@ import { type Context, withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
 import { readDifferingPeriods } from '../../store/recheck/differences.ts';
 import { readOldEmptyRanges } from '../../store/recheck/reread.ts';
-import { assertSeries } from '../../store/series/series.ts';
+import { findSeries } from '../../store/series/series-history.ts';
 import { parseAge } from '../input/parse-options.ts';
-import { seriesIdsOf } from '../input/selectors.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
   differenceJson,
@@ -35,7 +34,7 @@ interface Options {
 export function repairCommand(program: Command): void {
   program
     .command('repair')
-    .argument('[series-id...]', 'ids of series, as `status` shows them (default: all)')
+    .argument('[series...]', 'ids or names of series, as `status` shows them (default: all)')
     .option('--differences', 'differences that `verify` found (default)')
     .option('--empty-older-than <age>', 'ranges that were confirmed empty longer ago than this: 30d, 8w')
     .option('--json', 'print the outcome as JSON')
@@ -43,7 +42,6 @@ export function repairCommand(program: Command): void {
 }
 
 async function run(words: string[], options: Options): Promise<void> {
-  const seriesIds = seriesIdsOf(words);
   const nowMs = Date.now();
   const age = options.emptyOlderThan;
   const sinceMs = age === undefined ? null : parseAge(age, '--empty-older-than', nowMs);
@@ -51,7 +49,7 @@ async function run(words: string[], options: Options): Promise<void> {
     { command: 'repair', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
       requireSource(context.config);
-      if (seriesIds !== undefined) await assertSeries(context.database, seriesIds);
+      const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
       const outcome = await repair(context, {
         seriesIds,
         differences: options.differences === true || sinceMs === null,

@@ -8,11 +8,12 @@ import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { listName, type PolledList } from '../../contract/lists.ts';
 import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { formatDuration, formatSpan, isoTime } from '../../format.ts';
+import { formatDuration, formatSpan, formatTime, isoTime } from '../../format.ts';
 import { parseInterval } from '../../planning/time-text.ts';
 import { withContext } from '../../runtime/context.ts';
 import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
 import { type TrackedSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
+import { findSeries } from '../../store/series/series-history.ts';
 import {
   addSelections,
   nameOf,
@@ -67,18 +68,22 @@ function asJson({ seriesId, series, created, tracked, change }: TrackedSeries) {
 export function untrackCommand(program: Command): void {
   const untrack = program
     .command('untrack')
-    .argument('<id>', 'id of the series, as `status` shows it')
+    .argument('<series...>', 'ids or names of series, as `status` shows them')
     .helpCommand(false)
-    .action(untrackById);
+    .action(untrackThem);
   addUntrackedLists(untrack);
 }
 
-async function untrackById(id: string): Promise<void> {
-  if (!/^\d{1,9}$/.test(id))
-    throw new TidemarkError('BAD_ARGUMENT', `${JSON.stringify(id)} is neither a series id nor a list`);
-  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async (context) => {
-    const series = await untrackSeries(context.database, Number(id));
-    console.log(`no longer tracking ${seriesName(series)}; stored points stay`);
+async function untrackThem(words: readonly string[]): Promise<void> {
+  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ database }) => {
+    for (const seriesId of await findSeries(database, words)) {
+      const { series, untrackedMs } = await untrackSeries(database, seriesId);
+      console.log(
+        untrackedMs === null
+          ? `no longer tracking ${seriesName(series)}; stored points stay`
+          : `${seriesName(series)} is not tracked since ${formatTime(untrackedMs)}; stored points stay`,
+      );
+    }
   });
 }
 

@@ -1,4 +1,4 @@
-/** `tidemark verify [series-id...]`: compares covered windows with the source, and changes nothing. */
+/** `tidemark verify [series...]`: compares covered windows with the source, and changes nothing. */
 
 import { type Command, Option } from 'commander';
 import { TidemarkError } from '../../errors.ts';
@@ -13,9 +13,8 @@ import { countRejected } from '../../store/ledger/quarantine.ts';
 import { countDiffering } from '../../store/recheck/differences.ts';
 import { unboundedKind } from '../../store/recheck/verification.ts';
 import { readCoveredRanges } from '../../store/series/ranges.ts';
-import { assertSeries } from '../../store/series/series.ts';
+import { findSeries } from '../../store/series/series-history.ts';
 import { parseWhole } from '../input/parse-options.ts';
-import { seriesIdsOf } from '../input/selectors.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
   differenceJson,
@@ -35,7 +34,7 @@ const defaultSample = 30;
 export function verifyCommand(program: Command): void {
   program
     .command('verify')
-    .argument('[series-id...]', 'ids of series, as `status` shows them (default: all tracked)')
+    .argument('[series...]', 'ids or names of series, as `status` shows them (default: all tracked)')
     .addOption(
       new Option(
         '--sample <count>',
@@ -48,7 +47,6 @@ export function verifyCommand(program: Command): void {
 }
 
 async function run(words: string[], options: Options): Promise<void> {
-  const seriesIds = seriesIdsOf(words);
   const sample = options.all
     ? null
     : parseWhole(options.sample ?? String(defaultSample), '--sample', 1, 9_999_999);
@@ -56,7 +54,7 @@ async function run(words: string[], options: Options): Promise<void> {
     { command: 'verify', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
       requireSource(context.config);
-      if (seriesIds !== undefined) await assertSeries(context.database, seriesIds);
+      const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
       const outcome = await verify(context, {
         seriesIds,
         sample,

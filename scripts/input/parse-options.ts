@@ -5,8 +5,8 @@ import { TidemarkError } from '../../errors.ts';
 import { isAge, parseIsoTime, timeOfAge } from '../../planning/time-text.ts';
 
 /**
- * `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00Z` (all UTC), or an age back from now: `30min`, `6h`,
- * `90d`, `8w`, `11y` (calendar years).
+ * `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00Z` (all UTC), `2024-01-31T06:00+02:00`, milliseconds since 1970, or
+ * an age back from now: `30min`, `6h`, `90d`, `8w`, `11y` (calendar years).
  *
  * @throws TidemarkError BAD_ARGUMENT naming the option.
  */

@@ -175,14 +175,6 @@ function badInterval(interval: string, dataset: string, known: readonly string[]
   );
 }
 
-/** @returns undefined: none is named. @throws TidemarkError BAD_ARGUMENT */
-export function seriesIdsOf(words: readonly string[]): number[] | undefined {
-  const wrong = words.find((word) => !/^\d{1,9}$/.test(word));
-  if (wrong !== undefined)
-    throw new TidemarkError('BAD_ARGUMENT', `${JSON.stringify(wrong)} is not a series id`);
-  return words.length === 0 ? undefined : [...new Set(words.map(Number))];
-}
-
 export interface KeptSelection extends Selection {
   /** Where to track a series from: the first period after the cut. */
   readonly trackFromMs: (series: SeriesKey) => EpochMs;

@@ -40,7 +40,7 @@ export interface Home {
 export function openHome(directory: string): Home {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = realpathSync(resolve(directory));
-  const data = join(path, 'postgres');
+  const data = dataIn(path);
   const account = readOwner(data) ?? unprivilegedAccount();
   restrictAccess(path, account);
   removeLeftovers(path);
@@ -115,7 +115,12 @@ function readPassword(path: string, data: string): string {
 }
 
 /** Whether the home holds a complete cluster. */
-export const hasCluster = (home: Home): boolean => existsSync(join(home.data, 'PG_VERSION'));
+export const hasCluster = ({ data }: Pick<Home, 'data'>): boolean => existsSync(join(data, 'PG_VERSION'));
+
+/** Whether the directory holds an embedded database. */
+export const hasDatabase = (directory: string): boolean => hasCluster({ data: dataIn(directory) });
+
+const dataIn = (directory: string) => join(directory, 'postgres');
 
 /**
  * Creates the cluster under a temporary name and then renames it, so that it exists completely or not at all.

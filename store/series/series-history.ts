@@ -39,6 +39,19 @@ export interface SeriesHistory {
 }
 
 /**
+ * Finds series by ids and quoted names. Words that are neither make up one name: `binance bitcoin/tether m1`.
+ *
+ * @throws TidemarkError UNKNOWN_SERIES
+ */
+export async function findSeries(database: Database, words: readonly string[]): Promise<number[]> {
+  const areApart = words.every((word) => /^\d+$/.test(word) || /\s/.test(word.trim()));
+  const names = areApart ? words : [words.join(' ')];
+  const ids: number[] = [];
+  for (const name of names) ids.push(await findSeriesByName(database, name));
+  return [...new Set(ids)];
+}
+
+/**
  * Finds a series by its id, or by its name as in `status`, ignoring case.
  *
  * @throws TidemarkError UNKNOWN_SERIES that suggests the nearest name.

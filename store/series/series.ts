@@ -158,26 +158,22 @@ export async function ensureSeries(database: Database, series: SeriesKey, range:
 /**
  * Stops requesting a series. Its stored data stays, and stays queryable.
  *
+ * @returns when it was untracked before; null: it was tracked.
  * @throws TidemarkError UNKNOWN_SERIES
  */
-export async function untrackSeries(database: Database, seriesId: number): Promise<SeriesKey> {
-  const result = await database.pool.query<SeriesRow>(
-    `update tidemark.series s set untracked_at = coalesce(untracked_at, now()) where id = $1 returning ${seriesColumns}`,
+export async function untrackSeries(
+  database: Database,
+  seriesId: number,
+): Promise<{ readonly series: SeriesKey; readonly untrackedMs: EpochMs | null }> {
+  const result = await database.pool.query<SeriesRow & { untrackedMs: EpochMs | null }>(
+    `with before as (select id as known, untracked_at as "untrackedMs" from tidemark.series where id = $1 for update)
+     update tidemark.series s set untracked_at = coalesce(untracked_at, now()) from before where s.id = known
+     returning ${seriesColumns}, "untrackedMs"`,
     [seriesId],
   );
   const row = result.rows[0];
   if (row === undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${seriesId}`);
-  return toSeriesKey(row);
-}
-
-/** @throws TidemarkError UNKNOWN_SERIES when one of the ids does not exist. */
-export async function assertSeries(database: Database, seriesIds: readonly number[]): Promise<void> {
-  const result = await database.pool.query<{ id: number }>(
-    'select id from unnest($1::int[]) as u (id) where not exists (select from tidemark.series s where s.id = u.id)',
-    [seriesIds],
-  );
-  const [unknown] = result.rows;
-  if (unknown !== undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${unknown.id}`);
+  return { series: toSeriesKey(row), untrackedMs: row.untrackedMs };
 }
 
 /** Blocks a series until `untilMs`: the source refuses every request for it. */

@@ -35,8 +35,8 @@ it('docs/cli.md shows the help of every command', async () => {
 
 Every command has \`--help\`; this page is made from it. An error is one line with a code, the cause and the remedy:
 [errors.md](errors.md) has all of them, with the exit codes. \`--from\` and \`--to\` take UTC dates and times
-(\`2024-01-31\`, \`2024-01-31T06:00Z\`) and ages (\`11y\`, \`90d\`, \`6h\`). Tracking a series again widens its range
-until it holds both.
+(\`2024-01-31\`, \`2024-01-31T06:00Z\`), times with an offset (\`2024-01-31T06:00+02:00\`), milliseconds since 1970
+(\`1706680800000\`) and ages (\`11y\`, \`90d\`, \`6h\`). Tracking a series again widens its range until it holds both.
 
 On a terminal, \`backfill\` and \`status --watch\` draw bars: one for each series, or for each exchange and interval if
 there are many. The ETA follows from the remaining requests and the rate of the last minute. \`NO_COLOR\` and

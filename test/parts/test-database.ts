@@ -47,7 +47,8 @@ export async function createTemplate(serverUrl: string): Promise<{ name: string;
   );
   await onTimescale(
     url,
-    `perform alter_job(job_id, next_start => '2100-01-01') from timescaledb_information.jobs`,
+    `truncate _timescaledb_internal.bgw_job_stat, _timescaledb_internal.bgw_job_stat_history;
+     perform alter_job(job_id, next_start => '2100-01-01') from timescaledb_information.jobs`,
   );
   const name = new URL(url).pathname.slice(1);
   // A database with connections cannot be copied, and TimescaleDB connects by itself.

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -76,7 +76,6 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
       'BAD_ARGUMENT',
       '"\\u202ebitcoin" is not an id',
     ],
-    [['untrack', 'bitcoin'], {}, 'BAD_ARGUMENT', 'bitcoin'],
     [['worker', '--concurrency', '0'], {}, 'BAD_ARGUMENT', '--concurrency'],
     [['simulate', '--port', '70000'], {}, 'BAD_ARGUMENT', '70000'],
     [['simulate', '--host', '192.0.2.1'], {}, 'BAD_ARGUMENT', '192.0.2.1'],
@@ -96,6 +95,20 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     const directory = emptyDirectory();
     mkdirSync(join(directory, '.env'));
     expectRefusal(await start(['status'], {}, directory).ended, 2, 'BAD_CONFIGURATION', '.env');
+  });
+
+  it.each([
+    [['status']],
+    [['status', '--watch']],
+    [['gaps']],
+    [['why', '1']],
+    [['plan']],
+    [['untrack', '1']],
+  ])('creates no database to read: %j', async (words) => {
+    const directory = emptyDirectory();
+    const ended = await start(words, { SOURCE_URL: 'http://127.0.0.1:1/v2' }, directory).ended;
+    expectRefusal(ended, 5, 'NO_DATABASE', directory, '`tidemark run`');
+    expect(readdirSync(directory)).toEqual([]);
   });
 
   it('shows the help without arguments', async () => {
@@ -211,7 +224,9 @@ describe('names what is unreachable or unusable in one line', () => {
   });
 
   it('a series id that does not exist', async () => {
-    expectRefusal(await tidemark(['untrack', '4711'], await migrated()), 2, 'UNKNOWN_SERIES', '4711');
+    const env = await migrated();
+    for (const word of ['4711', 'bitcoin'])
+      expectRefusal(await tidemark(['untrack', word], env), 2, 'UNKNOWN_SERIES', word);
   });
 
   const history = ['backfill', 'history', '--interval', 'd1', '--from', '2024-01-01', '--to', '2024-02-01'];

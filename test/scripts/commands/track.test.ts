@@ -26,7 +26,11 @@ it('track shows the whole tracked range, and status shows it in full in a pipe',
 
   const status = await tidemark(['status'], env);
   expect(status.stdout).toContain(` ${name}  2024-02-01 `);
-  await tidemark(['untrack', '1'], env);
+  const untracked = await tidemark(['untrack', asset.toUpperCase(), 'd1'], env);
+  expect(untracked.stdout).toBe(`no longer tracking ${name}; stored points stay\n`);
+  expect((await tidemark(['untrack', '1', `${name}`], env)).stdout).toMatch(
+    / is not tracked since 20.*; stored points stay\n$/,
+  );
   const again = await track('--from', '2024-02-10', '--json');
   expect(JSON.parse(again.stdout)).toEqual({
     seriesId: 1,

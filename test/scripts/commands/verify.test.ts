@@ -91,8 +91,9 @@ function suite(queue: 'postgres' | 'redis') {
     );
     expect(asked()).toBe(7);
 
-    const [{ id }] = await query(`select id from tidemark.series where interval = 'h1'`);
-    const one = JSON.parse((await tidemark(['verify', String(id), '--all', '--json'], env)).stdout);
+    const one = JSON.parse(
+      (await tidemark(['verify', 'binance', 'bitcoin/tether', 'H1', '--all', '--json'], env)).stdout,
+    );
     expect(one).toMatchObject({ windows: 1, compared: 1, points: 96 });
 
     expect(await query('select xmin, * from tidemark.candle_points order by series_id, time')).toEqual(

@@ -59,7 +59,11 @@ describe('series and their gaps', () => {
 
   it('requests nothing of an untracked series, which keeps its id', async () => {
     const { seriesId } = await trackSeries(database, market('c'), fromMs, null);
-    expect(await untrackSeries(database, seriesId)).toEqual(market('c'));
+    expect(await untrackSeries(database, seriesId)).toEqual({ series: market('c'), untrackedMs: null });
+    expect(await untrackSeries(database, seriesId)).toEqual({
+      series: market('c'),
+      untrackedMs: expect.any(Number),
+    });
     expect(await gapsOf(seriesId)).toEqual([]);
     const again = await trackSeries(database, market('c'), fromMs + hourMs, null);
     expect(again).toMatchObject({ seriesId, created: false });
