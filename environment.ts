@@ -128,7 +128,7 @@ export const sections = {
       'Longest delay before a deferred window is retried. After errors of the source the delay starts at one minute and grows.',
     ),
     EMPTY_CONFIRM_SECONDS: count(0, 604_800, 3600).describe(
-      'Delay before the second request that confirms an empty window.',
+      'Delay before the second request that confirms an empty window, and before an entry that a list lacks counts as gone.',
     ),
     GRACE_SECONDS: count(0, 3600, 60).describe(
       'How long after its end a period may still change at the source. Coverage waits for it.',

@@ -9,7 +9,7 @@ export const exitCodes = Object.freeze({
   unexpected: 1,
   /** An argument or a configuration variable is invalid. Nothing was done. */
   usage: 2,
-  /** The work ended with missing ranges. */
+  /** The work ended with missing ranges, or refused the rows of a file. */
   incomplete: 3,
   source: 4,
   database: 5,

@@ -121,12 +121,20 @@ export async function readSidecar(path: string): Promise<Sidecar | null> {
   });
 }
 
-/** @throws TidemarkError FILE_NOT_USABLE when the file was changed, truncated or replaced. */
-export async function assertDescribed(path: string, described: Sidecar['file']): Promise<void> {
+/**
+ * @param beforePiece called before each piece is read; throws to stop.
+ * @throws TidemarkError FILE_NOT_USABLE when the file was changed, truncated or replaced.
+ */
+export async function assertDescribed(
+  path: string,
+  described: Sidecar['file'],
+  beforePiece: () => void,
+): Promise<void> {
   const hash = createHash('sha256');
   let bytes = 0;
   await usable(path, async () => {
     for await (const piece of createReadStream(path)) {
+      beforePiece();
       hash.update(piece as Buffer);
       bytes += (piece as Buffer).length;
     }

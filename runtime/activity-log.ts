@@ -60,6 +60,6 @@ function activityText(counts: ReturnType<typeof noActivity>): string {
     ...(counts.queued > 0 ? [`queued ${counted(counts.queued, 'request')}`] : []),
     ...(counts.answers > 0 ? [[`stored ${counted(counts.answers, 'answer')}`, ...points].join(', ')] : []),
     ...(counts.deferred > 0 ? [`deferred ${counted(counts.deferred, 'request')}`] : []),
-    ...(counts.notStored > 0 ? [`could not store ${counted(counts.notStored, 'answer')}`] : []),
+    ...(counts.notStored > 0 ? [counted(counts.notStored, 'failed commit')] : []),
   ].join('; ');
 }

@@ -193,7 +193,7 @@ export async function startScheduler(options: SchedulerOptions) {
   });
   await worker.ready();
   await keepAlive();
-  const besides = [
+  const backgroundTasks = [
     // The queue logs its own errors.
     repeat(keepAliveMs, () => keepAlive().catch(() => {}), keepAliveMs),
     // Not awaited at start: they may wait for a lock.
@@ -204,12 +204,12 @@ export async function startScheduler(options: SchedulerOptions) {
   const { columnstoreAfterDays: afterDays } = options;
   if (afterDays !== undefined) {
     const everyMs = options.columnstoreEveryMs ?? columnstoreEveryMs;
-    besides.push(keepColumnstore({ database, afterDays, everyMs, log, now }));
+    backgroundTasks.push(keepColumnstore({ database, afterDays, everyMs, log, now }));
   }
 
   return Object.freeze({
     async close() {
-      const ended = besides.map((one) => one.close());
+      const ended = backgroundTasks.map((one) => one.close());
       await worker.close(closingGraceMs);
       // Workers must not poll without a scheduler. Another scheduler restores the job within seconds.
       if (options.refresh) await queues.requests.pollRatesEvery(0).catch(() => {});

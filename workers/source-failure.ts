@@ -13,7 +13,7 @@
  *                            blocked for an hour.
  *   incomplete               The source states that it lacks the window itself. The window is deferred at once, with a
  *                            growing delay (`deferUpstreamGaps`).
- *   400                      The range may be too long: request a part of it (range-limit-learner.ts).
+ *   400, 413, 414, 416, 422  The range may be too long: request a part of it (range-limit-learner.ts).
  *   other 4xx, 403           The same request would be refused again: the window is deferred at once.
  */
 

@@ -141,7 +141,7 @@ function keepLowestBudget(worker: QueueWorker, { queues, requestsPerMinute, log 
   return { check, stop: () => clearInterval(timer) };
 }
 
-/** One processor a dataset. */
+/** Runs one attempt at a job, by the kind of its work. */
 async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts): Promise<Outcome> {
   const { job, waitedMs } = attempt;
   if (waitedMs !== null) parts.events?.claimed({ lane: laneOf(job), waitedMs });

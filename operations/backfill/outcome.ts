@@ -127,9 +127,10 @@ const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
   blocked: 'refused by the source',
 });
 
-/** @param isOut the source does not answer, so that nothing is requested. */
-export function explainGap(gap: Gap, isOut = false): string {
-  const why = isOut && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
+/** @param isSourceDown the source does not answer, so that nothing is requested. */
+export function explainGap(gap: Gap, isSourceDown = false): string {
+  const why =
+    isSourceDown && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
   const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;
   return `${why}${said}${again(gap)}`;
 }

@@ -53,16 +53,16 @@ export async function checkFile(options: FileImport): Promise<CheckedFile> {
   const { path, pointsOnly = false, follow = false } = options;
   await assertIsFile(path);
   const stamp = await stampOf(path);
-  const besides = options.sidecar ?? sidecarPath(path);
-  const sidecar = pointsOnly ? null : await readSidecar(besides);
+  const sidecarFile = options.sidecar ?? sidecarPath(path);
+  const sidecar = pointsOnly ? null : await readSidecar(sidecarFile);
   if (sidecar === null && !pointsOnly) {
     throw new TidemarkError(
       'FILE_NOT_USABLE',
-      `${path} has no sidecar ${besides}, which states its coverage`,
+      `${path} has no sidecar ${sidecarFile}, which states its coverage`,
       { remedy: 'name it with --sidecar, or import with --points-only: no coverage is claimed then' },
     );
   }
-  if (sidecar !== null) await assertDescribed(path, sidecar.file);
+  if (sidecar !== null) await assertDescribed(path, sidecar.file, options.beforePiece);
   const format = options.format ?? sidecar?.file.format ?? formatOf(path);
   const file = await openRows(path, format, sidecar?.dataset ?? null);
   if (sidecar === null) return { file, stated: null, stamp };
@@ -72,7 +72,11 @@ export async function checkFile(options: FileImport): Promise<CheckedFile> {
       `${path} has ${file.layout.dataset}, and its sidecar ${sidecar.dataset}`,
     );
   }
-  return { file, stated: { series: statedSeries(sidecar, besides, follow), rows: sidecar.file.rows }, stamp };
+  return {
+    file,
+    stated: { series: statedSeries(sidecar, sidecarFile, follow), rows: sidecar.file.rows },
+    stamp,
+  };
 }
 
 /**

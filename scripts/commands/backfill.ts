@@ -24,7 +24,7 @@ export function backfillCommand(program: Command): void {
       dryRun: 'show the cost: requests, time, points and disk; tracks and fetches nothing',
       flags: {
         '--wait': 'wait for the second answers of empty ranges',
-        '--accept-empty': 'accept one empty answer instead of two an hour apart',
+        '--accept-empty': 'accept an empty answer at once instead of waiting for a second one',
         '--accept-rejected': 'exit 0 although rows of the range were rejected',
       },
     },

@@ -10,13 +10,13 @@ import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { type Column, table, terminalWidth } from '../output/table.ts';
 
-const columns = (isOut: boolean): readonly Column<Gap>[] => [
+const columns = (isSourceDown: boolean): readonly Column<Gap>[] => [
   { title: 'id', value: (gap) => String(gap.seriesId), right: true },
   { title: 'series', value: (gap) => seriesName(gap.series), shorten: 'middle' },
   { title: 'from', value: (gap) => formatTime(gap.startMs) },
   { title: 'to', value: (gap) => formatTime(gap.endMs) },
   { title: 'length', value: (gap) => formatDuration(gap.endMs - gap.startMs), right: true },
-  { title: 'why', value: (gap) => explainGap(gap, isOut), shorten: 'end' },
+  { title: 'why', value: (gap) => explainGap(gap, isSourceDown), shorten: 'end' },
 ];
 
 export function gapsCommand(program: Command): void {

@@ -51,10 +51,18 @@ async function run(paths: readonly string[], options: Options): Promise<void> {
       const checked = [];
       for (const file of files) checked.push({ file, content: await checkFile(file) });
       for (const { file, content } of checked) await importFile(file, content);
-      await refreshRollupsAtEnd(context.database, signal);
+      const rollups = await refreshRollupsAtEnd(context.database, signal);
       if (options.json) console.log(JSON.stringify(tally.asJson(paths.length)));
       else console.log(tally.asText(paths.length, formatDuration(performance.now() - startedMs)));
       tally.assertComplete();
+      if (rollups === 'stopped')
+        throw new TidemarkError(
+          'INTERRUPTED',
+          'stopped while the rollups were refreshed; all points are stored',
+          {
+            remedy: 'the scheduler refreshes them, or the next import',
+          },
+        );
     },
   );
 }

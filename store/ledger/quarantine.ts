@@ -1,4 +1,4 @@
-/** Quarantine: rows of answers that failed validation, kept verbatim with the reason, once each. */
+/** Quarantine: rows of answers that failed validation, kept as JSON text with the reason, once each, truncated if long. */
 
 import type pg from 'pg';
 import { type EpochMs, gridOriginMs } from '../../contract/intervals.ts';

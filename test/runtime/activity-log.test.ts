@@ -24,7 +24,7 @@ it('logs what was done since the last line, and nothing when nothing was', async
   await activity.close();
   expect(lines.map(({ msg }) => msg)).toEqual([
     'queued 1,200 requests; stored 2 answers, 1,440 new points, 1 changed point',
-    'deferred 1 request; could not store 1 answer',
+    'deferred 1 request; 1 failed commit',
   ]);
 });
 
