@@ -1,5 +1,6 @@
 /** The configuration, read from the environment: typed, validated at start, frozen. environment.ts has each variable. */
 
+import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { dayMs, hourMs } from './contract/intervals.ts';
 import { requestsPerMinute } from './contract/limits.ts';
@@ -113,6 +114,21 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     );
   }
   return deepFreeze(settingsOf(result.data));
+}
+
+/** Shorter names are too common to be typing errors of ours. */
+const shortestName = 8;
+
+/** Set variables that differ from one of ours by one or two characters, with that one. */
+export function misspelledVariables(
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly name: string; readonly meant: string }[] {
+  const known = Object.keys(environment.shape);
+  return Object.keys(env).flatMap((name) => {
+    if (name.length < shortestName || known.includes(name)) return [];
+    const meant = closest(name, known);
+    return distance(name, meant) <= 2 ? [{ name, meant }] : [];
+  });
 }
 
 /** The value for an error message. What holds a password is shown only where that can be told apart, and never else. */

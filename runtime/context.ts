@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
-import { type Config, type LogLevel, readConfig } from '../config.ts';
+import { type Config, type LogLevel, misspelledVariables, readConfig } from '../config.ts';
 import { codeOf, exitCodes, messageOf, TidemarkError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import type { OperationContext } from '../operations/context.ts';
@@ -54,6 +54,8 @@ export function configFromEnvironment(): Config {
       });
     }
   }
+  for (const { name, meant } of misspelledVariables(process.env))
+    console.error(`tidemark: ${name} has no effect; the variable is ${meant}`);
   return readConfig(process.env);
 }
 

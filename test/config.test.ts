@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../config.ts';
+import { misspelledVariables, readConfig } from '../config.ts';
 import { sections } from '../environment.ts';
 
 const refusal = (env: Record<string, string>) => {
@@ -87,4 +87,18 @@ describe('readConfig', () => {
     const read = Object.values(sections).flatMap((section) => Object.keys(section));
     expect(Object.keys(example).sort()).toEqual(read.sort());
   });
+});
+
+it('names set variables that resemble one of ours', () => {
+  const env = {
+    SOURCE_REQUEST_PER_MINUTE: '500',
+    SOURCE_URL: 'x',
+    HOME: '/',
+    DATABSE_URL: 'y',
+    DATABASE_HOST: 'z',
+  };
+  expect(misspelledVariables(env)).toEqual([
+    { name: 'SOURCE_REQUEST_PER_MINUTE', meant: 'SOURCE_REQUESTS_PER_MINUTE' },
+    { name: 'DATABSE_URL', meant: 'DATABASE_URL' },
+  ]);
 });
