@@ -1,10 +1,32 @@
 import { defineConfig } from 'vitest/config';
 import { PartsReporter } from './test/parts/parts-reporter.ts';
 
-export default defineConfig({
+/** Faults, hostile sources, containers: `npm run test:slow`. */
+const slow = [
+  'test/faults/**/*.test.ts',
+  'test/hostile/**/*.test.ts',
+  'test/deploy/{compose,package}.test.ts',
+  'test/scripts/**/*-trouble.test.ts',
+];
+/** Without processes, browsers and waiting: `npm run test:quick`. */
+const quick = [
+  'test/*.test.ts',
+  'test/{contract,files,metrics,operations,planning,simulator,source,watch-list,workers}/**/*.test.ts',
+  'test/store/{auth,commit,db,lists,measures,recheck,retention,series,settings,transfer}/**/*.test.ts',
+  'test/docs/{architecture,configuration,guarantees}.test.ts',
+];
+
+/** Sets of tests, by `--mode`: `main` is `npm test`. Without a mode every test can be named. */
+const sets: Readonly<Record<string, { readonly include: string[]; readonly exclude: string[] }>> = {
+  main: { include: ['test/**/*.test.ts'], exclude: slow },
+  slow: { include: slow, exclude: [] },
+  quick: { include: quick, exclude: slow },
+};
+
+export default defineConfig(({ mode }) => ({
   test: {
     environment: 'node',
-    include: ['test/**/*.test.ts'],
+    ...(sets[mode] ?? { include: ['test/**/*.test.ts'] }),
     globalSetup: ['./test/parts/global-setup.ts'],
     // The last one prints the last lines.
     reporters: ['default', new PartsReporter()],
@@ -17,4 +39,4 @@ export default defineConfig({
     teardownTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
   },
-});
+}));
