@@ -2,7 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import type { StoredDataset } from '../contract/series.ts';
-import { messageOf, TidemarkError } from '../errors.ts';
+import { codeOf, messageOf, TidemarkError } from '../errors.ts';
 import {
   type FileFormat,
   type Layout,
@@ -51,7 +51,8 @@ export async function usable<Result>(path: string, work: () => Promise<Result>):
     return await work();
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
-    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${messageOf(error)}`, { cause: error });
+    const why = codeOf(error) === 'ENOENT' ? 'there is no such file' : messageOf(error);
+    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${why}`, { cause: error });
   }
 }
 

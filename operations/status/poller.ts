@@ -20,6 +20,8 @@ export interface StatusSnapshot {
   /** Tracked and covered lengths per series. */
   readonly series: readonly Portion[];
   readonly missingMs: number;
+  /** Series with a missing part, whose lengths `missingMs` adds up. */
+  readonly missingSeries: number;
   /** Quarantined rows of periods without a stored point. */
   readonly rejected: number;
   /** Windows that can be requested now. */
@@ -80,6 +82,7 @@ export class StatusPoller {
       atMs: nowMs,
       series,
       missingMs: rows.reduce((sum, row) => sum + row.missingMs, 0),
+      missingSeries: rows.filter((row) => row.missingMs > 0).length,
       rejected: rows.reduce((sum, row) => sum + row.quarantined, 0),
       left: series.reduce((sum, portion) => sum + portion.windowsLeft, 0),
       arriving: followed.reduce((sum, row) => sum + minuteMs / intervalMs[row.series.interval], 0),

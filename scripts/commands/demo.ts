@@ -158,7 +158,11 @@ async function show(
       console.log(`The dashboard is at ${service.dashboard}. In another terminal:`);
     console.log(`  curl '${service.url}/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1'`);
     if (context.metrics !== null) console.log(`  curl ${context.metrics.url}`);
-    console.log(`  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${context.config.directory} npx tidemark status`);
+    // Without these variables it would show the source and the budget of the user's own configuration.
+    const source = `SOURCE_URL=${simulator.url} SOURCE_API_KEY=${demoKey}`;
+    console.log(
+      `  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${context.config.directory} ${source} npx tidemark status`,
+    );
     await stopped(signal);
   } finally {
     await closing.run(context.log);

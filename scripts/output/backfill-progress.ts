@@ -47,7 +47,7 @@ export function backfillView(state: BackfillPace): View {
 
 function drawn(state: BackfillPace, space: Space): readonly string[] {
   const wait = waitText(state.pausedMs);
-  const failed = kindsText(state.failures);
+  const failed = failuresText(state);
   const time = wait === null ? etaText(state.etaMs) : space.paint('yellow', wait);
   const parts = [
     space.paint('bold', leftText(state)),
@@ -57,7 +57,7 @@ function drawn(state: BackfillPace, space: Space): readonly string[] {
   const below = [
     asFits(parts, space.columns - 1),
     budgetText(state),
-    ...(failed === '' ? [] : [space.paint('red', `failed: ${failed}`)]),
+    ...(failed === '' ? [] : [space.paint('red', failed)]),
   ];
   // The cursor takes the last row.
   const room = Math.max(1, space.rows - 1 - below.length);
@@ -67,7 +67,7 @@ function drawn(state: BackfillPace, space: Space): readonly string[] {
 function line(state: BackfillPace): string {
   const wantedMs = state.series.reduce((sum, portion) => sum + portion.wantedMs, 0);
   const doneMs = state.series.reduce((sum, portion) => sum + portion.doneMs, 0);
-  const failed = kindsText(state.failures);
+  const failed = failuresText(state);
   const parts =
     state.left === 0
       ? [leftText(state)]
@@ -77,11 +77,18 @@ function line(state: BackfillPace): string {
           budgetText(state),
           ...(state.pointsPerSecond === null ? [] : [pointsText(state)]),
         ];
-  return [
-    `backfill ${formatPercent(doneMs, wantedMs)}`,
-    ...parts,
-    ...(failed === '' ? [] : [`failed: ${failed}`]),
-  ].join(', ');
+  return [`backfill ${formatPercent(doneMs, wantedMs)}`, ...parts, ...(failed === '' ? [] : [failed])].join(
+    ', ',
+  );
+}
+
+/** Attempts that failed. If all is covered, others succeeded after them. */
+function failuresText({ failures, series }: BackfillPace): string {
+  const kinds = kindsText(failures);
+  if (kinds === '') return '';
+  return series.every(({ doneMs, wantedMs }) => doneMs >= wantedMs)
+    ? `retried: ${kinds}`
+    : `failed: ${kinds}`;
 }
 
 function leftText({ left, awaited }: BackfillPace): string {

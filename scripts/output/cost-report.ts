@@ -25,6 +25,8 @@ export function costText(cost: PlanCost): string {
     points: cost.points,
     disk: inAll(cost, 'bytes'),
   };
+  if (all.requests === 0 && all.series > 0)
+    return [backfillLine(cost), ...laterLines(cost), ...freshLines(cost)].join('\n');
   if (all.series === 0) return 'no series is tracked: see `tidemark track --help`';
   const rows = lines.length > 1 ? [...lines, all] : lines;
   return [
@@ -33,7 +35,7 @@ export function costText(cost: PlanCost): string {
         { title: '', value: (row) => row.name },
         { title: 'series', value: (row) => formatCount(row.series), right: true },
         {
-          title: 'missing',
+          title: 'missing in all',
           value: (row) => (row.missingMs === 0 ? '-' : formatDuration(row.missingMs)),
           right: true,
         },

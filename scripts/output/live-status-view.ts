@@ -60,7 +60,9 @@ export function liveStatusLines(status: LiveStatus, space: Space): readonly stri
     about('left', [
       left === 0 ? 'no window' : counted(left, 'window'),
       left === 0 ? '' : etaText(status.etaMs),
-      status.missingMs === 0 ? '' : `${formatDuration(status.missingMs)} missing`,
+      status.missingMs === 0
+        ? ''
+        : `${formatDuration(status.missingMs)} missing${status.missingSeries > 1 ? ` across ${formatCount(status.missingSeries)} series` : ''}`,
     ]),
     about(
       'budget',

@@ -278,7 +278,7 @@ for (const kind of ['main', 'plain'] as const) {
       const other = join(emptyDirectory(), 'other.csv');
       const importing = (...words: string[]) => tidemark(['import', path, ...words], to.env);
       const absent = await importing(other);
-      expect(absent.stderr).toMatch(/^tidemark: FILE_NOT_USABLE: .+other.csv: ENOENT: .+\n$/);
+      expect(absent.stderr).toMatch(/^tidemark: FILE_NOT_USABLE: .+other.csv: there is no such file; .+\n$/);
       expect(absent.exitCode).toBe(8);
       writeFileSync(other, 'a,b\n1,2\n');
       const ended = await importing(other);

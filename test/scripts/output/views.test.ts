@@ -47,6 +47,7 @@ const watched: LiveStatus = {
   atMs: Date.UTC(2026, 10, 20, 17, 3, 38),
   series: portions(2, 2),
   missingMs: 90_000_000,
+  missingSeries: 3,
   rejected: 0,
   left: 12_345,
   arriving: 12,
@@ -143,6 +144,10 @@ it('a backfill shows remaining windows, pace and failures', () => {
   expect(backfillView(backfill).line).toBe(
     'backfill 25.00 %, 12,345 windows left, ETA 1 h 2 min, 498 of 500 requests in the last minute, 41,234 points a second, failed: 12 timeout, 3 server error',
   );
+  const whole = backfill.series.map((portion) => ({ ...portion, doneMs: portion.wantedMs, windowsLeft: 0 }));
+  expect(backfillView({ ...backfill, series: whole, left: 0 }).line).toBe(
+    'backfill 100 %, nothing left, retried: 12 timeout, 3 server error',
+  );
   const held = backfillView({
     ...backfill,
     pausedMs: 30_000,
@@ -157,7 +162,7 @@ it('a backfill shows remaining windows, pace and failures', () => {
 
 it('a live status shows problems, and keeps its bars when there is little room', () => {
   const text = liveStatusLines(watched, space(100, 40)).join('\n');
-  expect(text).toContain('left      12,345 windows, ETA -, 1 d 1 h missing');
+  expect(text).toContain('left      12,345 windows, ETA -, 1 d 1 h missing across 3 series');
   expect(text).toContain('budget    498 of 500 requests in the last minute, 480 backfill, 6 poll');
   expect(text).toContain('points    1,000 a second over the last minute');
   expect(text).toContain('answers   470 filled, 10 cut short');
