@@ -5,7 +5,8 @@ import { exitCodes, TidemarkError } from '../errors.ts';
 import { version } from '../version.ts';
 import { reportError } from './output/report-error.ts';
 
-type AddCommand = (program: Command) => void;
+/** @param called the command that `complete` completes. */
+type AddCommand = (program: Command, called?: string) => void | Promise<void>;
 
 interface CommandEntry {
   readonly summary: string;
@@ -111,6 +112,11 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'try Tidemark: embedded database, synthetic source, backfill, refresh, SQL',
     load: async () => (await import('./commands/demo.ts')).demoCommand,
   },
+  // The last one: it completes those before it.
+  complete: {
+    summary: 'print the completion script of a shell: bash, zsh, fish or powershell',
+    load: async () => (await import('./commands/complete.ts')).completeCommand,
+  },
 };
 
 const exitCodesHelp = `
@@ -133,7 +139,8 @@ Configuration is by environment variables, or a .env file: see .env.example.`;
 /** Runs one command. Prints what it reports, errors included. @returns the exit code. */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   try {
-    const program = await createProgram((name) => name === words[0]);
+    const completed = words[0] === 'complete' ? words[words.indexOf('--') + 1] : undefined;
+    const program = await createProgram((name) => name === words[0] || name === completed, completed);
     await program.parseAsync(words, { from: 'user' });
     return exitCodes.ok;
   } catch (error) {
@@ -143,8 +150,14 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   }
 }
 
-/** @param isLoaded whether a command gets its arguments and options; the others are lines of the help. */
-export async function createProgram(isLoaded: (name: string) => boolean): Promise<Command> {
+/**
+ * @param isLoaded whether a command gets its arguments and options; the others are lines of the help.
+ * @param completed the command whose arguments `complete` completes.
+ */
+export async function createProgram(
+  isLoaded: (name: string) => boolean,
+  completed?: string,
+): Promise<Command> {
   const program = new Command('tidemark')
     .description("An exact, complete copy of a market data service's history in your own TimescaleDB.")
     .version(version)
@@ -154,7 +167,7 @@ export async function createProgram(isLoaded: (name: string) => boolean): Promis
     .configureOutput({ writeErr: (text) => writeUnlessError(text) })
     .addHelpText('after', exitCodesHelp);
   for (const [name, { summary, load }] of Object.entries(commands)) {
-    if (isLoaded(name)) (await load())(program);
+    if (isLoaded(name)) await (await load())(program, completed);
     if (program.commands.every((command) => command.name() !== name)) program.command(name);
     program.commands.find((command) => command.name() === name)?.description(summary);
   }

@@ -51,15 +51,24 @@ export async function findSeries(database: Database, words: readonly string[]): 
   return [...new Set(ids)];
 }
 
+/** Every series, tracked or not, with its name as in `status`. */
+export async function listSeriesNames(
+  database: Database,
+): Promise<{ readonly id: number; readonly name: string }[]> {
+  const result = await database.pool.query<SeriesRow>(
+    `select ${seriesColumns} from tidemark.series s order by id`,
+  );
+  return result.rows.map((row) => ({ id: row.id, name: seriesName(toSeriesKey(row)) }));
+}
+
 /**
  * Finds a series by its id, or by its name as in `status`, ignoring case.
  *
  * @throws TidemarkError UNKNOWN_SERIES that suggests the nearest name.
  */
 export async function findSeriesByName(database: Database, name: string): Promise<number> {
-  const result = await database.pool.query<SeriesRow>(`select ${seriesColumns} from tidemark.series s`);
   const wanted = name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
-  const names = result.rows.map((row) => ({ id: row.id, name: seriesName(toSeriesKey(row)) }));
+  const names = await listSeriesNames(database);
   const found = names.find((one) => String(one.id) === wanted || one.name.toLowerCase() === wanted);
   if (found !== undefined) return found.id;
   const near = await database.pool.query<{ near: string[] }>('select tidemark.near_names($1, $2) as near', [

@@ -42,6 +42,9 @@ On a terminal, \`backfill\` and \`status --watch\` draw bars: one for each serie
 there are many. The ETA follows from the remaining requests and the rate of the last minute. \`NO_COLOR\` and
 \`FORCE_COLOR\` are respected. In a pipe, or with \`TERM=dumb\`, the output is plain lines.
 
+\`source <(tidemark complete bash)\` completes commands, options and series in bash; \`tidemark complete\` has a script for
+zsh, fish and PowerShell, too. \`tidemark\` must be in the search path.
+
 ${parts.join('\n')}`;
   await expect(text).toMatchFileSnapshot('../../docs/cli.md');
 });

@@ -433,9 +433,9 @@ it('verify and repair reject bad arguments before any request', async () => {
   // Nothing listens there.
   const env = { DATABASE_URL: url, SOURCE_URL: 'http://127.0.0.1:1/v2' };
   const cases: [string[], RegExp][] = [
-    [['verify', 'bitcoin'], /BAD_ARGUMENT: "bitcoin" is not a series id/],
-    [['verify', '99'], /UNKNOWN_SERIES: no series has the id 99/],
-    [['repair', '99'], /UNKNOWN_SERIES: no series has the id 99/],
+    [['verify', 'bitcoin'], /UNKNOWN_SERIES: no series has the id or the name "bitcoin"/],
+    [['verify', '99'], /UNKNOWN_SERIES: no series has the id or the name "99"/],
+    [['repair', '99'], /UNKNOWN_SERIES: no series has the id or the name "99"/],
     [['verify', '--sample', '0'], /BAD_ARGUMENT: --sample "0"/],
     [['verify', '--sample', '3', '--all'], /BAD_ARGUMENT: .*--all/],
     [['repair', '--empty-older-than', 'yesterday'], /BAD_ARGUMENT: --empty-older-than "yesterday"/],
