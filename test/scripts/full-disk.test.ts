@@ -33,6 +33,7 @@ describeWithSmallDisk('the disk of the embedded database fills up during a backf
     expect(resumed.stderr).toBe('');
     expect(resumed.exitCode).toBe(0);
     expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({
+      sourceOutage: null,
       gaps: [],
       quarantined: [],
     });

@@ -65,6 +65,7 @@ function suite(queue: 'postgres' | 'redis') {
       outcome.points,
     );
     expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({
+      sourceOutage: null,
       gaps: [],
       quarantined: [],
     });
@@ -79,6 +80,7 @@ function suite(queue: 'postgres' | 'redis') {
     );
     expect(JSON.parse(result.stdout)).toMatchObject({ windowsLeft: 0, awaiting: 0, rollups: 'current' });
     expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({
+      sourceOutage: null,
       gaps: [],
       quarantined: [],
     });
@@ -113,6 +115,7 @@ function suite(queue: 'postgres' | 'redis') {
     expect(simulator.requests().total).toBeGreaterThanOrEqual(20);
     expect(simulator.requests().total).toBeLessThanOrEqual(20 + 16);
     expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({
+      sourceOutage: null,
       gaps: [],
       quarantined: [],
     });
