@@ -107,7 +107,7 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
                   confirmed_empty = s.confirmed_empty - l.overturned - t.reopened - t.held - t.covered,
                   before_beginning = s.before_beginning - l.overturned - t.reopened - t.held - t.covered,
                   begins = case when isempty(l.overturned) then s.begins end,
-                  uncovered_points = s.uncovered_points + t.held - (s.covered + t.covered),
+                  uncovered_points = s.uncovered_points + t.held - (s.covered - l.overturned - t.reopened + t.covered),
                   points = s.points + t.fresh,
                   earliest = least(s.earliest, t.earliest), newest = greatest(s.newest, t.newest),
                   refreshed_at = greatest(s.refreshed_at, t.refreshed_at),

@@ -575,6 +575,32 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await probe(nowMs + 3 * hourMs, [])).toMatchObject({ doubt: expect.any(String) });
     });
 
+    it('knows of a stored witness that reopens the years before the beginning', async () => {
+      await trackSeries(database, series, minute(-30_000), window.endMs);
+      for (const atMs of [nowMs, nowMs + hourMs])
+        await commitProbe(database, {
+          seriesId,
+          series,
+          attempt: 1,
+          timesMs: [],
+          nowMs: atMs,
+          window: { startMs: minute(-30_000), endMs: minute(-1440), lane: 'probe' },
+          answer: { rejected: [], sourceTimeMs: atMs, status: 200, bytes: 1, durationMs: 1 },
+          graceMs: minuteMs,
+          emptyConfirmMs: hourMs,
+        });
+      await commit([candle(-10_001, '1.5'), candle(-10_000, '1.6')], {
+        ...requested(-10_000, -9999),
+        nowMs: nowMs + 2 * hourMs,
+      });
+      const points = await database.pool.query(
+        `select covered @> $2::timestamptz as covered, uncovered_points @> $2::timestamptz as outside
+         from tidemark.series where id = $1`,
+        [seriesId, new Date(minute(-10_001))],
+      );
+      expect(points.rows).toEqual([{ covered: false, outside: true }]);
+    });
+
     it('reopens the years before the beginning when a later probe finds a day there', async () => {
       await trackSeries(database, series, startMs - 400 * 24 * hourMs, window.endMs);
       const years = { startMs: startMs - 400 * 24 * hourMs, endMs: startMs - 24 * hourMs };
