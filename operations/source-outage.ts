@@ -6,7 +6,7 @@ import { readSourceOutage, type SourceOutage } from '../store/ledger/source-outa
 import type { OperationContext } from './context.ts';
 
 export interface ExplainedOutage extends SourceOutage {
-  /** A worker tries again at this time; null: no worker runs, or the queue is unreachable. */
+  /** A worker tries again at this time; null: no worker is connected. */
   readonly retryAtMs: EpochMs | null;
 }
 
@@ -17,15 +17,23 @@ export async function readOutage(
 ): Promise<ExplainedOutage | null> {
   const outage = await readSourceOutage(context.database);
   if (outage === null) return null;
-  const queues = await context.openQueues().catch(() => null);
-  if (queues === null) return { ...outage, retryAtMs: null };
+  const queues = await context.openQueues();
   try {
     const { requests } = queues;
     const [workers, pausedMs] = await Promise.all([requests.countWorkers(), requests.pausedForMs()]);
-    return { ...outage, retryAtMs: workers === 0 ? null : nowMs + pausedMs };
+    return withRetry(outage, { workers, pausedMs }, nowMs);
   } finally {
     await queues.close();
   }
+}
+
+/** @param queue the connected workers, and how long they start no request. */
+export function withRetry(
+  outage: SourceOutage,
+  queue: { readonly workers: number; readonly pausedMs: number },
+  nowMs: EpochMs,
+): ExplainedOutage {
+  return { ...outage, retryAtMs: queue.workers === 0 ? null : nowMs + queue.pausedMs };
 }
 
 const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze({

@@ -39,31 +39,46 @@ export interface ContextOptions {
 }
 
 /**
- * Reads the configuration from the environment, then from `.env` in the working directory.
+ * Reads the configuration from the environment, then from `.env` in the working directory, and warns of misspelled
+ * variables on standard error.
  *
  * @throws TidemarkError BAD_CONFIGURATION
  */
 export function configFromEnvironment(): Config {
-  try {
-    process.loadEnvFile();
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') {
-      throw new TidemarkError('BAD_CONFIGURATION', `.env cannot be read: ${messageOf(error)}`, {
-        cause: error,
-        remedy: 'make it readable for this user, or remove it',
-      });
-    }
-  }
+  loadEnvFile();
   for (const { name, meant } of misspelledVariables(process.env))
     console.error(`tidemark: ${name} has no effect; the variable is ${meant}`);
   return readConfig(process.env);
 }
 
+/** @throws TidemarkError BAD_CONFIGURATION for a `.env` that cannot be read. */
+export function loadEnvFile(): void {
+  try {
+    process.loadEnvFile();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw new TidemarkError('BAD_CONFIGURATION', `.env cannot be read: ${messageOf(error)}`, {
+      cause: error,
+      remedy: 'make it readable for this user, or remove it',
+    });
+  }
+}
+
 /** Loaded on demand: BullMQ takes as much time as all the rest of a command that needs no queue. */
 const queueBackend = () => import('../queue/backend.ts');
 
-/** They only read, so they create no database. */
-const readers = new Set(['status', 'gaps', 'why', 'plan', 'verify', 'repair', 'export', 'untrack', 'board']);
+/** Commands that have nothing to do without stored data: they create no database. */
+const needDatabase = new Set([
+  'status',
+  'gaps',
+  'why',
+  'plan',
+  'verify',
+  'repair',
+  'export',
+  'untrack',
+  'board',
+]);
 
 /**
  * Opens the database. The embedded one is started and migrated; the one of `DATABASE_URL` is only checked.
@@ -72,7 +87,11 @@ const readers = new Set(['status', 'gaps', 'why', 'plan', 'verify', 'repair', 'e
  */
 export async function openContext(options: ContextOptions): Promise<Context> {
   const config = options.config ?? configFromEnvironment();
-  if (config.database.url === undefined && readers.has(options.command) && !hasDatabase(config.directory))
+  if (
+    config.database.url === undefined &&
+    needDatabase.has(options.command) &&
+    !hasDatabase(config.directory)
+  )
     throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(config.directory)}`);
   const log = await openLog(config.logLevel ?? options.defaultLogLevel);
   // First, so that an occupied port fails at once.

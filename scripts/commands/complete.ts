@@ -2,7 +2,8 @@
 
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
-import { configFromEnvironment } from '../../runtime/context.ts';
+import { readConfig } from '../../config.ts';
+import { loadEnvFile } from '../../runtime/context.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { listSeriesNames } from '../../store/series/series-history.ts';
 
@@ -20,21 +21,27 @@ export async function completeCommand(program: Command, called: string | undefin
   };
 }
 
-/** Empty without a database that answers at once. The embedded one is not started for it. */
+/**
+ * Empty without a database that answers at once; the embedded one is not started for it. No error is reported: the user is
+ * typing a command.
+ */
 async function trackedNames(): Promise<{ readonly id: number; readonly name: string }[]> {
-  const { url } = configFromEnvironment().database;
-  if (url === undefined) return [];
-  const database = openDatabase({
-    url,
-    applicationName: 'tidemark complete',
-    maxConnections: 1,
-    statementTimeoutMs: 1000,
-  });
   try {
-    return await listSeriesNames(database);
+    loadEnvFile();
+    const { url } = readConfig(process.env).database;
+    if (url === undefined) return [];
+    const database = openDatabase({
+      url,
+      applicationName: 'tidemark complete',
+      maxConnections: 1,
+      statementTimeoutMs: 1000,
+    });
+    try {
+      return await listSeriesNames(database);
+    } finally {
+      await database.close();
+    }
   } catch {
     return [];
-  } finally {
-    await database.close();
   }
 }

@@ -4,12 +4,13 @@ import { type Command, Option } from 'commander';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
-import { outageJson, outageText, readOutage } from '../../operations/source-outage.ts';
+import { outageJson, outageText, withRetry } from '../../operations/source-outage.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import { parseDuration } from '../../planning/time-text.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { countFetchesSince, readServiceMessage } from '../../store/ledger/ledger.ts';
 import { readQuarantined } from '../../store/ledger/quarantine.ts';
+import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { listStatus, ratesEveryMs } from '../../store/lists/lists.ts';
 import { ratesStatus, seriesStatus, serverVersions } from '../../store/series/status.ts';
 import { readUpkeep, type Upkeep } from '../../store/timescale/upkeep.ts';
@@ -121,7 +122,7 @@ async function gather(context: Context, nowMs: number) {
       readServiceMessage(database, nowMs),
       serverVersions(database),
       readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
-      readOutage(context, nowMs),
+      readSourceOutage(database),
       queues.requests.depth(),
       queues.requests.pausedForMs(),
       queues.requests.countWorkers(),
@@ -140,7 +141,7 @@ async function gather(context: Context, nowMs: number) {
       retentions,
       versions,
       upkeep,
-      outage,
+      outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
       embedded: context.embedded,
       source: config.source.url ?? null,
       notice,
