@@ -10,7 +10,7 @@ import {
   type WindowCommit,
   type WindowResult,
 } from '../../store/commit/prepare-window.ts';
-import type { Database } from '../../store/db/database.ts';
+import { type Database, isLockWait } from '../../store/db/database.ts';
 import { storeTroubleOf } from '../../workers/store-failure.ts';
 import { type Answered, type AnswerPlan, answerPlan, answerTo } from './answers.ts';
 import { breakingAt, type Crash } from './crash.ts';
@@ -104,18 +104,29 @@ function learn(chosen: readonly Chosen[], world: World, order: 'known' | 'unknow
   const inTurn = [...chosen].sort(
     (a, b) => Number(a.answer.shown === null) - Number(b.answer.shown === null),
   );
-  return inTurn.map(({ model, answer, ...asked }) => model.answered(asked, answer, world.nowMs, exactly));
+  const counts = inTurn.map(({ model, answer, ...asked }) =>
+    model.answered(asked, answer, world.nowMs, exactly),
+  );
+  if (order === 'unknown')
+    for (const { model, answer } of chosen)
+      if (answer.shown !== null)
+        model.refutesEmptiness({ ...answer.shown, endMs: answer.shown.endMs + model.lengthMs });
+  return counts;
 }
 
-/** As workers do: a group that cannot be stored together is committed window by window (workers/commit-groups.ts). */
+/**
+ * As workers do (workers/commit-groups.ts): a group that cannot be stored together, or that meets a deadlock, is committed
+ * window by window, and a window that meets a deadlock is committed again.
+ */
 async function commitAll(database: Database, chosen: readonly Chosen[]): Promise<WindowResult[]> {
   const windows = chosen.map(({ prepared }) => prepared);
   try {
     return await commitWindows(database, windows);
   } catch (error) {
-    if (windows.length === 1 || storeTroubleOf(error).passes) throw error;
+    if (isLockWait(error) && windows.length === 1) return commitAll(database, chosen);
+    if (!isLockWait(error) && (windows.length === 1 || storeTroubleOf(error).passes)) throw error;
     const results: WindowResult[] = [];
-    for (const window of windows) results.push(...(await commitWindows(database, [window])));
+    for (const one of chosen) results.push(...(await commitAll(database, [one])));
     return results;
   }
 }

@@ -132,9 +132,7 @@ export class SeriesModel {
     // An empty range beside a stored point that the answer lacks proves nothing, and a range with points is not empty.
     const hull = shown === null ? null : { startMs: shown.startMs, endMs: shown.endMs + this.lengthMs };
     if (hull !== null) {
-      const overlapped = this.periodsOf(hull);
-      if (this.#undisturbed.some(({ periods }) => overlapped.some((timeMs) => periods.has(timeMs))))
-        this.#undisturbed = [];
+      this.refutesEmptiness(hull);
     }
     const sourceMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs - answer.durationMs);
     const closedMs = Math.min(window.endMs, this.closedUpToMs(nowMs), periodStart(sourceMs, interval));
@@ -155,8 +153,11 @@ export class SeriesModel {
       return counts;
     }
     const proved = clip([hull], closed);
-    for (const range of proved) this.#cover(this.mustCover, range);
-    for (const range of proved) this.#cover(this.mayCover, range);
+    for (const timeMs of this.periodsIn(proved)) {
+      // A concurrent commit may find a point in a silence between two of these, which reopens it.
+      if (order !== 'unknown' || points.has(timeMs)) this.mustCover.add(timeMs);
+      this.mayCover.add(timeMs);
+    }
     const isWitnessOnly = points.size === 0;
     for (const side of ['before', 'after'] as const) {
       const silence =
@@ -211,10 +212,6 @@ export class SeriesModel {
     return isNewest && side === 'after' && silence.endMs - silence.startMs <= longestPauseMs;
   }
 
-  #cover(set: Set<EpochMs>, range: Range): void {
-    for (const timeMs of this.periodsOf(range)) set.add(timeMs);
-  }
-
   #store(points: ReadonlyMap<EpochMs, Values>, nowMs: EpochMs, order: 'alone' | 'known' | 'unknown'): Counts {
     const counts: Counts = { fresh: 0, changed: 0, unchanged: 0 };
     for (const [timeMs, values] of points) {
@@ -261,6 +258,13 @@ export class SeriesModel {
   #forgetEmptiness(): void {
     for (const timeMs of [...this.mustCover]) if (!this.points.has(timeMs)) this.mustCover.delete(timeMs);
     this.wasPutAside();
+  }
+
+  /** Points were answered: empty answers that overlap them no longer count. */
+  refutesEmptiness(points: Range): void {
+    const overlapped = this.periodsOf(points);
+    if (this.#undisturbed.some(({ periods }) => overlapped.some((timeMs) => periods.has(timeMs))))
+      this.#undisturbed = [];
   }
 
   /** A window failed, or was answered too early to count. */
