@@ -1,6 +1,7 @@
 /** Explains an outage of the source: since when, why, and when it is tried again. */
 
 import type { EpochMs } from '../contract/intervals.ts';
+import { printable } from '../contract/names.ts';
 import { formatDuration, formatTime, isoTime } from '../format.ts';
 import { readSourceOutage, type SourceOutage } from '../store/ledger/source-outage.ts';
 import type { OperationContext } from './context.ts';
@@ -47,14 +48,19 @@ const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze(
 
 /** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; retry in 12 s`. */
 export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
-  const { kind, sinceMs, message, lastTriedMs, retryAtMs } = outage;
+  const { lastTriedMs, retryAtMs } = outage;
   const next =
     retryAtMs === null
       ? `last tried ${formatDuration(Math.max(0, nowMs - lastTriedMs))} ago, no worker is connected`
       : retryAtMs - nowMs < 1000
         ? 'retrying now'
         : `retry in ${formatDuration(retryAtMs - nowMs)}`;
-  return `${whatFails[kind]} since ${formatTime(sinceMs)}: ${message}; ${next}`;
+  return `${outageSince(outage)}; ${next}`;
+}
+
+/** Without the next try: the text stays the same as long as the outage. */
+export function outageSince({ kind, sinceMs, message }: SourceOutage): string {
+  return `${whatFails[kind]} since ${formatTime(sinceMs)}: ${printable(message)}`;
 }
 
 export function outageJson(outage: ExplainedOutage | null) {

@@ -8,12 +8,14 @@ import type { QueueBackend } from '../../queue/backend.ts';
 import type { Depth } from '../../queue/requests.ts';
 import { readServiceMessage, type ServiceMessage } from '../../store/ledger/ledger.ts';
 import { type RecentRequests, recentRequests } from '../../store/ledger/ledger-minutes.ts';
+import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { type Gap, type GapReason, listGaps } from '../../store/series/gaps.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { windowsLeft } from '../backfill/remaining-windows.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { explainQueueError } from '../poll-until.ts';
 import type { Portion } from '../progress.ts';
+import { type ExplainedOutage, withRetry } from '../source-outage.ts';
 
 export interface StatusSnapshot {
   readonly atMs: EpochMs;
@@ -43,6 +45,8 @@ export interface StatusSnapshot {
     readonly perMinute: number;
   };
   readonly notice: ServiceMessage | null;
+  /** Null while the source answers. */
+  readonly outage: ExplainedOutage | null;
 }
 
 const queueTimeoutMs = 5000;
@@ -62,13 +66,14 @@ export class StatusPoller {
   async poll(nowMs: EpochMs): Promise<StatusSnapshot> {
     const { database, config } = this.#context;
     const { graceMs } = config.worker;
-    const [queue, rows, gaps, longestRangeMs, activity, notice] = await Promise.all([
+    const [queue, rows, gaps, longestRangeMs, activity, notice, outage] = await Promise.all([
       this.#pollQueue(),
       seriesStatus(database, { nowMs, graceMs }),
       listGaps(database, { nowMs, graceMs }),
       readRangeLimits(this.#context),
       this.#recent(nowMs),
       readServiceMessage(database, nowMs),
+      readSourceOutage(database),
     ]);
     const windows = windowsLeft(gaps, nowMs, longestRangeMs);
     const series = rows.map((row) => ({
@@ -93,6 +98,7 @@ export class StatusPoller {
       perMinute: queue.perMinute,
       queue,
       notice,
+      outage: outage === null ? null : withRetry(outage, queue, nowMs),
     };
   }
 

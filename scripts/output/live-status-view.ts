@@ -11,6 +11,7 @@ import {
   kindsText,
 } from '../../format.ts';
 import { isPausedBySource } from '../../operations/progress.ts';
+import { type ExplainedOutage, outageJson, outageSince, outageText } from '../../operations/source-outage.ts';
 import type { StatusSnapshot } from '../../operations/status/poller.ts';
 import { etaText, waitText } from './progress.ts';
 import { groupBars, grouped } from './series-groups.ts';
@@ -37,7 +38,7 @@ export function liveStatusLines(status: LiveStatus, space: Space): readonly stri
     const [first = '', ...rest] = style === undefined ? shown : shown.map((part) => paint(style, part));
     return asFits([paint('dim', name.padEnd(nameWidth)) + first, ...rest], width);
   };
-  const { activity, queue, notice, left } = status;
+  const { activity, queue, notice, outage, left } = status;
   const failed = kindsText(activity.failures);
   const wait = waitText(queue.pausedMs);
   const { failed: failedGaps = 0, blocked = 0, awaits_second_answer: awaiting = 0, stale = 0 } = status.gaps;
@@ -56,6 +57,7 @@ export function liveStatusLines(status: LiveStatus, space: Space): readonly stri
   const head = [
     asFits(title, width),
     ...(status.lost === null ? [] : [about('offline', [status.lost, 'retrying'], 'red')]),
+    ...(isOutage(outage) ? [about('source', [outageText(outage, status.atMs)], 'red')] : []),
     ...(notice === null ? [] : [about('notice', [printable(notice.message)], 'yellow')]),
     about('left', [
       left === 0 ? 'no window' : counted(left, 'window'),
@@ -115,6 +117,7 @@ export function liveStatusLine(status: StatusSnapshot, etaMs: number | null): st
   const failed = kindsText(status.activity.failures);
   const { failed: aside = 0, blocked = 0 } = status.gaps;
   return [
+    ...(isOutage(status.outage) ? [outageSince(status.outage)] : []),
     `covered ${formatPercent(coveredMs, wantedMs)}`,
     status.left === 0 ? 'no window left' : `${counted(status.left, 'window')} left`,
     ...(status.left === 0 ? [] : [waitText(status.queue.pausedMs) ?? etaText(etaMs)]),
@@ -130,6 +133,11 @@ export function liveStatusLine(status: StatusSnapshot, etaMs: number | null): st
   ].join(', ');
 }
 
+/** A message in place of data has a line of its own. */
+function isOutage(outage: ExplainedOutage | null): outage is ExplainedOutage {
+  return outage !== null && outage.kind !== 'notice';
+}
+
 /** Durations are seconds, as in `status --json`. */
 export function liveStatusJson(status: StatusSnapshot, etaMs: number | null) {
   const { wantedMs, coveredMs } = sums(status);
@@ -138,6 +146,7 @@ export function liveStatusJson(status: StatusSnapshot, etaMs: number | null) {
   const seconds = (ms: number) => ms / 1000;
   return {
     time: new Date(status.atMs).toISOString(),
+    sourceOutage: outageJson(status.outage),
     wantedSeconds: seconds(wantedMs),
     coveredSeconds: seconds(coveredMs),
     missingSeconds: seconds(status.missingMs),

@@ -40,6 +40,10 @@ it(
       expect(text).toMatch(/waits until the source answers|unreachable/);
     }
     expect(JSON.parse(await say('status', '--json')).sourceOutage).toMatchObject({ kind: 'unreachable' });
+    const watching = start(['status', '--watch'], env);
+    await waitFor('a line', () => watching.stdout().includes('\n'));
+    watching.kill('SIGINT');
+    expect((await watching.ended).stdout).toMatch(/Z the source is unreachable since .*, covered/);
 
     const again = await startSimulator({ perMinute: null, port: Number(port) });
     onTestFinished(() => again.close());

@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { SeriesKey } from '../../../contract/series.ts';
 import type { Portion } from '../../../operations/progress.ts';
 import { type BackfillPace, backfillView } from '../../../scripts/output/backfill-progress.ts';
-import { type LiveStatus, liveStatusLines } from '../../../scripts/output/live-status-view.ts';
+import {
+  type LiveStatus,
+  liveStatusJson,
+  liveStatusLine,
+  liveStatusLines,
+} from '../../../scripts/output/live-status-view.ts';
 import { grouped } from '../../../scripts/output/series-groups.ts';
 import type { Space } from '../../../scripts/output/terminal.ts';
 
@@ -63,6 +68,13 @@ const watched: LiveStatus = {
   perMinute: 500,
   queue: { waiting: 120, active: 8, delayed: 1, workers: 2, pausedMs: 30_000, perMinute: 500 },
   notice: { timeMs: 0, message: 'This version\r\nis being \u001b[31mretired 比特币比特币比特币比特币比特币' },
+  outage: {
+    kind: 'unreachable',
+    sinceMs: Date.UTC(2026, 10, 20, 16),
+    lastTriedMs: Date.UTC(2026, 10, 20, 17, 3),
+    message: 'connect ECONNREFUSED \u001b[2J127.0.0.1:1',
+    retryAtMs: Date.UTC(2026, 10, 20, 17, 4, 8),
+  },
   etaMs: null,
   lost: null,
   everyMs: 2000,
@@ -87,6 +99,26 @@ describe.each([
         if (/[█░]/.test(line)) expect(stringWidth(line)).toBeLessThan(columns);
       }
       expect(lines.join('')).not.toMatch(/\p{Cc}/u);
+    }
+  });
+});
+
+describe('an outage of the source', () => {
+  const said = 'the source is unreachable since 2026-11-20 16:00Z: connect ECONNREFUSED';
+
+  it('comes first in a watch and in its log', () => {
+    expect(liveStatusLines(watched, space(200, 60))[1]).toMatch(
+      new RegExp(`^source +${said} .*127\\.0\\.0\\.1:1; retry in 30 s`),
+    );
+    expect(liveStatusLine(watched, null)).toMatch(new RegExp(`^${said} [^,]*, covered`));
+    expect(liveStatusJson(watched, null).sourceOutage).toMatchObject({ kind: 'unreachable' });
+  });
+
+  it('is not shown while the source answers, or twice when it answers with a message', () => {
+    for (const outage of [null, { ...watched.outage, kind: 'notice' } as LiveStatus['outage']]) {
+      const status = { ...watched, outage };
+      expect(liveStatusLines(status, space(200, 60)).join()).not.toContain('since');
+      expect(liveStatusLine(status, null)).toMatch(/^covered/);
     }
   });
 });
