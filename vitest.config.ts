@@ -1,12 +1,15 @@
 import { defineConfig } from 'vitest/config';
 import { PartsReporter } from './test/parts/parts-reporter.ts';
 
-/** Faults, hostile sources, containers: `npm run test:slow`. */
+/** Faults, hostile sources, random trials, containers: `npm run test:slow`. */
 const slow = [
-  'test/faults/**/*.test.ts',
-  'test/hostile/**/*.test.ts',
-  'test/deploy/{compose,package}.test.ts',
-  'test/scripts/**/*-trouble.test.ts',
+  'test/{faults,fuzz,hostile,model}/**/*.test.ts',
+  'test/deploy/{compose,package,scraped}.test.ts',
+  'test/docs/{backup,screenshots}.test.ts',
+  'test/queue/{cluster,outage}.test.ts',
+  'test/scripts/**/{*-trouble,backfill-outcome,demo,full-disk}.test.ts',
+  'test/service/stored/hostile.test.ts',
+  'test/store/embedded/crash.test.ts',
 ];
 /** Without processes, browsers and waiting: `npm run test:quick`. */
 const quick = [
