@@ -51,8 +51,12 @@ export async function usable<Result>(path: string, work: () => Promise<Result>):
     return await work();
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
-    const why = codeOf(error) === 'ENOENT' ? 'there is no such file' : messageOf(error);
-    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${why}`, { cause: error });
+    if (codeOf(error) === 'ENOENT')
+      throw new TidemarkError('FILE_NOT_USABLE', `${path}: there is no such file`, {
+        cause: error,
+        remedy: 'check the path',
+      });
+    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${messageOf(error)}`, { cause: error });
   }
 }
 

@@ -3,6 +3,7 @@
 import { type Command, Option } from 'commander';
 import { TidemarkError } from '../../errors.ts';
 import { fileFormats } from '../../files/layout.ts';
+import { assertIsFile } from '../../files/sidecar.ts';
 import { formatDuration } from '../../format.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
 import {
@@ -41,6 +42,8 @@ async function run(paths: readonly string[], options: Options): Promise<void> {
       remedy: 'put the sidecars beside their files as FILE.meta.json',
     });
   }
+  // Before a database is created for them.
+  for (const path of paths) await assertIsFile(path);
   const startedMs = performance.now();
   await withContext(
     { command: 'import', defaultLogLevel: 'error', handlesSignals: true },

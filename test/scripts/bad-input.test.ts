@@ -111,6 +111,13 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     expect(readdirSync(directory)).toEqual([]);
   });
 
+  it('creates no database to import a file that is absent', async () => {
+    const directory = emptyDirectory();
+    const ended = await start(['import', 'none.csv'], {}, directory).ended;
+    expectRefusal(ended, 8, 'FILE_NOT_USABLE', 'none.csv: there is no such file', 'check the path');
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
   it('shows the help without arguments', async () => {
     const ended = await tidemark([], unused);
     expect(ended.exitCode).toBe(2);
