@@ -158,7 +158,8 @@ export class SeriesModel {
       if (order !== 'unknown' || points.has(timeMs)) this.mustCover.add(timeMs);
       this.mayCover.add(timeMs);
     }
-    const isWitnessOnly = points.size === 0;
+    // A point of a period that is still open is beside the closed ones, like a witness.
+    const isWitnessOnly = [...points.keys()].every((timeMs) => timeMs >= closedMs);
     for (const side of ['before', 'after'] as const) {
       const silence =
         side === 'before'
