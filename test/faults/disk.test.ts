@@ -1,12 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { expect, onTestFinished, type TestContext } from 'vitest';
 import { openQueueBackend } from '../../queue/backend.ts';
-import { migrate } from '../../store/db/migrate.ts';
-import { unprivilegedAccount } from '../../store/embedded/unprivileged.ts';
-import { ownCluster } from '../parts/own-cluster.ts';
-import { describeWithSmallDisk, mountSmallDisk } from '../parts/small-disk.ts';
+import { databaseOnSmallDisk, describeWithSmallDisk } from '../parts/small-disk.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { collectingLog, onEachBackend } from '../queue/queue-parts.ts';
 import { beginBackfill, concurrency, lockMs } from './backfill.ts';
@@ -15,23 +11,10 @@ import { quickPauses } from './quick-pauses.ts';
 import { seededTest } from './seeded.ts';
 import { expectTrueSoFar, expectWhole, untilWhole } from './witness.ts';
 
-/** A store whose tables are on a small disk. The server's own files are elsewhere, so that it keeps running. */
 async function storeOnSmallDisk(context: TestContext) {
-  const { url: serverUrl } = await ownCluster(context);
-  const disk = mountSmallDisk(128);
-  const tables = join(disk, 'tables');
-  mkdirSync(tables);
-  const account = unprivilegedAccount();
-  if (account !== null) chownSync(tables, account.uid, account.gid);
-  const server = databaseAt(serverUrl);
-  await server.pool.query(`create tablespace small location '${tables}'`);
-  await server.pool.query('create database small template template0 tablespace small');
-  const url = new URL(serverUrl);
-  url.pathname = '/small';
-  await migrate({ url: url.href, direction: 'up', ifBusy: 'wait' });
-  const filler = join(disk, 'filler');
+  const { url, filler } = await databaseOnSmallDisk(context, 128);
   return {
-    database: databaseAt(url.href),
+    database: databaseAt(url),
     fill() {
       try {
         execFileSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4k'], { stdio: 'ignore' });

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Range } from '../../planning/ranges.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
-import { type Ended, program } from '../scripts/command.ts';
+import { type Ended, market, program } from '../scripts/command.ts';
 import { truthOf } from './hostile-source.ts';
 import type { Misbehaviour } from './misbehaviours.ts';
 
@@ -59,17 +59,7 @@ export async function prepareRun(
     RATES_SECONDS: '0',
   };
   await tidemark(['migrate'], env);
-  const words = [
-    'candles',
-    '--exchange',
-    'binance',
-    '--base',
-    'bitcoin',
-    '--quote',
-    'tether',
-    '--interval',
-    'm1',
-  ];
+  const words = ['candles', ...market, '--interval', 'm1'];
   const from = new Date(range.startMs).toISOString();
   const to = new Date(range.endMs).toISOString();
   return {

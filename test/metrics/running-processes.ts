@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
 import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { type Running, start, tidemark } from '../scripts/command.ts';
+import { market, type Running, start, tidemark } from '../scripts/command.ts';
 
 export interface RunningProcesses {
   /** What each says at /metrics now. */
@@ -18,7 +18,7 @@ export interface RunningProcesses {
 
 export const secrets = { sourceKey: 'a-key-of-the-source' } as const;
 
-const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'm5,h1'];
+const series = [...market, '--interval', 'm5,h1'];
 
 /** They end with the test. */
 export async function startProcesses(on: 'main' | 'plain' = 'main'): Promise<RunningProcesses> {
@@ -34,7 +34,7 @@ export async function startProcesses(on: 'main' | 'plain' = 'main'): Promise<Run
     METRICS_PORT: '0',
   };
   for (const words of [
-    ['track', 'candles', ...market, '--from', '20d'],
+    ['track', 'candles', ...series, '--from', '20d'],
     ['track', 'history', '--asset', 'bitcoin', '--interval', 'd1', '--from', '1y'],
     ['track', 'lists'],
   ]) {

@@ -1,11 +1,15 @@
 /** A disk that a test can fill: a small tmpfs, which only root may mount, and only on some machines. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, onTestFinished } from 'vitest';
+import { describe, onTestFinished, type TestContext } from 'vitest';
+import { migrate } from '../../store/db/migrate.ts';
+import { unprivilegedAccount } from '../../store/embedded/unprivileged.ts';
 import { describeMissing } from './describe-needing.ts';
+import { ownCluster } from './own-cluster.ts';
+import { execute } from './test-database.ts';
 
 /** Mounts a small disk, or returns the reason why not. */
 function smallDisk(megabytes: number): { path: string; unmount(): void } | string {
@@ -43,4 +47,27 @@ export function mountSmallDisk(megabytes: number): string {
   if (typeof disk === 'string') throw new Error(disk);
   onTestFinished(disk.unmount);
   return disk.path;
+}
+
+/**
+ * Migrates a database whose tables are on a small disk. The server's own files are elsewhere, so that it keeps running.
+ *
+ * @returns its address, and a file on the disk that a test may fill.
+ */
+export async function databaseOnSmallDisk(context: TestContext, megabytes: number) {
+  const { url: serverUrl } = await ownCluster(context);
+  const disk = mountSmallDisk(megabytes);
+  const tables = join(disk, 'tables');
+  mkdirSync(tables);
+  const account = unprivilegedAccount();
+  if (account !== null) chownSync(tables, account.uid, account.gid);
+  await execute(
+    serverUrl,
+    `create tablespace small location '${tables}'`,
+    'create database small template template0 tablespace small',
+  );
+  const url = new URL(serverUrl);
+  url.pathname = '/small';
+  await migrate({ url: url.href, direction: 'up', ifBusy: 'wait' });
+  return { url: url.href, disk, filler: join(disk, 'filler') };
 }

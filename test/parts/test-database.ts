@@ -79,7 +79,8 @@ async function onTimescale(url: string, statement: string): Promise<void> {
   await execute(url, `do $$ begin if ${isThere} then ${statement}; end if; end $$`);
 }
 
-async function execute(serverUrl: string, ...statements: readonly string[]): Promise<void> {
+/** Runs statements on a connection of their own. */
+export async function execute(serverUrl: string, ...statements: readonly string[]): Promise<void> {
   await withClient(serverUrl, async (client) => {
     for (const statement of statements) await client.query(statement);
   });

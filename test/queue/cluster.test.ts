@@ -7,7 +7,7 @@ import { startSimulator } from '../../simulator/start.ts';
 import { ownRedisCluster } from '../parts/own-redis-cluster.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { tidemark } from '../scripts/command.ts';
+import { market, tidemark } from '../scripts/command.ts';
 import { openQueue, windowAt } from './queue-parts.ts';
 
 const sizes = [1, 3];
@@ -93,17 +93,7 @@ describe('the queue on a Redis cluster', () => {
       SOURCE_REQUESTS_PER_MINUTE: '0',
     };
     expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
-    const words = [
-      'candles',
-      '--exchange',
-      'binance',
-      '--base',
-      'bitcoin',
-      '--quote',
-      'tether',
-      '--interval',
-      'm1',
-    ];
+    const words = ['candles', ...market, '--interval', 'm1'];
     const ended = await tidemark(['backfill', ...words, '--from', '2024-03-01', '--to', '2024-03-11'], env);
     expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
     expect(simulator.requests().total).toBe(10);

@@ -8,7 +8,7 @@ import { migrateQueueBackend } from '../../queue/backend.ts';
 import { startSimulator } from '../../simulator/start.ts';
 import { migrate } from '../../store/db/migrate.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
-import { type Ended, emptyDirectory, start, tidemark } from './command.ts';
+import { type Ended, emptyDirectory, market, start, tidemark } from './command.ts';
 
 /** One line that names the cause, a remedy, no stack, and nothing on standard output. */
 function expectRefusal(ended: Ended, exitCode: number, code: string, ...words: string[]): void {
@@ -17,8 +17,6 @@ function expectRefusal(ended: Ended, exitCode: number, code: string, ...words: s
   for (const word of words) expect(ended.stderr).toContain(word);
   expect(ended.exitCode).toBe(exitCode);
 }
-
-const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
 
 describe('rejects a wrong argument or variable in one line, before any work', () => {
   const unused = { DATABASE_URL: 'postgres://127.0.0.1:1/none' };

@@ -9,6 +9,9 @@ import { runInProcess } from './in-process.ts';
 
 export const program = resolve('dist/scripts/tidemark.js');
 
+/** The words that name the market which most tests use. */
+export const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
+
 /** Limit for a test that starts several processes, on a machine that has other things to do. */
 export const processesMs = 180_000;
 

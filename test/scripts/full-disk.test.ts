@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
 import { describeWithSmallDisk, mountSmallDisk } from '../parts/small-disk.ts';
-import { tidemark } from './command.ts';
+import { market, tidemark } from './command.ts';
 
 describeWithSmallDisk('the disk of the embedded database fills up during a backfill', () => {
   it('stops with one line before the disk is full, loses nothing, and resumes', async () => {
@@ -15,8 +15,17 @@ describeWithSmallDisk('the disk of the embedded database fills up during a backf
       SOURCE_URL: simulator.url,
       SOURCE_REQUESTS_PER_MINUTE: '0',
     };
-    const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'm1'];
-    const backfill = ['backfill', 'candles', ...market, '--from', '2023-01-01', '--to', '2024-01-01'];
+    const backfill = [
+      'backfill',
+      'candles',
+      ...market,
+      '--interval',
+      'm1',
+      '--from',
+      '2023-01-01',
+      '--to',
+      '2024-01-01',
+    ];
     const full = await tidemark(backfill, env);
     expect(full.stderr).toMatch(/^tidemark: DATABASE_FULL: .+; free disk space.*\n$/);
     expect(full.exitCode).toBe(5);

@@ -1,7 +1,8 @@
 /** A migrated database for one test, on the requested server. */
 
+import { onTestFinished } from 'vitest';
 import { type Database, openDatabase } from '../../store/db/database.ts';
-import { createMigratedDatabase } from '../parts/test-database.ts';
+import { createMigratedDatabase, createTestDatabase } from '../parts/test-database.ts';
 
 export interface TestStore {
   readonly database: Database;
@@ -25,4 +26,20 @@ export async function openTestStore(on: 'main' | 'plain' = 'main'): Promise<Test
       await drop();
     },
   };
+}
+
+/** A database without any schema, until the end of the test. */
+export async function openEmptyDatabase(on: 'main' | 'plain' = 'main'): Promise<Database> {
+  const { url, drop } = await createTestDatabase(on);
+  const database = openDatabase({
+    url,
+    applicationName: 'tidemark test',
+    maxConnections: 2,
+    statementTimeoutMs: 30_000,
+  });
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  return database;
 }

@@ -6,10 +6,10 @@ import { freePort } from '../parts/free-port.ts';
 import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
-import { processesMs, start, tidemark } from '../scripts/command.ts';
+import { market, processesMs, start, tidemark } from '../scripts/command.ts';
 import { startCollector } from './collector.ts';
 
-const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
+const series = [...market, '--interval', 'h1'];
 
 async function prepared(kind: 'redis' | 'postgres'): Promise<Record<string, string>> {
   const { url, drop } = await createMigratedDatabase();
@@ -28,7 +28,7 @@ async function prepared(kind: 'redis' | 'postgres'): Promise<Record<string, stri
   };
   expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
   const range = ['--from', '2024-03-01', '--to', '2024-03-05'];
-  expect(await tidemark(['track', 'candles', ...market, ...range], env)).toMatchObject({ exitCode: 0 });
+  expect(await tidemark(['track', 'candles', ...series, ...range], env)).toMatchObject({ exitCode: 0 });
   return env;
 }
 

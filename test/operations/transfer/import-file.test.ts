@@ -7,8 +7,8 @@ import { checkFile, type FileImport, importFile } from '../../../operations/tran
 import { ImportTally } from '../../../operations/transfer/import-tally.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { emptyDirectory, tidemark } from '../../scripts/command.ts';
-import { contentOf, fill, market, minutes, openStore, startMs } from '../../scripts/commands/export-store.ts';
+import { emptyDirectory, market, tidemark } from '../../scripts/command.ts';
+import { contentOf, fill, minutes, openStore, startMs } from '../../scripts/commands/export-store.ts';
 
 function importing(path: string, database: Database): FileImport {
   return {

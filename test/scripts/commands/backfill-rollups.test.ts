@@ -4,7 +4,7 @@ import { rangesBehind } from '../../../store/rollups/refresh.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openTestStore } from '../../store/open-store.ts';
 import { expectRollupsToAgree } from '../../store/views/candles.ts';
-import { tidemark } from '../command.ts';
+import { market, tidemark } from '../command.ts';
 
 describeNeeding('timescale', 'tidemark backfill', () => {
   it('refreshes the rollups before it reports completion, older ranges too', async () => {
@@ -18,16 +18,7 @@ describeNeeding('timescale', 'tidemark backfill', () => {
       SOURCE_REQUESTS_PER_MINUTE: '0',
       PLANNING_TICK_MS: '200',
     };
-    const backfill = [
-      'backfill',
-      'candles',
-      '--exchange',
-      'binance',
-      '--base',
-      'bitcoin',
-      '--quote',
-      'tether',
-    ];
+    const backfill = ['backfill', 'candles', ...market];
     expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
     const stored: number[] = [];
     for (const from of ['2024-03-08', '2024-03-04']) {

@@ -5,7 +5,7 @@ import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 import { serveBody } from '../../source/local-server.ts';
-import { start, tidemark } from '../command.ts';
+import { market, start, tidemark } from '../command.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 async function environment(queue: 'postgres' | 'redis') {
@@ -31,7 +31,6 @@ async function waitingIn(env: Record<string, string>): Promise<number> {
   return queue.waiting + queue.delayed + queue.active;
 }
 
-const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
 const days = (count: number) => [
   '--from',
   '2024-03-01',

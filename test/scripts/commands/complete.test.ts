@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
-import { emptyDirectory, start, tidemark } from '../command.ts';
+import { emptyDirectory, market, start, tidemark } from '../command.ts';
 
 /** The suggested words, each with its description. */
 async function suggested(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -27,8 +27,8 @@ it('suggests the ids of series, described by their names, and none without a dat
   const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const env = { DATABASE_URL: url };
-  const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1,d1'];
-  await tidemark(['track', 'candles', ...market, '--from', '30d'], env);
+  const series = [...market, '--interval', 'h1,d1'];
+  await tidemark(['track', 'candles', ...series, '--from', '30d'], env);
   for (const command of ['why', 'verify', 'repair', 'untrack'])
     expect(await suggested([command, ''], env)).toEqual(
       expect.arrayContaining([

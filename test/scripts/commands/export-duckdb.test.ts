@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import { type FileFormat, fileFormats } from '../../../files/layout.ts';
 import { describeMissing } from '../../parts/describe-needing.ts';
-import { emptyDirectory, tidemark } from '../command.ts';
-import { days, fill, fillAll, market, minutes, openStore, startMs } from './export-store.ts';
+import { emptyDirectory, market, tidemark } from '../command.ts';
+import { days, fill, fillAll, minutes, openStore, startMs } from './export-store.ts';
 
 const duckdb = await import('@duckdb/node-api').catch((error: unknown) => String(error));
 

@@ -24,8 +24,6 @@ export const minutes: CandleSeries = {
 export const hours: CandleSeries = { ...minutes, interval: 'h1' };
 export const days: HistorySeries = { dataset: 'asset_history', assetId: 'bit,"coin"', interval: 'd1' };
 
-export const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
-
 export async function openStore(
   kind: 'main' | 'plain',
 ): Promise<TestStore & { env: Record<string, string> }> {

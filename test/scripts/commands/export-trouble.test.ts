@@ -7,8 +7,8 @@ import { minuteMs } from '../../../contract/intervals.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { emptyDirectory, start, tidemark } from '../command.ts';
-import { fill, market, minutes, openStore, startMs } from './export-store.ts';
+import { emptyDirectory, market, start, tidemark } from '../command.ts';
+import { fill, minutes, openStore, startMs } from './export-store.ts';
 
 const m1 = ['export', 'candles', ...market, '--interval', 'm1'];
 

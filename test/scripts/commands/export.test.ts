@@ -6,17 +6,8 @@ import { fileFormats } from '../../../files/layout.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from '../../store/open-store.ts';
-import { emptyDirectory, tidemark } from '../command.ts';
-import {
-  confirmEmpty,
-  contentOf,
-  fill,
-  fillAll,
-  market,
-  minutes,
-  openStore,
-  startMs,
-} from './export-store.ts';
+import { emptyDirectory, market, tidemark } from '../command.ts';
+import { confirmEmpty, contentOf, fill, fillAll, minutes, openStore, startMs } from './export-store.ts';
 
 const twoDays = ['--from', '2023-12-31T23:00Z', '--to', '2024-01-03'];
 

@@ -6,8 +6,8 @@ import { expect, it } from 'vitest';
 import { hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { emptyDirectory, start, tidemark } from '../command.ts';
-import { closeAt, contentOf, fill, market, minutes, openStore, startMs } from './export-store.ts';
+import { emptyDirectory, market, start, tidemark } from '../command.ts';
+import { closeAt, contentOf, fill, minutes, openStore, startMs } from './export-store.ts';
 
 const name = 'binance bitcoin tether m1';
 const window = { startMs, endMs: startMs + 3 * hourMs };

@@ -1,16 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../../../store/db/database.ts';
-import { migrate } from '../../../store/db/migrate.ts';
-import { unprivilegedAccount } from '../../../store/embedded/unprivileged.ts';
 import { databaseAt } from '../../faults/database-away.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { freePort } from '../../parts/free-port.ts';
-import { ownCluster } from '../../parts/own-cluster.ts';
-import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
+import { databaseOnSmallDisk, describeWithSmallDisk } from '../../parts/small-disk.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { start, tidemark } from '../command.ts';
@@ -228,21 +224,9 @@ describeWithSmallDisk('the disk of the target fills up', () => {
       `insert into tidemark.candle_points
        select 4, '2020-01-01Z'::timestamptz + make_interval(mins => n), n, n, n, n, n + 0.12345678901234567890 from generate_series(1, 300000) n`,
     );
-    const { url: serverUrl } = await ownCluster(context);
-    const disk = mountSmallDisk(40);
-    const tables = join(disk, 'tables');
-    mkdirSync(tables);
-    const account = unprivilegedAccount();
-    if (account !== null) chownSync(tables, account.uid, account.gid);
-    const server = databaseAt(serverUrl);
-    await server.pool.query(`create tablespace small location '${tables}'`);
-    await server.pool.query('create database small template template0 tablespace small');
-    const url = new URL(serverUrl);
-    url.pathname = '/small';
-    await migrate({ url: url.href, direction: 'up', ifBusy: 'wait' });
-    const target = databaseAt(url.href);
-    const filler = join(disk, 'filler');
-    const ended = await tidemark(['move', '--to', url.href], source.env);
+    const { url, disk, filler } = await databaseOnSmallDisk(context, 40);
+    const target = databaseAt(url);
+    const ended = await tidemark(['move', '--to', url], source.env);
     expect(lastLine(ended.stderr)).toMatch(
       /^tidemark: DATABASE_FULL: the target: .*No space left on device.*; free disk space there, .+; nothing was moved$/,
     );
@@ -260,7 +244,7 @@ describeWithSmallDisk('the disk of the target fills up', () => {
       }
     });
     execFileSync('mount', ['-o', 'remount,size=400m', disk]);
-    expect(await tidemark(['move', '--to', url.href], source.env)).toMatchObject({ exitCode: 0 });
+    expect(await tidemark(['move', '--to', url], source.env)).toMatchObject({ exitCode: 0 });
     expect(await rowsIn(target)).toBe(await rowsIn(source.database));
   });
 });

@@ -2,9 +2,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../simulator/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
-import { tidemark } from '../command.ts';
+import { market, tidemark } from '../command.ts';
 
-const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
 const days = ['--from', '2024-03-01', '--to', '2024-03-05'];
 const backfill = ['backfill', 'candles', ...market, '--interval', 'm1,h1', ...days];
 

@@ -2,10 +2,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../simulator/start.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { processesMs, start, tidemark } from '../command.ts';
+import { market, processesMs, start, tidemark } from '../command.ts';
 
 const name = ['binance', 'bitcoin/tether', 'm1'];
-const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'm1'];
+const series = [...market, '--interval', 'm1'];
 
 it(
   'status, gaps and why begin with an outage of the source, until it answers',
@@ -25,7 +25,7 @@ it(
       expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
       return ended.stdout;
     };
-    await say('track', 'candles', ...market, '--from', '2024-01-01', '--to', '2024-01-03');
+    await say('track', 'candles', ...series, '--from', '2024-01-01', '--to', '2024-01-03');
     expect(await say('gaps')).toContain('not requested yet');
     expect(JSON.parse(await say('gaps', '--json'))).toMatchObject({ sourceOutage: null });
     await simulator.close();

@@ -10,7 +10,7 @@ import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { storedPoints, truthOf } from '../../pipeline/stored.ts';
 import { emptyQueue } from '../../queue/queue-parts.ts';
-import { start, tidemark } from '../command.ts';
+import { market, start, tidemark } from '../command.ts';
 
 const minutes: CandleSeries = {
   dataset: 'candles',
@@ -21,7 +21,6 @@ const minutes: CandleSeries = {
 };
 const startMs = Date.UTC(2024, 2, 1);
 const range = { startMs, endMs: startMs + 4 * dayMs };
-const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
 const days = ['--from', '2024-03-01', '--to', '2024-03-05'];
 
 function queueOptions(env: Readonly<Record<string, string>>): QueueBackendOptions {

@@ -2,9 +2,9 @@ import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../simulator/start.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
-import { tidemark } from '../command.ts';
+import { market, tidemark } from '../command.ts';
 
-const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
+const series = [...market, '--interval', 'h1'];
 
 it('explains what is tracked, covered, missing and why, past requests and changes, and what comes next', async () => {
   const { url, drop } = await createMigratedDatabase();
@@ -13,7 +13,7 @@ it('explains what is tracked, covered, missing and why, past requests and change
   onTestFinished(() => simulator.close());
   const env = { DATABASE_URL: url, SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '0' };
   const march = ['--from', '2024-03-01', '--to', '2024-03-05'];
-  expect(await tidemark(['backfill', 'candles', ...market, ...march], env)).toMatchObject({ exitCode: 0 });
+  expect(await tidemark(['backfill', 'candles', ...series, ...march], env)).toMatchObject({ exitCode: 0 });
   const name = ['why', 'binance', 'bitcoin/tether', 'h1'];
   const whole = await tidemark(name, env);
   expect(whole).toMatchObject({ exitCode: 0, stderr: '' });
@@ -35,7 +35,7 @@ it('explains what is tracked, covered, missing and why, past requests and change
   );
 
   expect(
-    await tidemark(['track', 'candles', ...market, '--from', '2024-03-01', '--to', '2024-04-10'], env),
+    await tidemark(['track', 'candles', ...series, '--from', '2024-03-01', '--to', '2024-04-10'], env),
   ).toMatchObject({
     exitCode: 0,
   });
@@ -71,7 +71,7 @@ it('suggests the nearest series for an unknown one', async () => {
   const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const env = { DATABASE_URL: url };
-  expect(await tidemark(['track', 'candles', ...market, '--from', '2024-03-01'], env)).toMatchObject({
+  expect(await tidemark(['track', 'candles', ...series, '--from', '2024-03-01'], env)).toMatchObject({
     exitCode: 0,
   });
   expect(await tidemark(['why', 'binance', 'bitcoin/tethr', 'h1'], env)).toMatchObject({

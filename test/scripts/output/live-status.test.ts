@@ -9,9 +9,9 @@ import { inTerminal, noPseudoTerminal, type TerminalSession } from '../../parts/
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
-import { program, start, tidemark } from '../command.ts';
+import { market, program, start, tidemark } from '../command.ts';
 
-const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'm1,h1'];
+const series = [...market, '--interval', 'm1,h1'];
 const startMs = Date.UTC(2024, 2, 1);
 const days = (count: number) => [
   '--from',
@@ -19,7 +19,7 @@ const days = (count: number) => [
   '--to',
   `2024-03-${String(1 + count).padStart(2, '0')}`,
 ];
-const backfill = ['backfill', 'candles', ...market];
+const backfill = ['backfill', 'candles', ...series];
 const escapeCode = '\u001b';
 
 /** @param whenOver called with what is to be done at its end: of a test, or of all that share it. */

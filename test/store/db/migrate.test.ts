@@ -1,23 +1,8 @@
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { openDatabase } from '../../../store/db/database.ts';
+import { describe, expect, inject, it } from 'vitest';
+import type { openDatabase } from '../../../store/db/database.ts';
 import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-
-async function emptyDatabase() {
-  const { url, drop } = await createTestDatabase();
-  const database = openDatabase({
-    url,
-    applicationName: 'test',
-    maxConnections: 2,
-    statementTimeoutMs: 30_000,
-  });
-  onTestFinished(async () => {
-    await database.close();
-    await drop();
-  });
-  return database;
-}
+import { openEmptyDatabase } from '../open-store.ts';
 
 async function objects(url: ReturnType<typeof openDatabase>) {
   const result = await url.pool.query<{ name: string }>(
@@ -31,7 +16,7 @@ async function objects(url: ReturnType<typeof openDatabase>) {
 
 describe('migrate', () => {
   it('continues when another start creates the schema at the same time', async () => {
-    const database = await emptyDatabase();
+    const database = await openEmptyDatabase();
     const other = await database.pool.connect();
     await other.query('begin');
     await other.query('create schema tidemark');
@@ -50,7 +35,7 @@ describe('migrate', () => {
   });
 
   it('migrates up, down and up again, leaving nothing behind in between', async () => {
-    const database = await emptyDatabase();
+    const database = await openEmptyDatabase();
     const up = () => migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
     await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
     const names = await up();
@@ -70,7 +55,7 @@ describe('migrate', () => {
   });
 
   it('works for an owner that is not a superuser, and uses TimescaleDB where it is loaded', async () => {
-    const database = await emptyDatabase();
+    const database = await openEmptyDatabase();
     const role = `owner_${new URL(database.url).pathname.slice(-8)}`;
     const name = new URL(database.url).pathname.slice(1);
     await database.pool.query(`create role ${role} login password 'owner'`);
@@ -88,7 +73,7 @@ describe('migrate', () => {
   });
 
   it('refuses a second migration at the same time, and the first completes', async () => {
-    const database = await emptyDatabase();
+    const database = await openEmptyDatabase();
     const holder = await database.pool.connect();
     // node-pg-migrate's lock, held as by a long migration.
     await holder.query('select pg_advisory_lock(7241865325823964)');
@@ -103,7 +88,7 @@ describe('migrate', () => {
   });
 
   it('runs all migrations or none', async () => {
-    const database = await emptyDatabase();
+    const database = await openEmptyDatabase();
     await database.pool.query('create view public.rates as select 1 as taken');
     await expect(migrate({ url: database.url, direction: 'up', ifBusy: 'wait' })).rejects.toThrow(/rates/);
     expect(await objects(database)).toEqual(['public.rates', 'tidemark.migrations']);

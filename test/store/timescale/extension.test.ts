@@ -4,7 +4,7 @@ import { explainDatabaseError } from '../../../store/db/failure.ts';
 import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
 import { assertTimescaleUsable, isTooOld, upgradeRemedy } from '../../../store/timescale/extension.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { openEmptyDatabase } from '../open-store.ts';
 
 describe('isTooOld', () => {
   it.each(['2.28.0', '2.28.3', '2.28.0-dev', '2.28', '2.30.1', '2.100.0', '3.0.0', '10.2.0'])(
@@ -34,24 +34,9 @@ describe('upgradeRemedy', () => {
   });
 });
 
-async function newDatabase(on: 'main' | 'plain') {
-  const { url, drop } = await createTestDatabase(on);
-  const database = openDatabase({
-    url,
-    applicationName: 'test',
-    maxConnections: 2,
-    statementTimeoutMs: 30_000,
-  });
-  onTestFinished(async () => {
-    await database.close();
-    await drop();
-  });
-  return database;
-}
-
 describeNeeding('timescale', 'a database with TimescaleDB', () => {
   it('is refused by every command while the library is not loaded: its tables would look empty', async () => {
-    const database = await newDatabase('main');
+    const database = await openEmptyDatabase('main');
     await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
     await database.pool.query(`insert into tidemark.candle_points values (1, '2024-01-01', 1, 1, 1, 1, 1)`);
     const name = new URL(database.url).pathname.slice(1);
@@ -70,7 +55,7 @@ describeNeeding('timescale', 'a database with TimescaleDB', () => {
   });
 
   it("names the cause when the server lacks the library of the database's version", async () => {
-    const database = await newDatabase('main');
+    const database = await openEmptyDatabase('main');
     await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
     await database.pool.query(`update pg_extension set extversion = '2.99.0' where extname = 'timescaledb'`);
     const error = await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' }).catch(
@@ -86,7 +71,7 @@ describeNeeding('timescale', 'a database with TimescaleDB', () => {
 describeNeeding('plainPostgres', 'a server without TimescaleDB', () => {
   /** As after the server's package was removed, or another server took over the files. */
   async function pretendExtension(version: string) {
-    const database = await newDatabase('plain');
+    const database = await openEmptyDatabase('plain');
     await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
     await database.pool.query(
       `insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
@@ -97,7 +82,7 @@ describeNeeding('plainPostgres', 'a server without TimescaleDB', () => {
   }
 
   it('works with plain tables', async () => {
-    const database = await newDatabase('plain');
+    const database = await openEmptyDatabase('plain');
     await migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
     await assertMigrated(database.pool);
     await assertTimescaleUsable(database.pool);
