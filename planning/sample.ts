@@ -42,7 +42,7 @@ export function* allWindows(
 
 /**
  * Draws `count` of these windows at random without replacement, each with equal probability; all if there are no more.
- * In the order of {@link allWindows}.
+ * In the order of {@link allWindows}. Only the drawn windows are computed: a store may have millions of windows.
  *
  * @param random like Math.random.
  */
@@ -53,24 +53,34 @@ export function* sampleWindows(
   random: () => number,
 ): Generator<CoveredWindow> {
   const places = drawn(count, countWindows(covered, longestRangeMs), random);
-  let place = 0;
-  for (const window of allWindows(covered, longestRangeMs)) {
-    if (places.has(place)) yield window;
-    place += 1;
+  let drawnSoFar = 0;
+  let firstOfRange = 0;
+  for (const { seriesId, series, ranges } of covered) {
+    const spanMs = longestRangeMs(series);
+    for (const range of ranges) {
+      const endOfRange = firstOfRange + requestsFor(range, spanMs);
+      for (let place = places[drawnSoFar]; place !== undefined && place < endOfRange; ) {
+        const startMs = range.startMs + (place - firstOfRange) * spanMs;
+        const endMs = Math.min(startMs + spanMs, range.endMs);
+        yield withWitnesses({ seriesId, series, startMs, endMs }, spanMs);
+        drawnSoFar += 1;
+        place = places[drawnSoFar];
+      }
+      firstOfRange = endOfRange;
+    }
   }
 }
 
 /**
- * Draws numbers below `of` without replacement: Floyd's algorithm, whose memory is proportional to the
- * sample.
+ * Draws numbers below `of` without replacement, ascending: Floyd's algorithm, whose memory is proportional to the sample.
  */
-function drawn(count: number, of: number, random: () => number): ReadonlySet<number> {
+function drawn(count: number, of: number, random: () => number): number[] {
   const chosen = new Set<number>();
   for (let bound = Math.max(0, of - count); bound < of; bound += 1) {
     const place = Math.floor(random() * (bound + 1));
     chosen.add(chosen.has(place) ? bound : place);
   }
-  return chosen;
+  return [...chosen].sort((a, b) => a - b);
 }
 
 /**
