@@ -109,7 +109,7 @@ export function workMetrics(registry: Registry): WorkMetrics {
         windows.inc({ dataset, lane, verdict });
       },
       deferred: ({ dataset, lane }) => windows.inc({ dataset, lane, verdict: 'put_aside' }),
-      notStored: ({ passes }) => notStored.inc({ cause: passes ? 'database' : 'answer' }),
+      notStored: ({ isTransient }) => notStored.inc({ cause: isTransient ? 'database' : 'answer' }),
     },
   };
 }

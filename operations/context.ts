@@ -28,7 +28,7 @@ export interface OperationContext {
    *
    * @throws TidemarkError DATABASE_FULL while the embedded database can still shut down cleanly.
    */
-  assertRoom(): void;
+  assertFreeSpace(): void;
 }
 
 /** @returns the longest range of one request for a series: as configured, and as the source accepts. */

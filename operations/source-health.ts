@@ -10,19 +10,19 @@ import { isPausedBySource } from './progress.ts';
 /** Failed requests without a success after which the source is considered unusable. */
 const hopelessAfter = 4;
 
-/** @throws TidemarkError SOURCE_NOTICE when the source answers with a message instead of data. */
+/** @throws TidemarkError SOURCE_NOTICE when the source answers with a service message. */
 export async function assertNoServiceMessage(
   context: OperationContext,
   { startedMs, pausedMs }: { startedMs: EpochMs; pausedMs: number },
 ): Promise<void> {
-  const notice = await readServiceMessage(context.database, Date.now());
-  if (notice === null || (notice.timeMs < startedMs && !isPausedBySource(pausedMs))) return;
+  const serviceMessage = await readServiceMessage(context.database, Date.now());
+  if (serviceMessage === null || (serviceMessage.timeMs < startedMs && !isPausedBySource(pausedMs))) return;
   const nowMs = Date.now();
   const when =
-    notice.timeMs < startedMs
-      ? `, received ${formatTime(notice.timeMs)}; running workers retry ${formatTime(nowMs + pausedMs)}`
+    serviceMessage.timeMs < startedMs
+      ? `, received ${formatTime(serviceMessage.timeMs)}; running workers retry ${formatTime(nowMs + pausedMs)}`
       : '';
-  throw new TidemarkError('SOURCE_NOTICE', `${notice.message}${when}`);
+  throw new TidemarkError('SOURCE_NOTICE', `${serviceMessage.message}${when}`);
 }
 
 /** @throws TidemarkError when every request failed so far. */

@@ -99,13 +99,13 @@ const rereadShare = 0.05;
 export const rereadSlots = (load: Load): number => slotsOf(rereadShare, load);
 
 /** Share of a minute's budget that a command keeps in the queue, so that it does not run empty between two polls. */
-const askedShare = 0.1;
+const commandShare = 0.1;
 
 /**
  * Slots for commands (verify, repair), in addition to the planner's: they come last, and must not take slots from
  * others.
  */
-export const askedSlots = (load: Load): number => slotsOf(askedShare, load);
+export const commandSlots = (load: Load): number => slotsOf(commandShare, load);
 
 interface Load {
   readonly requestsPerMinute: number;

@@ -49,7 +49,7 @@ export interface PlanInput {
   /** Closed periods that each refresh reads again; default 2. */
   readonly rereadPeriods?: number | undefined;
   /** Slots that backfill leaves to rereads and pages; default 0. */
-  readonly spared?: number | undefined;
+  readonly reservedSlots?: number | undefined;
   /** Last series id of the previous pass, where the round-robin continues. */
   readonly cursor: number;
 }
@@ -92,7 +92,7 @@ export function planWindows(input: PlanInput): Plan {
   refreshes.sort((a, b) => a.startMs - b.startMs);
   const refreshLimit = pending.length > 0 ? input.slots.refresh : input.slots.total;
   const windows = refreshes.slice(0, refreshLimit);
-  const backfills = takeInTurn(pending, input.slots.total - windows.length - (input.spared ?? 0));
+  const backfills = takeInTurn(pending, input.slots.total - windows.length - (input.reservedSlots ?? 0));
   windows.push(...backfills);
   return { windows, cursor: (backfills.at(-1) ?? windows.at(-1))?.seriesId ?? input.cursor };
 }

@@ -147,7 +147,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
         log,
         carry: tracing?.carry,
       }),
-    assertRoom: () => {
+    assertFreeSpace: () => {
       if (embedded) assertFreeSpace(config.directory);
     },
     close,

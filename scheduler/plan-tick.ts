@@ -80,7 +80,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
     parts.polls === true
       ? await planPages(database, { claimed: claimed.pages, most: slots.refresh, nowMs })
       : [];
-  const spared = Math.min(again.length, share) + due.length;
+  const reservedSlots = Math.min(again.length, share) + due.length;
 
   const planFrom = (series: readonly SeriesGaps[]) =>
     planWindows({
@@ -93,7 +93,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
       graceMs,
       longestRangeMs,
       slots,
-      spared,
+      reservedSlots,
       rereadPeriods: parts.rereadPeriods,
       cursor,
     });
@@ -106,7 +106,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
     plan = planFrom(series);
     isAll = series.every(({ gaps }) => gaps.length <= maxRead);
     rangesPerSeries *= rangesFactor;
-  } while (plan.windows.length < slots.total - spared && !isAll);
+  } while (plan.windows.length < slots.total - reservedSlots && !isAll);
   // Pages also get the slots that backfill does not use.
   const refreshes = plan.windows.filter(({ lane }) => lane === 'refresh').length;
   const pages = due.slice(0, Math.max(0, slots.refresh - refreshes));

@@ -33,8 +33,7 @@ const longestRaw = 2000;
 
 /**
  * @throws SourceError `unexpected` when the answer holds no list, or an empty one beside an error; `notice` when it holds a
- * message in its place;
- * `not_found` when it says that an id is unknown.
+ * service message, `not_found` when it says that an id is unknown.
  */
 export function listAnswer<Row extends object>(reply: Reply, read: RowReader<Row>): Answer<Row> {
   const value = parsed(reply);
@@ -84,8 +83,8 @@ function parsed(reply: Reply): unknown {
 function notTheResource(reply: Reply, value: unknown, problem: string): SourceError {
   const words = messagesOf(value);
   // Services use different statuses for an unknown id, and the same words.
-  const kind = statesUnknownId(words) ? 'not_found' : words.notice === null ? 'unexpected' : 'notice';
-  return errorOf(reply, kind, words.notice ?? words.error ?? `not the expected shape: ${problem}`);
+  const kind = statesUnknownId(words) ? 'not_found' : words.serviceMessage === null ? 'unexpected' : 'notice';
+  return errorOf(reply, kind, words.serviceMessage ?? words.error ?? `not the expected shape: ${problem}`);
 }
 
 function errorOf(

@@ -1,4 +1,4 @@
-/** Classifies responses with a status other than 200, and messages in place of a resource; reads when to retry. */
+/** Classifies responses with a status other than 200, and service messages; reads when to retry. */
 
 import { type EpochMs, hourMs, minuteMs } from '../contract/intervals.ts';
 import { bodyToShow, type HeaderLookup, type Reply, wordsToShow } from './attempt.ts';
@@ -10,7 +10,7 @@ export function refusal(reply: Reply, nowMs: EpochMs): SourceError {
   const words = messagesOfBody(reply.body.toString('utf8'));
   const kind = kindOf(status, words);
   const body = bodyToShow(reply);
-  const said = wordsToShow(reply, words.error ?? words.notice ?? redirection(reply) ?? body);
+  const said = wordsToShow(reply, words.error ?? words.serviceMessage ?? redirection(reply) ?? body);
   return new SourceError({
     kind,
     message: `${name}: status ${status}${said === '' ? '' : `: ${said}`}`,
@@ -23,10 +23,10 @@ export function refusal(reply: Reply, nowMs: EpochMs): SourceError {
   });
 }
 
-function kindOf(status: number, words: ServiceMessages): SourceErrorKind {
+function kindOf(status: number, words: StatedMessages): SourceErrorKind {
   if (status >= 500) return 'server_error';
   // A retired service may answer everything so, with 429 too. Waiting for the budget would wait forever.
-  if (words.notice !== null) return 'notice';
+  if (words.serviceMessage !== null) return 'notice';
   if (status === 429) return 'rate_limited';
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 404) return 'not_found';
@@ -42,30 +42,33 @@ function redirection({ status, header }: Reply): string | null {
   return location === undefined ? null : `redirects to ${location}`;
 }
 
-export interface ServiceMessages {
+export interface StatedMessages {
   /** `{"error": "…"}` and similar forms. */
   readonly error: string | null;
-  /** `{"data": {"message": "…"}}`, the answer of a service that is being retired. */
-  readonly notice: string | null;
+  /** A service message, `{"data": {"message": "…"}}`. */
+  readonly serviceMessage: string | null;
 }
 
 /** Messages of a parsed answer. */
-export function messagesOf(value: unknown): ServiceMessages {
+export function messagesOf(value: unknown): StatedMessages {
   const error = textAt(value, 'error') ?? textAt(fieldOf(value, 'error'), 'message');
-  return { error: error ?? textAt(value, 'message'), notice: textAt(fieldOf(value, 'data'), 'message') };
+  return {
+    error: error ?? textAt(value, 'message'),
+    serviceMessage: textAt(fieldOf(value, 'data'), 'message'),
+  };
 }
 
 /** Messages of a body, which may not be JSON. */
-function messagesOfBody(text: string): ServiceMessages {
+function messagesOfBody(text: string): StatedMessages {
   try {
     return messagesOf(parseExactJson(text));
   } catch {
-    return { error: null, notice: null };
+    return { error: null, serviceMessage: null };
   }
 }
 
 /** Whether a message states that the id is unknown: `<id> not found`. */
-export function statesUnknownId(words: ServiceMessages): boolean {
+export function statesUnknownId(words: StatedMessages): boolean {
   return words.error !== null && / not found$/i.test(words.error.trim());
 }
 

@@ -19,7 +19,7 @@ export type SourceErrorKind =
   | 'not_found'
   /** The body is larger than allowed. */
   | 'too_large'
-  /** A message in place of a resource, `{"data": {"message": "…"}}`, as from a service that is being retired. */
+  /** A service message: a text in place of the resource, `{"data": {"message": "…"}}`, as of a service that is being retired. */
   | 'notice'
   /** The source states that it lacks the range, or its statement cannot be parsed. */
   | 'incomplete'

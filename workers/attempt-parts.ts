@@ -18,8 +18,8 @@ export interface AttemptParts {
   readonly database: Database;
   readonly requests: RequestQueue;
   readonly sourceBreaker: CircuitBreaker;
-  /** For a source that answers with a message in place of data. */
-  readonly messageBreaker: CircuitBreaker;
+  /** For a source that answers with a service message. */
+  readonly serviceMessageBreaker: CircuitBreaker;
   readonly storeBreaker: CircuitBreaker;
   /** Series that the last answer stated to be unknown. */
   readonly unknownSeries: Set<number>;

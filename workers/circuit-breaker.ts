@@ -18,7 +18,7 @@ import type { EpochMs } from '../contract/intervals.ts';
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 const defaultPauses = Object.freeze({ firstMs: 1000, longestMs: 60_000 });
-/** A source that answers with a message in place of data does so for a while. */
+/** A source that answers with a service message does so for a while. */
 export const serviceMessagePauses = Object.freeze({ firstMs: 60_000, longestMs: 3_600_000 });
 /** Half-open for so long without an outage, it closes. */
 const recoveryMs = 10_000;

@@ -59,7 +59,7 @@ function fetchAndCommit<Answer>(
     // Closed periods are determined at the time of the answer, however long the commit waits.
     const answeredMs = parts.now();
     parts.sourceBreaker.succeeded(answeredMs, startedMs);
-    parts.messageBreaker.succeeded(answeredMs, startedMs);
+    parts.serviceMessageBreaker.succeeded(answeredMs, startedMs);
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
     const begun = performance.now();
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs }).then(async (summary) => {

@@ -2,7 +2,7 @@
  * What follows from an attempt that failed at the source.
  *
  *   rate_limited             The whole queue pauses until the source accepts requests again.
- *   notice                   The source answers with a message in place of data, such as its retirement. The whole queue
+ *   notice                   The source answers with a service message, such as its retirement. The whole queue
  *                            pauses, for a minute first and up to an hour.
  *   unauthorized (401)       The whole queue pauses for a minute: no window can succeed until the key is fixed.
  *   outage                   unreachable, timeout, server_error, unexpected, or a 404 with a text body, which sources in
@@ -64,8 +64,8 @@ export function reactionTo(
     readonly firstRetryMs: number;
     /** Delay of a window that the source lacks. */
     readonly missingPauseMs: number;
-    /** Pause after a message in place of data. */
-    readonly noticePauseMs: number;
+    /** Pause after a service message. */
+    readonly serviceMessagePauseMs: number;
     /** Whether to request a part of a refused range. */
     readonly asksForLess: boolean;
     readonly nowMs: EpochMs;
@@ -80,7 +80,7 @@ export function reactionTo(
       return { kind: 'pause', forMs: Math.max(shortestPauseMs, untilMs - context.nowMs) };
     }
     case 'notice':
-      return { kind: 'pause', forMs: Math.max(shortestPauseMs, context.noticePauseMs) };
+      return { kind: 'pause', forMs: Math.max(shortestPauseMs, context.serviceMessagePauseMs) };
     case 'unauthorized':
       // 401 concerns the key, 403 the requested series: others may be allowed.
       if (error.status === 403) return deferred;
@@ -138,7 +138,8 @@ export async function afterSourceError<Answer>(
   const seriesId = work.window?.seriesId ?? null;
   const unknownBefore = seriesId !== null && parts.unknownSeries.has(seriesId);
   if (seriesId !== null && error.unknownId) parts.unknownSeries.add(seriesId);
-  const noticePauseMs = kind === 'notice' ? parts.messageBreaker.failed({ startedMs, nowMs, message }) : 0;
+  const serviceMessagePauseMs =
+    kind === 'notice' ? parts.serviceMessageBreaker.failed({ startedMs, nowMs, message }) : 0;
   const reaction = reactionTo(error, {
     attempt: attempt.number,
     last: attempt.last,
@@ -149,7 +150,7 @@ export async function afterSourceError<Answer>(
       work.window === null
         ? parts.failedRetryMs
         : missingPauseMs(work.window, askedInterval(work.window), nowMs, parts.failedRetryMs),
-    noticePauseMs,
+    serviceMessagePauseMs,
     asksForLess:
       work.window !== null &&
       mayBeAboutLength(error) &&
@@ -160,7 +161,7 @@ export async function afterSourceError<Answer>(
   // Pause before writing the ledger: other workers go on sending requests until then.
   if (reaction.kind === 'pause') {
     await pause(reaction.forMs, parts);
-    // The circuit breaker has logged a message in place of data.
+    // The circuit breaker has logged a service message.
     if (nowMs >= parts.sourcePause.untilMs && kind !== 'notice') {
       const line = { cause: message, pauseSeconds: Math.ceil(reaction.forMs / 1000) };
       parts.log[kind === 'unauthorized' ? 'error' : 'warn'](

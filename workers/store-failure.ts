@@ -13,26 +13,26 @@ import type { CommitSlot, Work } from './work.ts';
  * SQLSTATE classes that do not depend on the written rows: connection (08), resources such as a full disk (53),
  * intervention and shutdown (57), system (58), serialization and deadlock (40), lock not available (55).
  */
-const passingClasses = ['08', '40', '53', '55', '57', '58'];
+const transientClasses = ['08', '40', '53', '55', '57', '58'];
 /** TimescaleDB's limit on tuples decompressed in one transaction: a setting, so the same answer fails again. */
 const settingsLimit = '53400';
 
 /** Statement timeout or cancel. A window that never commits in time must not be fetched again forever. */
 const cancelled = '57014';
 
-/** Whether the same answer may be stored later (`passes`), and the message. */
-export function storeTroubleOf(error: unknown): { readonly passes: boolean; readonly message: string } {
+/** Whether the same answer may be stored later (`isTransient`), and the message. */
+export function storeTroubleOf(error: unknown): { readonly isTransient: boolean; readonly message: string } {
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   // SQLSTATE classes begin with a digit or one of these letters. EPIPE has five characters too.
   if (/^[0-9FHPX][0-9A-Z]{4}$/.test(code))
     return {
-      passes: ![cancelled, settingsLimit].includes(code) && passingClasses.includes(code.slice(0, 2)),
+      isTransient: ![cancelled, settingsLimit].includes(code) && transientClasses.includes(code.slice(0, 2)),
       message,
     };
   // An error without an SQLSTATE comes from the connection, from an exhausted pool, or from a defect.
   const fromConnection = /^E[A-Z]+$/.test(code) || /connect|timeout|terminat|pool/i.test(message);
-  return { passes: fromConnection, message };
+  return { isTransient: fromConnection, message };
 }
 
 export async function afterStoreTrouble<Answer>(
@@ -43,9 +43,9 @@ export async function afterStoreTrouble<Answer>(
   parts: AttemptParts,
 ): Promise<Outcome> {
   const nowMs = parts.now();
-  const { passes, message } = storeTroubleOf(error);
-  parts.events?.notStored({ passes });
-  if (passes) {
+  const { isTransient, message } = storeTroubleOf(error);
+  parts.events?.notStored({ isTransient });
+  if (isTransient) {
     // Requests whose answers cannot be stored would waste the budget.
     const pauseMs = parts.storeBreaker.failed({ startedMs, nowMs, message });
     await pause(pauseMs, parts);

@@ -29,8 +29,8 @@ export interface WorkerEvents {
   }): void;
   /** A window or a poll was deferred: out of attempts, or refused. */
   deferred(work: { readonly dataset: Dataset; readonly lane: Lane }): void;
-  /** An answer could not be stored. `passes`: because of an outage of the database or a lock. */
-  notStored(trouble: { readonly passes: boolean }): void;
+  /** An answer could not be stored. `isTransient`: because of an outage of the database or a lock. */
+  notStored(trouble: { readonly isTransient: boolean }): void;
 }
 
 export type AttemptMiddleware = (

@@ -39,8 +39,8 @@ export interface WorkerOptions {
   readonly events?: WorkerEvents | undefined;
   readonly now?: () => EpochMs;
   readonly random?: () => number;
-  /** First and longest pause after a message in place of data; absent: a minute to an hour. */
-  readonly noticePauses?: { readonly firstMs: number; readonly longestMs: number };
+  /** First and longest pause after a service message; absent: a minute to an hour. */
+  readonly serviceMessagePauses?: { readonly firstMs: number; readonly longestMs: number };
   /** How long the jobs of a killed worker stay locked, and the interval of the search for such jobs. */
   readonly lockMs?: number;
 }
@@ -69,7 +69,7 @@ export async function startWorker(options: WorkerOptions) {
     log,
     now: options.now ?? Date.now,
     closing: closing.signal,
-    onWait: () => options.events?.notStored({ passes: true }),
+    onWait: () => options.events?.notStored({ isTransient: true }),
   });
   const parts: AttemptParts & WorkParts = {
     database,
@@ -78,13 +78,13 @@ export async function startWorker(options: WorkerOptions) {
     commitSlot: (commit) => unlocked(() => slot(commit)),
     commitWindow: groupCommits(database, slot, unlocked),
     sourceBreaker: createCircuitBreaker({ what: 'the source', threshold: outageThreshold, log }),
-    messageBreaker: createCircuitBreaker({
+    serviceMessageBreaker: createCircuitBreaker({
       what: 'the source',
       threshold: 1,
       log,
-      pauses: options.noticePauses ?? serviceMessagePauses,
+      pauses: options.serviceMessagePauses ?? serviceMessagePauses,
       messages: {
-        begins: 'the source answers with a message in place of data; the queue pauses',
+        begins: 'the source answers with a service message; the queue pauses',
         ends: 'the source answers with data again',
       },
     }),

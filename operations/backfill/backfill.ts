@@ -81,7 +81,7 @@ export async function runBackfill(
   }
 
   async function poll(): Promise<BackfillOutcome | null> {
-    context.assertRoom();
+    context.assertFreeSpace();
     const queues = await parts.ensure(wanted !== undefined);
     // Read claims before gaps: a window that ends in between is then still claimed, not lost.
     const claimed = await queues.requests

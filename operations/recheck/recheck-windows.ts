@@ -13,7 +13,7 @@
 import { randomBytes } from 'node:crypto';
 import { dayMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { askedSlots } from '../../planning/budget.ts';
+import { commandSlots } from '../../planning/budget.ts';
 import { type Range, subtract } from '../../planning/ranges.ts';
 import type { CoveredWindow } from '../../planning/sample.ts';
 import { type Window, withWitnesses } from '../../planning/windows.ts';
@@ -164,7 +164,7 @@ export async function recheckWindows(
   }
 
   async function poll(): Promise<{ readonly isWhole: boolean } | null> {
-    context.assertRoom();
+    context.assertFreeSpace();
     const queues = await parts.ensure(true);
     // Read claims before results: a window that ends in between is then still queued, not lost.
     const claimed = await queues.requests
@@ -179,7 +179,7 @@ export async function recheckWindows(
     const { refresh, backfill, probe, reread, repair, verify } = claimed.load;
     const added = [...lost];
     if (!request.signal.aborted) {
-      const room = askedSlots({ requestsPerMinute, queued: repair + verify });
+      const room = commandSlots({ requestsPerMinute, queued: repair + verify });
       while (added.length < room) {
         const next = nextPiece();
         if (next === null) break;

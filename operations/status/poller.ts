@@ -44,7 +44,7 @@ export interface StatusSnapshot {
     /** The budget in force. */
     readonly perMinute: number;
   };
-  readonly notice: ServiceMessage | null;
+  readonly serviceMessage: ServiceMessage | null;
   /** Null while the source answers. */
   readonly outage: ExplainedOutage | null;
 }
@@ -66,7 +66,7 @@ export class StatusPoller {
   async poll(nowMs: EpochMs): Promise<StatusSnapshot> {
     const { database, config } = this.#context;
     const { graceMs } = config.worker;
-    const [queue, rows, gaps, longestRangeMs, activity, notice, outage] = await Promise.all([
+    const [queue, rows, gaps, longestRangeMs, activity, serviceMessage, outage] = await Promise.all([
       this.#pollQueue(),
       seriesStatus(database, { nowMs, graceMs }),
       listGaps(database, { nowMs, graceMs }),
@@ -97,7 +97,7 @@ export class StatusPoller {
       lastMinute: Object.values(activity.lanes).reduce((sum, lane) => sum + lane, 0),
       perMinute: queue.perMinute,
       queue,
-      notice,
+      serviceMessage,
       outage: outage === null ? null : withRetry(outage, queue, nowMs),
     };
   }

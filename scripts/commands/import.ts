@@ -83,7 +83,7 @@ function fileImport(
     graceMs: context.config.worker.graceMs,
     tally,
     beforePiece: () => {
-      context.assertRoom();
+      context.assertFreeSpace();
       if (!signal.aborted) return;
       throw new TidemarkError('INTERRUPTED', `stopped within ${path}; the imported points are stored`, {
         remedy: 'run the same command again: it skips them',

@@ -91,7 +91,7 @@ const lookEveryMs = 1000;
 /** @throws TidemarkError DATABASE_FULL. */
 async function untilStopped(signal: AbortSignal, context: Context): Promise<void> {
   while (!signal.aborted) {
-    context.assertRoom();
+    context.assertFreeSpace();
     await delay(lookEveryMs, undefined, { signal }).catch(() => {});
   }
 }

@@ -103,7 +103,7 @@ async function gather(context: Context, nowMs: number) {
       ratesMs,
       retentions,
       requests,
-      notice,
+      serviceMessage,
       versions,
       upkeep,
       outage,
@@ -144,7 +144,7 @@ async function gather(context: Context, nowMs: number) {
       outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
       embedded: context.embedded,
       source: config.source.url ?? null,
-      notice,
+      serviceMessage,
       budget: {
         perMinute: budgetInForce(config.source, budgets),
         lastMinute: Object.values(requests).reduce((sum, lane) => sum + lane, 0),
@@ -168,16 +168,16 @@ function asText(status: Status, showsAll: boolean): string {
     .map((lane) => `${formatCount(budget[lane])} ${lane}`);
   const paused = queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
   return [
-    // A message of the service has its own line.
+    // A service message has its own line.
     ...(status.outage === null || status.outage.kind === 'notice'
       ? []
       : [outageText(status.outage, status.nowMs)]),
     `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
     `source: ${status.source ?? 'not set (SOURCE_URL)'}`,
-    ...(status.notice === null
+    ...(status.serviceMessage === null
       ? []
       : [
-          `the source answers with a message instead of data, ${formatTime(status.notice.timeMs)}: ${status.notice.message}`,
+          `the source answers with a service message, ${formatTime(status.serviceMessage.timeMs)}: ${status.serviceMessage.message}`,
         ]),
     ...upkeepLines(status.upkeep),
     `budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`,
@@ -234,7 +234,9 @@ function asJson(status: Status) {
     source: status.source,
     sourceOutage: outageJson(status.outage),
     notice:
-      status.notice === null ? null : { time: isoTime(status.notice.timeMs), message: status.notice.message },
+      status.serviceMessage === null
+        ? null
+        : { time: isoTime(status.serviceMessage.timeMs), message: status.serviceMessage.message },
     rejected: status.rejected,
     budget: status.budget,
     queue: status.queue,

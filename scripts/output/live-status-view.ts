@@ -38,7 +38,7 @@ export function liveStatusLines(status: LiveStatus, space: Space): readonly stri
     const [first = '', ...rest] = style === undefined ? shown : shown.map((part) => paint(style, part));
     return asFits([paint('dim', name.padEnd(nameWidth)) + first, ...rest], width);
   };
-  const { activity, queue, notice, outage, left } = status;
+  const { activity, queue, serviceMessage, outage, left } = status;
   const failed = kindsText(activity.failures);
   const wait = waitText(queue.pausedMs);
   const { failed: failedGaps = 0, blocked = 0, awaits_second_answer: awaiting = 0, stale = 0 } = status.gaps;
@@ -58,7 +58,7 @@ export function liveStatusLines(status: LiveStatus, space: Space): readonly stri
     asFits(title, width),
     ...(status.lost === null ? [] : [about('offline', [status.lost, 'retrying'], 'red')]),
     ...(isOutage(outage) ? [about('source', [outageText(outage, status.atMs)], 'red')] : []),
-    ...(notice === null ? [] : [about('notice', [printable(notice.message)], 'yellow')]),
+    ...(serviceMessage === null ? [] : [about('message', [printable(serviceMessage.message)], 'yellow')]),
     about('left', [
       left === 0 ? 'no window' : counted(left, 'window'),
       left === 0 ? '' : etaText(status.etaMs),
@@ -127,13 +127,13 @@ export function liveStatusLine(status: StatusSnapshot, etaMs: number | null): st
     ...(aside + blocked === 0 ? [] : [`${counted(aside + blocked, 'range')} deferred`]),
     ...(status.rejected === 0 ? [] : [`${counted(status.rejected, 'rejected row')} in quarantine`]),
     ...(status.queue.workers === 0 ? ['no worker'] : []),
-    ...(status.notice === null
+    ...(status.serviceMessage === null
       ? []
-      : [`the source answers with a message: ${printable(status.notice.message)}`]),
+      : [`the source answers with a service message: ${printable(status.serviceMessage.message)}`]),
   ].join(', ');
 }
 
-/** A message in place of data has a line of its own. */
+/** A service message has a line of its own. */
 function isOutage(outage: ExplainedOutage | null): outage is ExplainedOutage {
   return outage !== null && outage.kind !== 'notice';
 }
@@ -159,7 +159,7 @@ export function liveStatusJson(status: StatusSnapshot, etaMs: number | null) {
     failures,
     gaps: status.gaps,
     queue: { ...queue, paused: isPausedBySource(queue.pausedMs) },
-    notice: status.notice?.message ?? null,
+    notice: status.serviceMessage?.message ?? null,
     groups: grouped(status.series, Number.POSITIVE_INFINITY).map((group) => ({
       name: group.name,
       series: group.series,

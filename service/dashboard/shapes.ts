@@ -51,8 +51,8 @@ export interface Summary {
   readonly requests: RequestMinutes;
   /** Null: the queue is unavailable. */
   readonly queue: QueueSummary | null;
-  /** The message that the source sends instead of data. */
-  readonly notice: { readonly timeMs: EpochMs; readonly message: string } | null;
+  /** What the source answers in place of data. */
+  readonly serviceMessage: { readonly timeMs: EpochMs; readonly message: string } | null;
   readonly lists: readonly ListLine[];
   /** Quarantined rows, counted among the newest few hundred, and whether there are older ones. */
   readonly quarantined: { readonly rows: number; readonly hasOlder: boolean };

@@ -79,7 +79,7 @@ async function readSlowly({ database, ratesMs }: StateOptions, nowMs: EpochMs) {
   const rates = await ratesLine(database, ratesMs ?? 0, nowMs);
   const lists = await listStatus(database, nowMs);
   return {
-    notice: await readServiceMessage(database, nowMs),
+    serviceMessage: await readServiceMessage(database, nowMs),
     lists: [
       ...(rates === null ? [] : [rates]),
       ...lists.map(

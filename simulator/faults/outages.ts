@@ -12,7 +12,7 @@ export interface Outage {
 const maxPerDay = 3;
 const shareOfDays = 0.25;
 /** Share of outages that do not affect a series. */
-const sparedShare = 0.15;
+const unaffectedShare = 0.15;
 
 export class Outages {
   readonly #key: number;
@@ -27,7 +27,7 @@ export class Outages {
     for (let at = 0; at < maxPerDay; at++) {
       const position = day * maxPerDay + at;
       if (uniformAt(this.#key, position) >= shareOfDays) continue;
-      if (uniformAt(seriesKey ^ this.#key, position) < sparedShare) continue;
+      if (uniformAt(seriesKey ^ this.#key, position) < unaffectedShare) continue;
       const hash = hashAt(this.#key ^ 0x55555555, position);
       const length = 13 + (hash % 8);
       // Within the day, so that the rows of a day do not depend on other days.

@@ -142,6 +142,7 @@ export async function pruneLedger(database: Database, beforeMs: EpochMs): Promis
   await database.pool.query('delete from tidemark.fetches where time < $1', [timestamp(beforeMs)]);
 }
 
+/** A text of the source in place of data, such as its retirement. Ledger and metrics call it `notice`. */
 export interface ServiceMessage {
   readonly timeMs: EpochMs;
   readonly message: string;
@@ -150,10 +151,10 @@ export interface ServiceMessage {
 /** An older message may no longer hold: a backfill asks again every hour. */
 const maxMessageAgeMs = 24 * 3_600_000;
 
-/** The source's message in place of data, unless a request succeeded since; null: there is none. */
+/** The service message, unless a request succeeded since; null: there is none. */
 export async function readServiceMessage(database: Database, nowMs: EpochMs): Promise<ServiceMessage | null> {
   const result = await database.pool.query<{ time: EpochMs; error: string }>({
-    name: 'standing-notice',
+    name: 'service-message',
     // Reads backwards, no further than to the newest success.
     text: `with newest as materialized (
              select time from tidemark.fetches where error is null and time > $1 order by time desc limit 1

@@ -124,7 +124,7 @@ async function commitAll(database: Database, chosen: readonly Chosen[]): Promise
     return await commitWindows(database, windows);
   } catch (error) {
     if (isLockWait(error) && windows.length === 1) return commitAll(database, chosen);
-    if (!isLockWait(error) && (windows.length === 1 || storeTroubleOf(error).passes)) throw error;
+    if (!isLockWait(error) && (windows.length === 1 || storeTroubleOf(error).isTransient)) throw error;
     const results: WindowResult[] = [];
     for (const one of chosen) results.push(...(await commitAll(database, [one])));
     return results;

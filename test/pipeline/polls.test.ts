@@ -224,7 +224,7 @@ onEachBackend('polls of lists', (kind) => {
     await waitFor('the exchanges', async () => (await rowsKept(database))[1] === 1);
   });
 
-  test('fail when an answer has another shape, and stop all work after a notice of retirement', async () => {
+  test('fail when an answer has another shape, and stop all work after a service message', async () => {
     const clock = { nowMs: startMs };
     const { baseUrl, requests, served } = await serveLists(clock, {});
     const pipeline = await openPipeline(kind, clock, baseUrl, { attempts: 1 });

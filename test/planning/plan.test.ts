@@ -214,7 +214,7 @@ describe('planWindows', () => {
     const list = [series(1, [{ startMs: endMs - 10 * dayMs, endMs }])];
     const again = { startMs: endMs - dayMs, endMs: endMs + dayMs, lane: 'reread' as const };
     const slots = { total: 4, refresh: 4, backfill: 1 };
-    const { windows } = plan(list, { claimed: new Map([[1, [again]]]), slots, spared: 2 });
+    const { windows } = plan(list, { claimed: new Map([[1, [again]]]), slots, reservedSlots: 2 });
     expect(windows.map((window) => window.lane)).toEqual(['refresh', 'backfill']);
   });
 

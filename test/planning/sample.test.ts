@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayMs, hourMs, latestMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { askedSlots } from '../../planning/budget.ts';
+import { commandSlots } from '../../planning/budget.ts';
 import {
   allWindows,
   type CoveredSeries,
@@ -108,11 +108,11 @@ describe('windowsAround', () => {
   });
 });
 
-describe('askedSlots', () => {
+describe('commandSlots', () => {
   it('is a tenth of a minute for all commands together', () => {
-    expect(askedSlots({ requestsPerMinute: 500, queued: 0 })).toBe(50);
-    expect(askedSlots({ requestsPerMinute: 500, queued: 60 })).toBe(0);
-    expect(askedSlots({ requestsPerMinute: 1, queued: 0 })).toBe(1);
-    expect(askedSlots({ requestsPerMinute: 0, queued: 0 })).toBe(100);
+    expect(commandSlots({ requestsPerMinute: 500, queued: 0 })).toBe(50);
+    expect(commandSlots({ requestsPerMinute: 500, queued: 60 })).toBe(0);
+    expect(commandSlots({ requestsPerMinute: 1, queued: 0 })).toBe(1);
+    expect(commandSlots({ requestsPerMinute: 0, queued: 0 })).toBe(100);
   });
 });

@@ -19,7 +19,7 @@ it('logs what was done since the last line, and nothing when nothing was', async
   activity.worker.stored({ ...stored, summary: { fresh: 0, changed: 0 } });
   await waitFor('the line', () => lines.length > 0);
   activity.worker.deferred(stored);
-  activity.worker.notStored({ passes: true });
+  activity.worker.notStored({ isTransient: true });
   await activity.close();
   await activity.close();
   expect(lines.map(({ msg }) => msg)).toEqual([

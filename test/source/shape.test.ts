@@ -28,7 +28,7 @@ describe('an answer of another shape', () => {
   });
 
   test.each([200, 403, 404, 410, 429])(
-    'a notice with status %i is a notice, and no rate limit',
+    'a service message with status %i is no rate limit',
     async (status) => {
       const error = await failureAt(
         answering(status, '{"data":{"message":"We are deprecating this version"},"timestamp":1}'),

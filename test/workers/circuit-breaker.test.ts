@@ -31,11 +31,11 @@ test('the pause doubles with each failed attempt, up to a minute', () => {
   expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1000));
 });
 
-test('the pause after a notice grows from a minute up to an hour', () => {
+test('the pause after a service message grows from a minute up to an hour', () => {
   const lines: string[] = [];
   const said = { begins: 'it speaks', ends: 'it is quiet' };
   const log = collectingLog(lines);
-  const notice = createCircuitBreaker({
+  const serviceMessage = createCircuitBreaker({
     what: 'the source',
     threshold: 1,
     log,
@@ -45,7 +45,7 @@ test('the pause after a notice grows from a minute up to an hour', () => {
   const pauses: number[] = [];
   let nowMs = 0;
   for (let tries = 0; tries < 8; tries += 1) {
-    const pauseMs = notice.failed(failAt(nowMs));
+    const pauseMs = serviceMessage.failed(failAt(nowMs));
     pauses.push(pauseMs / 60_000);
     nowMs += pauseMs;
   }

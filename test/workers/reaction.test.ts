@@ -10,7 +10,7 @@ const context = {
   failedRetryMs: 600_000,
   firstRetryMs: 30_000,
   missingPauseMs: 60_000,
-  noticePauseMs: 0,
+  serviceMessagePauseMs: 0,
   asksForLess: false,
   nowMs,
   random: 0,
@@ -73,7 +73,7 @@ describe('the reaction to a failed attempt', () => {
   });
 
   test('notice: pauses for the computed time after any attempt', () => {
-    const waiting = { ...context, last: true, noticePauseMs: 120_000 };
+    const waiting = { ...context, last: true, serviceMessagePauseMs: 120_000 };
     expect(reactionTo(error('notice'), waiting)).toEqual({ kind: 'pause', forMs: 120_000 });
     expect(reactionTo(error('notice'), context)).toEqual({ kind: 'pause', forMs: 1000 });
   });

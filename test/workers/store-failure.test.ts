@@ -31,14 +31,14 @@ test.each([
   ['22003', false],
   ['23514', false],
   ['42P01', false],
-])('SQLSTATE or code %s passes by itself: %s', (code, passes) => {
-  expect(storeTroubleOf(withCode(code)).passes).toBe(passes);
+])('whether SQLSTATE or code %s is transient: %s', (code, isTransient) => {
+  expect(storeTroubleOf(withCode(code)).isTransient).toBe(isTransient);
 });
 
 test('an exhausted pool is temporary, a defect is not', () => {
-  expect(storeTroubleOf(new Error('timeout exceeded when trying to connect')).passes).toBe(true);
-  expect(storeTroubleOf(new Error('Connection terminated unexpectedly')).passes).toBe(true);
-  expect(storeTroubleOf(new TypeError('rows is not iterable')).passes).toBe(false);
+  expect(storeTroubleOf(new Error('timeout exceeded when trying to connect')).isTransient).toBe(true);
+  expect(storeTroubleOf(new Error('Connection terminated unexpectedly')).isTransient).toBe(true);
+  expect(storeTroubleOf(new TypeError('rows is not iterable')).isTransient).toBe(false);
 });
 
 describe('an attempt whose answer cannot be stored', () => {
@@ -67,7 +67,7 @@ describe('an attempt whose answer cannot be stored', () => {
       database,
       requests: queues.requests,
       sourceBreaker: createCircuitBreaker({ what: 'the source', threshold: 5, log: silent }),
-      messageBreaker: createCircuitBreaker({ what: 'the source', threshold: 5, log: silent }),
+      serviceMessageBreaker: createCircuitBreaker({ what: 'the source', threshold: 5, log: silent }),
       storeBreaker: createCircuitBreaker({ what: 'the database', threshold: 1, log: silent }),
       rangeLimits: createRangeLimitLearner({ restMs: 1000 }),
       unknownSeries: new Set(),

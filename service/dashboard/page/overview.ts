@@ -71,8 +71,8 @@ export function overview(main: HTMLElement, model: Model): View {
     tell('Queue', queueWords(queue), queue === null || queue.workers === 0);
     tell(
       'Source',
-      summary.notice === null ? 'normal' : `message: ${summary.notice.message}`,
-      summary.notice !== null,
+      summary.serviceMessage === null ? 'normal' : `message: ${summary.serviceMessage.message}`,
+      summary.serviceMessage !== null,
     );
     requests.update(summary);
     series.update();

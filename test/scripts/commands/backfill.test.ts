@@ -133,15 +133,15 @@ function suite(queue: 'postgres' | 'redis') {
 
   it('ends with the message of the source, and status shows it', async () => {
     const { env } = await environment(queue);
-    const notice = { data: { message: 'This version is being retired' }, timestamp: 1 };
-    const { baseUrl } = await serveBody(notice, 429);
+    const serviceMessage = { data: { message: 'This version is being retired' }, timestamp: 1 };
+    const { baseUrl } = await serveBody(serviceMessage, 429);
     const backfill = ['backfill', 'candles', ...market, '--interval', 'h1', ...days(2)];
     const ended = await tidemark(backfill, { ...env, SOURCE_URL: baseUrl });
     expect(ended.exitCode).toBe(4);
     expect(ended.stderr).toMatch(/^tidemark: SOURCE_NOTICE: .*This version is being retired; /);
     const status = await tidemark(['status'], env);
     expect(status.stdout).toMatch(
-      /^the source answers with a message instead of data, .*: .*This version is being retired$/m,
+      /^the source answers with a service message, .*: .*This version is being retired$/m,
     );
     const { notice: shown } = JSON.parse((await tidemark(['status', '--json'], env)).stdout);
     expect(shown.message).toContain('This version is being retired');

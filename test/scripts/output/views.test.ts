@@ -67,7 +67,10 @@ const watched: LiveStatus = {
   lastMinute: 498,
   perMinute: 500,
   queue: { waiting: 120, active: 8, delayed: 1, workers: 2, pausedMs: 30_000, perMinute: 500 },
-  notice: { timeMs: 0, message: 'This version\r\nis being \u001b[31mretired 比特币比特币比特币比特币比特币' },
+  serviceMessage: {
+    timeMs: 0,
+    message: 'This version\r\nis being \u001b[31mretired 比特币比特币比特币比特币比特币',
+  },
   outage: {
     kind: 'unreachable',
     sinceMs: Date.UTC(2026, 10, 20, 16),
@@ -200,7 +203,7 @@ it('a live status shows problems, and keeps its bars when there is little room',
   expect(text).toContain('answers   470 filled, 10 cut short');
   expect(text).toContain('failures  12 timeout, 3 server error in the last hour');
   expect(text).toContain('deferred  3 ranges failed, 2 ranges empty so far, GET /candles: status 400: no');
-  expect(text).toContain('notice    This version is being retired');
+  expect(text).toContain('message   This version is being retired');
   expect(text).toContain('paused    waiting 30 s for the source');
   const lost = liveStatusLines({ ...watched, lost: 'DATABASE_UNREACHABLE: gone' }, space(100, 8));
   expect(lost[1]).toBe('offline   DATABASE_UNREACHABLE: gone, retrying');

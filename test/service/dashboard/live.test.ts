@@ -12,7 +12,7 @@ const summary: Summary = {
   synthetic: false,
   perMinute: 200,
   queue: null,
-  notice: null,
+  serviceMessage: null,
   lists: [],
   quarantined: { rows: 0, hasOlder: false },
   ...{ requests: { startMs: 0, lanes: {}, failed: [] }, database: 'none' },

@@ -444,8 +444,8 @@ for (const kind of ['main', 'plain'] as const) {
         bytes: 1,
         durationMs: 1,
       });
-      const notice = [{ raw: '{"message":"unavailable"}', reason: 'open: missing' }];
-      expect(await commit([], { answer: answer([], notice) })).toMatchObject({ covered: null });
+      const serviceMessage = [{ raw: '{"message":"unavailable"}', reason: 'open: missing' }];
+      expect(await commit([], { answer: answer([], serviceMessage) })).toMatchObject({ covered: null });
       expect(await gaps()).toEqual([{ ...window, reason: 'failed' }]);
       expect(await commit([], { answer: answer([candle(500), candle(501)], []) })).toMatchObject({
         covered: null,

@@ -20,7 +20,7 @@ const series: SeriesKey = {
 };
 const hourly = { candles: { h1: hourMs } };
 
-onEachBackend('a source that answers with a notice in place of a list', (kind) => {
+onEachBackend('a source that answers with a service message in place of a list', (kind) => {
   test.each([200, 429])(
     'with status %i is requested again automatically, and work resumes when it has data again',
     async (status) => {
@@ -35,13 +35,13 @@ onEachBackend('a source that answers with a notice in place of a list', (kind) =
           return true;
         },
       );
-      // With one attempt, a window would be lost if the notice counted as an attempt.
+      // With one attempt, a window would be lost if the service message counted as an attempt.
       const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
       const range = { startMs: noonMs - 40 * hourMs, endMs: noonMs - hourMs };
       const seriesId = await pipeline.track(series, range.startMs, range.endMs);
       await pipeline.startScheduler({ rangeLimits: hourly });
       // The default pause of a minute is too long for this test.
-      await pipeline.startWorker({ noticePauses: { firstMs: 1000, longestMs: 2000 } });
+      await pipeline.startWorker({ serviceMessagePauses: { firstMs: 1000, longestMs: 2000 } });
       await waitFor('a pause', async () => (await pipeline.queues.requests.pausedForMs()) > 500);
       await waitFor('another request after it', () => server.requests.length > 8);
       expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
@@ -67,7 +67,7 @@ onEachBackend('a source that answers with a notice in place of a list', (kind) =
           return true;
         },
       );
-      // With one attempt, a window would be lost if the notice counted as an attempt.
+      // With one attempt, a window would be lost if the service message counted as an attempt.
       const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
       const { database, queues } = pipeline;
       const range = { startMs: noonMs - 40 * hourMs, endMs: noonMs - hourMs };
@@ -82,7 +82,7 @@ onEachBackend('a source that answers with a notice in place of a list', (kind) =
 
       // At most the requests that are in flight at once.
       expect(server.requests.length).toBeLessThanOrEqual(8);
-      expect(lines.filter((line) => line.includes('a message in place of data'))).toHaveLength(1);
+      expect(lines.filter((line) => line.includes('a service message'))).toHaveLength(1);
       expect(lines.join('')).toContain('This version is being retired');
       expect(lines).toHaveLength(1);
       expect(await readServiceMessage(database, nowMs)).toMatchObject({
