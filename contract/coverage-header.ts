@@ -5,22 +5,16 @@
  *   share=0.9983, gaps=2, until=1714521600000, missing=1709251200000-1709254800000 1710000000000-1710003600000
  */
 
-import { type EpochMs, latestMs } from './intervals.ts';
+import { type EpochMs, latestMs, type Range } from './intervals.ts';
 
 export const coverageHeader = 'x-tidemark-coverage';
-
-/** Half-open. */
-interface Span {
-  readonly startMs: EpochMs;
-  readonly endMs: EpochMs;
-}
 
 /** The known part of a response's range. */
 export interface StatedCoverage {
   /** End of the statement: later periods had not closed, or the header has no room for their gaps. */
   readonly untilMs: EpochMs;
   /** Missing ranges before `untilMs`, ascending and disjoint. */
-  readonly missing: readonly Span[];
+  readonly missing: readonly Range[];
 }
 
 /** The known part of the closed periods of a response's range. */
@@ -55,7 +49,7 @@ export function readCoverage(text: string): StatedCoverage | null {
   if (match === null) return null;
   const [, gaps, until, ranges = ''] = match;
   const untilMs = Number(until);
-  const missing: Span[] = [];
+  const missing: Range[] = [];
   for (const range of ranges.match(/\S+/g) ?? []) {
     const [startMs = Number.NaN, endMs = Number.NaN] = range.split('-').map(Number);
     const previousMs = missing.at(-1)?.endMs ?? Number.NEGATIVE_INFINITY;

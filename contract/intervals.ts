@@ -7,6 +7,12 @@
 /** A time in integer milliseconds since the UNIX epoch, UTC. */
 export type EpochMs = number;
 
+/** Half-open: `[startMs, endMs)`. */
+export interface Range {
+  readonly startMs: EpochMs;
+  readonly endMs: EpochMs;
+}
+
 /** The largest time of a JavaScript `Date`: 13 September 275760. */
 export const latestMs: EpochMs = 8_640_000_000_000_000;
 

@@ -1,6 +1,6 @@
 /** The identity of a series in the interface's terms. */
 
-import type { CandleInterval, EpochMs, HistoryInterval } from './intervals.ts';
+import type { CandleInterval, EpochMs, HistoryInterval, Range } from './intervals.ts';
 
 export interface CandleSeries {
   readonly dataset: 'candles';
@@ -23,9 +23,7 @@ export type SeriesKey = CandleSeries | HistorySeries;
 export type StoredDataset = SeriesKey['dataset'] | 'rates';
 
 /** A half-open range of a series, by the rows' own times. */
-export interface TimeRange {
-  readonly startMs: EpochMs;
-  readonly endMs: EpochMs;
+export interface TimeRange extends Range {
   /** Earlier rows are hidden and count as not covered. Absent: all rows are visible. */
   readonly visibleFromMs?: EpochMs;
 }

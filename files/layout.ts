@@ -91,13 +91,8 @@ export function layoutOf(columns: readonly string[]): Layout {
   throw new Error(`its columns are not those of an export of candles, history or rates: ${shown}`);
 }
 
-/** An unreadable row. */
-export interface BrokenRow {
-  readonly raw: string;
-  readonly reason: string;
-}
-
-export type ReadRow = FileRow | BrokenRow;
+/** A row, or an unreadable one. */
+export type ReadRow = FileRow | { readonly raw: string; readonly reason: string };
 
 export interface RowFile {
   readonly layout: Layout;

@@ -8,35 +8,31 @@ import { basename, dirname, join } from 'node:path';
 import { codeOf, messageOf, TidemarkError } from '../errors.ts';
 import type { Output } from './layout.ts';
 
-export interface WholeFile extends Output {
-  /** Syncs the file to the disk. */
-  finish(): Promise<void>;
-  /** Renames a finished file to its name. */
-  publish(): Promise<void>;
-  /** Removes it, unless it is published. Never throws. */
-  discard(): Promise<void>;
-}
+export type WholeFile = Awaited<ReturnType<typeof openWholeFile>>;
 
 /** @throws TidemarkError FILE_NOT_WRITTEN, like all methods except `discard`. */
-export async function openWholeFile(path: string): Promise<WholeFile> {
+export async function openWholeFile(path: string) {
   const target = await writable(path, () => resolved(path));
   await removeLeftovers(target);
   const part = join(dirname(target), `.${basename(target)}.${process.pid}.part`);
   const handle = await writable(path, () => open(part, 'w'));
   let state: 'open' | 'finished' | 'published' = 'open';
   return {
-    write: (piece) => writable(path, () => writeAll(handle, piece)),
+    write: (piece: Uint8Array) => writable(path, () => writeAll(handle, piece)),
+    /** Syncs the file to the disk. */
     finish: () =>
       writable(path, async () => {
         await handle.sync();
         await handle.close();
         state = 'finished';
       }),
+    /** Renames a finished file to its name. */
     publish: () =>
       writable(path, async () => {
         await rename(part, target);
         state = 'published';
       }),
+    /** Removes it, unless it is published. Never throws. */
     async discard() {
       if (state === 'open') await handle.close().catch(() => {});
       if (state !== 'published') await unlink(part).catch(() => {});

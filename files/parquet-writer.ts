@@ -37,7 +37,7 @@ export function parquetSchema(layout: Layout, digits: readonly Digits[]): Schema
       (name): SchemaElement => ({
         name,
         ...string,
-        repetition_type: isOptional(name) ? 'OPTIONAL' : 'REQUIRED',
+        repetition_type: name === 'currency_symbol' ? 'OPTIONAL' : 'REQUIRED',
       }),
     ),
     {
@@ -53,10 +53,6 @@ export function parquetSchema(layout: Layout, digits: readonly Digits[]): Schema
     { name: fractionDigits, ...string, ...required },
   ];
   return [{ name: 'root', num_children: columns.length }, ...columns];
-}
-
-function isOptional(name: string): boolean {
-  return name === 'currency_symbol';
 }
 
 function valueColumn(name: string, { beforePoint, afterPoint }: Digits): SchemaElement {

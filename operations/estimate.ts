@@ -39,20 +39,16 @@ export interface PlanCost extends Estimate {
   readonly isWithoutKey: boolean;
 }
 
-/** Changes of a watch list that are not applied yet. */
-export interface PendingChanges {
-  readonly reread: RereadSettings;
-  /** Time between two requests per polled list. */
-  readonly pollsEveryMs: readonly number[];
-}
-
-/** @param wanted ranges to fetch. @param beside other followed ranges that share the budget. */
+/**
+ * @param wanted ranges to fetch. @param beside other followed ranges that share the budget.
+ * @param pending changes of a watch list that are not applied yet, with the times between two requests of polls.
+ */
 export async function estimateCost(
   context: OperationContext,
   wanted: readonly PlannedRange[],
   beside: readonly PlannedRange[],
   nowMs: EpochMs,
-  aboutToBe?: PendingChanges,
+  pending?: { readonly reread: RereadSettings; readonly pollsEveryMs: readonly number[] },
 ): Promise<PlanCost> {
   const { config, database } = context;
   const { graceMs } = config.worker;
@@ -85,8 +81,10 @@ export async function estimateCost(
     requestsPerMinute: perMinute,
     backfillShare: scheduler.backfillShare,
     refreshMs: scheduler.refreshMs,
-    reread: aboutToBe?.reread ?? (await readRereadSettings(database, config.reread)),
-    pollsEveryMs: aboutToBe?.pollsEveryMs ?? (await pollsNow(context, nowMs)),
+    reread: pending?.reread ?? (await readRereadSettings(database, config.reread)),
+    pollsEveryMs:
+      pending?.pollsEveryMs ??
+      pollsEveryMs(await ratesEveryMs(database, scheduler.ratesMs), await listStatus(database, nowMs)),
   });
   const each = await bytesPerPoint(database);
   const costs = estimated.costs.map((cost) => ({
@@ -120,13 +118,6 @@ export async function estimateCost(
     ),
     isWithoutKey: source.apiKey === undefined && perMinute === requestsPerMinute.withoutKey,
   };
-}
-
-async function pollsNow({ config, database }: OperationContext, nowMs: EpochMs): Promise<number[]> {
-  return pollsEveryMs(
-    await ratesEveryMs(database, config.scheduler.ratesMs),
-    await listStatus(database, nowMs),
-  );
 }
 
 /**

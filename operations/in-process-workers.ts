@@ -6,64 +6,57 @@ import { endsInServiceMessage } from '../store/ledger/ledger.ts';
 import type { OperationContext } from './context.ts';
 import { Disposer } from './disposer.ts';
 
-export class InProcessWorkers {
-  readonly #context: OperationContext;
-  readonly #ranges: ReadonlyMap<number, Range> | null;
-  readonly #run: string | undefined;
-  #queues: QueueBackend | undefined;
-  readonly #closing = new Disposer();
-  #scheduling = false;
-  #working = false;
+/**
+ * @param ranges to fill, by series; null: no scheduler is needed.
+ * @param run whose queued windows are removed at the end.
+ */
+export function inProcessWorkers(
+  context: OperationContext,
+  ranges: ReadonlyMap<number, Range> | null,
+  run?: string,
+) {
+  const closing = new Disposer();
+  let queues: QueueBackend | undefined;
+  let isScheduling = false;
+  let isWorking = false;
 
-  /**
-   * @param ranges to fill, by series; null: no scheduler is needed.
-   * @param run whose queued windows are removed at the end.
-   */
-  constructor(context: OperationContext, ranges: ReadonlyMap<number, Range> | null, run?: string) {
-    this.#context = context;
-    this.#ranges = ranges;
-    this.#run = run;
-  }
-
-  /** @param needed whether there is work. */
-  async ensure(needed: boolean): Promise<QueueBackend> {
-    if (this.#queues === undefined) {
-      const opened = await this.#context.openQueues();
-      this.#queues = opened;
-      this.#closing.add(() => opened.close());
-      // Runs after worker and scheduler have stopped, so windows that they return are removed too.
-      this.#closing.add(() => this.#dropOwn(opened));
-      // A new command checks whether the source still answers with its message.
-      if (
-        (await endsInServiceMessage(this.#context.database)) &&
-        (await opened.requests.countWorkers()) === 0
-      )
-        await opened.requests.endPause();
-    }
-    const queues = this.#queues;
-    if (!needed) return queues;
-    if (!this.#working && (await queues.requests.countWorkers()) === 0) {
-      const worker = await this.#context.runWorker(queues);
-      this.#closing.add(() => worker.close());
-      this.#working = true;
-    }
-    if (this.#ranges === null) return queues;
-    if (!this.#scheduling && (await queues.planning.countWorkers()) === 0) {
-      const scheduler = await this.#context.runScheduler(queues, this.#ranges);
-      this.#closing.add(() => scheduler.close());
-      this.#scheduling = true;
-    }
-    return queues;
+  async function openQueues(): Promise<QueueBackend> {
+    const opened = await context.openQueues();
+    queues = opened;
+    closing.add(() => opened.close());
+    // Runs after worker and scheduler have stopped, so windows that they return are removed too.
+    closing.add(() => dropOwn(opened));
+    const { requests } = opened;
+    // A new command checks whether the source still answers with its message.
+    if ((await endsInServiceMessage(context.database)) && (await requests.countWorkers()) === 0)
+      await requests.endPause();
+    return opened;
   }
 
   /** Queued windows would otherwise run in the next backfill or service. */
-  async #dropOwn(queues: QueueBackend): Promise<void> {
-    if (this.#run !== undefined) await queues.requests.dropRun(this.#run);
-    if (!this.#scheduling || this.#ranges === null) return;
-    for (const seriesId of this.#ranges.keys()) await queues.requests.dropSeries(seriesId);
+  async function dropOwn({ requests }: QueueBackend): Promise<void> {
+    if (run !== undefined) await requests.dropRun(run);
+    if (!isScheduling || ranges === null) return;
+    for (const seriesId of ranges.keys()) await requests.dropSeries(seriesId);
   }
 
-  async close(): Promise<void> {
-    await this.#closing.run(this.#context.log);
-  }
+  return {
+    /** @param isNeeded whether there is work. */
+    async ensure(isNeeded: boolean): Promise<QueueBackend> {
+      const opened = queues ?? (await openQueues());
+      if (!isNeeded) return opened;
+      if (!isWorking && (await opened.requests.countWorkers()) === 0) {
+        const worker = await context.runWorker(opened);
+        closing.add(() => worker.close());
+        isWorking = true;
+      }
+      if (ranges !== null && !isScheduling && (await opened.planning.countWorkers()) === 0) {
+        const scheduler = await context.runScheduler(opened, ranges);
+        closing.add(() => scheduler.close());
+        isScheduling = true;
+      }
+      return opened;
+    },
+    close: () => closing.run(context.log),
+  };
 }

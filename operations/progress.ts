@@ -26,11 +26,14 @@ export interface BackfillState {
   readonly awaited: number;
 }
 
-export interface BackfillProgress {
-  update(state: BackfillState): void;
+interface Progress<State> {
+  update(state: State): void;
+  stop(): void;
+}
+
+export interface BackfillProgress extends Progress<BackfillState> {
   /** Prints a permanent line. Later progress is drawn below it. */
   say(what: string): void;
-  stop(): void;
 }
 
 /** Shorter pauses are the limiter's own spacing. */
@@ -82,15 +85,9 @@ export interface WindowsLeft {
   readonly ahead: number;
 }
 
-export interface WindowProgress {
-  update(left: WindowsLeft): void;
-  stop(): void;
-}
-
-export interface PointProgress {
-  update(done: number): void;
-  stop(): void;
-}
+export type WindowProgress = Progress<WindowsLeft>;
+/** Of the number of points that are done. */
+export type PointProgress = Progress<number>;
 
 /** Starts a progress display. @param of the total; null: unknown. */
 export type ShowPoints = (what: string, of: number | null) => PointProgress;

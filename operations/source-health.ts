@@ -1,9 +1,11 @@
-/** Stops a command whose source cannot answer. */
+/** What a command says of a source that cannot answer: stops with an error, or explains the outage. */
 
 import type { EpochMs } from '../contract/intervals.ts';
+import { printable } from '../contract/names.ts';
 import { TidemarkError } from '../errors.ts';
-import { formatTime } from '../format.ts';
+import { formatDuration, formatTime, isoTime } from '../format.ts';
 import { type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
+import { readSourceOutage, type SourceOutage } from '../store/ledger/source-outage.ts';
 import type { OperationContext } from './context.ts';
 import { isPausedBySource } from './progress.ts';
 
@@ -40,4 +42,73 @@ export function assertSourceUsable(tally: FetchTally): void {
     throw new TidemarkError('SOURCE_NOT_A_MARKET_DATA_SERVICE', last.message);
   }
   if (failedMostlyBy('unreachable', 'timeout')) throw new TidemarkError('SOURCE_UNREACHABLE', last.message);
+}
+
+export interface ExplainedOutage extends SourceOutage {
+  /** A worker tries again at this time; null: no worker is connected. */
+  readonly retryAtMs: EpochMs | null;
+}
+
+/** @returns null while the source answers. */
+export async function readOutage(
+  context: Pick<OperationContext, 'database' | 'openQueues'>,
+  nowMs: EpochMs,
+): Promise<ExplainedOutage | null> {
+  const outage = await readSourceOutage(context.database);
+  if (outage === null) return null;
+  const queues = await context.openQueues();
+  try {
+    const { requests } = queues;
+    const [workers, pausedMs] = await Promise.all([requests.countWorkers(), requests.pausedForMs()]);
+    return withRetry(outage, { workers, pausedMs }, nowMs);
+  } finally {
+    await queues.close();
+  }
+}
+
+/** @param queue the connected workers, and how long they start no request. */
+export function withRetry(
+  outage: SourceOutage,
+  queue: { readonly workers: number; readonly pausedMs: number },
+  nowMs: EpochMs,
+): ExplainedOutage {
+  return { ...outage, retryAtMs: queue.workers === 0 ? null : nowMs + queue.pausedMs };
+}
+
+const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze({
+  unreachable: 'the source is unreachable',
+  timeout: 'the source does not answer in time',
+  server_error: 'the source fails',
+  unexpected: 'the source does not answer as a Market Data Service',
+  notice: 'the source answers with a service message',
+  unauthorized: 'the source refuses the API key',
+});
+
+/** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; retry in 12 s`. */
+export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
+  const { lastTriedMs, retryAtMs } = outage;
+  const next =
+    retryAtMs === null
+      ? `last tried ${formatDuration(Math.max(0, nowMs - lastTriedMs))} ago, no worker is connected`
+      : retryAtMs - nowMs < 1000
+        ? 'retrying now'
+        : `retry in ${formatDuration(retryAtMs - nowMs)}`;
+  return `${outageSince(outage)}; ${next}`;
+}
+
+/** Without the next try: the text stays the same as long as the outage. */
+export function outageSince({ kind, sinceMs, message }: SourceOutage): string {
+  return `${whatFails[kind]} since ${formatTime(sinceMs)}: ${printable(message)}`;
+}
+
+export function outageJson(outage: ExplainedOutage | null) {
+  return outage === null
+    ? null
+    : {
+        since: isoTime(outage.sinceMs),
+        lastTried: isoTime(outage.lastTriedMs),
+        kind: outage.kind,
+        message: outage.message,
+        retryAt: isoTime(outage.retryAtMs),
+      };
 }

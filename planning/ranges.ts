@@ -2,12 +2,9 @@
  * Arithmetic of half-open ranges `[startMs, endMs)`. Lists of ranges are sorted, disjoint and without empty ranges.
  */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import type { Range } from '../contract/intervals.ts';
 
-export interface Range {
-  readonly startMs: EpochMs;
-  readonly endMs: EpochMs;
-}
+export type { Range };
 
 /** Sorts and merges ranges. Adjacent ranges become one. */
 export function normalize(ranges: readonly Range[]): Range[] {

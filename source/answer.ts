@@ -1,8 +1,8 @@
 /** Parses and validates the body of a 200 response. */
 
 import { isUtf8 } from 'node:buffer';
-import { epochMs } from '../contract/fields.ts';
 import type { EpochMs } from '../contract/intervals.ts';
+import { epochMs } from '../contract/resources.ts';
 import { bodyToShow, type Reply, wordsToShow } from './attempt.ts';
 import { parseExactJson } from './json.ts';
 import { messagesOf, statesUnknownId } from './refusal.ts';

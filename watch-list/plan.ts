@@ -102,8 +102,7 @@ export async function planWatchList(
     assets: wasPolled('assets') ? await readListedAssets(client) : null,
   });
 
-  const retention = await retentionChanges(client, list, context);
-  const cuts = await cutsAfter(client, retention.changes, context);
+  const { cuts, ...retention } = await retentionChanges(client, list, context);
   const known = await readKnownSeries(client);
   const keptSinceMs = (key: SeriesKey) => cuts.get(key.dataset)?.cutMs ?? null;
   const changes = seriesChanges({ wanted: series, known, prune, nowMs, keptSinceMs });
@@ -141,12 +140,15 @@ export function isNothing(plan: WatchListPlan): boolean {
   );
 }
 
+/** Compares the retentions. `cuts` holds the retention and the cut of each dataset after the changes. */
 async function retentionChanges(
   client: pg.Pool | pg.PoolClient,
   list: WatchList,
   { nowMs, chunkDays, mayDrop }: WatchListContext,
-): Promise<{ changes: RetentionChange[]; heldBack: RetentionChange[] }> {
+) {
   const ages = await retentionAges(client);
+  const cutOf = (dataset: StoredDataset, age: string) =>
+    findCut(client, dataset, timeOfAge(age, nowMs), chunkDays[dataset]);
   const changes: RetentionChange[] = [];
   const heldBack: RetentionChange[] = [];
   for (const [dataset, after] of list.retention) {
@@ -154,33 +156,20 @@ async function retentionChanges(
     if (before === after) continue;
     const isShorter =
       after !== null && (before === null || timeOfAge(after, nowMs) > timeOfAge(before, nowMs));
-    const cutMs =
-      after === null ? null : await findCut(client, dataset, timeOfAge(after, nowMs), chunkDays[dataset]);
-    const drops = isShorter && cutMs !== null && (await hasPointsBefore(client, dataset, cutMs));
+    const cutMs = isShorter ? await cutOf(dataset, after) : null;
+    const drops = cutMs !== null && (await hasPointsBefore(client, dataset, cutMs));
     const change = { dataset, before, after, dropsBeforeMs: drops ? cutMs : null };
-    if (drops && !mayDrop.has(dataset)) heldBack.push(change);
-    else changes.push(change);
-  }
-  return { changes, heldBack };
-}
-
-/** The retention and the cut of each dataset after the changes. */
-async function cutsAfter(
-  client: pg.Pool | pg.PoolClient,
-  changes: readonly RetentionChange[],
-  { nowMs, chunkDays }: WatchListContext,
-): Promise<Map<StoredDataset, { age: string; cutMs: EpochMs }>> {
-  const ages = await retentionAges(client);
-  for (const { dataset, after } of changes) {
+    if (drops && !mayDrop.has(dataset)) {
+      heldBack.push(change);
+      continue;
+    }
+    changes.push(change);
     if (after === null) ages.delete(dataset);
     else ages.set(dataset, after);
   }
   const cuts = new Map<StoredDataset, { age: string; cutMs: EpochMs }>();
-  for (const [dataset, age] of ages) {
-    const cutMs = await findCut(client, dataset, timeOfAge(age, nowMs), chunkDays[dataset]);
-    cuts.set(dataset, { age, cutMs });
-  }
-  return cuts;
+  for (const [dataset, age] of ages) cuts.set(dataset, { age, cutMs: await cutOf(dataset, age) });
+  return { changes, heldBack, cuts };
 }
 
 function seriesAfter(

@@ -87,20 +87,11 @@ function marketsOf(entry: CandleEntry, { markets, assets }: Listed, notes: Probl
   const fits = matcherOf(entry);
   const isTop = entry.top === null ? () => true : inTop(entry.top, assets ?? []);
   const all = (markets ?? []).filter((one) => fits(one) && isTop(one.base) && !isExcepted(one));
-  const found = all.filter(({ goneSinceMs }) => goneSinceMs === null);
-  noteGone(
-    all
-      .filter(({ goneSinceMs }) => goneSinceMs !== null)
-      .map(({ exchange, base, quote }) => `${exchange} ${base}/${quote}`),
-    entry,
-    notes,
-  );
   for (const key of ['exchange', 'base', 'quote'] as const) {
     const known = () => new Set((markets ?? []).map((market) => market[key]));
     noteUnknown(entry[key], known, `the ${key} of any listed market`, entry, notes);
   }
-  if (found.length === 0) notes.push({ ...entry.place, message: 'matches no market that the source lists' });
-  return found;
+  return stillListed(all, (one) => `${one.exchange} ${one.base}/${one.quote}`, 'market', entry, notes);
 }
 
 function assetsOf(entry: AssetFilter, { assets }: Listed, notes: Problem[]): string[] {
@@ -112,14 +103,7 @@ function assetsOf(entry: AssetFilter, { assets }: Listed, notes: Problem[]): str
   const fits = entry.asset === null ? () => true : anyOf(entry.asset);
   const isTop = entry.top === null ? () => true : inTop(entry.top, assets ?? []);
   const all = (assets ?? []).filter(({ asset }) => fits(asset) && isTop(asset) && !isExcepted(asset));
-  noteGone(
-    all.filter(({ goneSinceMs }) => goneSinceMs !== null).map(({ asset }) => asset),
-    entry,
-    notes,
-  );
-  const found = all.filter(({ goneSinceMs }) => goneSinceMs === null).map(({ asset }) => asset);
-  if (found.length === 0) notes.push({ ...entry.place, message: 'matches no asset that the source lists' });
-  return found;
+  return stillListed(all, ({ asset }) => asset, 'asset', entry, notes).map(({ asset }) => asset);
 }
 
 /** @returns the markets of an entry without patterns; null: it selects from the list. */
@@ -162,11 +146,23 @@ type Noted = Pick<CandleEntry | AssetFilter, 'place'>;
 
 const maxNamed = 10;
 
-function noteGone(gone: readonly string[], { place }: Noted, notes: Problem[]): void {
-  if (gone.length === 0) return;
-  const more = gone.length > maxNamed ? ` and ${gone.length - maxNamed} more` : '';
-  const names = gone.slice(0, maxNamed).join(', ');
-  notes.push({ ...place, message: `left out, because the source no longer lists them: ${names}${more}` });
+/** The rows that the source still lists. Notes the others, and when there are none. */
+function stillListed<Row extends { readonly goneSinceMs: EpochMs | null }>(
+  rows: readonly Row[],
+  nameOf: (row: Row) => string,
+  what: string,
+  { place }: Noted,
+  notes: Problem[],
+): Row[] {
+  const gone = rows.filter(({ goneSinceMs }) => goneSinceMs !== null).map(nameOf);
+  if (gone.length > 0) {
+    const more = gone.length > maxNamed ? ` and ${gone.length - maxNamed} more` : '';
+    const names = gone.slice(0, maxNamed).join(', ');
+    notes.push({ ...place, message: `left out, because the source no longer lists them: ${names}${more}` });
+  }
+  const found = rows.filter(({ goneSinceMs }) => goneSinceMs === null);
+  if (found.length === 0) notes.push({ ...place, message: `matches no ${what} that the source lists` });
+  return found;
 }
 
 /** Notes names without a pattern that are not listed. */

@@ -70,33 +70,27 @@ const intervals = <const Known extends readonly [string, ...string[]]>(known: Kn
     }),
   );
 
-const ageOrTime = 'a date such as 2024-01-31 (UTC) or an age such as 5y';
-const from = text(ageOrTime)
-  .refine((value) => isAge(value) || parseIsoTime(value) !== null, {
-    error: (issue) => notA(issue, ageOrTime),
-  })
-  .describe(
-    'Where it begins: a date or time in UTC, or an age, which counts back from when it is first applied.',
-  );
-const to = text('a date such as 2024-01-31 (UTC)')
-  .refine((value) => parseIsoTime(value) !== null, {
-    error: (issue) => notA(issue, 'a date such as 2024-01-31 (UTC)'),
-  })
-  .describe('Where it ends (excluded); without it the series are followed into the future.');
-const cadence = 'a length from 10s to 366d, such as 30s, 5m, 1h or 1d';
-const every = text(cadence).refine((value) => parseInterval(value) !== null, {
-  error: (issue) => notA(issue, cadence),
-});
-const everyOrOff = text(`${cadence}, or off`).refine(
-  (value) => value === 'off' || parseInterval(value) !== null,
-  {
-    error: (issue) => notA(issue, `${cadence}, or off`),
-  },
+const textThat = (isValid: (value: string) => boolean, expected: string) =>
+  text(expected).refine(isValid, { error: (issue) => notA(issue, expected) });
+const isTime = (value: string) => parseIsoTime(value) !== null;
+const isLength = (value: string) => parseInterval(value) !== null;
+
+const from = textThat(
+  (value) => isAge(value) || isTime(value),
+  'a date such as 2024-01-31 (UTC) or an age such as 5y',
+).describe(
+  'Where it begins: a date or time in UTC, or an age, which counts back from when it is first applied.',
 );
-const kept = 'an age of at least a day, such as 2y or 90d, or off';
-const keptFor = text(kept).refine((value) => value === 'off' || isAge(value), {
-  error: (issue) => notA(issue, kept),
-});
+const to = textThat(isTime, 'a date such as 2024-01-31 (UTC)').describe(
+  'Where it ends (excluded); without it the series are followed into the future.',
+);
+const cadence = 'a length from 10s to 366d, such as 30s, 5m, 1h or 1d';
+const every = textThat(isLength, cadence);
+const everyOrOff = textThat((value) => value === 'off' || isLength(value), `${cadence}, or off`);
+const keptFor = textThat(
+  (value) => value === 'off' || isAge(value),
+  'an age of at least a day, such as 2y or 90d, or off',
+);
 
 function notA(issue: { input?: unknown }, expected: string): string {
   return `must be ${expected}, not ${shown(String(issue.input))}`;

@@ -26,13 +26,21 @@ import { rangesBehind } from '../../store/rollups/refresh.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
-import { InProcessWorkers } from '../in-process-workers.ts';
+import { inProcessWorkers } from '../in-process-workers.ts';
 import { explainQueueError, pollUntil, waitingText } from '../poll-until.ts';
 import type { BackfillProgress, Portion } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
 import { assertNoServiceMessage, assertSourceUsable } from '../source-health.ts';
-import { type BackfillOutcome, deferredText, outcomeOf, refusalOf, withoutPoints } from './outcome.ts';
-import { isAwaited, isWorkable, windowsLeft } from './remaining-windows.ts';
+import {
+  type BackfillOutcome,
+  deferredText,
+  isAwaited,
+  isWorkable,
+  outcomeOf,
+  refusalOf,
+  windowsLeft,
+  withoutPoints,
+} from './outcome.ts';
 
 export interface BackfillRequest {
   readonly seriesIds: readonly number[];
@@ -63,7 +71,7 @@ export async function runBackfill(
   const { database, config } = context;
   const startedMs = Date.now();
   const bounds = await boundsOf(context, request, startedMs);
-  const parts = new InProcessWorkers(context, bounds.ranges);
+  const parts = inProcessWorkers(context, bounds.ranges);
   let wanted: ReadonlyMap<number, number> | undefined;
   let reportedWait: string | null = null;
   let accepted = 0;

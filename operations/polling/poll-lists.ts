@@ -17,7 +17,7 @@ import { inTransaction } from '../../store/db/database.ts';
 import { giveUpPolls, openPages } from '../../store/lists/polls.ts';
 import { readListFetches, readPollStates, requestListPoll } from '../../store/settings/polled-lists.ts';
 import type { OperationContext } from '../context.ts';
-import { InProcessWorkers } from '../in-process-workers.ts';
+import { inProcessWorkers } from '../in-process-workers.ts';
 import { explainQueueError, pollUntil } from '../poll-until.ts';
 import { assertNoServiceMessage } from '../source-health.ts';
 
@@ -37,7 +37,7 @@ export async function pollLists(
     const id = await requestListPoll(database, { list, nowMs: startedMs, isPatient: false });
     if (id !== null) polls.set(id, list);
   }
-  const parts = new InProcessWorkers(context, null);
+  const parts = inProcessWorkers(context, null);
 
   async function poll(): Promise<object | null> {
     if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped while lists were polled');

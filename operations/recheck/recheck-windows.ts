@@ -29,7 +29,7 @@ import { countDiffering, type Difference, readDifferences } from '../../store/re
 import { emptiedKind, unboundedKind } from '../../store/recheck/verification.ts';
 import type { OperationContext } from '../context.ts';
 import { readBudget } from '../estimate.ts';
-import { InProcessWorkers } from '../in-process-workers.ts';
+import { inProcessWorkers } from '../in-process-workers.ts';
 import { explainQueueError, pollUntil } from '../poll-until.ts';
 import type { WindowProgress } from '../progress.ts';
 import { assertNoServiceMessage, assertSourceUsable } from '../source-health.ts';
@@ -90,7 +90,7 @@ export async function recheckWindows(
   const { database } = context;
   const requestsPerMinute = await readBudget(context);
   const run = randomBytes(8).toString('hex');
-  const parts = new InProcessWorkers(context, null, run);
+  const parts = inProcessWorkers(context, null, run);
   const startedMs = Date.now();
   const ledger = ledgerMinutes(database, {
     sinceMs: startedMs,

@@ -5,49 +5,18 @@ import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts'
 import { TidemarkError } from '../../errors.ts';
 import { budgetInForce } from '../../planning/budget.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
-import type { Depth } from '../../queue/requests.ts';
-import { readServiceMessage, type ServiceMessage } from '../../store/ledger/ledger.ts';
-import { type RecentRequests, recentRequests } from '../../store/ledger/ledger-minutes.ts';
+import { readServiceMessage } from '../../store/ledger/ledger.ts';
+import { recentRequests } from '../../store/ledger/ledger-minutes.ts';
 import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { type Gap, type GapReason, listGaps } from '../../store/series/gaps.ts';
 import { seriesStatus } from '../../store/series/status.ts';
-import { windowsLeft } from '../backfill/remaining-windows.ts';
+import { windowsLeft } from '../backfill/outcome.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { explainQueueError } from '../poll-until.ts';
 import type { Portion } from '../progress.ts';
-import { type ExplainedOutage, withRetry } from '../source-outage.ts';
+import { withRetry } from '../source-health.ts';
 
-export interface StatusSnapshot {
-  readonly atMs: EpochMs;
-  /** Tracked and covered lengths per series. */
-  readonly series: readonly Portion[];
-  readonly missingMs: number;
-  /** Series with a missing part, whose lengths `missingMs` adds up. */
-  readonly missingSeries: number;
-  /** Quarantined rows of periods without a stored point. */
-  readonly rejected: number;
-  /** Windows that can be requested now. */
-  readonly left: number;
-  /** New windows per minute, as periods close. */
-  readonly arriving: number;
-  /** Missing ranges by reason. */
-  readonly gaps: Readonly<Partial<Record<GapReason, number>>>;
-  /** The message of a failed or refused range. */
-  readonly trouble: string | null;
-  readonly activity: RecentRequests;
-  /** Requests of the last minute, and the budget; 0: no limit. */
-  readonly lastMinute: number;
-  readonly perMinute: number;
-  readonly queue: Depth & {
-    readonly workers: number;
-    readonly pausedMs: number;
-    /** The budget in force. */
-    readonly perMinute: number;
-  };
-  readonly serviceMessage: ServiceMessage | null;
-  /** Null while the source answers. */
-  readonly outage: ExplainedOutage | null;
-}
+export type StatusSnapshot = Awaited<ReturnType<StatusPoller['poll']>>;
 
 const queueTimeoutMs = 5000;
 
@@ -63,7 +32,7 @@ export class StatusPoller {
   }
 
   /** @throws TidemarkError when the database or the queue is unreachable; the next poll connects again. */
-  async poll(nowMs: EpochMs): Promise<StatusSnapshot> {
+  async poll(nowMs: EpochMs) {
     const { database, config } = this.#context;
     const { graceMs } = config.worker;
     const [queue, rows, gaps, longestRangeMs, activity, serviceMessage, outage] = await Promise.all([
@@ -76,7 +45,7 @@ export class StatusPoller {
       readSourceOutage(database),
     ]);
     const windows = windowsLeft(gaps, nowMs, longestRangeMs);
-    const series = rows.map((row) => ({
+    const series: readonly Portion[] = rows.map((row) => ({
       series: row.series,
       wantedMs: row.wantedMs,
       doneMs: row.coveredMs,
@@ -86,14 +55,19 @@ export class StatusPoller {
     return {
       atMs: nowMs,
       series,
+      /** Of the series with a missing part, which `missingSeries` counts. */
       missingMs: rows.reduce((sum, row) => sum + row.missingMs, 0),
       missingSeries: rows.filter((row) => row.missingMs > 0).length,
+      /** Quarantined rows of periods without a stored point. */
       rejected: rows.reduce((sum, row) => sum + row.quarantined, 0),
+      /** Windows that can be requested now, and new ones per minute, as periods close. */
       left: series.reduce((sum, portion) => sum + portion.windowsLeft, 0),
       arriving: followed.reduce((sum, row) => sum + minuteMs / intervalMs[row.series.interval], 0),
       gaps: byReason(gaps),
+      /** The message of a failed or refused range. */
       trouble: gaps.find(({ reason }) => reason === 'failed' || reason === 'blocked')?.message ?? null,
       activity,
+      /** Requests of the last minute, and the budget; 0: no limit. */
       lastMinute: Object.values(activity.lanes).reduce((sum, lane) => sum + lane, 0),
       perMinute: queue.perMinute,
       queue,
@@ -102,7 +76,7 @@ export class StatusPoller {
     };
   }
 
-  async #pollQueue(): Promise<StatusSnapshot['queue']> {
+  async #pollQueue() {
     const over = new AbortController();
     try {
       this.#queues ??= await this.#context.openQueues();
@@ -142,7 +116,8 @@ export class StatusPoller {
   }
 }
 
-function byReason(gaps: readonly Gap[]): StatusSnapshot['gaps'] {
+/** Missing ranges by reason. */
+function byReason(gaps: readonly Gap[]): Readonly<Partial<Record<GapReason, number>>> {
   const counts: Partial<Record<GapReason, number>> = {};
   for (const { reason } of gaps) counts[reason] = (counts[reason] ?? 0) + 1;
   return counts;

@@ -6,7 +6,6 @@
 
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import type { EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 import { openRowWriter } from '../../files/formats.ts';
 import { columnsOf, type FileFormat, type Output, timeText } from '../../files/layout.ts';
@@ -18,15 +17,7 @@ import { version } from '../../version.ts';
 import type { ShowPoints } from '../progress.ts';
 import type { ExportSource } from './export-source.ts';
 
-export interface Outcome {
-  readonly points: number;
-  readonly series: number;
-  readonly gaps: number;
-  /** The earliest end of the exported ranges; null: the points have no coverage. */
-  readonly until: EpochMs | null;
-  readonly file: string;
-  readonly sidecar: string | null;
-}
+export type Outcome = Awaited<ReturnType<typeof exportTo>>;
 
 export interface Destination {
   readonly format: FileFormat;
@@ -38,7 +29,7 @@ export interface Destination {
 }
 
 /** @throws TidemarkError FILE_NOT_WRITTEN, INTERRUPTED */
-export async function exportTo(source: ExportSource, to: Destination): Promise<Outcome> {
+export async function exportTo(source: ExportSource, to: Destination) {
   const beside = to.sidecar ?? (to.out === '-' ? null : sidecarPath(to.out));
   const opened: WholeFile[] = [];
   const open = async (path: string) => {

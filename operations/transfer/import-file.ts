@@ -138,7 +138,7 @@ interface Sink {
   end(): Promise<void>;
 }
 
-/** The rows of a series are adjacent. Rows of a series that ended before are rejected. */
+/** The rows of a series are adjacent. With a sidecar, rows of a series that ended before are rejected. */
 function seriesSink(options: FileImport, layout: Layout, stated: readonly StatedSeries[] | null): Sink {
   const { database, tally } = options;
   const expected = new Map(stated?.map((one) => [JSON.stringify(one.names), one]));

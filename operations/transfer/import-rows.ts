@@ -1,6 +1,5 @@
 /** Validates rows and the sidecar of an imported file. Rows are checked by the code that checks answers. */
 
-import { id } from '../../contract/fields.ts';
 import {
   type EpochMs,
   type Interval,
@@ -8,7 +7,7 @@ import {
   isHistoryInterval,
   isOnGrid,
 } from '../../contract/intervals.ts';
-import type { Candle, HistoryPoint, Rate } from '../../contract/resources.ts';
+import { type Candle, type HistoryPoint, id, type Rate } from '../../contract/resources.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type FileRow, type Layout, layouts, type Names } from '../../files/layout.ts';

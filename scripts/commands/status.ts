@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
-import { outageJson, outageText, withRetry } from '../../operations/source-outage.ts';
+import { outageJson, outageText, withRetry } from '../../operations/source-health.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import { parseDuration } from '../../planning/time-text.ts';
 import { type Context, withContext } from '../../runtime/context.ts';

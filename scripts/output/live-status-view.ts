@@ -11,7 +11,7 @@ import {
   kindsText,
 } from '../../format.ts';
 import { isPausedBySource } from '../../operations/progress.ts';
-import { type ExplainedOutage, outageJson, outageSince, outageText } from '../../operations/source-outage.ts';
+import { type ExplainedOutage, outageJson, outageSince, outageText } from '../../operations/source-health.ts';
 import type { StatusSnapshot } from '../../operations/status/poller.ts';
 import { etaText, waitText } from './progress.ts';
 import { groupBars, grouped } from './series-groups.ts';
