@@ -1,6 +1,6 @@
 /** The synthetic assets, currencies, exchanges and markets. The names are real, so that examples read well; all figures are invented. */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import type { EpochMs, Range } from '../contract/intervals.ts';
 import { originMs } from './calendar.ts';
 import type { WalkShape } from './walk.ts';
 
@@ -103,33 +103,22 @@ export interface ExchangePlan {
 }
 
 export const exchangePlans: readonly ExchangePlan[] = [
-  {
-    id: 'binance',
-    name: 'Binance',
-    exchangeUrl: 'https://www.binance.com/',
-    socket: true,
-    premium: 0,
-    ticked: false,
-  },
+  exchange('binance', 'Binance', 'https://www.binance.com/', true, 0),
   // The URL lacks its scheme, as some do in the field.
-  { id: 'kraken', name: 'Kraken', exchangeUrl: 'kraken.com', socket: false, premium: 0.0003, ticked: true },
-  {
-    id: 'coinbase',
-    name: 'Coinbase',
-    exchangeUrl: 'https://pro.coinbase.com/',
-    socket: true,
-    premium: -0.0002,
-    ticked: false,
-  },
-  {
-    id: 'bitso',
-    name: 'Bitso',
-    exchangeUrl: 'https://bitso.com/',
-    socket: false,
-    premium: 0.0015,
-    ticked: false,
-  },
+  { ...exchange('kraken', 'Kraken', 'kraken.com', false, 0.0003), ticked: true },
+  exchange('coinbase', 'Coinbase', 'https://pro.coinbase.com/', true, -0.0002),
+  exchange('bitso', 'Bitso', 'https://bitso.com/', false, 0.0015),
 ];
+
+function exchange(
+  id: string,
+  name: string,
+  exchangeUrl: string,
+  socket: boolean,
+  premium: number,
+): ExchangePlan {
+  return { id, name, exchangeUrl, socket, premium, ticked: false };
+}
 
 /** A closed exchange: still listed, with most figures null. */
 export const closedExchange = Object.freeze({ id: 'cryptopia', name: 'Cryptopia' });
@@ -145,7 +134,7 @@ export interface MarketPlan {
   /** Start of the first row. */
   readonly beganMs: EpochMs;
   /** Half-open ranges without any row. */
-  readonly suspended: readonly { readonly startMs: EpochMs; readonly endMs: EpochMs }[];
+  readonly suspended: readonly Range[];
 }
 
 const secondHalf2017 = Date.UTC(2017, 6, 1);

@@ -26,65 +26,52 @@ export interface MarketFigures {
   readonly hourlyTurnoverUsd: bigint;
 }
 
-interface Turnover {
-  readonly hour: number;
-  readonly volume: bigint;
-  readonly turnoverUsd: bigint;
-}
+/** @returns the figures of every market that has begun, at the minute of `nowMs`. */
+export function createFigures(world: World): (nowMs: EpochMs) => readonly MarketFigures[] {
+  const turnovers = new Map<TradedMarket, ReturnType<typeof turnoverOf> & { readonly hour: number }>();
+  let known: { readonly minute: number; readonly figures: readonly MarketFigures[] } | null = null;
 
-export class Figures {
-  readonly #world: World;
-  readonly #turnovers = new Map<TradedMarket, Turnover>();
-  #minute = -1;
-  #figures: readonly MarketFigures[] = [];
-
-  constructor(world: World) {
-    this.#world = world;
-  }
-
-  /** Figures of every market that has begun, at the minute of `nowMs`. */
-  at(nowMs: EpochMs): readonly MarketFigures[] {
-    const minute = minuteOf(nowMs);
-    if (minute !== this.#minute) {
-      this.#figures = [...this.#world.markets.values()]
-        .filter((traded) => traded.plan.beganMs <= nowMs)
-        .map((traded) => this.#market(traded, minute, nowMs));
-      this.#minute = minute;
-    }
-    return this.#figures;
-  }
-
-  #market(traded: TradedMarket, minute: number, nowMs: EpochMs): MarketFigures {
+  function ofMarket(traded: TradedMarket, minute: number, nowMs: EpochMs): MarketFigures {
     const { priceScale, priceTailDigits } = traded.market;
     const units = traded.market.priceAt(minute);
     const priceQuote = amountUnits(units, priceScale, priceTail(units, priceTailDigits), priceTailDigits);
     const priceUsd = (priceQuote * usdPriceAt(traded.quote.walk, minute)) / one;
-    const { volume, turnoverUsd } = this.#turnover(traded, nowMs);
-    const volumeUsd = (volume * priceUsd) / one;
-    return { traded, priceQuote, priceUsd, volume, volumeUsd, hourlyTurnoverUsd: turnoverUsd };
+    const hour = Math.floor(nowMs / hourMs);
+    let turnover = turnovers.get(traded);
+    if (turnover?.hour !== hour) {
+      turnover = { hour, ...turnoverOf(traded, hour * hourMs, nowMs) };
+      turnovers.set(traded, turnover);
+    }
+    const { volume, hourlyTurnoverUsd } = turnover;
+    return { traded, priceQuote, priceUsd, volume, volumeUsd: (volume * priceUsd) / one, hourlyTurnoverUsd };
   }
 
-  #turnover(traded: TradedMarket, nowMs: EpochMs): Turnover {
-    const hour = Math.floor(nowMs / hourMs);
-    const known = this.#turnovers.get(traded);
-    if (known?.hour === hour) return known;
-    let volume = 0n;
-    let turnoverUsd = 0n;
-    const endMs = hour * hourMs;
-    for (let startMs = endMs - dayMs; startMs < endMs; startMs += hourMs) {
-      const day = dayOf(startMs);
-      const hours = traded.candles.hours(day, nowMs);
-      const at = (startMs - dayStartMs(day)) / hourMs;
-      if (hours.open[at] === 0) continue;
-      const { volumeScale } = traded.market;
-      const coins = amountUnits(hours.volume[at] ?? 0, volumeScale, hours.tail[at] ?? 0, volumeTailDigits);
-      volume += coins;
-      turnoverUsd += (coins * usdPriceAt(traded.base.walk, minuteOf(startMs))) / one;
-    }
-    const turnover = { hour, volume, turnoverUsd };
-    this.#turnovers.set(traded, turnover);
-    return turnover;
+  return (nowMs) => {
+    const minute = minuteOf(nowMs);
+    if (known?.minute === minute) return known.figures;
+    const figures = [...world.markets.values()]
+      .filter((traded) => traded.plan.beganMs <= nowMs)
+      .map((traded) => ofMarket(traded, minute, nowMs));
+    known = { minute, figures };
+    return figures;
+  };
+}
+
+/** The sums over the 24 hours before `endMs`. */
+function turnoverOf(traded: TradedMarket, endMs: EpochMs, nowMs: EpochMs) {
+  const { volumeScale } = traded.market;
+  let volume = 0n;
+  let hourlyTurnoverUsd = 0n;
+  for (let startMs = endMs - dayMs; startMs < endMs; startMs += hourMs) {
+    const day = dayOf(startMs);
+    const hours = traded.candles.hours(day, nowMs);
+    const at = (startMs - dayStartMs(day)) / hourMs;
+    if (hours.open[at] === 0) continue;
+    const coins = amountUnits(hours.volume[at] ?? 0, volumeScale, hours.tail[at] ?? 0, volumeTailDigits);
+    volume += coins;
+    hourlyTurnoverUsd += (coins * usdPriceAt(traded.base.walk, minuteOf(startMs))) / one;
   }
+  return { volume, hourlyTurnoverUsd };
 }
 
 /** Price in USD at a minute counted from the origin, as a whole number of 10^-16. */

@@ -59,7 +59,7 @@ export class AssetHistory {
     const prices = hourly ? this.#hours : this.#minutes;
     if (hourly) this.#walk.hours(day, prices);
     else this.#walk.minutes(day, prices);
-    const outages = this.#outages.of(day, this.#key);
+    const outages = this.#outages(day, this.#key);
     const startMs = dayStartMs(day);
     const stopMs = Math.min(endMs, startMs + dayMs);
     for (let time = firstMs; time < stopMs; time += stepMs) {
@@ -84,7 +84,7 @@ export class AssetHistory {
     const { scale, tailDigits } = this.#walk;
     this.#walk.minutes(day, this.#minutes);
     const absent = new Set<number>();
-    for (const outage of this.#outages.of(day, this.#key)) {
+    for (const outage of this.#outages(day, this.#key)) {
       for (let minute = outage.start; minute < outage.end; minute++) absent.add(minute);
     }
     let units = 0;

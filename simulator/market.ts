@@ -150,7 +150,7 @@ export class SimulatedMarket {
     const { beganMs, suspended } = this.plan;
     if (beganMs > dayStartMs(day)) remove(first, minuteOf(beganMs));
     for (const range of suspended) remove(minuteOf(range.startMs), minuteOf(range.endMs));
-    for (const outage of this.#outages.of(day, this.#key)) remove(first + outage.start, first + outage.end);
+    for (const outage of this.#outages(day, this.#key)) remove(first + outage.start, first + outage.end);
   }
 
   /**

@@ -15,28 +15,18 @@ export interface LoggedRequest {
   fault: FaultKind | null;
 }
 
-export interface RequestCounts {
-  /** All requests, including refused ones. */
-  readonly total: number;
-  /** Most requests in any 60 s by the simulator's clock, including refused ones. */
-  readonly largestRollingMinute: number;
-  readonly count429: number;
-  readonly byStatus: Readonly<Record<number, number>>;
-  /** By route, such as `/v2/assets/:id/history`; `unknown` for others. */
-  readonly byRoute: Readonly<Record<string, number>>;
-  readonly byFault: Readonly<Partial<Record<FaultKind, number>>>;
-  /** The last 10,000, oldest first. */
-  readonly recent: readonly Readonly<LoggedRequest>[];
-}
+export type RequestCounts = ReturnType<RequestLog['counts']>;
 
 const kept = 10_000;
 
 export class RequestLog {
   readonly #minute = new RollingMinute();
   readonly #byStatus: Record<number, number> = {};
+  /** By route, such as `/v2/assets/:id/history`; `unknown` for others. */
   readonly #byRoute: Record<string, number> = {};
   readonly #byFault: Partial<Record<FaultKind, number>> = {};
   #recent: LoggedRequest[] = [];
+  /** All requests, including refused ones, like the most in any 60 s by the simulator's clock. */
   #total = 0;
   #largestRollingMinute = 0;
 
@@ -61,7 +51,8 @@ export class RequestLog {
     this.#byStatus[status] = (this.#byStatus[status] ?? 0) + 1;
   }
 
-  counts(): RequestCounts {
+  /** `recent` holds the last 10,000, oldest first. */
+  counts() {
     return {
       total: this.#total,
       largestRollingMinute: this.#largestRollingMinute,

@@ -4,12 +4,11 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { listen } from '../service/connections.ts';
 import type { RangeLimits } from '../service/ranges.ts';
 import { createService } from '../service/server.ts';
-import type { Revision } from './faults/changes.ts';
 import { FaultDealer, type Faults, noFaults } from './faults/faults.ts';
-import { addFaults, ServiceClock } from './faults/misbehaviour.ts';
-import { RateLimit, type RequestCounts, RequestLog } from './requests.ts';
+import { addFaults, serviceClock } from './faults/misbehaviour.ts';
+import { RateLimit, RequestLog } from './requests.ts';
 import { simulatedMarketData } from './served.ts';
-import { createSimulator, type Truth } from './simulator.ts';
+import { createSimulator } from './simulator.ts';
 
 export interface SimulatorServiceOptions {
   /** Default: any free port. */
@@ -27,29 +26,16 @@ export interface SimulatorServiceOptions {
   readonly limits?: RangeLimits;
 }
 
-export interface RunningSimulator {
-  /** Base address, ending in `/v2`. */
-  readonly url: string;
-  readonly port: number;
-  /** The correct data by the simulator's clock, without limits and faults, including revisions. */
-  readonly truth: Truth;
-  /** Changes the responses and the truth from a given time onward. */
-  revise(revision: Revision): void;
-  requests(): RequestCounts;
-  /** Replaces the faults from the next request on. @throws RangeError for a rate outside 0 to 1. */
-  setFaults(faults: Partial<Faults>): void;
-  /** Closes all connections, including those with pending requests. */
-  close(): Promise<void>;
-}
+export type RunningSimulator = Awaited<ReturnType<typeof startSimulator>>;
 
 export const defaultSeed = 'tidemark';
 
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
-export async function startSimulator(options: SimulatorServiceOptions = {}): Promise<RunningSimulator> {
+export async function startSimulator(options: SimulatorServiceOptions = {}) {
   const { port = 0, host = '127.0.0.1', seed = defaultSeed, now = Date.now } = options;
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
   const faults = () => dealer.faults;
-  const clock = new ServiceClock(now, faults);
+  const clock = serviceClock(now, faults);
   const simulator = createSimulator({ seed, now: clock.now, faults });
   const log = new RequestLog();
   const parts = { now, clock, rateLimit: new RateLimit(options.perMinute), dealer, log };
@@ -62,12 +48,17 @@ export async function startSimulator(options: SimulatorServiceOptions = {}): Pro
 
   const { url, port: bound } = await listen(app, { host, port });
   return {
+    /** Base address, ending in `/v2`. */
     url,
     port: bound,
+    /** The correct data by the simulator's clock, including revisions. */
     truth: simulator.truth,
+    /** Changes the responses and the truth from a given time onward. */
     revise: simulator.revise,
     requests: () => log.counts(),
-    setFaults: (faults) => dealer.set({ ...noFaults, ...faults }),
-    close: () => app.close(),
+    /** Replaces the faults from the next request on. @throws RangeError for a rate outside 0 to 1. */
+    setFaults: (faults: Partial<Faults>): void => dealer.set({ ...noFaults, ...faults }),
+    /** Closes all connections, including those with pending requests. */
+    close: (): Promise<void> => app.close(),
   };
 }

@@ -11,7 +11,7 @@ import {
   type MarketPlan,
   marketPlans,
 } from './catalogue.ts';
-import { Outages } from './faults/outages.ts';
+import { createOutages } from './faults/outages.ts';
 import { AssetHistory } from './history.ts';
 import { SimulatedMarket } from './market.ts';
 import { Walk } from './walk.ts';
@@ -35,22 +35,16 @@ export interface TradedMarket {
   readonly candles: CandleMaker;
 }
 
-export interface World {
-  readonly seed: string;
-  readonly assets: ReadonlyMap<string, SimulatedAsset>;
-  /** Assets and fiat currencies alike. */
-  readonly currencies: ReadonlyMap<string, SimulatedCurrency>;
-  /** By `marketKey`. */
-  readonly markets: ReadonlyMap<string, TradedMarket>;
-}
+export type World = ReturnType<typeof createWorld>;
 
 export function marketKey(exchangeId: string, baseId: string, quoteId: string): string {
   return `${exchangeId}\u0000${baseId}\u0000${quoteId}`;
 }
 
-export function createWorld(seed: string): World {
-  const outages = new Outages(seed);
+export function createWorld(seed: string) {
+  const outages = createOutages(seed);
   const assets = new Map<string, SimulatedAsset>();
+  /** Assets and fiat currencies alike. */
   const currencies = new Map<string, SimulatedCurrency>();
   for (const plan of assetPlans) {
     const walk = new Walk(seed, plan);
@@ -60,6 +54,7 @@ export function createWorld(seed: string): World {
   }
   for (const plan of currencyPlans) currencies.set(plan.id, { plan, walk: new Walk(seed, plan) });
 
+  /** By {@link marketKey}. */
   const markets = new Map<string, TradedMarket>();
   for (const plan of marketPlans) {
     const exchange = exchangePlans.find((candidate) => candidate.id === plan.exchangeId);

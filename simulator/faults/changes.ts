@@ -2,13 +2,7 @@
 
 import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import {
-  type CandleSeries,
-  type HistorySeries,
-  type SeriesKey,
-  seriesName,
-  type TimeRange,
-} from '../../contract/series.ts';
+import { type SeriesKey, seriesName, type TimeRange } from '../../contract/series.ts';
 import type { MarketPlan } from '../catalogue.ts';
 
 /** An asset and an exchange that are listed only at times and have no markets. */
@@ -60,22 +54,15 @@ export class Revisions {
     this.#bySeries.set(name, [...(this.#bySeries.get(name) ?? []), revision]);
   }
 
-  candles(series: CandleSeries, range: TimeRange, rows: Candle[], nowMs: EpochMs): Candle[] {
-    return this.#applied(series, range, rows, nowMs, (row) => row.period, 'period');
-  }
-
-  history(series: HistorySeries, range: TimeRange, rows: HistoryPoint[], nowMs: EpochMs): HistoryPoint[] {
-    return this.#applied(series, range, rows, nowMs, (row) => row.time, 'time');
-  }
-
-  #applied<Row extends object>(
+  /** The rows as of `nowMs`. */
+  applyTo<Row extends Candle | HistoryPoint>(
+    rows: Row[],
     series: SeriesKey,
     range: TimeRange,
-    rows: Row[],
     nowMs: EpochMs,
-    timeOf: (row: Row) => EpochMs,
-    timeField: string,
   ): Row[] {
+    const timeField = series.dataset === 'candles' ? 'period' : 'time';
+    const timeOf = (row: Row): EpochMs => ('period' in row ? row.period : row.time);
     const known = this.#bySeries.get(`${series.dataset} ${seriesName(series)}`) ?? [];
     const valid = known.filter(
       ({ fromMs, timeMs }) => fromMs <= nowMs && timeMs >= range.startMs && timeMs < range.endMs,

@@ -151,22 +151,18 @@ async function sendHuge(response: ServerResponse, bytes: number): Promise<void> 
   await pipeline(Readable.from(body()), response).catch(() => {});
 }
 
-/** The clock of the service's data and timestamps. */
-export class ServiceClock {
-  readonly #true: () => EpochMs;
-  readonly #faults: () => Faults;
-  readonly #behind = new AsyncLocalStorage<number>();
+export type ServiceClock = ReturnType<typeof serviceClock>;
 
-  /** @param trueNow the true time; the faults set the offset of the service's clock. */
-  constructor(trueNow: () => EpochMs, faults: () => Faults) {
-    this.#true = trueNow;
-    this.#faults = faults;
-  }
-
-  readonly now = (): EpochMs => this.#true() + this.#faults().clockOffsetMs - (this.#behind.getStore() ?? 0);
-
-  /** Calls `work`; within it and its asynchronous calls the clock is `ms` further behind. */
-  runBehind(ms: number, work: () => void): void {
-    this.#behind.run(ms, work);
-  }
+/**
+ * The clock of the service's data and timestamps.
+ *
+ * @param trueNow the true time; the faults set the offset of the service's clock.
+ */
+export function serviceClock(trueNow: () => EpochMs, faults: () => Faults) {
+  const behind = new AsyncLocalStorage<number>();
+  return {
+    now: (): EpochMs => trueNow() + faults().clockOffsetMs - (behind.getStore() ?? 0),
+    /** Calls `work`; within it and its asynchronous calls the clock is `ms` further behind. */
+    runBehind: (ms: number, work: () => void): void => behind.run(ms, work),
+  };
 }

@@ -14,26 +14,23 @@ const shareOfDays = 0.25;
 /** Share of outages that do not affect a series. */
 const unaffectedShare = 0.15;
 
-export class Outages {
-  readonly #key: number;
+/** @returns the outages of `day` (counted from the origin) in the series with this key. */
+export type Outages = (day: number, seriesKey: number) => Outage[];
 
-  constructor(seed: string) {
-    this.#key = streamKey(seed, 'outages');
-  }
-
-  /** The outages of `day` (counted from the origin) in the series with this key. */
-  of(day: number, seriesKey: number): Outage[] {
+export function createOutages(seed: string): Outages {
+  const key = streamKey(seed, 'outages');
+  return (day, seriesKey) => {
     const found: Outage[] = [];
     for (let at = 0; at < maxPerDay; at++) {
       const position = day * maxPerDay + at;
-      if (uniformAt(this.#key, position) >= shareOfDays) continue;
-      if (uniformAt(seriesKey ^ this.#key, position) < unaffectedShare) continue;
-      const hash = hashAt(this.#key ^ 0x55555555, position);
+      if (uniformAt(key, position) >= shareOfDays) continue;
+      if (uniformAt(seriesKey ^ key, position) < unaffectedShare) continue;
+      const hash = hashAt(key ^ 0x55555555, position);
       const length = 13 + (hash % 8);
       // Within the day, so that the rows of a day do not depend on other days.
       const start = (hash >>> 3) % (minutesPerDay - length);
       found.push({ start, end: start + length });
     }
     return found;
-  }
+  };
 }
