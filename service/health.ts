@@ -1,11 +1,11 @@
-/** Health endpoints for load balancers, and the classification of database errors. */
+/** Health endpoints for load balancers. */
 
 import type { FastifyInstance } from 'fastify';
 import type { EpochMs } from '../contract/intervals.ts';
 
 export interface Health {
-  /** Rejects or resolves to false when the store cannot be read. */
-  readonly canRead: () => Promise<boolean>;
+  /** Rejects when the store cannot be read. */
+  readonly assertReadable: () => Promise<unknown>;
   /** True once shutdown has begun. */
   readonly isDraining: () => boolean;
   readonly now: () => EpochMs;
@@ -15,11 +15,15 @@ export interface Health {
 const checkCacheMs = 1000;
 
 /** `/healthz`: the process responds. `/readyz`: it can serve requests. */
-export function addHealth(app: FastifyInstance, { canRead, isDraining, now }: Health): void {
+export function addHealth(app: FastifyInstance, { assertReadable, isDraining, now }: Health): void {
   let known: { readonly atMs: EpochMs; readonly reads: Promise<boolean> } | undefined;
   const reads = () => {
     if (known === undefined || now() - known.atMs >= checkCacheMs) {
-      known = { atMs: now(), reads: canRead().catch(() => false) };
+      const reads = assertReadable().then(
+        () => true,
+        () => false,
+      );
+      known = { atMs: now(), reads };
     }
     return known.reads;
   };

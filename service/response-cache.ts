@@ -14,26 +14,18 @@ export interface CacheSettings {
   readonly maxBytes: number;
 }
 
-export class ResponseCache {
-  readonly #cached: LRUCache<string, Promise<PreparedAnswer>> | null;
-
-  constructor({ forMs, maxBytes }: CacheSettings, now: () => EpochMs) {
-    this.#cached =
-      forMs === 0
-        ? null
-        : new LRUCache({
-            maxSize: maxBytes,
-            ttl: forMs,
-            ttlResolution: 0,
-            ttlAutopurge: true,
-            perf: { now },
-          });
-  }
-
-  /** @param key identifies the response. Failures are not cached. */
-  get(key: string, nowMs: EpochMs, prepare: () => Promise<PreparedAnswer>): Promise<PreparedAnswer> {
-    const cached = this.#cached;
-    if (cached === null) return prepare();
+/** @returns the cached response of `key`, or the one that `prepare` makes. Failures are not cached. */
+export function responseCache({ forMs, maxBytes }: CacheSettings, now: () => EpochMs) {
+  type Prepare = () => Promise<PreparedAnswer>;
+  if (forMs === 0) return (_key: string, _nowMs: EpochMs, prepare: Prepare) => prepare();
+  const cached = new LRUCache<string, Promise<PreparedAnswer>>({
+    maxSize: maxBytes,
+    ttl: forMs,
+    ttlResolution: 0,
+    ttlAutopurge: true,
+    perf: { now },
+  });
+  return (key: string, nowMs: EpochMs, prepare: Prepare) => {
     const known = cached.get(key);
     if (known !== undefined) return known;
     const answer = prepare();
@@ -48,5 +40,5 @@ export class ResponseCache {
       () => isCached() && cached.delete(key),
     );
     return answer;
-  }
+  };
 }

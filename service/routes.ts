@@ -15,7 +15,7 @@ import type { JsonText, MarketData, SeriesAnswer } from './market-data.ts';
 import { candlesRange, historyRange, type RangeLimits } from './ranges.ts';
 import { parseParameters } from './request.ts';
 import { notFound, prepareAnswer, sendAnswer } from './response.ts';
-import { type CacheSettings, ResponseCache } from './response-cache.ts';
+import { type CacheSettings, responseCache } from './response-cache.ts';
 
 /** The context of a request, besides its query. */
 interface RequestContext {
@@ -43,7 +43,7 @@ export function addRoutes(
   { data, now, limits, cache: settings, visibleFrom }: RouteOptions,
 ): void {
   const handlers = handlersOf(data, limits);
-  const cache = new ResponseCache(settings, now);
+  const cached = responseCache(settings, now);
   for (const { endpoint, path } of routes) {
     const handle = handlers[endpoint];
     app.get(path, async (request, reply) => {
@@ -51,7 +51,7 @@ export function addRoutes(
       const context = { nowMs, id: idOf(request), visibleFromMs: visibleFrom(request, nowMs) };
       // Clients with full and with limited history must not share responses.
       const key = `${context.visibleFromMs === null ? 'all' : 'some'} ${request.url}`;
-      const prepared = await cache.get(key, nowMs, async () =>
+      const prepared = await cached(key, nowMs, async () =>
         prepareAnswer(await handle(request.query, context)),
       );
       return sendAnswer(request, reply, prepared, nowMs);

@@ -13,7 +13,7 @@ import { endConnectionsOnClose, limitConnections } from './connections.ts';
 import { addDashboard, type DashboardOptions } from './dashboard/routes.ts';
 import { addHealth } from './health.ts';
 import { addKeyForm } from './key-form.ts';
-import { addDescription } from './openapi/routes.ts';
+import { addDescription } from './openapi/description.ts';
 import { isInterfaceRequest } from './request.ts';
 import { addRequestMetrics, type ServedEvent } from './request-metrics.ts';
 import { createService, type ServiceTimeouts } from './server.ts';
@@ -79,7 +79,11 @@ export async function createStoredService(options: StoredServiceOptions): Promis
       if (options.onServed !== undefined) addRequestMetrics(app, options.onServed);
       addWebSecurity(app);
       admission.addTo(app, (request) => isInterfaceRequest(request) || request.method === 'POST');
-      addHealth(app, { now, isDraining: options.isDraining, canRead: () => canRead(reading, counter) });
+      addHealth(app, {
+        now,
+        isDraining: options.isDraining,
+        assertReadable: () => Promise.all([assertReadable(reading), counter.check()]),
+      });
       addKeyForm(app, (request, caller) => requestKey(accounts, request, caller));
       addDescription(app, options.version);
       if (options.dashboard !== undefined) addDashboard(app, options.dashboard, now);
@@ -89,12 +93,6 @@ export async function createStoredService(options: StoredServiceOptions): Promis
   app.server.maxConnections = maxConnections;
   endConnectionsOnClose(app, timeouts.requestMs);
   return app;
-}
-
-/** Whether the data can be read and requests can be counted. */
-async function canRead(pool: pg.Pool, counter: RequestCounter): Promise<boolean> {
-  await Promise.all([assertReadable(pool), counter.check()]);
-  return true;
 }
 
 function yearsBefore(timeMs: EpochMs, years: number): EpochMs {

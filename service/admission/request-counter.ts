@@ -23,8 +23,6 @@ export function postgresCounter(pool: pg.Pool): RequestCounter {
   };
 }
 
-/** The counter on Redis: a sorted set of times a caller. */
-
 /** A request waits no longer for its admission. Redis normally responds within a millisecond. */
 const timeoutMs = 1000;
 

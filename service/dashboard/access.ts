@@ -60,26 +60,18 @@ export interface Refusal {
   readonly message: string;
 }
 
-export class AccessGuard {
-  readonly #access: Access;
-  readonly #own: BlockList;
-  readonly #guesses: LoginThrottle;
-
-  constructor(access: Access, now: () => EpochMs) {
-    this.#access = access;
-    this.#own = ownAddresses(access.kind === 'local' ? access.alsoFrom : []);
-    this.#guesses = new LoginThrottle(now);
-  }
-
-  refusal({ headers, ip, socket }: FastifyRequest): Refusal | null {
-    if (this.#access.kind === 'local')
-      return isLocalRequest(headers, socket.remoteAddress, this.#own) ? null : notLocal;
-    if (this.#guesses.isExceeded(ip)) return tooMany;
+/** @returns why a request is refused; null: it has access. */
+export function accessGuard(access: Access, now: () => EpochMs): (request: FastifyRequest) => Refusal | null {
+  const own = ownAddresses(access.kind === 'local' ? access.alsoFrom : []);
+  const guesses = new LoginThrottle(now);
+  return ({ headers, ip, socket }) => {
+    if (access.kind === 'local') return isLocalRequest(headers, socket.remoteAddress, own) ? null : notLocal;
+    if (guesses.isExceeded(ip)) return tooMany;
     const given = passwordIn(headers.authorization);
-    if (given !== null && isSame(given, this.#access.password)) return null;
-    if (given !== null) this.#guesses.add(ip);
+    if (given !== null && isSame(given, access.password)) return null;
+    if (given !== null) guesses.add(ip);
     return unknown;
-  }
+  };
 }
 
 const notLocal: Refusal = {

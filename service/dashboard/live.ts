@@ -11,7 +11,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { EpochMs } from '../../contract/intervals.ts';
-import type { Change, SeriesLine, Snapshot, Trouble } from './shapes.ts';
+import type { Change, SeriesLine, Snapshot } from './shapes.ts';
 
 export interface LiveOptions {
   readonly read: () => Promise<Snapshot>;
@@ -127,8 +127,7 @@ export class Live {
   }
 
   #sendTrouble(): void {
-    const trouble: Trouble = { message: 'the store cannot be read' };
-    this.#trouble = eventText('trouble', trouble);
+    this.#trouble = eventText('trouble', { message: 'the store cannot be read' });
     this.#sendAll(this.#trouble);
   }
 

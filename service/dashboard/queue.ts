@@ -1,7 +1,7 @@
 /** The queue as the dashboard sees it. The process that starts the service provides the reader. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { Range } from '../../contract/intervals.ts';
 import type { QueueSummary } from './shapes.ts';
 
 export interface QueueSnapshot {
@@ -9,7 +9,7 @@ export interface QueueSnapshot {
   /** The effective budget, requests a minute; 0: unlimited. */
   readonly perMinute: number;
   /** Queued and active windows by series. */
-  readonly windows: ReadonlyMap<number, readonly { readonly startMs: EpochMs; readonly endMs: EpochMs }[]>;
+  readonly windows: ReadonlyMap<number, readonly Range[]>;
 }
 
 export type QueueReader = ReturnType<typeof createQueueReader>;
@@ -38,11 +38,6 @@ export function createQueueReader(readQueue: () => Promise<QueueSnapshot>) {
     /** The result of the last `read`. */
     latest: () => latest,
   };
-}
-
-interface Range {
-  readonly startMs: EpochMs;
-  readonly endMs: EpochMs;
 }
 
 /** Maps windows to columns of a band: flat pairs of first and one past the last, ascending and disjoint. */

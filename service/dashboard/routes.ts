@@ -11,6 +11,7 @@ import {
   nextPeriodStart,
   periodStart,
 } from '../../contract/intervals.ts';
+import { seriesName } from '../../contract/series.ts';
 import { readBands } from '../../store/dashboard/bands.ts';
 import { readChartedSeries, readChartPoints } from '../../store/dashboard/points.ts';
 import {
@@ -21,15 +22,23 @@ import {
 } from '../../store/dashboard/problems.ts';
 import { readLockWaits } from '../../store/db/activity.ts';
 import type { Database } from '../../store/db/database.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { readSeriesHistory } from '../../store/series/series-history.ts';
 import { readFailingJobs } from '../../store/timescale/upkeep.ts';
 import { AddressLimit } from '../connections.ts';
 import { notFound, ServiceRefusal } from '../response.ts';
-import { type Access, AccessGuard, sendRefusal } from './access.ts';
+import { type Access, accessGuard, sendRefusal } from './access.ts';
 import { readAssets } from './assets.ts';
-import { seriesDetail } from './detail.ts';
 import { Live } from './live.ts';
 import { inFlightPairs, type QueueReader } from './queue.ts';
-import { type Band, chartIntervals, maxPeriods, type Points, type Problems } from './shapes.ts';
+import {
+  type Band,
+  chartIntervals,
+  maxPeriods,
+  type Points,
+  type Problems,
+  type SeriesDetail,
+} from './shapes.ts';
 import { type StateOptions, stateReader } from './state.ts';
 
 export interface DashboardOptions extends Omit<StateOptions, 'now'> {
@@ -51,6 +60,9 @@ const defaultTickMs = 2000;
 const defaultReadTimeoutMs = 10_000;
 /** Entries of each kind of problem. */
 const maxEntries = 50;
+/** Entries of each list of a series. */
+const maxDetailEntries = 20;
+const maxRawCharacters = 500;
 
 const whole = (least: number, most: number) =>
   z
@@ -81,7 +93,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
   const { database, queue, graceMs } = options;
   const addAssets = readAssets(options.assets);
   const streams = new AddressLimit(options.streamsPerAddress ?? 0);
-  const gate = new AccessGuard(options.access, now);
+  const refusalOf = accessGuard(options.access, now);
   const live = new Live({
     read: stateReader({ ...options, now }),
     now,
@@ -108,7 +120,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
   app.register(async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
       reply.header('cross-origin-resource-policy', 'same-origin');
-      const refusal = gate.refusal(request);
+      const refusal = refusalOf(request);
       if (refusal === null) return;
       if (refusal.status === 403 && request.routeOptions.url === '/') return reply.redirect('docs');
       return sendRefusal(reply, refusal);
@@ -207,4 +219,35 @@ function seriesIdOf(request: FastifyRequest): number {
   const parsed = id.safeParse(text);
   if (parsed.success) return parsed.data;
   throw notFound('the series');
+}
+
+/** Reads everything about one series except its points. @throws ServiceRefusal 404 */
+async function seriesDetail(
+  database: Database,
+  { seriesId, nowMs, graceMs }: { seriesId: number; nowMs: EpochMs; graceMs: number },
+): Promise<SeriesDetail> {
+  const found = await readChartedSeries(database, seriesId);
+  if (found === null) throw notFound(String(seriesId));
+  const history = await readSeriesHistory(database, { seriesId, nowMs, most: maxDetailEntries });
+  const gaps = await listGaps(database, { nowMs, graceMs, seriesIds: [seriesId] });
+  return {
+    id: seriesId,
+    name: seriesName(found.series),
+    dataset: found.series.dataset,
+    interval: found.series.interval,
+    fromMs: history.tracked.startMs,
+    toMs: history.tracked.endMs,
+    untrackedMs: history.untrackedMs,
+    beginsMs: history.beginsMs,
+    earliestMs: found.earliestMs,
+    newestMs: found.newestMs,
+    gapsInAll: gaps.length,
+    gaps: gaps
+      .slice(-maxDetailEntries)
+      .reverse()
+      .map(({ startMs, endMs, reason, message }) => ({ startMs, endMs, reason, message })),
+    fetches: history.fetches,
+    revisions: history.revisions,
+    rejections: history.rejections.map((row) => ({ ...row, raw: row.raw.slice(0, maxRawCharacters) })),
+  };
 }

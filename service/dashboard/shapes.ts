@@ -1,6 +1,12 @@
 /** Types of the messages from the dashboard's server to its page. Times and lengths are milliseconds. */
 
-import { candleIntervals, type EpochMs, type Interval, intervalMs } from '../../contract/intervals.ts';
+import {
+  candleIntervals,
+  type EpochMs,
+  type Interval,
+  intervalMs,
+  type Range,
+} from '../../contract/intervals.ts';
 import type {
   ChartPoints,
   FailedRequests,
@@ -59,18 +65,16 @@ export interface Summary {
   readonly database: string;
 }
 
-/** Event `snapshot`: the whole state. Event `change`: the changed lines, and the ids of series no longer tracked. */
+/**
+ * Event `snapshot`: the whole state. Event `change`: the changed lines, and the ids of series no longer tracked. Event
+ * `trouble`: the store cannot be read, and the state sent before stays on the page.
+ */
 export interface Snapshot {
   readonly summary: Summary;
   readonly series: readonly SeriesLine[];
 }
 export interface Change extends Snapshot {
   readonly gone: readonly number[];
-}
-
-/** Event `trouble`: the store cannot be read. The state sent before stays on the page. */
-export interface Trouble {
-  readonly message: string;
 }
 
 export const layers = ['tracked', 'covered', 'empty', 'gap', 'failed', 'inFlight'] as const;
@@ -80,18 +84,14 @@ export type Layer = (typeof layers)[number];
  * A range divided into columns. Each layer lists the columns that contain it as flat pairs of first and one past the
  * last. The layers are in drawing order, so that a gap of one minute is visible in eleven years.
  */
-export interface Band {
+export interface Band extends Range {
   readonly id: number;
-  readonly startMs: EpochMs;
-  readonly endMs: EpochMs;
   readonly columns: number;
   readonly layers: Readonly<Record<Layer, readonly number[]>>;
 }
 
-export interface Points extends ChartPoints {
+export interface Points extends ChartPoints, Range {
   readonly interval: string;
-  readonly startMs: EpochMs;
-  readonly endMs: EpochMs;
   readonly band: Band;
 }
 
@@ -106,16 +106,11 @@ export interface SeriesDetail {
   readonly beginsMs: EpochMs | null;
   readonly earliestMs: EpochMs | null;
   readonly newestMs: EpochMs | null;
-  readonly gaps: readonly {
-    readonly startMs: EpochMs;
-    readonly endMs: EpochMs;
-    readonly reason: string;
-    readonly message: string | null;
-  }[];
+  readonly gaps: readonly (Range & { readonly reason: string; readonly message: string | null })[];
   readonly gapsInAll: number;
   readonly fetches: readonly {
     readonly timeMs: EpochMs;
-    readonly range: { readonly startMs: EpochMs; readonly endMs: EpochMs } | null;
+    readonly range: Range | null;
     readonly lane: string;
     readonly verdict: string;
     readonly fresh: number;

@@ -37,7 +37,7 @@ const quarantineLimit = 300;
 /** @returns reads a snapshot; call it for one snapshot at a time. */
 export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   const { database, queue, now, graceMs, rangeLimits, perMinute, synthetic } = options;
-  const minutes = new Minutes(database);
+  const readMinutes = minutesReader(database);
   const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
   const quarantined = cachedFor(rareIntervalMs, () => countQuarantined(database, quarantineLimit));
   const version = cachedFor(rareIntervalMs, async () => versionText(await serverVersions(database)));
@@ -45,7 +45,7 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
     const nowMs = now();
     // Sequential, so that the dashboard takes one connection.
     const lines = await readSeriesLines(database, { nowMs, graceMs, limits: rangeLimits });
-    const requests = await minutes.read(nowMs);
+    const requests = await readMinutes(nowMs);
     const queueState = await queue.read();
     return {
       summary: {
@@ -110,31 +110,25 @@ function versionText({ postgres, timescale }: Awaited<ReturnType<typeof serverVe
   return `PostgreSQL ${postgres.split(' ')[0]}, ${timescale === null ? 'plain tables' : `TimescaleDB ${timescale}`}`;
 }
 
-/** The requests of the last hour by minute: all minutes are read once, then only those that may still change. */
-class Minutes {
-  readonly #database: Database;
-  #known: readonly CountedMinute[] = [];
-  #upToMs: EpochMs | null = null;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  async read(nowMs: EpochMs): Promise<RequestMinutes> {
+/** Reads the requests of the last hour by minute: all minutes once, then only those that may still change. */
+function minutesReader(database: Database): (nowMs: EpochMs) => Promise<RequestMinutes> {
+  let known: readonly CountedMinute[] = [];
+  let upToMs: EpochMs | null = null;
+  return async (nowMs) => {
     const endMs = Math.floor(nowMs / minuteMs) * minuteMs + minuteMs;
     const startMs = endMs - shownMinutes * minuteMs;
     const closedMs = endMs - openMinutes * minuteMs;
     // After a pause without pages, the minutes that were open then are read again.
-    const sinceMs = this.#upToMs === null ? startMs : Math.max(startMs, Math.min(closedMs, this.#upToMs));
-    const fresh = await countRequests(this.#database, sinceMs);
-    this.#known = [
-      ...this.#known.filter(({ minuteMs: at }) => at >= startMs && at < sinceMs),
+    const sinceMs = upToMs === null ? startMs : Math.max(startMs, Math.min(closedMs, upToMs));
+    const fresh = await countRequests(database, sinceMs);
+    known = [
+      ...known.filter(({ minuteMs: at }) => at >= startMs && at < sinceMs),
       ...fresh.filter(({ minuteMs: at }) => at < endMs),
     ];
-    this.#upToMs = closedMs;
+    upToMs = closedMs;
     const lanes: Record<string, number[]> = {};
     const failed = new Array<number>(shownMinutes).fill(0);
-    for (const { minuteMs: at, lane, requests, failed: lost } of this.#known) {
+    for (const { minuteMs: at, lane, requests, failed: lost } of known) {
       const place = (at - startMs) / minuteMs;
       const counts = lanes[lane] ?? new Array<number>(shownMinutes).fill(0);
       lanes[lane] = counts;
@@ -142,5 +136,5 @@ class Minutes {
       failed[place] = (failed[place] ?? 0) + lost;
     }
     return { startMs, lanes, failed };
-  }
+  };
 }

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { type PreparedAnswer, prepareAnswer } from '../../service/response.ts';
-import { type CacheSettings, ResponseCache } from '../../service/response-cache.ts';
+import { type CacheSettings, responseCache } from '../../service/response-cache.ts';
 
 /** Counts the calls of `prepare`. */
 function countedSource() {
@@ -17,8 +17,8 @@ beforeEach(() => {
   nowMs = 1_000_000;
 });
 const cacheOf = (settings: CacheSettings) => {
-  const cache = new ResponseCache(settings, () => nowMs);
-  return (key: string, prepare: () => Promise<PreparedAnswer>) => cache.get(key, nowMs, prepare);
+  const cached = responseCache(settings, () => nowMs);
+  return (key: string, prepare: () => Promise<PreparedAnswer>) => cached(key, nowMs, prepare);
 };
 const text = async (answer: Promise<{ rows: Buffer }>) => (await answer).rows.toString();
 

@@ -94,7 +94,9 @@ describe('an unavailable store', () => {
         addHealth(app, {
           now: () => nowMs,
           isDraining: () => state.draining,
-          canRead: async () => state.reads,
+          assertReadable: async () => {
+            if (!state.reads) throw new Error('unreachable');
+          },
         }),
     });
     const ready = async () => (await service.inject('/readyz')).statusCode;

@@ -1,6 +1,12 @@
 /** The loaded piece of a series: one interval, a bounded number of periods. Also decides which piece to load next. */
 
-import { type Interval, intervalMs, nextPeriodStart, periodStart } from '../../../contract/intervals.ts';
+import {
+  type Interval,
+  intervalMs,
+  nextPeriodStart,
+  periodStart,
+  type Range,
+} from '../../../contract/intervals.ts';
 import {
   type Band,
   chartInterval,
@@ -58,10 +64,8 @@ function clipped(shade: Shade, fromMs: number, toMs: number): Shade[] {
   return startMs < endMs ? [{ layer: shade.layer, startMs, endMs }] : [];
 }
 
-export interface Shade {
+export interface Shade extends Range {
   readonly layer: Layer;
-  readonly startMs: number;
-  readonly endMs: number;
 }
 
 /** From least to most severe, which is the drawing order: a failed range is also a gap. */
@@ -83,11 +87,6 @@ export function shadesOf(band: Band): Shade[] {
 export function worstStateAt(shades: readonly Shade[], timeMs: number): Layer | null {
   const held = shades.filter(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
   return shaded.findLast((layer) => held.some((shade) => shade.layer === layer)) ?? null;
-}
-
-interface Range {
-  readonly startMs: number;
-  readonly endMs: number;
 }
 
 interface Held extends Range {

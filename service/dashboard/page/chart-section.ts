@@ -1,7 +1,7 @@
 /** The chart with its exact values, buttons, keyboard control and table. */
 
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
-import type { PointRow, SeriesDetail } from '../shapes.ts';
+import type { SeriesDetail } from '../shapes.ts';
 import { element, fill, section, setText, table } from './element.ts';
 import { formatTime } from './format.ts';
 import { type Pointed, PriceChart } from './price-chart.ts';
@@ -131,12 +131,9 @@ function pointedText(pointed: Pointed | null): string {
   if (pointed === null) return '';
   const { timeMs, row, state } = pointed;
   if (row === null) return `${formatTime(timeMs)}: no value, ${state}`;
-  const texts = row.slice(1) as string[];
-  return `${formatTime(timeMs)}: ${texts.length === 1 ? texts[0] : named(row).join(' · ')}`;
-}
-
-function named(row: PointRow): string[] {
-  return candleNames.map((name, place) => `${name} ${row[place + 1] ?? ''}`);
+  const [, ...texts] = row;
+  const named = candleNames.map((name, place) => `${name} ${texts[place] ?? ''}`);
+  return `${formatTime(timeMs)}: ${texts.length === 1 ? texts[0] : named.join(' · ')}`;
 }
 
 function minute(timeMs: number): number {

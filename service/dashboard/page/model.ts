@@ -86,22 +86,13 @@ const fillingLanes = ['backfill', 'probe'] as const;
 /** Complete minutes over which the rate is measured. */
 const rateMinutes = 10;
 
-export interface Progress {
-  readonly requests: number;
-  readonly left: number;
-  /** Remaining requests of series that the source refuses, which nobody makes for now. The other figures exclude them. */
-  readonly refused: number;
-  /** Recent requests a minute that filled gaps. */
-  readonly perMinute: number;
-  /** Estimated time left; null when nothing is left, nothing was done recently, or there is no worker. */
-  readonly expectedMs: number | null;
-}
+export type Progress = ReturnType<typeof backfillProgress>;
 
 export function backfillProgress(
   series: readonly SeriesLine[],
   { requests: minutes, queue }: Pick<Summary, 'requests' | 'queue'>,
   nowMs: number,
-): Progress {
+) {
   const asked = series.filter(({ blocked }) => blocked === null);
   const left = sum(asked.map(({ requestsLeft }) => requestsLeft));
   const refusing = series.filter(({ blocked }) => blocked !== null);
@@ -114,8 +105,11 @@ export function backfillProgress(
   return {
     requests,
     left,
+    /** Remaining requests of series that the source refuses, which nobody makes for now. The other figures exclude them. */
     refused,
+    /** Recent requests a minute that filled gaps. */
     perMinute,
+    /** Estimated time left; null when nothing is left, nothing was done recently, or there is no worker. */
     expectedMs: left > 0 && isDone ? (left / perMinute) * minuteMs : null,
   };
 }

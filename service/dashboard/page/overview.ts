@@ -12,8 +12,11 @@ export function overview(main: HTMLElement, model: Model): View {
   const progressText = element('p', { id: 'progress-text' });
   const facts = new Map<string, HTMLElement>();
   const tiles = element('dl', { class: 'tiles' });
-  for (const title of ['Series', 'Behind', 'Failing', 'Quarantine', 'Revised', 'Queue', 'Source'])
-    facts.set(title, tile(tiles, title));
+  for (const title of ['Series', 'Behind', 'Failing', 'Quarantine', 'Revised', 'Queue', 'Source']) {
+    const value = element('dd', { 'data-fact': title });
+    tiles.append(element('div', {}, element('dt', {}, title), value));
+    facts.set(title, value);
+  }
   const requests = budget();
   const lists = polledLists(model);
   const series = seriesList(model);
@@ -83,12 +86,6 @@ export function overview(main: HTMLElement, model: Model): View {
   return { title: 'Overview', end: () => ends.forEach((end) => void end()) };
 }
 
-function tile(tiles: HTMLElement, title: string): HTMLElement {
-  const value = element('dd', { 'data-fact': title });
-  tiles.append(element('div', {}, element('dt', {}, title), value));
-  return value;
-}
-
 function progressWords(
   series: number,
   { left, refused, requests: all, perMinute, expectedMs }: Progress,
@@ -106,9 +103,7 @@ function progressWords(
   return `${done}, about ${formatDuration(Math.max(1000, expectedMs))} at ${formatCount(Math.round(perMinute))} a minute${more}`;
 }
 
-function queueWords(
-  queue: { waiting: number; active: number; workers: number; pausedMs: number } | null,
-): string {
+function queueWords(queue: Summary['queue']): string {
   if (queue === null) return 'unavailable';
   const paused = queue.pausedMs > 2000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
   return `${formatCount(queue.waiting)} waiting, ${formatCount(queue.active)} active, ${counted(queue.workers, 'worker')}${paused}`;
@@ -116,7 +111,7 @@ function queueWords(
 
 type Lists = Summary['lists'];
 
-export function polledLists(model: Model) {
+function polledLists(model: Model) {
   const content = element('div');
   let shown = '';
   let ages: (() => void)[] = [];

@@ -39,15 +39,8 @@ export function problems(main: HTMLElement, model: Model): View {
   };
 }
 
-function sections({
-  failing,
-  failingInAll,
-  errors,
-  quarantine,
-  revised,
-  jobs,
-  locks,
-}: Problems): HTMLElement[] {
+function sections(found: Problems): HTMLElement[] {
+  const { failing, failingInAll, errors, quarantine, revised, jobs, locks } = found;
   return [
     listSection(
       'Failing',

@@ -143,28 +143,19 @@ export function seriesList(model: Model) {
     }
   }
 
-  function changed(): void {
+  function change(changes: Partial<typeof state>): void {
+    Object.assign(state, changes);
     history.replaceState(null, '', hrefOf({ view: 'overview', ...state }));
     update();
   }
-  find.addEventListener('input', () => {
-    state.find = find.value;
-    state.page = 1;
-    changed();
-  });
-  sort.addEventListener('change', () => {
-    state.sort = sort.value;
-    state.page = 1;
-    changed();
-  });
+  find.addEventListener('input', () => change({ find: find.value, page: 1 }));
+  sort.addEventListener('change', () => change({ sort: sort.value, page: 1 }));
   axis.addEventListener('change', () => {
-    state.axis = axis.value;
     for (const row of rows.values()) row.drawn = '';
-    changed();
+    change({ axis: axis.value });
   });
   const turn = (by: number) => {
-    state.page += by;
-    changed();
+    change({ page: state.page + by });
     block.scrollIntoView({ block: 'start' });
   };
   back.addEventListener('click', () => turn(-1));
