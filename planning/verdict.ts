@@ -1,7 +1,7 @@
 /**
  * What an answer proves about its window.
  *
- *   filled       It has points. Covered up to the last closed period.
+ *   filled       It has points, of the window or beside it. Covered up to the last closed period.
  *   cut_short    A silence at the start or end of the window is not proved: the answer may be truncated there. Covered
  *                from its first to its last row; the rest stays a gap.
  *   empty        It has no rows. Not covered: a source in trouble answers so too.
@@ -95,7 +95,7 @@ export function evaluateAnswer(input: {
   if (isEmpty && !isBetweenWitnesses && input.rejected + input.outOfRangeRows > 0)
     return { verdict: 'unreadable', covered: null, ...nothing };
   if (answered === null) {
-    const verdict = stale !== null ? 'stale' : isEmpty ? 'empty' : 'filled';
+    const verdict = stale !== null ? 'stale' : shown === null ? 'empty' : 'filled';
     return { verdict, covered: null, ...nothing };
   }
   if (shown === null) {

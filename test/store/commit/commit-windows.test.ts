@@ -362,6 +362,24 @@ for (const kind of ['main', 'plain'] as const) {
       ]);
     });
 
+    it('counts a new point before a window of which no period has closed', async () => {
+      await trackSeries(database, series, startMs, null);
+      const soon = { window: { startMs, endMs: minute(30) }, emptyConfirmMs: 1000 };
+      for (const atMs of [minute(31), minute(31) + 1000]) await commit([], { ...soon, nowMs: atMs });
+      await commit([candle(29)], { ...requested(30, 31), nowMs: minute(31) + 2000 });
+      const known = await database.pool.query(
+        `select points, newest, confirmed_empty @> $2::timestamptz as empty, covered @> $2::timestamptz as covered
+         from tidemark.series where id = $1`,
+        [seriesId, new Date(minute(29))],
+      );
+      expect(await stored()).toHaveLength(1);
+      expect(known.rows).toEqual([{ points: 1, newest: minute(29), empty: false, covered: true }]);
+      expect((await gaps()).map(({ startMs, endMs }) => [startMs, endMs])).toContainEqual([
+        startMs,
+        minute(29),
+      ]);
+    });
+
     it('uses a larger answer of another series as proof that pauses of a thin market were not truncated', async () => {
       const other = { ...series, baseId: `${series.baseId}-beside` };
       const { seriesId: otherId } = await trackSeries(database, other, window.startMs, window.endMs);
