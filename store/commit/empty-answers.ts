@@ -17,6 +17,8 @@ export const emptyMessage = 'the source answered without points';
 const silentKind = 'silent';
 /** Kind of a range whose answer lacked stored points beside it. The answer proves nothing. */
 export const truncatedKind = 'truncated';
+/** Whether a pending range is silent for longer than a pause: no empty answer counts for it yet. */
+const isLongSilence = `(kind = '${silentKind}' and upper(range) - lower(range) > make_interval(secs => ${longestPauseMs / 1000}))`;
 /** Pause of the newest data then: otherwise each planning pass would send the same request. */
 const truncatedTailRetryMs = 60_000;
 
@@ -87,8 +89,7 @@ export async function recordEmptyAnswer(
   const range = timeRange(closed.startMs, closed.endMs);
   await client.query(
     `update tidemark.pending_windows set kind = $3, message = $4, first_at = $5, retry_at = $6
-     where series_id = $1 and verdict = 'empty' and kind = '${silentKind}' and range <@ $2::tstzrange
-       and upper(range) - lower(range) > make_interval(secs => ${longestPauseMs / 1000})`,
+     where series_id = $1 and verdict = 'empty' and range <@ $2::tstzrange and ${isLongSilence}`,
     [seriesId, range, kind, message, timestamp(nowMs), timestamp(nowMs + emptyConfirmMs)],
   );
   // Unconfirmed ranges wait again. Otherwise the next planning pass would send the same request.
@@ -102,9 +103,7 @@ export async function recordEmptyAnswer(
     `with agreed as (
        select range_agg(range) * tstzmultirange($2::tstzrange) as ranges from tidemark.pending_windows
        where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and $9
-         and case when kind = '${silentKind}'
-                  then $8 and upper(range) - lower(range) <= make_interval(secs => ${longestPauseMs / 1000})
-                  else first_at <= $3 end
+         and case when kind = '${silentKind}' then $8 and not ${isLongSilence} else first_at <= $3 end
      ), asked as (
        select tstzmultirange($2::tstzrange) - s.covered as ranges from tidemark.series s where s.id = $1
      ), confirmed as (
@@ -118,7 +117,7 @@ export async function recordEmptyAnswer(
        returning 1
      ), held as (
        select coalesce(range_agg(range), '{}') as ranges from tidemark.pending_windows
-       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange
+       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and ${isLongSilence} is not true
      ), waiting as (
        insert into tidemark.pending_windows as p (series_id, range, verdict, kind, message, first_at, retry_at)
        select $1, r, 'empty', $6, $7, $4, $5

@@ -289,6 +289,22 @@ for (const kind of ['main', 'plain'] as const) {
       });
     });
 
+    it('confirms a part of hours that were silent when the part is answered empty twice', async () => {
+      await trackSeries(database, series, startMs, minute(60 * 4));
+      await commit([candle(-1, '1.0')], requested(0, 60 * 4));
+      const part = { startMs, endMs: minute(60 * 3) };
+      expect(await commit([], { window: part })).toMatchObject({ verdict: 'empty' });
+      const later = { window: part, nowMs: nowMs + hourMs };
+      expect(await commit([], later)).toMatchObject({ verdict: 'confirmed_empty', covered: part });
+      const rest = { startMs: part.endMs, endMs: minute(60 * 4) };
+      expect(await gaps()).toEqual([{ ...rest, reason: 'awaits_second_answer' }]);
+      expect(await commit([], { window: rest, nowMs: nowMs + hourMs })).toMatchObject({ verdict: 'empty' });
+      expect(await commit([], { window: rest, nowMs: nowMs + 2 * hourMs })).toMatchObject({
+        verdict: 'confirmed_empty',
+      });
+      expect(await pending()).toBe(0);
+    });
+
     it('confirms nothing by tail answers that hold only the points before it', async () => {
       const endMs = minute(60 * 4);
       await trackSeries(database, series, startMs, endMs);
