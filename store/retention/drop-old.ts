@@ -99,7 +99,8 @@ async function dropPoints(
   const table = retainedTables[dataset];
   const dropped = await dropRows(client, table, 'series_id', cutMs);
   // Points first and then the series' row, in the order of a commit: the other order could deadlock. A period
-  // that holds the cut has lost its point, so the kept part of a series begins with the next period.
+  // that holds the cut has lost its point, so the kept part of a series begins with the next period. A week of a
+  // source may begin on any day, so one point of that period may be left, outside of coverage.
   await client.query(
     `with kept as (
        select s.id, date_bin(s.period, $2::timestamptz - interval '1 microsecond', $3) + s.period as since
@@ -115,12 +116,13 @@ async function dropPoints(
             covered = s.covered * tstzmultirange(tstzrange(k.since, null)),
             confirmed_empty = s.confirmed_empty * tstzmultirange(tstzrange(k.since, null)),
             before_beginning = s.before_beginning * tstzmultirange(tstzrange(k.since, null)),
-            uncovered_points = s.uncovered_points * tstzmultirange(tstzrange(k.since, null)),
+            uncovered_points = (s.uncovered_points + s.covered * tstzmultirange(tstzrange($2::timestamptz, k.since)))
+                               * tstzmultirange(tstzrange($2, null)),
             points = greatest(s.points - coalesce(g.points, 0), 0),
-            earliest = case when s.earliest >= k.since then s.earliest
+            earliest = case when s.earliest >= $2 then s.earliest
                             else (select min(p.time) from tidemark.${table} p
-                                  where p.series_id = s.id and p.time >= k.since) end,
-            newest = case when s.newest >= k.since then s.newest end
+                                  where p.series_id = s.id and p.time >= $2) end,
+            newest = case when s.newest >= $2 then s.newest end
        from kept k left join gone g using (id)
       where s.id = k.id
         and (lower(s.tracked) < k.since or lower(s.covered) < k.since or s.earliest < k.since or g.points > 0)`,

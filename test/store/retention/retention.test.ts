@@ -3,6 +3,7 @@ import { readConfig } from '../../../config.ts';
 import { decimalText } from '../../../contract/decimal.ts';
 import { dayMs, type EpochMs, periodStart, weekMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
+import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { pruneLedger, recordFetch } from '../../../store/ledger/ledger.ts';
@@ -16,8 +17,8 @@ import { commitPoints, storedPoints } from '../committing.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 
 const { chunkDays } = readConfig({}).storage;
-const hour: SeriesKey = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'h1' };
-const week: SeriesKey = { ...hour, interval: 'w1' };
+const hour = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'h1' } as const;
+const week = { ...hour, interval: 'w1' } as const;
 const old: SeriesKey = { ...hour, baseId: 'old' };
 const asset: SeriesKey = { dataset: 'asset_history', assetId: 'a', interval: 'd1' };
 
@@ -149,6 +150,35 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await listGaps(database, gapQuery)).toEqual([]);
       const pending = await database.pool.query('select 1 from tidemark.pending_windows');
       expect(pending.rows).toEqual([]);
+    });
+
+    it('knows of the kept point of a week that began before the cut', async () => {
+      const weeks = {
+        ...(await track(week, edgeMs - weekMs)),
+        window: { startMs: edgeMs - weekMs, endMs: nowMs },
+      };
+      const value = decimalText('1');
+      // The source's weeks begin on a Sunday.
+      const period = edgeMs + 3 * dayMs;
+      const rows = [{ open: value, high: value, low: value, close: value, volume: value, period }];
+      await commitWindow(database, {
+        ...weeks,
+        series: week,
+        lane: 'backfill',
+        attempt: 1,
+        answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 },
+        nowMs,
+        graceMs: 60_000,
+        emptyConfirmMs: 1,
+      });
+      await writeRetention(database.pool, 'candles', '90d');
+      await apply();
+      expect(await timesOf(weeks)).toEqual([period]);
+      const known = await database.pool.query(
+        'select earliest, newest, points, uncovered_points @> $2::timestamptz as outside from tidemark.series where id = $1',
+        [weeks.seriesId, new Date(period)],
+      );
+      expect(known.rows).toEqual([{ earliest: period, newest: period, points: 1, outside: true }]);
     });
 
     it('applies to one dataset, polled rates included, and stops when it is removed', async () => {
