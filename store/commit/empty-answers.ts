@@ -61,8 +61,8 @@ export async function recordSilence(
  * ago, covers too. The rest awaits its own second answer.
  *
  * An answer with points beside the range only is not an empty answer. It counts as the first one where the
- * silence is no longer than a pause. A source that has lost hours of a series for a while answers like that
- * too.
+ * silence is no longer than a pause; the second may then come at once, except of the newest data. A source that
+ * has lost hours of a series for a while answers like that too.
  *
  * @param options.mayConfirm false: the answer held points, and counts as the first one at most.
  */
@@ -103,7 +103,7 @@ export async function recordEmptyAnswer(
     `with agreed as (
        select range_agg(range) * tstzmultirange($2::tstzrange) as ranges from tidemark.pending_windows
        where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and $9
-         and case when kind = '${silentKind}' then $8 and not ${isLongSilence} else first_at <= $3 end
+         and ${isLongSilence} is not true and (first_at <= $3 or $8 and kind = '${silentKind}')
      ), asked as (
        select tstzmultirange($2::tstzrange) - s.covered as ranges from tidemark.series s where s.id = $1
      ), confirmed as (

@@ -270,6 +270,18 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await gaps()).toEqual([]);
     });
 
+    it('confirms a short silence at the newest end by an empty answer an hour later', async () => {
+      await commit(upTo(20));
+      const rest = { startMs: minute(20), endMs: minute(60) };
+      await commit([candle(19)], requested(20, 60));
+      const tail = { window: rest, lane: 'refresh' as const };
+      expect(await commit([], tail)).toMatchObject({ verdict: 'empty', covered: null });
+      expect(await commit([], { ...tail, nowMs: nowMs + hourMs })).toMatchObject({
+        verdict: 'confirmed_empty',
+        covered: rest,
+      });
+    });
+
     it('requests again an hour later when hours are silent, however soon an empty answer agrees', async () => {
       const endMs = minute(60 * 4);
       await trackSeries(database, series, startMs, endMs);
