@@ -1,8 +1,9 @@
 /** One HTTP attempt: exactly one request on the wire, without retries or redirects, within one timeout. */
 
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
 import { withoutCredentials } from '../redaction.ts';
-import { BodyError, readBody } from './body.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
 /** Looks up a header by its lower-case name. */
@@ -32,6 +33,11 @@ export interface Reply {
   readonly secret: string | null;
   readonly durationMs: number;
 }
+
+const unzip = promisify(gunzip);
+
+/** Chunk size of decompression. Each chunk is a round trip to another thread. */
+const unzipChunkBytes = 256 * 1024;
 
 /** Longest error body that is read. */
 const largestErrorBody = 64 * 1024;
@@ -97,8 +103,71 @@ async function errorBody(stream: AsyncIterable<Buffer>, encoding: string | undef
   }
 }
 
+/**
+ * The decoded body, of at most `maxBytes`, compressed or not. Stops reading as soon as it is larger.
+ *
+ * @throws SourceError `too_large`, or `unexpected` when it is compressed in a way that was not asked for or is broken;
+ * whatever the stream throws.
+ */
+async function readBody(
+  stream: AsyncIterable<Buffer>,
+  { encoding, maxBytes }: { encoding: string | undefined; maxBytes: number },
+): Promise<Buffer> {
+  const raw = await collect(stream, maxBytes);
+  switch (encoding?.trim().toLowerCase() ?? '') {
+    case '':
+    case 'identity':
+      return raw;
+    case 'gzip':
+    case 'x-gzip':
+      return decompress(raw, maxBytes);
+    default:
+      throw new SourceError({
+        kind: 'unexpected',
+        message: `content encoding ${encoding?.slice(0, 40)} was not asked for`,
+        bytes: raw.length,
+      });
+  }
+}
+
+async function collect(stream: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Throwing closes the stream and its connection.
+  for await (const chunk of stream) {
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new SourceError({ kind: 'too_large', message: `body is larger than ${maxBytes} bytes`, bytes });
+    chunks.push(chunk);
+  }
+  const [only] = chunks;
+  return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, bytes);
+}
+
+async function decompress(raw: Buffer, maxBytes: number): Promise<Buffer> {
+  // Some gateways mark an empty body as gzip.
+  if (raw.length === 0) return raw;
+  try {
+    return await unzip(raw, { maxOutputLength: maxBytes, chunkSize: unzipChunkBytes });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
+      throw new SourceError({
+        kind: 'too_large',
+        message: `body is larger than ${maxBytes} bytes once decompressed`,
+        bytes: maxBytes,
+        cause: error,
+      });
+    throw new SourceError({
+      kind: 'unexpected',
+      message: 'compression of the body is broken',
+      bytes: raw.length,
+      cause: error,
+    });
+  }
+}
+
 function failure(error: unknown): { kind: SourceErrorKind; words: string; bytes: number } {
-  if (error instanceof BodyError) return { kind: error.kind, words: error.message, bytes: error.bytes };
+  if (error instanceof SourceError) return { kind: error.kind, words: error.message, bytes: error.bytes };
   const isHttp = !(error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError);
   return { kind: isHttp ? 'unreachable' : 'unexpected', words: causeOf(error), bytes: 0 };
 }

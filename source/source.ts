@@ -16,13 +16,11 @@ import type {
   PageRequest,
 } from '../contract/requests.ts';
 import { TidemarkError } from '../errors.ts';
-import { type Answer, listAnswer } from './answer.ts';
+import { type Answer, candleAnswer, listAnswer, statedCoverage } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
-import { candleAnswer } from './candle-answer.ts';
 import { refusal } from './refusal.ts';
 import { readAsset, readAssetMarket, readExchange, readHistoryPoint, readMarket, readRate } from './rows.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
-import { statedCoverage } from './stated-coverage.ts';
 
 export interface SourceOptions {
   /** Base address, ending in `/v2`. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { listAnswer } from '../../source/answer.ts';
-import { candleAnswer, scanCandles } from '../../source/candle-answer.ts';
+import { candleAnswer, listAnswer, scanCandles } from '../../source/answer.ts';
 import { candleReader } from '../../source/rows.ts';
 import { SourceError } from '../../source/source-error.ts';
 import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { listAnswer } from '../../source/answer.ts';
-import { candleAnswer, scanCandles } from '../../source/candle-answer.ts';
+import { candleAnswer, listAnswer, scanCandles } from '../../source/answer.ts';
 import { candleReader } from '../../source/rows.ts';
 
 const candle = { open: '1.50', high: '2', low: '1', close: '1.5', volume: '0.0', period: 3_600_000 };
