@@ -4,8 +4,9 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { PassEvents } from '../scheduler/scheduler.ts';
 import type { ServedEvent } from '../service/request-metrics.ts';
 import type { RequestEvent } from '../source/source.ts';
+import { ledgerLanes } from '../store/ledger/ledger.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
-import { datasets, effects, lanes, outcomes, requestedEndpoints } from './names.ts';
+import { datasets, effects, outcomes, requestedEndpoints } from './names.ts';
 
 /** Creates metrics of the registry. Names get the prefix `tidemark_`. */
 function registering(registry: Registry) {
@@ -80,7 +81,7 @@ export function workMetrics(registry: Registry): WorkMetrics {
     for (const counter of [bytes, rows, rejected]) counter.inc({ endpoint }, 0);
     durations.zero({ endpoint });
   }
-  for (const lane of lanes) waits.zero({ lane });
+  for (const lane of ledgerLanes) waits.zero({ lane });
   for (const dataset of datasets) {
     for (const effect of effects) points.inc({ dataset, effect }, 0);
     revisions.inc({ dataset }, 0);

@@ -2,9 +2,8 @@
 
 import { snapshotDatasets } from '../contract/lists.ts';
 import type { Endpoint } from '../contract/paths.ts';
-import type { RequestEvent } from '../source/source.ts';
+import { sourceErrorKinds } from '../source/source-error.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
-import type { GapReason } from '../store/series/gaps.ts';
 
 /** The endpoints that workers request. */
 export const requestedEndpoints = [
@@ -17,39 +16,7 @@ export const requestedEndpoints = [
   'assetMarkets',
 ] as const satisfies readonly Endpoint[];
 
-export const outcomes = Object.keys({
-  ok: true,
-  unreachable: true,
-  timeout: true,
-  server_error: true,
-  rate_limited: true,
-  refused: true,
-  unauthorized: true,
-  not_found: true,
-  too_large: true,
-  incomplete: true,
-  notice: true,
-  unexpected: true,
-  defect: true,
-} satisfies Record<RequestEvent['outcome'], true>);
-
-export const lanes = Object.keys({
-  refresh: true,
-  poll: true,
-  probe: true,
-  backfill: true,
-  reread: true,
-  repair: true,
-  verify: true,
-} satisfies Record<LedgerEntry['lane'], true>);
-
-export const gapReasons = Object.keys({
-  not_asked: true,
-  awaits_second_answer: true,
-  failed: true,
-  stale: true,
-  blocked: true,
-} satisfies Record<GapReason, true>);
+export const outcomes = ['ok', ...sourceErrorKinds, 'defect'] as const;
 
 export const datasets: readonly LedgerEntry['dataset'][] = [
   'candles',

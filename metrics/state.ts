@@ -6,14 +6,16 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { Depth } from '../queue/requests.ts';
+import { ledgerLanes } from '../store/ledger/ledger.ts';
 import type {
   GapMeasures,
   IntervalMeasures,
   PollMeasures,
   RequestMeasures,
 } from '../store/measures/measures.ts';
+import { gapReasons } from '../store/series/gaps.ts';
 import type { Upkeep } from '../store/timescale/upkeep.ts';
-import { datasets, gapReasons, jobKindOf, jobKinds, lanes } from './names.ts';
+import { datasets, jobKindOf, jobKinds } from './names.ts';
 import { readAtMostEvery } from './reading.ts';
 
 /** State read from the store. */
@@ -155,7 +157,7 @@ function gaugesOf(registry: Registry) {
 
 function setStore(gauges: ReturnType<typeof gaugesOf>, state: StoreState): void {
   const { lastMinute, successAtMs, failuresSince } = state.requests;
-  for (const lane of lanes) gauges.budgetUsed.set({ lane }, lastMinute[lane as keyof typeof lastMinute] ?? 0);
+  for (const lane of ledgerLanes) gauges.budgetUsed.set({ lane }, lastMinute[lane]);
   gauges.sourceSuccess.set((successAtMs ?? 0) / 1000);
   gauges.sourceFailures.set(failuresSince);
   for (const { dataset, interval, ...measured } of state.intervals) {

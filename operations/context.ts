@@ -7,7 +7,7 @@ import type { Range } from '../planning/ranges.ts';
 import { longestRange } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Database } from '../store/db/database.ts';
-import { readLongestRanges } from '../store/series/longest-ranges.ts';
+import { readLongestRanges } from '../store/settings/settings.ts';
 
 /** A scheduler or worker in this process. */
 export interface Running {

@@ -1,7 +1,8 @@
 /** Closed and open periods of a series. */
 
-import { type EpochMs, intervalMs, periodStart } from '../contract/intervals.ts';
+import { type EpochMs, type Interval, intervalMs, periodStart } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
+import type { Range } from './ranges.ts';
 
 /**
  * End of the last closed period, the limit of coverage. `graceMs` is how long after its end a period may still change:
@@ -23,4 +24,10 @@ export function newestEnd(series: SeriesKey, nowMs: EpochMs, graceMs: number): E
 /** Whether the source has a point for the open period. */
 export function hasOpenPoint(series: SeriesKey): boolean {
   return !(series.dataset === 'asset_history' && series.interval === 'd1');
+}
+
+/** The period that contains a time. */
+export function periodOf(timeMs: EpochMs, interval: Interval): Range {
+  const startMs = periodStart(timeMs, interval);
+  return { startMs, endMs: startMs + intervalMs[interval] };
 }

@@ -63,3 +63,24 @@ export function* cut(range: Range, pieceMs: number): Generator<Range> {
     yield { startMs, endMs: Math.min(startMs + pieceMs, range.endMs) };
   }
 }
+
+/** The part of the ranges stated by a file that lies in `window` and outside of `holes`, the periods of rejected rows. */
+export function confirmedRanges(
+  stated: readonly Range[],
+  { window, holes }: { window: Range; holes: readonly Range[] },
+): Range[] {
+  return window.startMs < window.endMs ? subtract(clip(stated, window), holes) : [];
+}
+
+/** Whether one of these ranges, sorted and disjoint, contains a time. */
+export function holds(ranges: readonly Range[], timeMs: EpochMs): boolean {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle]?.endMs ?? 0) <= timeMs) low = middle + 1;
+    else high = middle;
+  }
+  const range = ranges[low];
+  return range !== undefined && range.startMs <= timeMs;
+}

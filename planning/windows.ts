@@ -16,7 +16,8 @@ import type { Range } from './ranges.ts';
  * where a series begins (beginning.ts), and fills nothing. The others request covered ranges again: `reread` the recent
  * range on a schedule, `repair` and `verify` for the command of that name.
  */
-export type Lane = 'refresh' | 'backfill' | 'probe' | 'reread' | 'repair' | 'verify';
+export const lanes = ['refresh', 'backfill', 'probe', 'reread', 'repair', 'verify'] as const;
+export type Lane = (typeof lanes)[number];
 
 /** A half-open range of one series that one request fetches. */
 export interface Window extends Range {

@@ -2,8 +2,7 @@
 
 import { type Queue, withBackend } from 'bullmq';
 import type { Logger } from 'pino';
-import { queueNames, type RequestJob } from './jobs.ts';
-import type { Processor } from './outcome.ts';
+import { type Processor, queueNames, type RequestJob } from './jobs.ts';
 import { type PlanningJob, planningQueue } from './planning.ts';
 import { dropPostgresQueue, migratePostgresQueue, postgresStore } from './postgres.ts';
 import { countWorkersOn, throttleLog } from './queue-store.ts';

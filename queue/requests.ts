@@ -52,10 +52,15 @@ export function requestQueue(
     removeOnFail: true,
     stackTraceLimit: 0,
   };
-  const carrying = () => {
+  async function add<Data extends Window | PollPage>(
+    jobs: readonly { readonly name: RequestJob['name']; readonly data: Data }[],
+    optionsOf: (data: Data) => { readonly jobId: string; readonly priority: number },
+  ): Promise<void> {
+    if (jobs.length === 0) return;
     const metadata = options.carry();
-    return metadata === undefined ? {} : { telemetry: { metadata } };
-  };
+    const along = metadata === undefined ? jobOptions : { ...jobOptions, telemetry: { metadata } };
+    await queue.addBulk(jobs.map((job) => ({ ...job, opts: { ...along, ...optionsOf(job.data) } })));
+  }
   // The id of a job that fills a gap does not contain its lane. Most listed jobs were added by this process.
   let lanes = new Map<string, Lane>();
 
@@ -79,35 +84,19 @@ export function requestQueue(
   return Object.freeze({
     /** Adds windows. One that is in the queue already is not added again. */
     async addWindows(windows: readonly Window[]) {
-      if (windows.length === 0) return;
       for (const window of windows) lanes.set(windowJobId(window), window.lane);
-      const along = carrying();
-      await queue.addBulk(
-        windows.map((window) => ({
-          name: window.series.dataset,
-          data: window,
-          opts: {
-            ...jobOptions,
-            ...along,
-            jobId: windowJobId(window),
-            priority: priorities[window.lane],
-          },
-        })),
+      await add(
+        windows.map((data) => ({ name: data.series.dataset, data })),
+        (data) => ({ jobId: windowJobId(data), priority: priorities[data.lane] }),
       );
     },
 
     /** Adds pages, likewise. */
-    async addPages(pages: readonly PollPage[]) {
-      if (pages.length === 0) return;
-      const along = carrying();
-      await queue.addBulk(
-        pages.map((page) => ({
-          name: 'page' as const,
-          data: page,
-          opts: { ...jobOptions, ...along, jobId: pageJobId(page), priority: priorities.page },
-        })),
-      );
-    },
+    addPages: (pages: readonly PollPage[]) =>
+      add(
+        pages.map((data) => ({ name: 'page', data })),
+        (data) => ({ jobId: pageJobId(data), priority: priorities.page }),
+      ),
 
     /** Queued, delayed and active jobs: windows by series and counted by lane, and the job ids of pages. */
     async claimedWindows() {

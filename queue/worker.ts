@@ -9,7 +9,7 @@
 import { setMaxListeners } from 'node:events';
 import { type Job as BullJob, DelayedError, WaitingError, type Worker } from 'bullmq';
 import { delayAtLeastOne } from './bullmq-internals.ts';
-import type { Attempt, Outcome, Processor } from './outcome.ts';
+import type { Attempt, Outcome, Processor } from './jobs.ts';
 import { type BullClasses, nameOfWorker } from './queue-store.ts';
 
 export interface WorkerSettings {

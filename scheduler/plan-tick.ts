@@ -15,7 +15,7 @@ import { countFetchesSince } from '../store/ledger/ledger.ts';
 import { beginPolls, cutOff, giveUpPolls, isCutOff, openPages } from '../store/lists/polls.ts';
 import { readDueRereads } from '../store/recheck/reread.ts';
 import { seriesWithGaps } from '../store/series/gaps.ts';
-import { readLongestRanges } from '../store/series/longest-ranges.ts';
+import { readLongestRanges } from '../store/settings/settings.ts';
 
 export interface TickParts {
   readonly database: Database;

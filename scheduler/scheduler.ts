@@ -13,7 +13,7 @@ import { budgetInForce, differingBudgets } from '../planning/budget.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { done, type Outcome } from '../queue/outcome.ts';
+import { done, type Outcome } from '../queue/jobs.ts';
 import { extraTickId } from '../queue/planning.ts';
 import { deleteDueRereads } from '../store/commit/deferred-windows.ts';
 import { pruneLedger } from '../store/ledger/ledger.ts';

@@ -6,7 +6,7 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { historyDepthYears } from '../contract/limits.ts';
 import { findKey, requestKey } from '../store/auth/keys.ts';
 import { assertReadable } from '../store/market-data/query.ts';
-import { storedMarketData } from '../store/market-data/stored-market-data.ts';
+import { storedMarketData } from '../store/market-data/series.ts';
 import { type AdmissionOptions, createAdmission } from './admission/admission.ts';
 import type { RequestCounter } from './admission/request-counter.ts';
 import { endConnectionsOnClose, limitConnections } from './connections.ts';

@@ -2,29 +2,32 @@
 
 import type { EpochMs } from '../contract/intervals.ts';
 
-export type SourceErrorKind =
+export const sourceErrorKinds = [
   /** No complete response: connection refused or reset, unknown host, truncated body. */
-  | 'unreachable'
+  'unreachable',
   /** The response was not complete within the timeout. */
-  | 'timeout'
+  'timeout',
   /** Status 5xx. */
-  | 'server_error'
+  'server_error',
   /** Status 429: retry at `retryAtMs`. */
-  | 'rate_limited'
+  'rate_limited',
   /** Status 400 or another 4xx: the same request would be refused again. */
-  | 'refused'
+  'refused',
   /** Status 401 or 403. */
-  | 'unauthorized'
+  'unauthorized',
   /** Status 404. See `unknownId`: during outages valid URLs answer 404 too. */
-  | 'not_found'
+  'not_found',
   /** The body is larger than allowed. */
-  | 'too_large'
+  'too_large',
   /** A service message: a text in place of the resource, `{"data": {"message": "…"}}`, as of a service that is being retired. */
-  | 'notice'
+  'notice',
   /** The source states that it lacks the range, or its statement cannot be parsed. */
-  | 'incomplete'
+  'incomplete',
   /** An answer that is not of this interface: HTML, broken JSON, an unexpected structure. */
-  | 'unexpected';
+  'unexpected',
+] as const;
+
+export type SourceErrorKind = (typeof sourceErrorKinds)[number];
 
 export class SourceError extends Error {
   readonly kind: SourceErrorKind;

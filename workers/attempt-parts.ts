@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import type { EpochMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
-import type { Attempt } from '../queue/outcome.ts';
+import type { Attempt } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import { postponeProbe } from '../store/commit/commit-probe.ts';
 import { deferUpstreamGaps, deferWindow, incompleteKind } from '../store/commit/deferred-windows.ts';

@@ -14,10 +14,10 @@
 import type { Logger } from 'pino';
 import { type EpochMs, hourMs } from '../contract/intervals.ts';
 import type { Window } from '../planning/windows.ts';
-import { done, type Outcome, putBack } from '../queue/outcome.ts';
+import { done, type Outcome, putBack } from '../queue/jobs.ts';
 import { SourceError } from '../source/source-error.ts';
 import type { SeenRevision } from '../store/commit/write-points.ts';
-import { storeLongestRange } from '../store/series/longest-ranges.ts';
+import { storeLongestRange } from '../store/settings/settings.ts';
 import { type AttemptFacts, type AttemptParts, nameOf } from './attempt-parts.ts';
 import { afterSourceError } from './source-failure.ts';
 import { afterStoreTrouble } from './store-failure.ts';

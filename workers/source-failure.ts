@@ -20,7 +20,7 @@
 import type { EpochMs } from '../contract/intervals.ts';
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
 import { askedInterval } from '../planning/windows.ts';
-import { done, type Outcome, putBack } from '../queue/outcome.ts';
+import { done, type Outcome, putBack } from '../queue/jobs.ts';
 import type { SourceError } from '../source/source-error.ts';
 import { recordFetch } from '../store/ledger/ledger.ts';
 import { blockSeries } from '../store/series/series.ts';

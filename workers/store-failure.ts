@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EpochMs } from '../contract/intervals.ts';
-import { done, type Outcome } from '../queue/outcome.ts';
+import { done, type Outcome } from '../queue/jobs.ts';
 import { isLockWait } from '../store/db/database.ts';
 import { type AttemptFacts, type AttemptParts, deferWork, nameOf, pause } from './attempt-parts.ts';
 import { backoffMs } from './source-failure.ts';

@@ -1,7 +1,6 @@
 /** Events of a worker, for metrics and traces. Handlers are not awaited, and must not throw. */
 
-import type { RequestJob } from '../queue/jobs.ts';
-import type { Attempt, Outcome } from '../queue/outcome.ts';
+import type { Attempt, Outcome, RequestJob } from '../queue/jobs.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
 
 type Lane = LedgerEntry['lane'];

@@ -13,8 +13,8 @@ import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { longestRange, type RangeLimits } from '../../planning/windows.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { closedSeries, missingRanges, multirangeLengthMs, wantedRanges } from '../series/gaps.ts';
-import { readLongestRanges } from '../series/longest-ranges.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from '../series/series.ts';
+import { readLongestRanges } from '../settings/settings.ts';
 import type { StoredLine } from './shapes.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { EpochMs } from '../../contract/intervals.ts';
 import type { PolledDataset } from '../../contract/lists.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
-import type { Lane } from '../../planning/windows.ts';
+import { lanes } from '../../planning/windows.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 import { dropChunks } from '../timescale/extension.ts';
 
@@ -23,12 +23,14 @@ export interface LedgerMinute {
   readonly message: string | null;
 }
 
+export const ledgerLanes = ['poll', ...lanes] as const;
+
 export interface LedgerEntry {
   readonly timeMs: EpochMs;
   readonly dataset: SeriesKey['dataset'] | PolledDataset;
   readonly seriesId: number | null;
   readonly range: Range | null;
-  readonly lane: Lane | 'poll';
+  readonly lane: (typeof ledgerLanes)[number];
   /** Attempt of the job, from 1. */
   readonly attempt: number;
   /** A verdict, or the kind of error. */

@@ -11,6 +11,7 @@ import { timestamp } from '../db/database.ts';
 import { rejectedPeriods } from '../ledger/quarantine.ts';
 import { candleColumns, candlesFromPoints, candlesFromRollup } from '../rollups/definitions.ts';
 import { periodLiteral, type RollupLevel, rollupLevels } from '../rollups/levels.ts';
+import { isHypertable } from '../timescale/extension.ts';
 import {
   coverageColumns,
   coverageSubquery,
@@ -19,6 +20,7 @@ import {
   type SeriesRow,
   withCoverage,
 } from './coverage.ts';
+import { listQueries } from './lists.ts';
 import { clientTimestamp, millisecondsOf } from './query.ts';
 
 // NUMERIC writes neither quotes nor exponents, so its text needs no escaping.
@@ -110,7 +112,7 @@ const assetIsKnown = {
  * @param timescale whether the points are a hypertable.
  * @returns null for an unknown market or asset.
  */
-export async function seriesJson(
+async function seriesJson(
   pool: pg.Pool,
   timescale: boolean,
   series: SeriesKey,
@@ -141,4 +143,17 @@ export async function seriesJson(
   const isKnown = isCandles ? marketIsKnown : assetIsKnown;
   const known = await pool.query<{ known: boolean }>({ ...isKnown, values: names });
   return known.rows[0]?.known === true ? emptySeries(range, interval, nowMs) : null;
+}
+
+/**
+ * The stored data as a Market Data Service serves it: every method returns JSON text that PostgreSQL wrote.
+ *
+ * Reads through the pool, which may belong to a read-only role. Answers show the newest committed state: the
+ * time of a request decides only which periods have ended.
+ */
+export async function storedMarketData(pool: pg.Pool) {
+  const timescale = await isHypertable(pool, 'candle_points');
+  const series = (key: SeriesKey, range: TimeRange, nowMs: EpochMs) =>
+    seriesJson(pool, timescale, key, range, nowMs);
+  return { ...listQueries(pool), candles: series, assetHistory: series };
 }

@@ -124,7 +124,8 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
 }
 
 /** Why a gap is open. */
-export type GapReason = 'not_asked' | 'awaits_second_answer' | 'failed' | 'stale' | 'blocked';
+export const gapReasons = ['not_asked', 'awaits_second_answer', 'failed', 'stale', 'blocked'] as const;
+export type GapReason = (typeof gapReasons)[number];
 
 export interface Gap extends Range {
   readonly seriesId: number;

@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import type { EpochMs, Interval } from '../../contract/intervals.ts';
-import { periodOf } from '../../planning/file-coverage.ts';
+import { periodOf } from '../../planning/periods.ts';
 import { normalize, type Range } from '../../planning/ranges.ts';
 import { deleteCoveredWindows } from '../commit/deferred-windows.ts';
 import type { PointChanges } from '../commit/write-points.ts';

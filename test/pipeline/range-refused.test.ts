@@ -3,7 +3,7 @@ import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { longestRangeMs } from '../../contract/limits.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { listGaps } from '../../store/series/gaps.ts';
-import { readLongestRanges } from '../../store/series/longest-ranges.ts';
+import { readLongestRanges } from '../../store/settings/settings.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';

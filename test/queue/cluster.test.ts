@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
-import { done } from '../../queue/outcome.ts';
+import { done } from '../../queue/jobs.ts';
 import { openCluster } from '../../queue/redis.ts';
 import { redisCounter } from '../../service/admission/request-counter.ts';
 import { startSimulator } from '../../simulator/start.ts';

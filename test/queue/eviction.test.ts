@@ -1,6 +1,6 @@
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { openQueueBackend } from '../../queue/backend.ts';
-import { done } from '../../queue/outcome.ts';
+import { done } from '../../queue/jobs.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { proxyTo } from './cuttable-proxy.ts';
 import { collectingLog, prepareQueue } from './queue-parts.ts';

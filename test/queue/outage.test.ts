@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
-import { done } from '../../queue/outcome.ts';
+import { done } from '../../queue/jobs.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { proxyTo } from './cuttable-proxy.ts';
 import { collectingLog, onEachBackend, openQueue, prepareQueue, windowAt } from './queue-parts.ts';

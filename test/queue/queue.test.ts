@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { QueueBackend } from '../../queue/backend.ts';
-import { type RequestJob, windowJobId } from '../../queue/jobs.ts';
-import { type Attempt, done, type Outcome, putBack } from '../../queue/outcome.ts';
+import { type Attempt, done, type Outcome, putBack, type RequestJob, windowJobId } from '../../queue/jobs.ts';
 import type { WorkerSettings } from '../../queue/worker.ts';
 import { startChildModule } from '../parts/child-module.ts';
 import { waitFor } from '../parts/wait-for.ts';

@@ -20,9 +20,9 @@ import { openSide, type Side, sideError } from './connection.ts';
 import { assertSame, copyTable, summarize } from './copy.ts';
 import {
   copySequences,
-  hyperreadTables,
   type MovedColumns,
   readForeignTables,
+  readHypertables,
   readTables,
   rowsToMove,
 } from './tables.ts';
@@ -168,7 +168,7 @@ async function assertEmpty(target: Side, tables: readonly MovedColumns[]): Promi
  * move then frees their disk space at once, as dropped chunks do.
  */
 async function lockTarget(target: Side, tables: readonly MovedColumns[]): Promise<void> {
-  const chunked = await hyperreadTables(target);
+  const chunked = await readHypertables(target);
   const named = (some: readonly MovedColumns[]) => some.map(({ name }) => `tidemark.${name}`).join(', ');
   const locked = tables.filter(({ name, only }) => chunked.has(name) || only !== undefined);
   const plain = tables.filter((table) => !locked.includes(table));

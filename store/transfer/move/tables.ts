@@ -100,7 +100,7 @@ export async function readForeignTables(side: Side): Promise<string[]> {
 }
 
 /** The tables to move that are hypertables. */
-export async function hyperreadTables(side: Side): Promise<Set<string>> {
+export async function readHypertables(side: Side): Promise<Set<string>> {
   if ((await side.ask(timescaleVersion)) === null) return new Set();
   const result = await side.ask((client) =>
     client.query<{ name: string }>(

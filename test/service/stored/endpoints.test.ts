@@ -7,7 +7,7 @@ import { pathOf, routes } from '../../../contract/paths.ts';
 import { createService } from '../../../service/server.ts';
 import { simulatedMarketData } from '../../../simulator/served.ts';
 import { trackList, untrackList } from '../../../store/lists/lists.ts';
-import { storedMarketData } from '../../../store/market-data/stored-market-data.ts';
+import { storedMarketData } from '../../../store/market-data/series.ts';
 import { refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
