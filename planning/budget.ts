@@ -60,8 +60,6 @@ export interface FreeSlots {
   readonly total: number;
   /** At most so many refreshes while a backfill runs. */
   readonly refresh: number;
-  /** Reserved for backfill while one runs. */
-  readonly backfill: number;
 }
 
 /**
@@ -85,7 +83,6 @@ export function freeSlots(input: {
   return {
     total,
     refresh: Math.max(0, Math.min(total, horizon - reserved - taken)),
-    backfill: Math.max(0, Math.min(total, reserved - input.queued.backfill)),
   };
 }
 

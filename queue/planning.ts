@@ -5,8 +5,6 @@ import { type BullQueue, countWorkersOn } from './queue-store.ts';
 
 export type PlanningJob = { readonly name: 'tick'; readonly data: Record<string, never> };
 
-export type PlanningQueue = ReturnType<typeof planningQueue>;
-
 /** Id of the extra tick. */
 export const extraTickId = 'tick_soon';
 // A failed tick is not retried: the next one plans from the current state.

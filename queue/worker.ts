@@ -19,10 +19,8 @@ export interface WorkerSettings {
   readonly limiter: { readonly max: number; readonly durationMs: number } | null;
   /** Budget that other processes see, in requests a minute; 0: no limit. Absent: none is stated. */
   readonly requestsPerMinute?: number;
-  /** Expiry of a lock that a worker no longer renews. */
+  /** Expiry of a lock that a worker no longer renews, and interval of the check for stalled jobs. */
   readonly lockMs?: number;
-  /** Interval of the check for stalled jobs. */
-  readonly stalledCheckMs?: number;
   /** Whether other processes count this worker; default true. A worker of a single command does not count. */
   readonly isCounted?: boolean;
 }
@@ -82,7 +80,7 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
       concurrency: settings.concurrency,
       limiter,
       lockDuration: settings.lockMs ?? defaultLockMs,
-      stalledInterval: settings.stalledCheckMs ?? settings.lockMs ?? defaultLockMs,
+      stalledInterval: settings.lockMs ?? defaultLockMs,
       maxStalledCount: maxStalls,
       runRetryDelay: reconnectMs,
       settings: {

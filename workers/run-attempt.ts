@@ -16,12 +16,12 @@ import { type EpochMs, hourMs } from '../contract/intervals.ts';
 import type { Window } from '../planning/windows.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
 import { SourceError } from '../source/source-error.ts';
-import type { SeenRevision } from '../store/commit/write-points.ts';
 import { storeLongestRange } from '../store/settings/settings.ts';
 import { type AttemptFacts, type AttemptParts, nameOf } from './attempt-parts.ts';
 import { afterSourceError } from './source-failure.ts';
 import { afterStoreTrouble } from './store-failure.ts';
 import type { Work } from './work.ts';
+import type { StoredEvent } from './worker-events.ts';
 
 export async function runAttempt<Answer>(
   work: Work<Answer>,
@@ -53,8 +53,8 @@ function fetchAndCommit<Answer>(
   startedMs: EpochMs,
   attempt: AttemptFacts,
   parts: AttemptParts,
-): Promise<object | typeof stopped> {
-  return unlessStopped(work.fetch(), attempt.stopping).then<object | typeof stopped>((answer) => {
+): Promise<StoredEvent | typeof stopped> {
+  return unlessStopped(work.fetch(), attempt.stopping).then<StoredEvent | typeof stopped>((answer) => {
     if (answer === stopped) return stopped;
     // Closed periods are determined at the time of the answer, however long the commit waits.
     const answeredMs = parts.now();
@@ -102,27 +102,14 @@ async function unlessStopped<Value>(
   }
 }
 
-/**
- * Logs changed values: one line a window, with their count and the first few before and after.
- *
- * @param summary of the commit. That of a poll has no revisions.
- */
-function logRevisions<Answer>(work: Work<Answer>, summary: object, log: Logger): void {
-  if (!isRevised(summary)) return;
-  const { revised, revisions } = summary;
+/** Logs changed values: one line a window, with their count and the first few before and after. */
+function logRevisions<Answer>(work: Work<Answer>, summary: StoredEvent, log: Logger): void {
+  const { revised = 0, revisions = [] } = summary;
+  if (revised === 0) return;
   const logged = revisions.map(({ timeMs, before, after }) => ({
     time: new Date(timeMs).toISOString(),
     before,
     after,
   }));
   log.info({ ...nameOf(work), revised, revisions: logged }, 'the source changed stored values');
-}
-
-function isRevised(summary: object): summary is { revised: number; revisions: readonly SeenRevision[] } {
-  return (
-    'revised' in summary &&
-    typeof summary.revised === 'number' &&
-    summary.revised > 0 &&
-    'revisions' in summary
-  );
 }

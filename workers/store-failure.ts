@@ -5,15 +5,11 @@ import type { Logger } from 'pino';
 import type { EpochMs } from '../contract/intervals.ts';
 import { done, type Outcome } from '../queue/jobs.ts';
 import { isLockWait } from '../store/db/database.ts';
+import { isUnavailable } from '../store/db/failure.ts';
 import { type AttemptFacts, type AttemptParts, deferWork, nameOf, pause } from './attempt-parts.ts';
 import { backoffMs } from './source-failure.ts';
 import type { CommitSlot, Work } from './work.ts';
 
-/**
- * SQLSTATE classes that do not depend on the written rows: connection (08), resources such as a full disk (53),
- * intervention and shutdown (57), system (58), serialization and deadlock (40), lock not available (55).
- */
-const transientClasses = ['08', '40', '53', '55', '57', '58'];
 /** TimescaleDB's limit on tuples decompressed in one transaction: a setting, so the same answer fails again. */
 const settingsLimit = '53400';
 
@@ -24,15 +20,7 @@ const cancelled = '57014';
 export function storeTroubleOf(error: unknown): { readonly isTransient: boolean; readonly message: string } {
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  // SQLSTATE classes begin with a digit or one of these letters. EPIPE has five characters too.
-  if (/^[0-9FHPX][0-9A-Z]{4}$/.test(code))
-    return {
-      isTransient: ![cancelled, settingsLimit].includes(code) && transientClasses.includes(code.slice(0, 2)),
-      message,
-    };
-  // An error without an SQLSTATE comes from the connection, from an exhausted pool, or from a defect.
-  const fromConnection = /^E[A-Z]+$/.test(code) || /connect|timeout|terminat|pool/i.test(message);
-  return { isTransient: fromConnection, message };
+  return { isTransient: isUnavailable(error) && code !== cancelled && code !== settingsLimit, message };
 }
 
 export async function afterStoreTrouble<Answer>(

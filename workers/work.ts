@@ -17,6 +17,7 @@ import { commitPage } from '../store/lists/commit-page.ts';
 import { failPoll } from '../store/lists/polls.ts';
 import { commitRates } from '../store/lists/rates.ts';
 import type { SnapshotRow } from '../store/lists/shapes.ts';
+import type { StoredEvent } from './worker-events.ts';
 
 export interface Work<Answer> {
   readonly dataset: LedgerEntry['dataset'];
@@ -32,7 +33,7 @@ export interface Work<Answer> {
   /** Gives up a poll that failed. */
   giveUp?(failure: { kind: string; message: string; nowMs: EpochMs; retryAtMs: EpochMs }): Promise<void>;
   /** Stores the answer in one transaction. @returns a summary for the log. */
-  commit(answer: Answer, attempt: { number: number; nowMs: EpochMs }): Promise<object>;
+  commit(answer: Answer, attempt: { number: number; nowMs: EpochMs }): Promise<object & StoredEvent>;
 }
 
 export type CommitSlot = <Result>(commit: () => Promise<Result>) => Promise<Result>;
@@ -44,7 +45,7 @@ export interface WorkParts {
    * Bounds concurrent commits, since each holds a connection. Retries a commit that waits for a lock (store-failure.ts).
    */
   readonly commitSlot: CommitSlot;
-  readonly commitWindow: (commit: WindowCommit) => Promise<object>;
+  readonly commitWindow: (commit: WindowCommit) => Promise<object & StoredEvent>;
   readonly graceMs: number;
   readonly emptyConfirmMs: number;
 }
@@ -78,7 +79,7 @@ export function windowWork(window: Window, parts: WorkParts): Work<Answer> {
         nowMs,
         graceMs: parts.graceMs,
         emptyConfirmMs: parts.emptyConfirmMs,
-      } as WindowCommit),
+      }),
   };
 }
 

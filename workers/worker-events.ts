@@ -1,6 +1,7 @@
 /** Events of a worker, for metrics and traces. Handlers are not awaited, and must not throw. */
 
 import type { Attempt, Outcome, RequestJob } from '../queue/jobs.ts';
+import type { SeenRevision } from '../store/commit/write-points.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
 
 type Lane = LedgerEntry['lane'];
@@ -13,6 +14,8 @@ export interface StoredEvent {
   readonly changed?: number;
   readonly revised?: number;
   readonly unchanged?: number;
+  /** The first few revised values. */
+  readonly revisions?: readonly SeenRevision[];
 }
 
 export interface WorkerEvents {

@@ -156,7 +156,7 @@ async function plannedAt(context: Context, seriesId: number, nowMs: EpochMs) {
     cursor: 0,
     rereadPeriods: reread.periods,
     longestRangeMs: await readRangeLimits(context),
-    slots: { total: 1, refresh: 1, backfill: 1 },
+    slots: { total: 1, refresh: 1 },
   });
   return windows[0];
 }

@@ -16,23 +16,24 @@ export interface PointLines {
   readonly lines: Buffer;
 }
 
-/** @param candles ascending, each period once. */
-export function candleLines(seriesId: number, candles: readonly Candle[]): PointLines {
-  const timesMs = candles.map((candle) => candle.period);
+/** @param rows ascending, each time once. */
+export function pointLines(
+  dataset: PointLines['dataset'],
+  seriesId: number,
+  rows: ReadonlyArray<Candle | HistoryPoint>,
+): PointLines {
+  const timesMs = rows.map(timeOf);
   const times = timestamps(timesMs);
-  const lines = candles.map(
-    ({ open, high, low, close, volume }, place) =>
-      `${seriesId}\t${times[place]}\t${open}\t${high}\t${low}\t${close}\t${volume}\n`,
-  );
-  return { dataset: 'candles', timesMs, lines: toBuffer(lines) };
+  const lines = rows.map((row, place) => {
+    const values =
+      'period' in row ? `${row.open}\t${row.high}\t${row.low}\t${row.close}\t${row.volume}` : row.priceUsd;
+    return `${seriesId}\t${times[place]}\t${values}\n`;
+  });
+  return { dataset, timesMs, lines: toBuffer(lines) };
 }
 
-/** @param points ascending, each time once. */
-export function historyLines(seriesId: number, points: readonly HistoryPoint[]): PointLines {
-  const timesMs = points.map((point) => point.time);
-  const times = timestamps(timesMs);
-  const lines = points.map(({ priceUsd }, place) => `${seriesId}\t${times[place]}\t${priceUsd}\n`);
-  return { dataset: 'asset_history', timesMs, lines: toBuffer(lines) };
+export function timeOf(row: Candle | HistoryPoint): EpochMs {
+  return 'period' in row ? row.period : row.time;
 }
 
 /** Splits the lines into columns, without the series. */

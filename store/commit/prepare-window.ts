@@ -5,14 +5,14 @@
 
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
+import type { SeriesKey } from '../../contract/series.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { type UpstreamCoverage, upstreamPart } from '../../planning/upstream-coverage.ts';
 import type { Verdict } from '../../planning/verdict.ts';
 import type { Lane, Window } from '../../planning/windows.ts';
 import { type RejectedRow, readRejectedTime } from '../ledger/quarantine.ts';
-import { candleLines, historyLines, type PointLines } from './points.ts';
+import { type PointLines, pointLines, timeOf } from './points.ts';
 import type { PointChanges } from './write-points.ts';
 
 /** A response with status 200, as the source's client read it. */
@@ -28,21 +28,20 @@ export interface WindowAnswer<Row> {
   readonly durationMs: number;
 }
 
-export interface Commit<Key extends SeriesKey, Row> {
+export interface WindowCommit {
   readonly seriesId: number;
-  readonly series: Key;
+  readonly series: SeriesKey;
   readonly window: Range & Pick<Window, 'run' | 'askedEndMs' | 'roundMs' | 'requested'>;
   readonly lane: Lane;
   readonly attempt: number;
-  readonly answer: WindowAnswer<Row>;
+  /** Its rows are of the series' dataset. */
+  readonly answer: WindowAnswer<Candle | HistoryPoint>;
   /** When the answer came. */
   readonly nowMs: EpochMs;
   readonly graceMs: number;
   /** Time between two empty answers that confirm an empty window. */
   readonly emptyConfirmMs: number;
 }
-
-export type WindowCommit = Commit<CandleSeries, Candle> | Commit<HistorySeries, HistoryPoint>;
 
 export interface WindowResult extends PointChanges {
   readonly verdict: Verdict | 'confirmed_empty';
@@ -134,13 +133,7 @@ export function prepareWindow(request: WindowCommit): PreparedWindow {
 
 function pointLinesIn(commit: WindowCommit, untilMs: EpochMs, range: Range): PointLines {
   const rows = sortWithin(dropStaleRows(commit, untilMs), range);
-  return commit.series.dataset === 'candles'
-    ? candleLines(commit.seriesId, rows as readonly Candle[])
-    : historyLines(commit.seriesId, rows as readonly HistoryPoint[]);
-}
-
-function timeOf(row: Candle | HistoryPoint): EpochMs {
-  return 'period' in row ? row.period : row.time;
+  return pointLines(commit.series.dataset, commit.seriesId, rows);
 }
 
 /** The periods of the window that hold some of the first times, and none of the others. */
@@ -192,9 +185,7 @@ function dropStaleRows(
   const sourceTimeMs = answer.sourceTimeMs ?? nowMs - answer.durationMs;
   const closedThereMs = periodStart(Math.min(sourceTimeMs, untilMs), series.interval);
   if (closedThereMs >= closedMs) return answer.rows;
-  return (answer.rows as ReadonlyArray<Candle | HistoryPoint>).filter(
-    (row) => timeOf(row) < closedThereMs || timeOf(row) >= closedMs,
-  );
+  return answer.rows.filter((row) => timeOf(row) < closedThereMs || timeOf(row) >= closedMs);
 }
 
 function countOutOfRange({ series, window: { startMs, endMs }, answer }: WindowCommit): number {
@@ -207,7 +198,7 @@ function countOutOfRange({ series, window: { startMs, endMs }, answer }: WindowC
   return count;
 }
 
-function sortWithin<Row extends Candle | HistoryPoint>(rows: readonly Row[], range: Range): readonly Row[] {
+function sortWithin(rows: WindowCommit['answer']['rows'], range: Range): WindowCommit['answer']['rows'] {
   let previousMs = Number.NEGATIVE_INFINITY;
   const isSorted = rows.every((row) => {
     const timeMs = timeOf(row);

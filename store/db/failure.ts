@@ -4,7 +4,8 @@ import pg from 'pg';
 import { type ErrorCode, TidemarkError } from '../../errors.ts';
 import { isLockWait } from './database.ts';
 
-const networkCodes = /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|EPIPE)$/;
+const networkCodes =
+  /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE)$/;
 /** Wrong password or role, no such database, server starting or stopping, too many connections. */
 const connectionStates = new Set(['28P01', '28000', '3D000', '57P01', '57P02', '57P03', '53300']);
 const connectionMessages =
@@ -79,13 +80,13 @@ export async function retryLostRaces<Result>(attempt: (number: number) => Promis
 }
 
 /**
- * SQLSTATEs of temporary failures: too many connections, startup and shutdown, cancelled statements, out of memory or
- * disk, serialization failures and deadlocks, a lock timeout, and a database that is being restored.
+ * SQLSTATEs of temporary failures: connection (08), serialization and deadlock (40), resources such as a full disk (53),
+ * lock not available (55), cancel and shutdown (57), system (58), and a database that is being restored.
  */
-const temporaryStates = /^(?:08|53|57|40001|40P01|55000|55P03|3D000)/;
+const temporaryStates = /^(?:08|40|53|55|57|58|3D000)/;
 /** Messages of temporary failures from the database, its driver and the Redis client. */
 const temporaryMessages =
-  /connection terminated|timeout exceeded when trying to connect|connection error|query read timeout|command timed out|max retries per request|connection is closed|stream isn't writeable/i;
+  /connection terminated|timeout exceeded when trying to connect|connection error|query read timeout|timeout expired|end on the pool|command timed out|max retries per request|connection is closed|stream isn't writeable/i;
 
 /** Whether the store is temporarily unavailable or overloaded, so that the failure is no defect. */
 export function isUnavailable(error: unknown): boolean {

@@ -9,7 +9,6 @@ import type { Asset, AssetMarket, Exchange, Market } from '../../contract/resour
 type ColumnType = 'text' | 'bigint' | 'numeric' | 'boolean' | 'timestamptz';
 
 export interface SnapshotShape {
-  readonly dataset: SnapshotDataset;
   /**
    * Table with one row for each entry that was ever listed: its id, its key columns, and its present state.
    */
@@ -23,7 +22,7 @@ export interface SnapshotShape {
   readonly values: Readonly<Record<string, ColumnType>>;
 }
 
-const shapes: Readonly<Record<SnapshotDataset, Omit<SnapshotShape, 'dataset'>>> = {
+const shapes: Readonly<Record<SnapshotDataset, SnapshotShape>> = {
   assets: {
     listed: 'tidemark.listed_assets',
     snapshots: 'tidemark.asset_states',
@@ -92,7 +91,7 @@ const shapes: Readonly<Record<SnapshotDataset, Omit<SnapshotShape, 'dataset'>>> 
 };
 
 export function listShape(dataset: SnapshotDataset): SnapshotShape {
-  return { dataset, ...shapes[dataset] };
+  return shapes[dataset];
 }
 
 export type SnapshotRow = Asset | Exchange | Market | AssetMarket;

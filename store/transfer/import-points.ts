@@ -8,16 +8,16 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
+import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { mayContainPoints } from '../commit/evaluate-answers.ts';
 import {
-  candleLines,
-  historyLines,
   type PointLines,
+  pointLines,
   pointParameters,
   pointSql,
   pointTables,
+  timeOf,
 } from '../commit/points.ts';
 import { copyPoints, mergePoints, noChanges, type PointChanges } from '../commit/write-points.ts';
 import { type Database, inTransaction, timeRanges, timestamp } from '../db/database.ts';
@@ -25,8 +25,11 @@ import { LostRace, retryLostRaces } from '../db/failure.ts';
 import { quarantineRows, type RejectedRow } from '../ledger/quarantine.ts';
 import { addFileCoverage, type FileCoverage } from './import-coverage.ts';
 
-interface Piece {
+export interface FilePiece {
   readonly seriesId: number;
+  readonly series: SeriesKey;
+  /** Of the series' dataset, ascending, each time once. */
+  readonly rows: ReadonlyArray<Candle | HistoryPoint>;
   /** Ranges of which the file claims to have every point. The piece does not cover them: see {@link claimCoverage}. */
   readonly covered: readonly Range[];
   /** Holds all of the rows, and all that is covered. */
@@ -35,13 +38,6 @@ interface Piece {
   readonly overwrite: boolean;
   readonly nowMs: EpochMs;
 }
-
-/** Rows are ascending, each time once. */
-export type FilePiece = Piece &
-  (
-    | { readonly series: CandleSeries; readonly rows: readonly Candle[] }
-    | { readonly series: HistorySeries; readonly rows: readonly HistoryPoint[] }
-  );
 
 export interface PieceResult {
   readonly fresh: number;
@@ -103,8 +99,8 @@ export function storePiece(database: Database, piece: FilePiece): Promise<PieceR
 
 async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merge'): Promise<PieceResult> {
   return inTransaction(database, async (client) => {
-    const { seriesId, window } = piece;
-    const all = toLines(piece, () => true);
+    const { seriesId, series, rows, window } = piece;
+    const all = pointLines(series.dataset, seriesId, rows);
     const [isHeld = true] = how === 'merge' ? [true] : await mayContainPoints(client, [{ seriesId, window }]);
     let found: FileComparison = { differences: [], rewritten: 0 };
     let changes: PointChanges = { ...noChanges, fresh: all.timesMs.length };
@@ -117,13 +113,14 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
         : found.differences;
       found = { ...found, differences: kept };
       const keptTimes = new Set(kept.map(({ timeMs }) => timeMs));
-      const points = toLines(piece, (timeMs) => !keptTimes.has(timeMs));
+      const taken = rows.filter((row) => !keptTimes.has(timeOf(row)));
+      const points = pointLines(series.dataset, seriesId, taken);
       const merged = await mergePoints(client, { seriesId, window, points }, piece.nowMs);
       if (merged === null || (merged.revised > 0 && !piece.overwrite)) throw new LostRace();
       changes = merged;
     }
     await quarantineRows(client, {
-      dataset: piece.series.dataset,
+      dataset: series.dataset,
       seriesId,
       window,
       rows: piece.refused,
@@ -133,7 +130,7 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
       covered: [],
       confirmedEmpty: [],
       beforeBeginning: [],
-      interval: piece.series.interval,
+      interval: series.interval,
       timesMs: all.timesMs,
       changes,
     });
@@ -145,18 +142,6 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
       ...found,
     };
   });
-}
-
-function toLines(piece: FilePiece, isWanted: (timeMs: EpochMs) => boolean): PointLines {
-  return 'exchange' in piece.series
-    ? candleLines(
-        piece.seriesId,
-        (piece.rows as readonly Candle[]).filter(({ period }) => isWanted(period)),
-      )
-    : historyLines(
-        piece.seriesId,
-        (piece.rows as readonly HistoryPoint[]).filter(({ time }) => isWanted(time)),
-      );
 }
 
 export interface FileDifference {

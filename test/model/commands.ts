@@ -105,7 +105,7 @@ const plan = commandOf(
   'plan',
   fc.record({ total: fc.integer({ min: 1, max: 12 }), cursor: fc.nat({ max: 1000 }) }),
   async ({ total, cursor }, world, { database }) => {
-    const slots = { total, refresh: Math.ceil(total / 2), backfill: total };
+    const slots = { total, refresh: Math.ceil(total / 2) };
     const { windows } = (await plannedAll(database, world.models, world.nowMs, { slots, cursor })).plan;
     for (const { seriesId, startMs, endMs } of windows) {
       const model = world.models.find((one) => one.seriesId === seriesId);

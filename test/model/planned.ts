@@ -14,7 +14,7 @@ const limits: RangeLimits = {
   candles: { h1: 7 * hours, w1: 3 * 168 * hours },
   asset_history: { d1: 5 * 24 * hours },
 };
-const plenty = { total: 10_000, refresh: 10_000, backfill: 10_000 };
+const plenty = { total: 10_000, refresh: 10_000 };
 
 export async function plannedAll(
   database: Database,

@@ -51,7 +51,7 @@ async function fill(database: Database, seriesIds: number[], spanMs: number, cap
       nowMs: atMs,
       graceMs,
       longestRangeMs: () => spanMs,
-      slots: { total: 4, refresh: 4, backfill: 4 },
+      slots: { total: 4, refresh: 4 },
       cursor: 0,
     });
     for (const window of windows) {

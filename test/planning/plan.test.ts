@@ -31,7 +31,7 @@ function series(seriesId: number, gaps: Range[], more: Partial<SeriesGaps> = {})
   };
 }
 
-const plenty = { total: 1e6, refresh: 1e6, backfill: 1e6 };
+const plenty = { total: 1e6, refresh: 1e6 };
 
 function plan(list: SeriesGaps[], more: Partial<Parameters<typeof planWindows>[0]> = {}) {
   return planWindows({
@@ -107,7 +107,7 @@ describe('planWindows', () => {
         const collected: Window[] = [];
         let cursor = 0;
         for (;;) {
-          const slots = { total: room, refresh: room, backfill: room };
+          const slots = { total: room, refresh: room };
           const pass = plan(list, { claimed: claims(collected), slots, cursor });
           if (pass.windows.length === 0) break;
           expect(pass.windows.length).toBeLessThanOrEqual(room);
@@ -123,7 +123,7 @@ describe('planWindows', () => {
   it('plans the newest data of every series before any backfill', () => {
     const endMs = closedUpTo(btc, nowMs, graceMs);
     const list = [1, 2, 3].map((id) => series(id, [{ startMs: endMs - 10 * dayMs, endMs }]));
-    const lanes = plan(list, { slots: { total: 5, refresh: 5, backfill: 1 } }).windows;
+    const lanes = plan(list, { slots: { total: 5, refresh: 5 } }).windows;
     expect(lanes.map((window) => `${window.lane} ${window.seriesId}`)).toEqual([
       'refresh 1',
       'refresh 2',
@@ -138,7 +138,7 @@ describe('planWindows', () => {
     const list = Array.from({ length: 10 }, (_, id) =>
       series(id + 1, [{ startMs: endMs - 10 * dayMs, endMs }]),
     );
-    const { windows } = plan(list, { slots: { total: 5, refresh: 4, backfill: 1 } });
+    const { windows } = plan(list, { slots: { total: 5, refresh: 4 } });
     expect(windows.map((window) => window.lane)).toEqual([
       'refresh',
       'refresh',
@@ -213,7 +213,7 @@ describe('planWindows', () => {
     const endMs = closedUpTo(btc, nowMs, graceMs);
     const list = [series(1, [{ startMs: endMs - 10 * dayMs, endMs }])];
     const again = { startMs: endMs - dayMs, endMs: endMs + dayMs, lane: 'reread' as const };
-    const slots = { total: 4, refresh: 4, backfill: 1 };
+    const slots = { total: 4, refresh: 4 };
     const { windows } = plan(list, { claimed: new Map([[1, [again]]]), slots, reservedSlots: 2 });
     expect(windows.map((window) => window.lane)).toEqual(['refresh', 'backfill']);
   });
