@@ -17,7 +17,7 @@ import { closedUpTo } from '../planning/periods.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import { requestsFor } from '../planning/windows.ts';
 import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
-import { bytesPerPoint } from '../store/measures/sizes.ts';
+import { bytesPerPoint } from '../store/measures/measures.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
 import { type OperationContext, readRangeLimits } from './context.ts';

@@ -2,7 +2,7 @@
 
 import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { endsInServiceMessage } from '../store/ledger/ledger.ts';
+import { readServiceMessage } from '../store/ledger/ledger.ts';
 import type { OperationContext } from './context.ts';
 import { Disposer } from './disposer.ts';
 
@@ -28,7 +28,7 @@ export function inProcessWorkers(
     closing.add(() => dropOwn(opened));
     const { requests } = opened;
     // A new command checks whether the source still answers with its message.
-    if ((await endsInServiceMessage(context.database)) && (await requests.countWorkers()) === 0)
+    if ((await readServiceMessage(context.database, Date.now())) !== null && (await requests.countWorkers()) === 0)
       await requests.endPause();
     return opened;
   }

@@ -12,8 +12,14 @@ import { budgetInForce } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Database } from '../store/db/database.ts';
 import { ratesEveryMs } from '../store/lists/lists.ts';
-import { measureGaps, measureIntervals, measurePolls, measureRequests } from '../store/measures/measures.ts';
-import { databaseBytes, measureQuarantine } from '../store/measures/sizes.ts';
+import {
+  databaseBytes,
+  measureGaps,
+  measureIntervals,
+  measurePolls,
+  measureQuarantine,
+  measureRequests,
+} from '../store/measures/measures.ts';
 import { readUpkeep } from '../store/timescale/upkeep.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { version } from '../version.ts';

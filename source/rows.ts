@@ -16,26 +16,22 @@ import * as resources from '../contract/resources.ts';
 export type RowReader<Row extends object> = (value: unknown) => Row | string;
 
 export const readAsset = bySchema(resources.asset);
-export const readHistoryPoint = plainFirst(plainHistoryPoint, bySchema(resources.historyPoint));
 export const readAssetMarket = bySchema(resources.assetMarket);
 export const readMarket = bySchema(resources.market);
 export const readExchange = bySchema(resources.exchange);
 export const readRate = bySchema(resources.rate);
-const readAnyCandle = plainFirst(plainCandle, bySchema(resources.candle));
+const candleBySchema = bySchema(resources.candle);
+const historyPointBySchema = bySchema(resources.historyPoint);
+
+// Points come in thousands, so the fast path is tried first.
+export const readHistoryPoint: RowReader<HistoryPoint> = (value) =>
+  plainHistoryPoint(value) ?? historyPointBySchema(value);
 
 export function candleReader(interval: CandleInterval): RowReader<resources.Candle> {
   return (value) => {
-    const row = readAnyCandle(value);
+    const row = plainCandle(value) ?? candleBySchema(value);
     return typeof row === 'string' ? row : (impossible(row, interval) ?? row);
   };
-}
-
-/** Points come in thousands, so the fast path is tried first. */
-function plainFirst<Row extends object>(
-  plain: (value: unknown) => Row | null,
-  otherwise: RowReader<Row>,
-): RowReader<Row> {
-  return (value) => plain(value) ?? otherwise(value);
 }
 
 function bySchema<Row extends object>(schema: z.ZodType<Row>): RowReader<Row> {

@@ -18,7 +18,7 @@ import { isPermissionDenied } from '../db/failure.ts';
 import { inLockedTransaction } from '../db/locked-transaction.ts';
 import { rollupLevels } from '../rollups/levels.ts';
 import { timescaleSchema } from '../timescale/extension.ts';
-import { derivedObjects } from '../views/objects.ts';
+import { derivedObjects } from '../views/apply.ts';
 
 export const readerRole = 'tidemark_reader';
 

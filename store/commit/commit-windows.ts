@@ -22,7 +22,9 @@ import { copyPoints, countRevisions, mergePoints, noChanges, sumChanges } from '
 
 /** Commits the answer to one request. */
 export async function commitWindow(database: Database, commit: WindowCommit): Promise<WindowResult> {
-  return only(await commitWindows(database, [prepareWindow(commit)]));
+  const [result] = await commitWindows(database, [prepareWindow(commit)]);
+  if (result === undefined) throw new Error('a commit without a result');
+  return result;
 }
 
 /**
@@ -44,12 +46,6 @@ export async function commitWindows(
     if (!(error instanceof LostRace) || only === undefined || another !== undefined) throw error;
     return retryLostRaces(() => commitTogether(database, [only], 'merge'));
   }
-}
-
-function only(results: readonly WindowResult[]): WindowResult {
-  const [result] = results;
-  if (result === undefined) throw new Error('a commit without a result');
-  return result;
 }
 
 /**

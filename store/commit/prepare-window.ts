@@ -190,12 +190,8 @@ function dropStaleRows(
 
 function countOutOfRange({ series, window: { startMs, endMs }, answer }: WindowCommit): number {
   const slackMs = intervalMs[series.interval];
-  let count = 0;
-  for (const row of answer.rows) {
-    const timeMs = timeOf(row);
-    if (timeMs < startMs - slackMs || timeMs >= endMs + slackMs) count += 1;
-  }
-  return count;
+  const near = { startMs: startMs - slackMs, endMs: endMs + slackMs };
+  return answer.rows.filter((row) => !isWithin(timeOf(row), near)).length;
 }
 
 function sortWithin(rows: WindowCommit['answer']['rows'], range: Range): WindowCommit['answer']['rows'] {

@@ -152,14 +152,9 @@ export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEnt
 }
 
 /** Times of the points that were stored or compared, witnesses included, ascending. */
-function storedTimes({ window, points, beside }: EvaluatedWindow): readonly EpochMs[] {
+function storedTimes({ points, beside }: EvaluatedWindow): readonly EpochMs[] {
   if (beside.length === 0) return points.timesMs;
-  const times = (side: EvaluatedWindow['beside']) => side.flatMap((one) => one.points.timesMs);
-  return [
-    ...times(beside.filter(({ range }) => range.startMs < window.startMs)),
-    ...points.timesMs,
-    ...times(beside.filter(({ range }) => range.startMs >= window.startMs)),
-  ];
+  return [...points.timesMs, ...beside.flatMap((side) => side.points.timesMs)].sort((a, b) => a - b);
 }
 
 /** From the first point to just after the last one. */

@@ -17,7 +17,11 @@ import { applyDerived, areDerivedCurrent, dropDerived } from '../views/apply.ts'
 const directory = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'migrations');
 
 /** The last migration of this version. */
-const newestMigration = newestMigrationIn(directory);
+const newestMigration = readdirSync(directory)
+  .map((file) => /^(\d{4}_\w+)\.[jt]s$/.exec(file)?.[1] ?? '')
+  .sort()
+  .at(-1);
+if (!newestMigration) throw new Error(`no migrations at ${directory}`);
 
 export interface MigrateOptions {
   readonly url: string;
@@ -151,11 +155,4 @@ async function createSchema(client: pg.Client): Promise<void> {
     if (!(error instanceof pg.DatabaseError && (error.code === '23505' || error.code === '42P06')))
       throw error;
   });
-}
-
-function newestMigrationIn(folder: string): string {
-  const names = readdirSync(folder).map((file) => /^(\d{4}_\w+)\.[jt]s$/.exec(file)?.[1] ?? '');
-  const newest = names.sort().at(-1);
-  if (newest === undefined || newest === '') throw new Error(`no migrations at ${folder}`);
-  return newest;
 }

@@ -155,27 +155,18 @@ const maxMessageAgeMs = 24 * 3_600_000;
 
 /** The service message, unless a request succeeded since; null: there is none. */
 export async function readServiceMessage(database: Database, nowMs: EpochMs): Promise<ServiceMessage | null> {
-  const result = await database.pool.query<{ time: EpochMs; error: string }>({
+  const result = await database.pool.query<ServiceMessage>({
     name: 'service-message',
     // Reads backwards, no further than to the newest success.
     text: `with newest as materialized (
              select time from tidemark.fetches where error is null and time > $1 order by time desc limit 1
            )
-           select time, coalesce(error, '') as error from tidemark.fetches
+           select time as "timeMs", coalesce(error, '') as message from tidemark.fetches
            where verdict = 'notice' and time > coalesce((select time from newest), $1)
            order by time desc limit 1`,
     values: [timestamp(nowMs - maxMessageAgeMs)],
   });
-  const row = result.rows[0];
-  return row === undefined ? null : { timeMs: row.time, message: row.error };
-}
-
-/** Whether the newest request was answered with a service message. */
-export async function endsInServiceMessage(database: Database): Promise<boolean> {
-  const result = await database.pool.query<{ verdict: string }>(
-    'select verdict from tidemark.fetches order by time desc limit 1',
-  );
-  return result.rows[0]?.verdict === 'notice';
+  return result.rows[0] ?? null;
 }
 
 /** Counts of the requests for some series. */

@@ -109,16 +109,16 @@ export interface Quarantined {
 
 /** Counts the unresolved rows of each tracked series that has any. */
 export async function readQuarantined(database: Database): Promise<Quarantined[]> {
-  const result = await database.pool.query<{ id: number; rows: number; reason: string }>(
-    `select id, rows, reason from (
-       select s.id, ${unresolvedCount} as rows,
+  const result = await database.pool.query<Quarantined>(
+    `select * from (
+       select s.id as "seriesId", ${unresolvedCount} as rows,
               (select q.reason from tidemark.quarantine q where q.series_id = s.id
                order by q.seen_at desc, q.id desc limit 1) as reason
        from tidemark.series s where s.untracked_at is null
      ) counted
-     where rows > 0 order by id`,
+     where rows > 0 order by 1`,
   );
-  return result.rows.map(({ id, rows, reason }) => ({ seriesId: id, rows, reason }));
+  return result.rows;
 }
 
 /** The row's own time, from the field of its dataset; null: it has none. */

@@ -4,7 +4,7 @@ import type { EpochMs } from '../../contract/intervals.ts';
 import type { Database } from '../db/database.ts';
 
 /** Kinds of failures that say something about the source, and not about the request. */
-export const sourceTrouble = [
+const sourceTrouble = [
   'unreachable',
   'timeout',
   'server_error',
@@ -25,16 +25,20 @@ export interface SourceOutage {
 /** A source with fewer failures in a row fails now and then, as every source does. */
 const fewestFailures = 3;
 
-/** @returns null while the source answers. */
-export async function readSourceOutage(database: Database): Promise<SourceOutage | null> {
-  const result = await database.pool.query<SourceOutage & { failures: number }>({
+/** Reads the ledger backwards, no further than to the newest success. All but the counts is null without failures. */
+export async function readFailures(database: Database) {
+  const result = await database.pool.query<
+    { failures: number; successAtMs: EpochMs | null } & {
+      [Name in keyof SourceOutage]: SourceOutage[Name] | null;
+    }
+  >({
     name: 'source-outage',
     text: `
       with newest as materialized (
         select time from tidemark.fetches where error is null order by time desc limit 1
       )
-      select count(*) as failures, min(time) as "sinceMs", max(time) as "lastTriedMs",
-             (array_agg(verdict order by time desc))[1] as kind,
+      select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "sinceMs",
+             max(time) as "lastTriedMs", (array_agg(verdict order by time desc))[1] as kind,
              (array_agg(error order by time desc))[1] as message
       from tidemark.fetches
       where time > coalesce((select time from newest), '-infinity')
@@ -42,7 +46,12 @@ export async function readSourceOutage(database: Database): Promise<SourceOutage
     values: [sourceTrouble],
   });
   const [row] = result.rows;
-  if (row === undefined || row.failures < fewestFailures) return null;
-  const { failures: _, ...outage } = row;
-  return outage;
+  if (row === undefined) throw new Error('a query without rows');
+  return row;
+}
+
+/** @returns null while the source answers. */
+export async function readSourceOutage(database: Database): Promise<SourceOutage | null> {
+  const { failures, successAtMs: _, ...outage } = await readFailures(database);
+  return failures < fewestFailures ? null : (outage as SourceOutage);
 }

@@ -36,6 +36,13 @@ export function multirangeLengthMs(multirange: string): string {
   return `(select coalesce(sum(extract(epoch from upper(r) - lower(r)) * 1000), 0)::bigint from unnest(${multirange}) r)`;
 }
 
+/** The ranges of a multirange as JSON of {@link Range}, ascending, as SQL. */
+export function rangesJson(multirange: string): string {
+  const ms = (bound: string) => `(extract(epoch from ${bound}(r)) * 1000)::bigint`;
+  return `(select coalesce(json_agg(json_build_object('startMs', ${ms('lower')}, 'endMs', ${ms('upper')}) order by r), '[]')
+           from unnest(${multirange}) r)`;
+}
+
 export interface GapsQuery {
   readonly nowMs: EpochMs;
   readonly graceMs: number;
@@ -52,7 +59,7 @@ type GapRow = SeriesRow &
   Beginning & {
     readonly gapStartMs: EpochMs | null;
     readonly gapEndMs: EpochMs | null;
-    readonly silent: readonly Range[] | null;
+    readonly silent: readonly Range[];
   };
 
 /**
@@ -88,9 +95,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
              coalesce(asked_from < coalesce(begun, 'infinity'), false) as "isAsked", reaches_now as "reachesNow",
              refresh_due and reaches_now and not tail_waits as "refreshDue",
              lower(gap) as "gapStartMs", upper(gap) as "gapEndMs",
-             (select json_agg(json_build_object('startMs', (extract(epoch from lower(r)) * 1000)::bigint,
-                                                'endMs', (extract(epoch from upper(r)) * 1000)::bigint))
-              from unnest(silent * tstzmultirange(gap)) r) as silent
+             ${rangesJson('silent * tstzmultirange(gap)')} as silent
       from wanted
       left join lateral (
         select gap from unnest(gaps) with ordinality as u (gap, place)
@@ -118,7 +123,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
     found.set(row.id, entry);
     if (gapStartMs === null || gapEndMs === null) continue;
     entry.gaps.push({ startMs: gapStartMs, endMs: gapEndMs });
-    entry.silent.push(...(silent ?? []));
+    entry.silent.push(...silent);
   }
   return [...found.values()];
 }

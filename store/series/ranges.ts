@@ -5,6 +5,7 @@ import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
+import { multirangeLengthMs, rangesJson } from './gaps.ts';
 import { keyColumns, type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
 
 export interface Missing {
@@ -26,20 +27,10 @@ export async function readMissingRanges(
   wanted: ReadonlyArray<Range & { readonly series: SeriesKey }>,
   nowMs: EpochMs,
 ): Promise<Missing[]> {
-  const result = await database.pool.query<{
-    place: number;
-    starts: number[];
-    ends: number[];
-    later_starts: number[];
-    later_ends: number[];
-    last_at: EpochMs | null;
-    points: number;
-    covered: number;
-  }>(
-    `select w.place, coalesce(s.points, 0) as points, m.starts, m.ends,
-            l.starts as later_starts, l.ends as later_ends, p.last_at,
-            coalesce((select sum(extract(epoch from upper(r) - lower(r)) * 1000)::bigint
-                      from unnest(s.covered - s.before_beginning) r), 0) as covered
+  const result = await database.pool.query<Omit<Missing, 'series'>>(
+    `select coalesce(s.points, 0) as points, ${rangesJson('gaps.ranges')} as missing, ${rangesJson('p.ranges')} as later,
+            case when not isempty(p.ranges) then p.last_at end as "lastAtMs",
+            ${multirangeLengthMs('s.covered - s.before_beginning')} as "coveredMs"
      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::tstzrange[])
        with ordinality as w (dataset, exchange_id, base_id, quote_id, asset_id, interval, range, place)
      left join tidemark.series s
@@ -53,8 +44,6 @@ export async function readMissingRanges(
        from (select) one
        left join tidemark.pending_windows p on p.series_id = s.id and p.retry_at > $8 and p.range && gaps.ranges
      ) p
-     cross join lateral (${startsAndEnds('gaps.ranges')}) m
-     cross join lateral (${startsAndEnds('p.ranges')}) l
      order by w.place`,
     [
       ...keyColumns(wanted.map(({ series }) => series)),
@@ -65,26 +54,8 @@ export async function readMissingRanges(
   return result.rows.map((row, index) => {
     const series = wanted[index]?.series;
     if (series === undefined) throw new Error('a row without its series');
-    const later = toRanges(row.later_starts, row.later_ends);
-    return {
-      series,
-      missing: toRanges(row.starts, row.ends),
-      later,
-      lastAtMs: later.length === 0 ? null : row.last_at,
-      points: row.points,
-      coveredMs: row.covered,
-    };
+    return { series, ...row };
   });
-}
-
-function startsAndEnds(multirange: string): string {
-  const milliseconds = (bound: string) =>
-    `coalesce(array_agg(extract(epoch from ${bound}(r)) * 1000 order by r), '{}')::double precision[]`;
-  return `select ${milliseconds('lower')} as starts, ${milliseconds('upper')} as ends from unnest(${multirange}) r`;
-}
-
-function toRanges(starts: readonly EpochMs[], ends: readonly EpochMs[]): Range[] {
-  return starts.map((startMs, at) => ({ startMs, endMs: ends[at] ?? startMs }));
 }
 
 export interface RangeRow extends SeriesRow {

@@ -79,12 +79,11 @@ export interface RatesStatus {
 }
 
 export async function ratesStatus(database: Database): Promise<RatesStatus> {
-  const result = await database.pool.query<{ currencies: number; newest: EpochMs | null }>(
+  const result = await database.pool.query<RatesStatus>(
     `select (select count(*) from tidemark.currencies) as currencies,
-            (select max(time) from tidemark.rate_points) as newest`,
+            (select max(time) from tidemark.rate_points) as "newestMs"`,
   );
-  const row = result.rows[0];
-  return { currencies: row?.currencies ?? 0, newestMs: row?.newest ?? null };
+  return result.rows[0] ?? { currencies: 0, newestMs: null };
 }
 
 /** Error of the newest poll of rates; null: it succeeded. @param sinceMs limit for reading the ledger. */

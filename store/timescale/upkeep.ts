@@ -27,13 +27,11 @@ export async function readUpkeep(
   database: Database,
   query: { nowMs: EpochMs; afterDays: number },
 ): Promise<Upkeep> {
-  const failing = await readFailingJobs(database);
   const behind = await rangesBehind(database, query.nowMs);
-  const due = await readDueChunks(database, query);
   return {
-    failingJobs: failing,
+    failingJobs: await readFailingJobs(database),
     rollupsBehind: new Set(behind.map(({ rollup }) => rollup)).size,
-    chunksDue: due.length,
+    chunksDue: (await readDueChunks(database, query)).length,
     locks: await readLockWaits(database),
   };
 }

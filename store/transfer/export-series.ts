@@ -8,6 +8,7 @@ import { clip, type Range, subtract } from '../../planning/ranges.ts';
 import { pointTables } from '../commit/points.ts';
 import { type Database, disableTimeouts, inTransaction, timestamp, timestampOrNull } from '../db/database.ts';
 import { rejectedPeriods } from '../ledger/quarantine.ts';
+import { rangesJson } from '../series/gaps.ts';
 import { isSeries, keyValues } from '../series/series.ts';
 
 export interface ExportQuery {
@@ -44,13 +45,12 @@ interface Row {
   range_end: EpochMs;
   tracked_from: EpochMs;
   tracked_to: EpochMs | null;
-  covered: Bounds[];
-  rejected: Bounds[];
-  confirmed_empty: Bounds[];
-  before_beginning: Bounds[];
-  pending: Array<{ start: number; end: number; reason: string }>;
+  covered: Range[];
+  rejected: Range[];
+  confirmed_empty: Range[];
+  before_beginning: Range[];
+  pending: ExportGap[];
 }
-type Bounds = readonly [startMs: number, endMs: number];
 
 /**
  * @throws TidemarkError UNKNOWN_SERIES when one was never tracked; BAD_ARGUMENT when no period of the range
@@ -68,8 +68,7 @@ async function readOne(
   query: ExportQuery,
 ): Promise<ExportedSeries> {
   const bounds = (column: string) =>
-    `(select coalesce(jsonb_agg(jsonb_build_array(${ms('lower(r)')}, ${ms('upper(r)')}) order by r), '[]')
-      from unnest(${column} * tstzmultirange(tstzrange(range_start, range_end))) r)`;
+    rangesJson(`${column} * tstzmultirange(tstzrange(range_start, range_end))`);
   const result = await client.query<Row>(
     `with found as (
        select s.*, coalesce(date_bin(s.period, $7::timestamptz, $11), lower(s.tracked)) as range_start,
@@ -93,7 +92,7 @@ async function readOne(
             ${bounds('confirmed_empty')} as confirmed_empty,
             ${bounds('before_beginning')} as before_beginning,
             (select coalesce(jsonb_agg(jsonb_build_object(
-                      'start', ${ms('lower(p.range)')}, 'end', ${ms('upper(p.range)')},
+                      'startMs', ${ms('lower(p.range)')}, 'endMs', ${ms('upper(p.range)')},
                       'reason', case when p.verdict = 'empty' then 'answered empty, awaits a second answer'
                                      else p.verdict || coalesce(': ' || p.message, '') end) order by p.range), '[]')
              from tidemark.pending_windows p
@@ -120,15 +119,15 @@ async function readOne(
       `no period of ${seriesName(series)} in that range has closed yet`,
     );
   }
-  const covered = row.covered.map(toRange);
+  const { covered } = row;
   return {
     seriesId: row.id,
     series,
     range,
     tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
     covered,
-    confirmedEmpty: row.confirmed_empty.map(toRange),
-    beforeBeginning: row.before_beginning.map(toRange),
+    confirmedEmpty: row.confirmed_empty,
+    beforeBeginning: row.before_beginning,
     gaps: explainGaps(subtract([range], covered), row),
   };
 }
@@ -137,9 +136,8 @@ async function readOne(
 function explainGaps(gaps: readonly Range[], { pending, ...row }: Row): ExportGap[] {
   const found: ExportGap[] = [];
   let left = gaps;
-  const rejected = row.rejected.map(([start, end]) => ({ start, end, reason: 'only rejected rows came' }));
-  for (const { start, end, reason } of [...pending, ...rejected]) {
-    const waiting = { startMs: start, endMs: end };
+  const rejected = row.rejected.map((range) => ({ ...range, reason: 'only rejected rows came' }));
+  for (const { reason, ...waiting } of [...pending, ...rejected]) {
     found.push(...clip(left, waiting).map((range) => ({ ...range, reason })));
     left = subtract(left, [waiting]);
   }
@@ -147,10 +145,6 @@ function explainGaps(gaps: readonly Range[], { pending, ...row }: Row): ExportGa
   found.push(...clip(left, tracked).map((range) => ({ ...range, reason: 'not stored yet' })));
   found.push(...subtract(left, [tracked]).map((range) => ({ ...range, reason: 'not tracked' })));
   return found.sort((a, b) => a.startMs - b.startMs);
-}
-
-function toRange([startMs, endMs]: Bounds): Range {
-  return { startMs, endMs };
 }
 
 /** A time as integer milliseconds, as SQL. */

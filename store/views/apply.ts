@@ -11,9 +11,20 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
 import { inLockedTransaction } from '../db/locked-transaction.ts';
+import { behind } from '../rollups/behind.ts';
 import { rollupDefinitions } from '../rollups/definitions.ts';
 import { isHypertable, timescaleVersion } from '../timescale/extension.ts';
-import { derivedObjects } from './objects.ts';
+import { averages, vwap } from './averages.ts';
+import { currencies } from './currencies.ts';
+import { figures, lines } from './lines.ts';
+import { names, refusals } from './names.ts';
+import { ohlcv } from './ohlcv.ts';
+import { completeness, ranges } from './ranges.ts';
+import { correlation, returns, seasonality } from './returns.ts';
+import { revisions } from './revisions.ts';
+import { snapshots } from './snapshots.ts';
+import { statements } from './statements.ts';
+import { detachCandles, views } from './views.ts';
 
 const rollupsSetting = 'derived: rollups';
 const objectsSetting = 'derived: views and functions';
@@ -153,20 +164,73 @@ function fingerprint(texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\0')).digest('hex');
 }
 
-/** Runs `work` in a locked transaction, and explains a user's view that is in the way. */
+/**
+ * Runs `work` in a locked transaction.
+ *
+ * @throws TidemarkError VIEW_IN_THE_WAY that names the user's view which depends on a derived one.
+ */
 async function inDerivedTransaction<Result>(client: pg.Client, work: () => Promise<Result>): Promise<Result> {
   try {
     return await inLockedTransaction(client, 'derived objects', work);
   } catch (error) {
-    throw explainBlockingView(error);
+    if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') throw error;
+    const [, dependent = 'an object', object = 'a derived view'] =
+      /^(.+?) depends on (.+)$/m.exec(error.detail ?? '') ?? [];
+    const message = `${dependent} depends on ${object}, which has to be recreated`;
+    throw new TidemarkError('VIEW_IN_THE_WAY', message, { cause: error });
   }
 }
 
-/** One line that names the user's view which depends on a derived one. */
-function explainBlockingView(error: unknown): unknown {
-  if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') return error;
-  const [, dependent = 'an object', object = 'a derived view'] =
-    /^(.+?) depends on (.+)$/m.exec(error.detail ?? '') ?? [];
-  const message = `${dependent} depends on ${object}, which has to be recreated`;
-  return new TidemarkError('VIEW_IN_THE_WAY', message, { cause: error });
+/** In the order of creation. @param timescale whether the points are a hypertable. */
+export function derivedObjects(timescale: boolean): DerivedObject[] {
+  const texts = [
+    ...[behind, views(timescale), names, refusals, lines, ranges, statements, figures, ohlcv, returns],
+    ...[averages, vwap, correlation, currencies, seasonality, completeness, revisions, snapshots],
+  ];
+  return texts
+    .flatMap(objectsIn)
+    .map((object) => (object.name === 'public.candles' ? { ...object, detach: detachCandles } : object));
+}
+
+/** A view or function that is derived from the tables. It holds no state, and can be recreated. */
+export interface DerivedObject {
+  /**
+   * With its schema; a function's with its argument types in parentheses, as `to_regprocedure` takes them.
+   */
+  readonly name: string;
+  /** Creates or replaces it: `create or replace`. */
+  readonly create: string;
+  readonly drop: string;
+  /** Detaches it from the rollups that exist, so that they can be dropped. */
+  readonly detach?: string;
+}
+
+/**
+ * Splits an SQL text into derived objects: it may create several functions, aggregates and views, in order.
+ * Their names, with a function's argument types, are read from the text.
+ *
+ * @throws Error for a text that does not begin with `create or replace`.
+ */
+export function objectsIn(sql: string): DerivedObject[] {
+  const statements = sql.split(/^(?=create or replace (?:function|aggregate|view) )/m);
+  const [before = '', ...creates] = statements;
+  if (before.replaceAll(/^--.*$/gm, '').trim() !== '')
+    throw new Error(`not the making of an object: ${before}`);
+  return creates.map((create) => {
+    const [, kind = '', name = ''] = /^create or replace (\w+) ([\w.]+)/.exec(create) ?? [];
+    const signature = kind === 'view' ? name : `${name}(${argumentTypes(create).join(',')})`;
+    return Object.freeze({ name: signature, create, drop: `drop ${kind} ${signature}` });
+  });
+}
+
+/**
+ * The types of the input arguments, from the first list in parentheses. Types and defaults contain no comma.
+ */
+function argumentTypes(create: string): string[] {
+  const list = create.slice(create.indexOf('(') + 1, create.indexOf(')'));
+  return list
+    .split(',')
+    .map((argument) => argument.trim())
+    .filter((argument) => argument !== '' && !argument.startsWith('out '))
+    .map((argument) => argument.replace(/ default .*$/s, '').replace(/^\S+\s+/, ''));
 }

@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { derivedObjects } from '../../store/views/objects.ts';
+import { derivedObjects } from '../../store/views/apply.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
 import { withAnswers } from './answers.ts';

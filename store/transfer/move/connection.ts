@@ -34,6 +34,7 @@ export async function openSide(database: Database, name: SideName): Promise<Side
   const client = await database.pool.connect().catch((error: unknown) => {
     throw sideError(error, name);
   });
+  let pid: number | undefined;
   try {
     // The snapshot is taken after the tables are locked, so it shows every committed row.
     await client.query(
@@ -42,20 +43,11 @@ export async function openSide(database: Database, name: SideName): Promise<Side
     await disableTimeouts(client);
     await client.query(settings);
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    const pid = rows[0]?.pid;
-    return createSide(database, client, name, pid);
+    pid = rows[0]?.pid;
   } catch (error) {
     client.release(true);
     throw sideError(error, name);
   }
-}
-
-function createSide(
-  database: Database,
-  client: pg.PoolClient,
-  name: SideName,
-  pid: number | undefined,
-): Side {
   let isOver = false;
   const release = (isBroken: boolean) => {
     if (!isOver) client.release(isBroken);

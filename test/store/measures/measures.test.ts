@@ -4,12 +4,13 @@ import type { SeriesKey } from '../../../contract/series.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
 import {
+  databaseBytes,
   measureGaps,
   measureIntervals,
   measurePolls,
+  measureQuarantine,
   measureRequests,
 } from '../../../store/measures/measures.ts';
-import { databaseBytes, measureQuarantine } from '../../../store/measures/sizes.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { applyDerived, dropDerived } from '../../../store/views/apply.ts';
-import { derivedObjects, objectsIn } from '../../../store/views/objects.ts';
+import { applyDerived, derivedObjects, dropDerived, objectsIn } from '../../../store/views/apply.ts';
 import { openTestStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { ask, storeLine } from './price-line.ts';
