@@ -20,11 +20,9 @@ export function countWindows(
   covered: readonly CoveredSeries[],
   longestRangeMs: (series: SeriesKey) => number,
 ): number {
-  let count = 0;
-  for (const { series, ranges } of covered) {
-    for (const range of ranges) count += requestsFor(range, longestRangeMs(series));
-  }
-  return count;
+  return covered
+    .flatMap(({ series, ranges }) => ranges.map((range) => requestsFor(range, longestRangeMs(series))))
+    .reduce((sum, count) => sum + count, 0);
 }
 
 /** All windows of the covered ranges, oldest first in each series. */

@@ -200,7 +200,7 @@ export function acceptEmptyAnswers(
     // A commit with points deletes the empty ranges that it refutes. It either comes first, or finds this
     // range covered.
     await client.query('select from tidemark.series where id = $1 for no key update', [seriesId]);
-    const accepted = await client.query<{ start: EpochMs; end: EpochMs; answered_at: EpochMs }>(
+    const accepted = await client.query<Range & { answeredAtMs: EpochMs }>(
       `with empty as (
          select range_agg(range) * $2::tstzrange::tstzmultirange as ranges, min(first_at) as answered_at,
                 coalesce(range_agg(range) filter (where kind = 'probe'), '{}') as by_days
@@ -220,14 +220,13 @@ export function acceptEmptyAnswers(
            from accepted a where s.id = $1 and not isempty(a.ranges)
          returning a.ranges, a.answered_at
        )
-       select lower(r) as start, upper(r) as end, answered_at from taken, unnest(ranges) r`,
+       select lower(r) as "startMs", upper(r) as "endMs", answered_at as "answeredAtMs" from taken, unnest(ranges) r`,
       [seriesId, timeRange(within.startMs, within.endMs)],
     );
     const [first] = accepted.rows;
     if (first === undefined) return false;
-    const ranges = accepted.rows.map(({ start, end }) => ({ startMs: start, endMs: end }));
     await deleteCoveredWindows(client, [seriesId]);
-    await recordConfirmedEmpty(client, seriesId, ranges, first.answered_at);
+    await recordConfirmedEmpty(client, seriesId, accepted.rows, first.answeredAtMs);
     return true;
   });
 }

@@ -25,7 +25,7 @@ export function emptySeries(range: Range, interval: Interval, nowMs: EpochMs): S
 }
 
 /**
- * A lateral subquery with the columns of {@link CoverageRow}, after a `covered` column. It counts the periods
+ * A lateral subquery with the columns of {@link SeriesRow}, after a `covered` column. It counts the periods
  * of the range that have ended, and whose grace time is over: no other period can be covered. Without such
  * periods nothing is missing. Periods that are not visible count as missing. Of very many missing ranges the
  * first ones are listed, and `until` is where the next one begins.
@@ -56,16 +56,13 @@ export function coverageSubquery(first: number, period: string): string {
   )`;
 }
 
-/** Result of {@link coverageSubquery}; `until` and both ends of each missing range are in milliseconds. */
-interface CoverageRow {
+/** Rows as JSON, and the result of {@link coverageSubquery}; `until` and both ends of each missing range are in milliseconds. */
+export interface SeriesRow {
+  readonly rows: string;
   readonly share: string;
   readonly gaps: number;
   readonly until: EpochMs;
   readonly missing: ReadonlyArray<readonly [EpochMs, EpochMs]>;
-}
-
-export interface SeriesRow extends CoverageRow {
-  readonly rows: string;
 }
 
 /** The columns of {@link coverageSubquery}. */

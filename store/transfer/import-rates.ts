@@ -20,13 +20,7 @@ export interface RatesPiece {
 /** Stores a piece in one transaction. Stored details of a currency, such as its symbol, stay. */
 export async function importRates(database: Database, piece: RatesPiece): Promise<PieceResult> {
   return inTransaction(database, async (client) => {
-    await quarantineRows(client, {
-      dataset: 'rates',
-      seriesId: null,
-      window: null,
-      rows: piece.refused,
-      seenAtMs: piece.nowMs,
-    });
+    await quarantineRows(client, { dataset: 'rates', rows: piece.refused, seenAtMs: piece.nowMs });
     const [first] = piece.rows;
     if (first === undefined) return emptyPiece;
     const { id, symbol, currencySymbol, type } = first.rate;
@@ -72,7 +66,5 @@ export async function quarantineOutsideRows(
   strays: { dataset: StoredDataset; rows: readonly RejectedRow[]; seenAtMs: EpochMs },
 ): Promise<void> {
   if (strays.rows.length === 0) return;
-  await inTransaction(database, (client) =>
-    quarantineRows(client, { ...strays, seriesId: null, window: null }),
-  );
+  await inTransaction(database, (client) => quarantineRows(client, strays));
 }
