@@ -28,7 +28,10 @@ export function inProcessWorkers(
     closing.add(() => dropOwn(opened));
     const { requests } = opened;
     // A new command checks whether the source still answers with its message.
-    if ((await readServiceMessage(context.database, Date.now())) !== null && (await requests.countWorkers()) === 0)
+    if (
+      (await readServiceMessage(context.database, Date.now())) !== null &&
+      (await requests.countWorkers()) === 0
+    )
       await requests.endPause();
     return opened;
   }

@@ -2,7 +2,7 @@
  * Arithmetic of half-open ranges `[startMs, endMs)`. Lists of ranges are sorted, disjoint and without empty ranges.
  */
 
-import type { Range } from '../contract/intervals.ts';
+import type { EpochMs, Range } from '../contract/intervals.ts';
 
 export type { Range };
 
