@@ -4,7 +4,7 @@ import type { SeriesKey } from '../../contract/series.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { collectingLog, emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
+import { collectingLog, emptyQueue, type Kind, onEachBackend } from '../queue/queue-parts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { graceMs, openPipeline } from './run-pipeline.ts';
 import { coverageOf, verdictsOf } from './stored.ts';
@@ -20,32 +20,42 @@ const series: SeriesKey = {
 };
 const hourly = { candles: { h1: hourMs } };
 
+const range = { startMs: noonMs - 40 * hourMs, endMs: noonMs - hourMs };
+
+/** Tracks a range of a source that answers with a service message, until it `answers`. */
+async function trackRetired(kind: Kind, status: number) {
+  const clock = { nowMs };
+  let isRetired = true;
+  const { baseUrl, requests } = await serveCandles(
+    () => nowMs,
+    (_, response) => {
+      if (!isRetired) return false;
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end('{"data":{"message":"This version is being retired"},"timestamp":1}');
+      return true;
+    },
+  );
+  const answers = () => {
+    isRetired = false;
+  };
+  // With one attempt, a window would be lost if the service message counted as an attempt.
+  const pipeline = await openPipeline(kind, clock, baseUrl, { attempts: 1 });
+  const seriesId = await pipeline.track(series, range.startMs, range.endMs);
+  return { clock, pipeline, seriesId, server: { requests, answers } };
+}
+
 onEachBackend('a source that answers with a service message in place of a list', (kind) => {
   test.each([200, 429])(
     'with status %i is requested again automatically, and work resumes when it has data again',
     async (status) => {
-      const clock = { nowMs };
-      let isRetired = true;
-      const server = await serveCandles(
-        () => nowMs,
-        (_, response) => {
-          if (!isRetired) return false;
-          response.writeHead(status, { 'content-type': 'application/json' });
-          response.end('{"data":{"message":"This version is deprecated"},"timestamp":1}');
-          return true;
-        },
-      );
-      // With one attempt, a window would be lost if the service message counted as an attempt.
-      const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
-      const range = { startMs: noonMs - 40 * hourMs, endMs: noonMs - hourMs };
-      const seriesId = await pipeline.track(series, range.startMs, range.endMs);
+      const { pipeline, server, seriesId } = await trackRetired(kind, status);
       await pipeline.startScheduler({ rangeLimits: hourly });
       // The default pause of a minute is too long for this test.
       await pipeline.startWorker({ serviceMessagePauses: { firstMs: 1000, longestMs: 2000 } });
       await waitFor('a pause', async () => (await pipeline.queues.requests.pausedForMs()) > 500);
       await waitFor('another request after it', () => server.requests.length > 8);
       expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
-      isRetired = false;
+      server.answers();
       await waitFor('all to be fetched', async () => {
         const [covered] = await coverageOf(pipeline.database, seriesId);
         return covered?.startMs === range.startMs && covered.endMs === range.endMs;
@@ -56,22 +66,8 @@ onEachBackend('a source that answers with a service message in place of a list',
   test.each([200, 429])(
     'with status %i stops all work, logs it once, and confirms nothing',
     async (status) => {
-      const clock = { nowMs };
-      let isRetired = true;
-      const server = await serveCandles(
-        () => nowMs,
-        (_, response) => {
-          if (!isRetired) return false;
-          response.writeHead(status, { 'content-type': 'application/json' });
-          response.end('{"data":{"message":"This version is being retired"},"timestamp":1}');
-          return true;
-        },
-      );
-      // With one attempt, a window would be lost if the service message counted as an attempt.
-      const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
+      const { pipeline, clock, server, seriesId } = await trackRetired(kind, status);
       const { database, queues } = pipeline;
-      const range = { startMs: noonMs - 40 * hourMs, endMs: noonMs - hourMs };
-      const seriesId = await pipeline.track(series, range.startMs, range.endMs);
       const lines: string[] = [];
       const scheduler = await pipeline.startScheduler({ rangeLimits: hourly });
       const worker = await pipeline.startWorker({ log: collectingLog(lines) });
@@ -93,7 +89,7 @@ onEachBackend('a source that answers with a service message in place of a list',
       expect(await coverageOf(database, seriesId)).toEqual([]);
       expect(await listGaps(database, { nowMs, graceMs })).toMatchObject([{ ...range, reason: 'not_asked' }]);
 
-      isRetired = false;
+      server.answers();
       // The pause of a minute is too long for this test. Emptying the queue removes it, and the jobs are planned again.
       await emptyQueue(pipeline.queueOptions);
       clock.nowMs += 60_000;
