@@ -84,6 +84,8 @@ export async function retryLostRaces<Result>(attempt: (number: number) => Promis
  * lock not available (55), cancel and shutdown (57), system (58), and a database that is being restored.
  */
 const temporaryStates = /^(?:08|40|53|55|57|58|3D000)/;
+/** Errors of the operating system, such as ECONNRESET, and of its name resolution. An error of Node begins with ERR_. */
+const systemErrors = /^(?:E[A-Z]+|EAI_[A-Z]+)$/;
 /** Messages of temporary failures from the database, its driver and the Redis client. */
 const temporaryMessages =
   /connection terminated|timeout exceeded when trying to connect|connection error|query read timeout|timeout expired|end on the pool|command timed out|max retries per request|connection is closed|stream isn't writeable/i;
@@ -94,7 +96,7 @@ export function isUnavailable(error: unknown): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return (
     (/^[0-9A-Z]{5}$/.test(code) && temporaryStates.test(code)) ||
-    networkCodes.test(code) ||
+    systemErrors.test(code) ||
     temporaryMessages.test(error.message)
   );
 }
