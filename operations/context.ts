@@ -8,6 +8,7 @@ import { longestRange } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Database } from '../store/db/database.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
+import type { ShowPhase } from './progress.ts';
 
 /** A scheduler or worker in this process. */
 export interface Running {
@@ -18,6 +19,7 @@ export interface OperationContext {
   readonly config: Config;
   readonly log: Logger;
   readonly database: Database;
+  readonly phase: ShowPhase;
   openQueues(): Promise<QueueBackend>;
   /** @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set. */
   runWorker(queues: QueueBackend): Promise<Running>;

@@ -60,6 +60,9 @@ export function inProcessWorkers(
       }
       return opened;
     },
-    close: () => closing.run(context.log),
+    async close(): Promise<void> {
+      context.phase('waiting for running requests');
+      await closing.run(context.log);
+    },
   };
 }

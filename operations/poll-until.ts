@@ -3,8 +3,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { printable } from '../contract/names.ts';
 import { messageOf, TidemarkError } from '../errors.ts';
-import { formatDuration } from '../format.ts';
+import { formatTime } from '../format.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
+import type { OperationContext } from './context.ts';
 
 const pollEveryMs = 250;
 /** Longest outage that a command waits for. A restart takes seconds. */
@@ -14,14 +15,16 @@ const unreachableCodes = new Set(['DATABASE_UNREACHABLE', 'DATABASE_LOCKED', 'QU
 /**
  * Calls `poll` until it returns a result.
  *
- * @param onUnreachable called at the start of each outage.
+ * @param what the phase; that of an outage states its reason and its limit.
  * @throws errors of `poll`, explained. A database or queue that was reachable before may be unreachable for a minute.
  */
 export async function pollUntil<Outcome extends object>(
+  { phase }: Pick<OperationContext, 'phase'>,
+  what: string,
   poll: () => Promise<Outcome | null>,
   signal: AbortSignal,
-  onUnreachable: (error: TidemarkError) => void = () => {},
 ): Promise<Outcome> {
+  phase(what);
   let unreachableSinceMs: number | null = null;
   // A server that was never reachable may be a wrong address: fail at once.
   let wasReachable = false;
@@ -30,6 +33,7 @@ export async function pollUntil<Outcome extends object>(
       const outcome = await poll();
       if (outcome !== null) return outcome;
       wasReachable = true;
+      if (unreachableSinceMs !== null) phase(what);
       unreachableSinceMs = null;
     } catch (error) {
       const explained = explainDatabaseError(error);
@@ -37,7 +41,8 @@ export async function pollUntil<Outcome extends object>(
       unreachableSinceMs ??= Date.now();
       const isWithinLimit = Date.now() - unreachableSinceMs < longestOutageMs && !signal.aborted;
       if (!isUnreachable(explained) || !isWithinLimit || !wasReachable) throw explained;
-      if (isNew) onUnreachable(explained);
+      if (isNew)
+        phase(`${unreachableText(explained)}; retrying until ${formatTime(Date.now() + longestOutageMs)}`);
     }
     await delay(pollEveryMs, undefined, { signal }).catch(() => {});
   }
@@ -49,10 +54,6 @@ export function isUnreachable(error: unknown): error is TidemarkError {
 
 export function unreachableText(error: TidemarkError): string {
   return printable(`${error.code}: ${error.message}`);
-}
-
-export function waitingText(error: TidemarkError): string {
-  return `${unreachableText(error)}; retrying for ${formatDuration(longestOutageMs)}`;
 }
 
 /** @throws TidemarkError QUEUE_UNREACHABLE for an error of Redis; any other error unchanged. */

@@ -91,3 +91,11 @@ export type PointProgress = Progress<number>;
 
 /** Starts a progress display. @param of the total; null: unknown. */
 export type ShowPoints = (what: string, of: number | null) => PointProgress;
+
+/**
+ * States what a command does from now on; shown when it takes long. Null: it waits for its user, or runs until it is stopped.
+ *
+ * @param progress such as `3 of 12 done`.
+ * @returns the phase before, without its progress.
+ */
+export type ShowPhase = (what: string | null, progress?: string) => string | null;

@@ -4,9 +4,11 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, type LogLevel, misspelledVariables, readConfig } from '../config.ts';
 import { codeOf, exitCodes, messageOf, TidemarkError } from '../errors.ts';
+import { formatTime } from '../format.ts';
 import { openLog } from '../log.ts';
 import type { OperationContext } from '../operations/context.ts';
-import { openDatabase } from '../store/db/database.ts';
+import type { ShowPhase } from '../operations/progress.ts';
+import { connectTimeoutMs, openDatabase } from '../store/db/database.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 import { assertMigrated, migrate } from '../store/db/migrate.ts';
 import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
@@ -14,6 +16,7 @@ import { assertFreeSpace } from '../store/embedded/failure.ts';
 import { hasDatabase } from '../store/embedded/home.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { onStop, stopSignals } from './lifecycle.ts';
+import { openPhases } from './phases.ts';
 import { type OpenMetrics, openMetrics, openTracing } from './telemetry.ts';
 
 export interface Context extends OperationContext {
@@ -81,7 +84,7 @@ const needDatabase = new Set([
 ]);
 
 /**
- * Opens the database. The embedded one is started and migrated; the one of `DATABASE_URL` is only checked.
+ * Opens the database. The embedded one is started and migrated; the one of `DATABASE_URL` is only checked. No phase is left.
  *
  * @throws TidemarkError for every cause that a user can fix.
  */
@@ -94,10 +97,13 @@ export async function openContext(options: ContextOptions): Promise<Context> {
   )
     throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(config.directory)}`);
   const log = await openLog(config.logLevel ?? options.defaultLogLevel);
+  const phases = openPhases(options.defaultLogLevel === 'info' ? (line) => log.info(line) : undefined);
+  const { phase } = phases;
   // First, so that an occupied port fails at once.
   const metrics = options.isMeasured === true ? await openMetrics(options.command, config, log) : null;
   const tracing = options.isMeasured === true ? await openTracing(options.command, config, log) : null;
-  const { url, release } = await databaseOf(config, log).catch(async (error: unknown) => {
+  const { url, release } = await databaseOf(config, log, phase).catch(async (error: unknown) => {
+    phases.close();
     await metrics?.close();
     await tracing?.close();
     throw error;
@@ -121,32 +127,43 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     for (const name of stopSignals) process.off(name, onSignal);
     await metrics?.close();
     await tracing?.close();
+    phase('closing the database');
     await database.close();
     await release();
+    phases.close();
   }
   if (options.handlesSignals !== true) for (const name of stopSignals) process.once(name, onSignal);
   try {
     if (embedded) {
+      phase('migrating the database');
       await migrate({ url, direction: 'up', ifBusy: 'wait', storage: config.storage });
       await (await queueBackend()).migrateQueueBackend(queueOptions, 'up');
     }
+    database.pool.once('connect', () => phase('checking the schema of the database'));
     await assertMigrated(database.pool);
+    phase(null);
   } catch (error) {
     await close();
     throw explainDatabaseError(error);
   }
-  const parts = { config, log, database, embedded, metrics, tracing };
+  const parts = { config, log, database, embedded, metrics, tracing, phase };
   return {
     ...parts,
     runWorker: async (queues) => (await import('./pipeline.ts')).runWorker(parts, queues),
     runScheduler: async (queues, only) => (await import('./pipeline.ts')).runScheduler(parts, queues, only),
-    openQueues: async () =>
-      (await queueBackend()).openQueueBackend({
+    async openQueues() {
+      const before = phase(
+        `connecting to the queue on ${config.queue.redisUrl === undefined ? 'PostgreSQL' : 'Redis'}`,
+      );
+      const queues = await (await queueBackend()).openQueueBackend({
         ...queueOptions,
         attempts: config.worker.attempts,
         log,
         carry: tracing?.carry,
-      }),
+      });
+      phase(before);
+      return queues;
+    },
     assertFreeSpace: () => {
       if (embedded) assertFreeSpace(config.directory);
     },
@@ -165,6 +182,7 @@ export async function withContext<Result>(
   const stop = options.handlesSignals === true ? onStop() : null;
   try {
     const context = await openContext(options);
+    context.phase('waiting for the database');
     try {
       return await work(context, stop?.signal ?? new AbortController().signal);
     } finally {
@@ -175,11 +193,20 @@ export async function withContext<Result>(
   }
 }
 
-/** The database URL. `release` lets the embedded server stop. */
+/** The database URL. `release` lets the embedded server stop. The phase of connecting stays. */
 export async function databaseOf(
   config: Config,
   log: Logger,
+  phase: ShowPhase,
 ): Promise<{ url: string; release(): Promise<void> }> {
-  if (config.database.url !== undefined) return { url: config.database.url, release: async () => {} };
+  const { url } = config.database;
+  if (url !== undefined) {
+    const host = URL.canParse(url) ? ` at ${new URL(url).host}` : '';
+    phase(`connecting to the database${host} until ${formatTime(Date.now() + connectTimeoutMs)}`);
+    return { url, release: async () => {} };
+  }
+  phase(
+    `${hasDatabase(config.directory) ? 'starting' : 'creating'} the embedded database in ${resolve(config.directory)}`,
+  );
   return acquireEmbeddedDatabase({ directory: config.directory, log: (line) => log.info(line) });
 }

@@ -22,12 +22,11 @@ import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
 import { countFetchesSince, tallyFetches } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../../store/ledger/quarantine.ts';
-import { rangesBehind } from '../../store/rollups/refresh.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
-import { explainQueueError, pollUntil, waitingText } from '../poll-until.ts';
+import { explainQueueError, pollUntil } from '../poll-until.ts';
 import type { BackfillProgress, Portion } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
 import { assertNoServiceMessage, assertSourceUsable } from '../source-health.ts';
@@ -137,8 +136,7 @@ export async function runBackfill(
     if (awaited.length === 0) reportedWait = null;
     if (isWorking || awaited.length > 0) return null;
     assertSourceUsable(tallyFetches(await ledger.read(Date.now())));
-    if ((await rangesBehind(database, nowMs)).length > 0) request.progress.say('refreshing the rollups');
-    const rollups = await refreshRollupsAtEnd(database, request.signal);
+    const rollups = await refreshRollupsAtEnd(context, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
     return {
       ...(await outcome()),
@@ -150,7 +148,7 @@ export async function runBackfill(
   }
 
   try {
-    return await pollUntil(poll, request.signal, (error) => request.progress.say(waitingText(error)));
+    return await pollUntil(context, 'backfilling', poll, request.signal);
   } finally {
     request.progress.stop();
     await parts.close();

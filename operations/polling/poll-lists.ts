@@ -63,7 +63,7 @@ export async function pollLists(
   }
 
   try {
-    await pollUntil(poll, signal);
+    await pollUntil(context, `polling ${lists.map(listName).join(', ')}`, poll, signal);
   } catch (error) {
     for (const pollId of polls.keys()) {
       const given = { pollId, nowMs: Date.now(), reason: 'the command that requested it ended' };

@@ -205,7 +205,7 @@ export async function recheckWindows(
 
   try {
     await deleteUnreadResults(database, startedMs - dayMs);
-    const { isWhole } = await pollUntil(poll, request.signal);
+    const { isWhole } = await pollUntil(context, 'requesting covered windows again', poll, request.signal);
     differing.sort((a, b) => a.window.seriesId - b.window.seriesId || a.window.startMs - b.window.startMs);
     const ranges = differing.flatMap(({ window: { seriesId }, reached }) =>
       reached.map((range) => ({ seriesId, ...range })),

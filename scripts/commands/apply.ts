@@ -68,8 +68,10 @@ async function run(options: ApplyOptions): Promise<void> {
         if (!isNothing(plan)) tell('\ndry run: nothing was changed');
         return;
       }
+      context.phase(null);
       await confirmDrops(plan, confirmed, options.json === true ? null : askOnTerminal(signal));
       if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before any change');
+      context.phase('applying the changes');
       const mayDrop = new Set(plan.retention.map(({ dataset }) => dataset));
       const done = await applyWatchList(context.database, list, { ...planContext, mayDrop, hash });
       if (done.kind === 'lists') throw new Error('a list is missing right after its poll');
@@ -118,6 +120,7 @@ async function planned(
   const plan = await planWatchList(context.database.pool, list, planContext);
   if (plan.kind === 'plan') return plan;
   await pollLists(context, plan.lists, signal);
+  context.phase('waiting for the database');
   const again = await planWatchList(context.database.pool, list, planContext);
   if (again.kind === 'plan') return again;
   throw new Error('a list is missing right after its poll');

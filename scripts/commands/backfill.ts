@@ -57,7 +57,7 @@ async function run(asked: Selection, options: BackfillOptions): Promise<void> {
         wait: options.wait === true,
         acceptEmpty: options.acceptEmpty === true,
         signal: signal,
-        progress: showProgress({ quiet: options.json === true, synthetic: false }),
+        progress: showProgress(),
       });
       const acceptRejected = options.acceptRejected === true;
       console.log(options.json ? JSON.stringify(asJson(outcome)) : lastLine(outcome, acceptRejected));

@@ -132,7 +132,7 @@ async function show(
     fromMs: 0,
     toMs: null,
     signal,
-    progress: showProgress({ quiet: false, synthetic: true }),
+    progress: showProgress('[synthetic] '),
   });
   if (outcome.interrupted) throw interrupted();
   if (outcome.refusal !== null) throw outcome.refusal;
@@ -148,9 +148,11 @@ async function show(
     closing.add(() => worker.close());
     const scheduler = await runScheduler(context, queues);
     closing.add(() => scheduler.close());
+    context.phase('refreshing every series, and polling lists and rates');
     if (!(await refreshedOnce(context, startedMs, signal))) throw interrupted();
     await report(context, simulator, startedMs);
     if (once) return;
+    context.phase(null);
     const service = await runService(context, { host: '127.0.0.1', port: 0 }, { queues, synthetic: true });
     closing.add(() => service.close());
     console.log('\nRefreshing and serving until Ctrl-C.');

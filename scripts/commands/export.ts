@@ -23,7 +23,7 @@ import {
   historyOptions,
   times,
 } from '../input/selectors.ts';
-import { pointProgress } from '../output/progress.ts';
+import { showPointProgress } from '../output/progress.ts';
 
 interface ExportOptions {
   readonly from?: string;
@@ -127,7 +127,7 @@ async function run(
           ...options,
           format,
           signal,
-          showProgress: pointProgress(options.json === true),
+          showProgress: showPointProgress,
         }),
       );
       if (options.json) console.log(JSON.stringify(asJson(outcome)));

@@ -14,7 +14,7 @@ import {
 } from '../../operations/transfer/import-file.ts';
 import { ImportTally } from '../../operations/transfer/import-tally.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
-import { pointProgress } from '../output/progress.ts';
+import { showPointProgress } from '../output/progress.ts';
 
 interface Options extends ImportOptions {
   readonly json?: true;
@@ -54,7 +54,7 @@ async function run(paths: readonly string[], options: Options): Promise<void> {
       const checked = [];
       for (const file of files) checked.push({ file, content: await checkFile(file) });
       for (const { file, content } of checked) await importFile(file, content);
-      const rollups = await refreshRollupsAtEnd(context.database, signal);
+      const rollups = await refreshRollupsAtEnd(context, signal);
       if (options.json) console.log(JSON.stringify(tally.asJson(paths.length)));
       else console.log(tally.asText(paths.length, formatDuration(performance.now() - startedMs)));
       tally.assertComplete();
@@ -78,7 +78,7 @@ function fileImport(
   return {
     ...options,
     path,
-    showProgress: pointProgress(options.json === true),
+    showProgress: showPointProgress,
     database: context.database,
     graceMs: context.config.worker.graceMs,
     tally,

@@ -5,9 +5,11 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import { TidemarkError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
+import type { ShowPhase } from '../../operations/progress.ts';
 import { migrateQueueBackend } from '../../queue/backend.ts';
 import { configFromEnvironment, databaseOf } from '../../runtime/context.ts';
 import { refuseWhileInUse } from '../../runtime/in-use.ts';
+import { openPhases } from '../../runtime/phases.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { migrate } from '../../store/db/migrate.ts';
 import { serverVersions } from '../../store/series/status.ts';
@@ -29,9 +31,18 @@ async function run(direction: string, options: { yes?: true }): Promise<void> {
       remedy: 'add --yes to confirm',
     });
   }
+  const phases = openPhases();
+  try {
+    await runMigration(direction, phases.phase);
+  } finally {
+    phases.close();
+  }
+}
+
+async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise<void> {
   const config = configFromEnvironment();
   const log = await openLog(config.logLevel ?? 'warn');
-  const { url, release } = await databaseOf(config, log);
+  const { url, release } = await databaseOf(config, log, phase);
   try {
     if (direction === 'down') await refuseWhileUsed(url, config, log);
     const adapted: string[] = [];
@@ -40,6 +51,7 @@ async function run(direction: string, options: { yes?: true }): Promise<void> {
       direction,
       ifBusy: 'refuse',
       storage: config.storage,
+      onConnected: () => phase(direction === 'up' ? 'migrating the database' : 'reverting the migrations'),
       onAdapted: (change) => adapted.push(change),
     });
     await migrateQueueBackend(
@@ -50,6 +62,7 @@ async function run(direction: string, options: { yes?: true }): Promise<void> {
     for (const change of adapted) console.log(change);
     console.log(await summary(url, done.length + adapted.length));
   } finally {
+    phase('closing the database');
     await release();
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { messageOf, TidemarkError } from '../../errors.ts';
-import { counted, formatCount, formatDuration } from '../../format.ts';
+import { counted, formatDuration } from '../../format.ts';
 import type { PointProgress } from '../../operations/progress.ts';
 import { withContext } from '../../runtime/context.ts';
 import { refuseWhileInUse } from '../../runtime/in-use.ts';
@@ -30,7 +30,6 @@ export function moveCommand(program: Command): void {
 
 async function run(options: Options): Promise<void> {
   const to = targetOf(options.to);
-  const quiet = options.json === true;
   const startedMs = performance.now();
   await withContext(
     { command: 'move', defaultLogLevel: 'error', handlesSignals: true },
@@ -51,7 +50,7 @@ async function run(options: Options): Promise<void> {
           to: target,
           signal,
           onTotal(of) {
-            progress = showPointProgress('moving', { of, quiet, things: 'rows' });
+            progress = showPointProgress('moving', of, 'rows');
           },
           onRows(rows) {
             copied += rows;
@@ -59,13 +58,13 @@ async function run(options: Options): Promise<void> {
           },
           onCompare() {
             progress?.stop();
-            if (!quiet) console.error(`all ${formatCount(copied)} rows copied; comparing both sides`);
+            context.phase('comparing both sides');
           },
         }).finally(() => progress?.stop());
-        if (!quiet) console.error('both sides are equal; refreshing the rollups');
+        context.phase('refreshing the rollups');
         const note = await refreshMoved(target, moved, signal);
         if (note !== null) console.error(note);
-        if (quiet) console.log(JSON.stringify({ ...moved, tables: Object.fromEntries(moved.tables) }));
+        if (options.json) console.log(JSON.stringify({ ...moved, tables: Object.fromEntries(moved.tables) }));
         else console.log(asText(moved, to, performance.now() - startedMs));
       } finally {
         await target.close();

@@ -55,7 +55,6 @@ async function run(words: string[], options: Options): Promise<void> {
         differences: options.differences === true || sinceMs === null,
         sinceMs,
         signal: signal,
-        quiet: options.json === true,
       });
       console.log(options.json ? JSON.stringify(repairJson(outcome), null, 2) : repairText(outcome));
       refuseRemaining(outcome);
@@ -69,7 +68,6 @@ interface Request {
   /** Empty ranges last requested before this time; null: none. */
   readonly sinceMs: number | null;
   readonly signal: AbortSignal;
-  readonly quiet: boolean;
 }
 
 type Repair = Awaited<ReturnType<typeof repair>>;
@@ -111,7 +109,7 @@ async function repair(context: Context, request: Request) {
     longestRangeMs,
     seriesIds: [...known, ...empties].map(({ seriesId }) => seriesId),
     signal: request.signal,
-    progress: showWindowProgress('repair', request.quiet),
+    progress: showWindowProgress('repair'),
     onSettled(settled) {
       counts.fresh += settled.fresh;
       counts.revised += settled.revised;
@@ -119,7 +117,7 @@ async function repair(context: Context, request: Request) {
       if (settled.message === null) counts.answered += 1;
     },
   });
-  if (counts.fresh + counts.revised > 0) await refreshRollupsAtEnd(database, request.signal);
+  if (counts.fresh + counts.revised > 0) await refreshRollupsAtEnd(context, request.signal);
   return { asked, ...counts, ...outcome, earlier: [...earlier] };
 }
 

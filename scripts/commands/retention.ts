@@ -80,8 +80,10 @@ async function set(word: string, age: string, options: { confirm?: string }): Pr
       const cutMs = await findCut(context.database.pool, dataset, limitMs, chunkDays[dataset]);
       const what = `every point of ${name} from before ${formatTime(cutMs)}`;
       const consequence = `This drops ${what}, irreversibly, and once a day every point older than ${age}.`;
+      context.phase(null);
       await confirmByName({ name, consequence, given: options.confirm, ask: askOnTerminal(signal) });
       if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before any change');
+      context.phase(`dropping points of ${name}`);
       await writeRetention(context.database.pool, dataset, age);
       const dropping = applyRetention(context.database, {
         nowMs,

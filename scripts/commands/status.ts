@@ -94,6 +94,7 @@ type Status = Awaited<ReturnType<typeof gather>>;
 async function gather(context: Context, nowMs: number) {
   const { config, database } = context;
   const queues = await context.openQueues();
+  context.phase('reading the database and the queue');
   try {
     const [
       series,

@@ -59,7 +59,6 @@ async function run(words: string[], options: Options): Promise<void> {
         seriesIds,
         sample,
         signal: signal,
-        quiet: options.json === true,
       });
       console.log(
         options.json ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome),
@@ -73,7 +72,7 @@ type Verification = Awaited<ReturnType<typeof verify>>;
 
 async function verify(
   context: Context,
-  request: { seriesIds: number[] | undefined; sample: number | null; signal: AbortSignal; quiet: boolean },
+  request: { seriesIds: number[] | undefined; sample: number | null; signal: AbortSignal },
 ) {
   const { database } = context;
   const covered = await readCoveredRanges(database, request.seriesIds);
@@ -101,7 +100,7 @@ async function verify(
     longestRangeMs,
     seriesIds: covered.map(({ seriesId }) => seriesId),
     signal: request.signal,
-    progress: showWindowProgress('verify', request.quiet),
+    progress: showWindowProgress('verify'),
     onSettled(settled) {
       counts.points += settled.points;
       counts.rewritten += settled.rewritten;

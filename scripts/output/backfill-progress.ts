@@ -6,14 +6,9 @@ import { etaText, openProgress, type View, waitText } from './progress.ts';
 import { groupBars, grouped } from './series-groups.ts';
 import { asFits, type Space } from './terminal.ts';
 
-/** @param synthetic labels every line, as required for simulated data. @param quiet shows nothing. */
-export function showProgress(options: { quiet: boolean; synthetic: boolean }): BackfillProgress {
-  const { quiet, synthetic } = options;
-  const progress = openProgress({
-    stream: process.stdout,
-    quiet,
-    ...(synthetic ? { label: '[synthetic] ' } : {}),
-  });
+/** @param label precedes every line, as required for simulated data. */
+export function showProgress(label = ''): BackfillProgress {
+  const progress = openProgress(label);
   const windows = new RateEstimator();
   const points = new RateEstimator();
   return {

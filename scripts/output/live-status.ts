@@ -52,6 +52,7 @@ export async function showLiveStatus(options: LiveStatusOptions): Promise<void> 
     handlesSignals: true,
     config: isDrawnOnLog ? { ...config, logLevel: 'silent' } : config,
   });
+  context.phase('reading the database and the queue');
   const poller = new StatusPoller(context);
   const disposer = new Disposer();
   disposer.add(() => context.close());
@@ -67,6 +68,7 @@ export async function showLiveStatus(options: LiveStatusOptions): Promise<void> 
       // Ctrl-C does not wait for an unreachable server.
       const polled = await unlessStopped(pollOnce(poller, wasReachable), signal);
       if (polled === undefined || signal.aborted) break;
+      context.phase(null);
       renderer ??=
         terminal !== null
           ? showDrawn(terminal, { everyMs, onQuit: leave })

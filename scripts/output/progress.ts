@@ -5,7 +5,6 @@ import {
   isPausedBySource,
   type PointProgress,
   RateEstimator,
-  type ShowPoints,
   type WindowProgress,
   type WindowsLeft,
 } from '../../operations/progress.ts';
@@ -28,23 +27,12 @@ export interface Progress {
   stop(): void;
 }
 
-export interface ProgressOptions {
-  readonly stream: NodeJS.WriteStream;
-  /** Shows nothing. */
-  readonly quiet: boolean;
-  /** Precedes every line. */
-  readonly label?: string;
-  /** Delay of the first line of a log: short work needs none. */
-  readonly quietForMs?: number;
-}
-
-export function openProgress(options: ProgressOptions): Progress {
-  if (options.quiet) return { show: () => {}, say: () => {}, stop: () => {} };
-  const { stream, label = '' } = options;
-  const say = (text: string) => void stream.write(`${label}${text}\n`);
-  const terminal = terminalOf(stream);
+/** Shows progress on standard error: standard output holds only results. @param label precedes every line. */
+export function openProgress(label = ''): Progress {
+  const say = (text: string) => void process.stderr.write(`${label}${text}\n`);
+  const terminal = terminalOf(process.stderr);
   if (terminal !== null) return drawn(terminal, label, say);
-  const print = logProgress(say, options.quietForMs);
+  const print = logProgress(say);
   return { show: (view) => print(view.line, view.isLast), say, stop: () => {} };
 }
 
@@ -82,25 +70,23 @@ function drawn(terminal: Terminal, label: string, print: (text: string) => void)
   };
 }
 
-/** A log gets a line every 5 s in the first minute, then every 30 s. */
-const lineEveryMs = 5000;
-const laterEveryMs = 30_000;
-const firstMs = 60_000;
+/** A log gets its first line after a second, as short work needs none, and then one every 10 s. */
+const firstLineMs = 1000;
+const lineEveryMs = 10_000;
 
-/** @returns a function that prints a line if it is new and due. @param quietForMs delay of the first line. */
+/** @returns a function that prints a line if it is new and due. The last line is due if any was printed. */
 export function logProgress(
   print: (line: string) => void,
-  quietForMs = 0,
   now: () => number = () => performance.now(),
 ): (line: string, isLast: boolean) => void {
-  const startedMs = now();
-  let nextMs = startedMs + quietForMs;
+  let nextMs = now() + firstLineMs;
   let shown = '';
   return (line, isLast) => {
     const nowMs = now();
-    if ((nowMs < nextMs && !isLast) || line === shown) return;
+    const isDue = nowMs >= nextMs || (isLast && shown !== '');
+    if (!isDue || line === shown) return;
     shown = line;
-    nextMs = nowMs + (nowMs - startedMs < firstMs ? lineEveryMs : laterEveryMs);
+    nextMs = nowMs + lineEveryMs;
     print(line);
   };
 }
@@ -129,16 +115,9 @@ function barLine(
   return asFits([`${what} ${share}${first}`, ...rest], columns - 1);
 }
 
-/**
- * Shows the progress of points on standard error: standard output may carry the points.
- *
- * @param of the total; null: unknown. @param things the unit, if it is not points.
- */
-export function showPointProgress(
-  what: string,
-  { of, quiet, things = 'points' }: { of: number | null; quiet: boolean; things?: string },
-): PointProgress {
-  const progress = openProgress({ stream: process.stderr, quiet, quietForMs: lineEveryMs });
+/** @param of the total; null: unknown. @param things the unit, if it is not points. */
+export function showPointProgress(what: string, of: number | null, things = 'points'): PointProgress {
+  const progress = openProgress();
   const pace = new RateEstimator();
   return {
     update(done) {
@@ -159,13 +138,9 @@ export function showPointProgress(
   };
 }
 
-export function pointProgress(quiet: boolean): ShowPoints {
-  return (what, of) => showPointProgress(what, { of, quiet });
-}
-
 /** Shows the progress of `verify` and `repair`. */
-export function showWindowProgress(what: string, quiet: boolean): WindowProgress {
-  const progress = openProgress({ stream: process.stdout, quiet });
+export function showWindowProgress(what: string): WindowProgress {
+  const progress = openProgress();
   const pace = new RateEstimator();
   return {
     update(left) {

@@ -23,6 +23,8 @@ export interface DatabaseOptions {
   readonly onIdleError?: (error: Error) => void;
 }
 
+/** A server that does not take a connection for this long is gone. */
+export const connectTimeoutMs = 10_000;
 /** A server that stays silent for this long after the statement timeout is gone, and not just busy. */
 const defaultTimeoutMarginMs = 5000;
 /**
@@ -51,7 +53,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionString: options.url,
     application_name: options.applicationName,
     max: options.maxConnections,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: connectTimeoutMs,
     // A new connection loads the catalogue again, which costs the server as much as several windows.
     idleTimeoutMillis: 60_000,
     statement_timeout: options.statementTimeoutMs,

@@ -12,6 +12,7 @@ import { grantReader, revokeReader } from '../auth/roles.ts';
 import { assertTimescaleUsable, createExtension, timescaleSchema } from '../timescale/extension.ts';
 import { adaptToTimescale } from '../timescale/hypertables.ts';
 import { applyDerived, areDerivedCurrent, dropDerived } from '../views/apply.ts';
+import { connectTimeoutMs } from './database.ts';
 
 /** Beside `store/` in the sources and in the build. */
 const directory = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'migrations');
@@ -30,6 +31,8 @@ export interface MigrateOptions {
   readonly ifBusy: 'wait' | 'refuse';
   /** How TimescaleDB stores the points; absent: the defaults. */
   readonly storage?: StorageSettings;
+  /** Called when the database has taken the connection. */
+  readonly onConnected?: () => void;
   /** Called for each change that adapts the database to TimescaleDB. */
   readonly onAdapted?: (change: string) => void;
 }
@@ -49,11 +52,12 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const client = new pg.Client({
     connectionString: options.url,
     application_name: 'tidemark migrate',
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: connectTimeoutMs,
   });
   // An error while no query runs would end the process; the next query reports it.
   client.on('error', () => {});
   await client.connect();
+  options.onConnected?.();
   try {
     await assertServerVersion(client);
     if (options.direction === 'up') await createExtension(client);

@@ -17,6 +17,8 @@ export interface RefreshOptions {
   readonly nowMs: EpochMs;
   /** Stops it, also within a statement. Finished batches stay. */
   readonly signal?: AbortSignal | undefined;
+  /** Called before each rollup. */
+  readonly onLevel?: (done: number, of: number) => void;
 }
 
 export interface RangeBehind {
@@ -61,7 +63,8 @@ export async function refreshRollups(database: Database, options: RefreshOptions
   try {
     // The first refresh of a long history takes minutes.
     await onLongConnection(database, signal, async (client) => {
-      for (const level of levels) {
+      for (const [done, level] of levels.entries()) {
+        options.onLevel?.(done, levels.length);
         while (signal?.aborted !== true && !(await refreshLevel(client, level, options.nowMs))) {
           await delay(retryPauseMs, undefined, { signal }).catch(() => {});
         }

@@ -42,6 +42,10 @@ On a terminal, \`backfill\` and \`status --watch\` draw bars: one for each serie
 there are many. The ETA follows from the remaining requests and the rate of the last minute. \`NO_COLOR\` and
 \`FORCE_COLOR\` are respected. In a pipe, or with \`TERM=dumb\`, the output is plain lines.
 
+Progress goes to standard error, and the result to standard output. A command that has printed nothing for a second says
+on standard error what it does, such as \`connecting to the database\` or \`refreshing the rollups\`: on a terminal in a line
+that the next output replaces, elsewhere in a line that is repeated every 10 s.
+
 \`source <(tidemark complete bash)\` completes commands, options and series in bash; \`tidemark complete\` has a script for
 zsh, fish and PowerShell, too. \`tidemark\` must be in the search path.
 

@@ -7,7 +7,8 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Range } from '../../planning/ranges.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
-import { type Ended, market, program } from '../scripts/command.ts';
+import { market, program } from '../scripts/command.ts';
+import { type Ended, endedWith } from '../scripts/ended.ts';
 import { truthOf } from './hostile-source.ts';
 import type { Misbehaviour } from './misbehaviours.ts';
 
@@ -76,7 +77,7 @@ function tidemark(words: readonly string[], env: Readonly<Record<string, string>
   return new Promise((settle) => {
     const environment = { PATH: process.env.PATH, HOME: process.env.HOME, ...env };
     const child = execFile(process.execPath, [program, ...words], { env: environment }, (_, stdout, stderr) =>
-      settle({ exitCode: child.exitCode, stdout, stderr }),
+      settle(endedWith(child.exitCode, stdout, stderr)),
     );
   });
 }

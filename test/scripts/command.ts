@@ -5,7 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { type Ended, endedWith } from './ended.ts';
 import { runInProcess } from './in-process.ts';
+
+export type { Ended };
 
 export const program = resolve('dist/scripts/tidemark.js');
 
@@ -14,12 +17,6 @@ export const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 
 
 /** Limit for a test that starts several processes, on a machine that has other things to do. */
 export const processesMs = 180_000;
-
-export interface Ended {
-  readonly exitCode: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 export interface Running {
   readonly ended: Promise<Ended>;
@@ -53,7 +50,7 @@ export function start(
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const ended = new Promise<Ended>((settle) => {
-    child.on('close', (exitCode) => settle({ exitCode, stdout, stderr }));
+    child.on('close', (exitCode) => settle(endedWith(exitCode, stdout, stderr)));
   });
   const leaveUnread = () => {
     child.stdout.destroy();

@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { formatWithOptions } from 'node:util';
 import { runCommandLine } from '../../scripts/program.ts';
-import type { Ended } from './command.ts';
+import { type Ended, endedWith } from './ended.ts';
 
 interface Command {
   readonly env: NodeJS.ProcessEnv;
@@ -29,7 +29,7 @@ export async function runInProcess(
   if (directory !== undefined) process.chdir(directory);
   try {
     const exitCode = await current.run(command, () => runCommandLine(words));
-    return { exitCode, stdout: command.stdout, stderr: command.stderr };
+    return endedWith(exitCode, command.stdout, command.stderr);
   } finally {
     if (directory !== undefined) process.chdir(before);
   }

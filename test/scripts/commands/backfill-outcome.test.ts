@@ -67,7 +67,7 @@ onEachBackend('the outcome of a backfill', (queue) => {
     const running = begin(`${first} 2024-03-05 --wait`, queueEnv);
     const waiting =
       /^waiting until [\d: -]+Z for 1 range, the first: binance bitcoin\/tether h1 2024-03-03 to 2024-03-05: answered empty, awaits a second answer \(again at /m;
-    await waitFor('the wait to be said', () => waiting.test(running.stdout()));
+    await waitFor('the wait to be said', () => waiting.test(running.stderr()));
     simulator.setFaults({});
     await database.pool.query(
       `update tidemark.pending_windows set first_at = first_at - interval '2 hours', retry_at = now()`,
@@ -88,7 +88,7 @@ onEachBackend('the outcome of a backfill', (queue) => {
     await waitFor('its first answers', () => (simulator.requests().byStatus[200] ?? 0) >= 2);
     simulator.setFaults({ errorRate: 1 });
     await waitFor('the wait to be said', () =>
-      /^waiting until .* for \d+ ranges?, the first: .*failed: .*500/m.test(running.stdout()),
+      /^waiting until .* for \d+ ranges?, the first: .*failed: .*500/m.test(running.stderr()),
     );
     simulator.setFaults({});
     const ended = await running.ended;
@@ -140,7 +140,7 @@ onEachBackend('the outcome of a backfill', (queue) => {
     simulator.setFaults({ clockOffsetMs: -6 * hourMs });
     const running = begin(`backfill candles ${market} --interval h1 --from 2d`, queueEnv);
     await waitFor('the wait to be said', () =>
-      /^waiting until .* for 1 range, the first: .*: stale answer: .*[56] h behind/m.test(running.stdout()),
+      /^waiting until .* for 1 range, the first: .*: stale answer: .*[56] h behind/m.test(running.stderr()),
     );
     // It waits for minutes in case the source only lags; not for one that has been behind for longer.
     await database.pool.query(`update tidemark.pending_windows set first_at = first_at - interval '1 hour'`);

@@ -25,9 +25,7 @@ const pairs = kinds.flatMap((from) => kinds.map((to) => [from, to] as const));
       await fillEverything(source.database);
       const before = await everyRow(source.database);
       const moved = await tidemark(['move', '--to', target.url], source.env);
-      expect(moved.stderr).toMatch(
-        /^(moving: .+\n)*all [\d,]+ rows copied; comparing both sides\nboth sides are equal; refreshing the rollups\n$/,
-      );
+      expect(moved.stderr).toBe('');
       const lines = moved.stdout.split('\n');
       expect(lines[0]).toMatch(/^moved [\d,]+ rows of 25 tables; both sides are equal, digit by digit; .+$/);
       const { username, host, pathname, password } = new URL(target.url);

@@ -392,7 +392,7 @@ function suite(queue: 'postgres' | 'redis') {
     // It could fetch nothing itself.
     const joined = await tidemark(['verify', '--all'], { ...env, SOURCE_URL: 'http://127.0.0.1:1/v2' });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(joined.stdout).toMatch(/^verify 5 of 5 windows$/m);
+    expect(joined.stdout).toMatch(/^compared 5 of 5 covered windows, /);
 
     simulator.setFaults({ timeoutRate: 1 });
     const before = simulator.requests().total;

@@ -1,0 +1,99 @@
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { openPhases } from '../../runtime/phases.ts';
+import { TerminalScreen } from '../parts/terminal-screen.ts';
+
+/** What the command and its phases write, in order. */
+let written: string[] = [];
+let screen: TerminalScreen;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  written = [];
+  screen = new TerminalScreen(60, 10);
+  const stdout = process.stdout.write;
+  const stderr = process.stderr.write;
+  const keep = (text: string | Uint8Array) => {
+    written.push(String(text));
+    screen.write(String(text).replaceAll(/(?<!\r)\n/g, '\r\n'));
+    return true;
+  };
+  process.stdout.write = keep;
+  process.stderr.write = keep;
+  onTestFinished(() => {
+    process.stdout.write = stdout;
+    process.stderr.write = stderr;
+    vi.useRealTimers();
+  });
+});
+
+function onTerminal(isTTY: boolean): void {
+  const { stderr } = process;
+  const before = { isTTY: stderr.isTTY, columns: stderr.columns };
+  Object.assign(stderr, { isTTY, columns: 60 });
+  onTestFinished(() => void Object.assign(stderr, before));
+}
+
+it('says a phase within two seconds of silence, and again every ten', () => {
+  onTerminal(false);
+  const { phase, close } = openPhases();
+  phase('waiting for the database');
+  vi.advanceTimersByTime(2000);
+  expect(written).toEqual(['tidemark: waiting for the database, 1 s so far\n']);
+  vi.advanceTimersByTime(30_000);
+  expect(written).toHaveLength(4);
+  expect(written.at(-1)).toBe('tidemark: waiting for the database, 31 s so far\n');
+  phase('refreshing the rollups', '3 of 12 done');
+  vi.advanceTimersByTime(2000);
+  phase('refreshing the rollups', '4 of 12 done');
+  vi.advanceTimersByTime(7000);
+  expect(written.slice(4)).toEqual([
+    expect.stringMatching(/^tidemark: refreshing the rollups, 3 of 12 done, /),
+  ]);
+  phase(null);
+  vi.advanceTimersByTime(60_000);
+  expect(written).toHaveLength(5);
+  close();
+});
+
+it('stays silent while a command prints, and after it has closed', () => {
+  onTerminal(false);
+  const { phase, close } = openPhases();
+  phase('backfilling');
+  for (let line = 0; line < 20; line++) {
+    process.stdout.write(`line ${line}\n`);
+    vi.advanceTimersByTime(900);
+  }
+  expect(written).toHaveLength(20);
+  close();
+  vi.advanceTimersByTime(60_000);
+  expect(written).toHaveLength(20);
+});
+
+it('replaces its line on a terminal, and gives way to other output', () => {
+  onTerminal(true);
+  const { phase, close } = openPhases();
+  phase('creating the embedded database in /somewhere/on/this/machine/that/is/long');
+  vi.advanceTimersByTime(3000);
+  expect(screen.lines()).toEqual([expect.stringMatching(/^creating the embedded database in .*…$/)]);
+  phase('migrating the database');
+  vi.advanceTimersByTime(1000);
+  expect(screen.lines()).toEqual(['migrating the database, 1 s so far']);
+  process.stdout.write('tracking binance\n');
+  expect(screen.lines()).toEqual(['tracking binance', '']);
+  vi.advanceTimersByTime(2000);
+  expect(screen.lines()).toEqual(['tracking binance', 'migrating the database, 3 s so far']);
+  expect(screen.folded).toEqual([]);
+  close();
+  expect(screen.text()).toBe('tracking binance');
+});
+
+it('writes to the log of a process that has one', () => {
+  onTerminal(true);
+  const lines: string[] = [];
+  const { phase, close } = openPhases((line) => lines.push(line));
+  phase('connecting to the database');
+  vi.advanceTimersByTime(2000);
+  expect(lines).toEqual(['connecting to the database, 1 s so far']);
+  expect(written).toEqual([]);
+  close();
+});
