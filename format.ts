@@ -10,6 +10,8 @@ export function formatTime(timeMs: EpochMs): string {
 }
 
 /** ISO 8601, for JSON. */
+export function isoTime(timeMs: EpochMs): string;
+export function isoTime(timeMs: EpochMs | null): string | null;
 export function isoTime(timeMs: EpochMs | null): string | null {
   return timeMs === null ? null : new Date(timeMs).toISOString();
 }

@@ -22,6 +22,7 @@ import { problemText, type WatchList } from '../../watch-list/watch-list.ts';
 import { type Ask, askOnTerminal, confirmByName } from '../input/confirm.ts';
 import { planJson, planText } from '../output/apply-report.ts';
 import { costJson, costText } from '../output/cost-report.ts';
+import type { JsonDocument } from '../output/documents.ts';
 import { datasetNames, datasetOf } from './retention.ts';
 
 interface ApplyOptions {
@@ -89,7 +90,8 @@ async function run(options: ApplyOptions): Promise<void> {
 }
 
 function documentOf(plan: WatchListPlan, cost: PlanCost, applied: boolean): string {
-  return JSON.stringify({ ...planJson(plan), cost: costJson(cost), applied }, null, 2);
+  const document: JsonDocument<'apply'> = { ...planJson(plan), cost: costJson(cost), applied };
+  return JSON.stringify(document, null, 2);
 }
 
 /** @throws TidemarkError BAD_WATCH_LIST; several problems are printed on standard error, a line each. */

@@ -14,6 +14,7 @@ import { seriesStatus } from '../../store/series/status.ts';
 import { addSelections, type SelectingOptions, type Selection, withinRetention } from '../input/selectors.ts';
 import { showProgress } from '../output/backfill-progress.ts';
 import { costJson, costText } from '../output/cost-report.ts';
+import type { JsonDocument } from '../output/documents.ts';
 
 export function backfillCommand(program: Command): void {
   const backfill = program.command('backfill').helpCommand(false);
@@ -125,7 +126,7 @@ function awaitingText({ awaiting, awaitingUntilMs }: BackfillOutcome): string {
   return `${counted(awaiting, 'range')} ${awaiting === 1 ? 'awaits' : 'await'} a second answer${due}`;
 }
 
-function asJson({ refusal: _, awaitingUntilMs, ...outcome }: BackfillOutcome) {
+function asJson({ refusal: _, awaitingUntilMs, ...outcome }: BackfillOutcome): JsonDocument<'backfill'> {
   return {
     ...outcome,
     awaitingUntil: isoTime(awaitingUntilMs),

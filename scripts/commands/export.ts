@@ -23,6 +23,7 @@ import {
   historyOptions,
   times,
 } from '../input/selectors.ts';
+import type { JsonDocument } from '../output/documents.ts';
 import { showPointProgress } from '../output/progress.ts';
 
 interface ExportOptions {
@@ -157,7 +158,7 @@ function formatOf({ format, out }: ExportOptions): FileFormat {
   return format ?? named ?? 'csv';
 }
 
-function asJson({ until, ...outcome }: Outcome) {
+function asJson({ until, ...outcome }: Outcome): JsonDocument<'export'> {
   return { ...outcome, until: isoTime(until) };
 }
 

@@ -8,6 +8,7 @@ import { outageJson, outageText, readOutage } from '../../operations/source-heal
 import { withContext } from '../../runtime/context.ts';
 import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
+import type { JsonDocument } from '../output/documents.ts';
 import { type Column, table, terminalWidth } from '../output/table.ts';
 
 const columns = (isSourceDown: boolean): readonly Column<Gap>[] => [
@@ -40,7 +41,11 @@ async function run(options: { json?: true }): Promise<void> {
     });
     const quarantined = await readQuarantined(context.database);
     if (options.json) {
-      const document = { sourceOutage: outageJson(outage), gaps: gaps.map(asJson), quarantined };
+      const document: JsonDocument<'gaps'> = {
+        sourceOutage: outageJson(outage),
+        gaps: gaps.map(asJson),
+        quarantined,
+      };
       console.log(JSON.stringify(document, null, 2));
     } else {
       if (outage !== null) console.log(`${outageText(outage, nowMs)}\n`);
@@ -55,7 +60,7 @@ function quarantineLine({ seriesId, rows, reason }: Quarantined): string {
   return `series ${seriesId}: ${counted(rows, 'row')} in quarantine (tidemark.quarantine), such as: ${reason}`;
 }
 
-function asJson(gap: Gap) {
+function asJson(gap: Gap): JsonDocument<'gaps'>['gaps'][number] {
   return {
     seriesId: gap.seriesId,
     series: gap.series,

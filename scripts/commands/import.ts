@@ -14,6 +14,7 @@ import {
 } from '../../operations/transfer/import-file.ts';
 import { ImportTally } from '../../operations/transfer/import-tally.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
+import type { JsonDocument } from '../output/documents.ts';
 import { showPointProgress } from '../output/progress.ts';
 
 interface Options extends ImportOptions {
@@ -55,7 +56,8 @@ async function run(paths: readonly string[], options: Options): Promise<void> {
       for (const file of files) checked.push({ file, content: await checkFile(file) });
       for (const { file, content } of checked) await importFile(file, content);
       const rollups = await refreshRollupsAtEnd(context, signal);
-      if (options.json) console.log(JSON.stringify(tally.asJson(paths.length)));
+      const document: JsonDocument<'import'> = tally.asJson(paths.length);
+      if (options.json) console.log(JSON.stringify(document));
       else console.log(tally.asText(paths.length, formatDuration(performance.now() - startedMs)));
       tally.assertComplete();
       if (rollups === 'stopped')

@@ -6,6 +6,7 @@ import { formatTime } from '../../format.ts';
 import { withContext } from '../../runtime/context.ts';
 import { approveKey, issueKey, type KeyEntry, listKeys, revokeKey } from '../../store/auth/keys.ts';
 import type { Database } from '../../store/db/database.ts';
+import type { JsonDocument } from '../output/documents.ts';
 import { type Column, table, terminalWidth } from '../output/table.ts';
 
 export function keysCommand(program: Command): void {
@@ -43,7 +44,7 @@ export function keysCommand(program: Command): void {
 
 async function list(options: { json?: true }): Promise<void> {
   await withDatabase(async (database) => {
-    const keys = await listKeys(database.pool);
+    const keys: JsonDocument<'keys'> = await listKeys(database.pool);
     if (options.json) console.log(JSON.stringify(keys, null, 2));
     else
       console.log(

@@ -10,6 +10,7 @@ import { listWriters } from '../../store/db/activity.ts';
 import { type Database, openDatabase } from '../../store/db/database.ts';
 import { sideError } from '../../store/transfer/move/connection.ts';
 import { type Moved, move, refreshTarget } from '../../store/transfer/move/move.ts';
+import type { JsonDocument } from '../output/documents.ts';
 import { showPointProgress } from '../output/progress.ts';
 
 interface Options {
@@ -64,7 +65,8 @@ async function run(options: Options): Promise<void> {
         context.phase('refreshing the rollups');
         const note = await refreshMoved(target, moved, signal);
         if (note !== null) console.error(note);
-        if (options.json) console.log(JSON.stringify({ ...moved, tables: Object.fromEntries(moved.tables) }));
+        const document: JsonDocument<'move'> = { ...moved, tables: Object.fromEntries(moved.tables) };
+        if (options.json) console.log(JSON.stringify(document));
         else console.log(asText(moved, to, performance.now() - startedMs));
       } finally {
         await target.close();

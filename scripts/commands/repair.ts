@@ -17,6 +17,7 @@ import { readDifferingPeriods } from '../../store/recheck/differences.ts';
 import { readOldEmptyRanges } from '../../store/recheck/reread.ts';
 import { findSeries } from '../../store/series/series-history.ts';
 import { parseAge } from '../input/parse-options.ts';
+import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
   differenceJson,
@@ -143,7 +144,13 @@ function repairText(outcome: Repair): string {
   return lines.join('\n');
 }
 
-function repairJson({ isWhole, differing, differences, unanswered, ...rest }: Repair) {
+function repairJson({
+  isWhole,
+  differing,
+  differences,
+  unanswered,
+  ...rest
+}: Repair): JsonDocument<'repair'> {
   return {
     ...rest,
     remaining: differenceJson(differing, differences),

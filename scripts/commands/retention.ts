@@ -19,11 +19,11 @@ import { parseAge } from '../input/parse-options.ts';
 import { table } from '../output/table.ts';
 
 /** Names of datasets on the command line. */
-export const datasetNames: Readonly<Record<StoredDataset, string>> = Object.freeze({
+export const datasetNames = Object.freeze({
   candles: 'candles',
   asset_history: 'history',
   rates: 'rates',
-});
+} as const satisfies Record<StoredDataset, string>);
 
 export function retentionCommand(program: Command): void {
   const retention = program.command('retention').helpCommand(false);

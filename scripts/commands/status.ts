@@ -14,6 +14,7 @@ import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { listStatus, ratesEveryMs } from '../../store/lists/lists.ts';
 import { ratesStatus, seriesStatus, serverVersions } from '../../store/series/status.ts';
 import { readUpkeep, type Upkeep } from '../../store/timescale/upkeep.ts';
+import type { JsonDocument } from '../output/documents.ts';
 import { showLiveStatus } from '../output/live-status.ts';
 import { listsTable, ratesLine, seriesOverview, seriesTable } from '../output/status-tables.ts';
 import { terminalWidth } from '../output/table.ts';
@@ -221,7 +222,7 @@ function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): 
   ];
 }
 
-function asJson(status: Status) {
+function asJson(status: Status): JsonDocument<'status'> {
   return {
     time: isoTime(status.nowMs),
     database: { ...status.versions, embedded: status.embedded },

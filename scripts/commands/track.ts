@@ -21,6 +21,7 @@ import {
   type Selection,
   withinRetention,
 } from '../input/selectors.ts';
+import type { JsonDocument } from '../output/documents.ts';
 
 export function trackCommand(program: Command): void {
   const track = program.command('track').helpCommand(false);
@@ -55,7 +56,7 @@ function asText({ seriesId, series, tracked, change }: TrackedSeries): string {
   return `${changes[change]} ${seriesName(series)} ${formatSpan(tracked)} (id ${seriesId})`;
 }
 
-function asJson({ seriesId, series, created, tracked, change }: TrackedSeries) {
+function asJson({ seriesId, series, created, tracked, change }: TrackedSeries): JsonDocument<'track'> {
   return {
     seriesId,
     ...series,
@@ -189,6 +190,6 @@ function listText({ list, everyMs, change }: TrackedList): string {
   return `${listChanges[change]}: ${listName(list)}, every ${formatDuration(everyMs)}`;
 }
 
-function listJson({ list, everyMs, change }: TrackedList) {
+function listJson({ list, everyMs, change }: TrackedList): JsonDocument<'track-list'> {
   return { list: list.dataset, asset: list.asset, everySeconds: everyMs / 1000, change };
 }

@@ -15,6 +15,7 @@ import { unboundedKind } from '../../store/recheck/verification.ts';
 import { readCoveredRanges } from '../../store/series/ranges.ts';
 import { findSeries } from '../../store/series/series-history.ts';
 import { parseWhole } from '../input/parse-options.ts';
+import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
   differenceJson,
@@ -143,7 +144,13 @@ function verificationText(outcome: Verification): string {
   return lines.join('\n');
 }
 
-function verificationJson({ isWhole, differing, differences, unanswered, ...counts }: Verification) {
+function verificationJson({
+  isWhole,
+  differing,
+  differences,
+  unanswered,
+  ...counts
+}: Verification): JsonDocument<'verify'> {
   return {
     ...counts,
     differing: differing.length,

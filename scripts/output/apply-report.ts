@@ -109,15 +109,11 @@ function shortened(lines: readonly string[], more: string): string[] {
 export function planJson(plan: WatchListPlan) {
   const seconds = (ms: number | null) => (ms === null ? null : ms / 1000);
   return {
-    series: plan.series
-      .filter(({ kind }) => kind !== 'kept')
-      .map(({ kind, series, seriesId, before, after }) => ({
-        change: kind,
-        seriesId,
-        ...series,
-        before: spanJson(before),
-        after: spanJson(after),
-      })),
+    series: plan.series.flatMap(({ kind, series, seriesId, before, after }) =>
+      kind === 'kept'
+        ? []
+        : [{ change: kind, seriesId, ...series, before: spanJson(before), after: spanJson(after) }],
+    ),
     lists: plan.lists.map(({ kind, list, beforeMs, afterMs }) => ({
       change: kind,
       list: list.dataset,

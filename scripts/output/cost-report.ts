@@ -4,6 +4,7 @@ import { requestsPerMinute } from '../../contract/limits.ts';
 import { counted, formatBytes, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
 import type { Cost, Disk } from '../../planning/estimate.ts';
+import type { JsonDocument } from './documents.ts';
 import { table } from './table.ts';
 
 const names: Readonly<Record<Cost['dataset'], string>> = { candles: 'candles', asset_history: 'history' };
@@ -121,7 +122,7 @@ function staleWarning({ freshness, isWithoutKey }: PlanCost): string {
   );
 }
 
-export function costJson(cost: PlanCost) {
+export function costJson(cost: PlanCost): JsonDocument<'plan'> {
   const seconds = (ms: number | null) => (ms === null ? null : ms / 1000);
   const { freshness } = cost;
   return {

@@ -13,6 +13,7 @@ import {
 import { isPausedBySource } from '../../operations/progress.ts';
 import { type ExplainedOutage, outageJson, outageSince, outageText } from '../../operations/source-health.ts';
 import type { StatusSnapshot } from '../../operations/status/poller.ts';
+import type { JsonDocument } from './documents.ts';
 import { etaText, waitText } from './progress.ts';
 import { groupBars, grouped } from './series-groups.ts';
 import { asFits, type Space, type Style } from './terminal.ts';
@@ -139,7 +140,10 @@ function isOutage(outage: ExplainedOutage | null): outage is ExplainedOutage {
 }
 
 /** Durations are seconds, as in `status --json`. */
-export function liveStatusJson(status: StatusSnapshot, etaMs: number | null) {
+export function liveStatusJson(
+  status: StatusSnapshot,
+  etaMs: number | null,
+): Exclude<JsonDocument<'status-watch'>, { readonly error: unknown }> {
   const { wantedMs, coveredMs } = sums(status);
   const { lanes, verdicts, points, failures } = status.activity;
   const { perMinute: _, ...queue } = status.queue;

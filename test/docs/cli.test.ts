@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
+import { documents } from '../../scripts/output/documents.ts';
 import { createProgram } from '../../scripts/program.ts';
 
 /** The width of the help, independent of the terminal that runs the test. */
@@ -48,6 +49,17 @@ that the next output replaces, elsewhere in a line that is repeated every 10 s.
 
 \`source <(tidemark complete bash)\` completes commands, options and series in bash; \`tidemark complete\` has a script for
 zsh, fish and PowerShell, too. \`tidemark\` must be in the search path.
+
+## Documents of --json
+
+The schemas are JSON Schemas of draft 2020-12. Times are ISO 8601 in UTC; an exact value is text. A document is written to
+standard output even when the command fails with an exit code of its outcome; any other error prints no document.
+
+| schema | document |
+|---|---|
+${Object.entries(documents)
+  .map(([name, { description = '' }]) => `| [${name}](json/${name}.schema.json) | ${description} |`)
+  .join('\n')}
 
 ${parts.join('\n')}`;
   await expect(text).toMatchFileSnapshot('../../docs/cli.md');

@@ -1,0 +1,410 @@
+/**
+ * The documents of `--json`, a schema each. Commands import only their types: a run does not load the schemas.
+ * docs/json/ is made from them by `npm run docs`.
+ */
+
+import { z } from 'zod';
+import { candleIntervals, historyIntervals } from '../../contract/intervals.ts';
+
+/** ISO 8601 in UTC. */
+const time = z.iso.datetime().meta({ id: 'time' });
+const timeOrNull = time.nullable();
+const count = z.int().min(0);
+const amount = z.number().min(0);
+/** A budget of 0 has no limit. */
+const perMinute = amount;
+const text = z.string();
+const textOrNull = text.nullable();
+/** Exact values by column. */
+const values = z.record(text, z.string().regex(/^-?\d+(?:\.\d+)?$/)).meta({ id: 'values' });
+
+const candles = {
+  dataset: z.literal('candles'),
+  exchange: text,
+  baseId: text,
+  quoteId: text,
+  interval: z.enum(candleIntervals),
+};
+const history = { dataset: z.literal('asset_history'), assetId: text, interval: z.enum(historyIntervals) };
+
+/** The identity of a series among other fields. */
+const ofSeries = <Shape extends z.ZodRawShape>(fields: Shape) =>
+  z.discriminatedUnion('dataset', [
+    z.strictObject({ ...candles, ...fields }),
+    z.strictObject({ ...history, ...fields }),
+  ]);
+const series = ofSeries({}).meta({ id: 'series' });
+const seriesId = z.int().min(1);
+/** A null end: open-ended. */
+const span = z.strictObject({ from: time, to: timeOrNull });
+
+const listDataset = z.enum(['assets', 'exchanges', 'markets', 'asset_markets', 'rates']);
+const list = { list: listDataset, asset: textOrNull };
+const datasetName = z.enum(['candles', 'history', 'rates']);
+const lanes = ['refresh', 'backfill', 'probe', 'reread', 'repair', 'verify', 'poll'] as const;
+const gapReason = z.enum(['not_asked', 'awaits_second_answer', 'failed', 'stale', 'blocked']);
+
+const sourceOutage = z
+  .strictObject({
+    since: time,
+    lastTried: time,
+    kind: z.enum(['unreachable', 'timeout', 'server_error', 'unexpected', 'notice', 'unauthorized']),
+    message: text,
+    retryAt: timeOrNull,
+  })
+  .nullable();
+
+const plan = z
+  .strictObject({
+    requests: count,
+    points: count,
+    diskBytes: count,
+    peakDiskBytes: count,
+    seconds: amount.nullable(),
+    laterRequests: count,
+    laterUntil: timeOrNull,
+    requestsPerMinute: perMinute,
+    datasets: z.array(
+      z.strictObject({
+        dataset: z.enum(['candles', 'asset_history']),
+        series: count,
+        missingSeconds: amount,
+        requests: count,
+        points: count,
+        diskBytes: count,
+      }),
+    ),
+    fresh: z.strictObject({
+      refreshPerMinute: amount,
+      rereadPerMinute: amount,
+      pollPerMinute: amount,
+      neededPerMinute: amount,
+      wantedEverySeconds: amount.nullable(),
+      everySeconds: amount.nullable(),
+      everySecondsInBackfill: amount.nullable(),
+      maxThatFit: count,
+    }),
+  })
+  .describe(
+    '`plan --json` and `backfill --dry-run --json`: the cost of what is missing, and of staying fresh',
+  );
+
+const reread = z.strictObject({ periods: count.optional(), days: count.optional(), hours: count.optional() });
+
+const apply = z
+  .strictObject({
+    series: z.array(
+      ofSeries({
+        change: z.enum(['added', 'widened', 'narrowed', 'moved', 'stopped']),
+        seriesId: seriesId.nullable(),
+        before: span.nullable(),
+        after: span.nullable(),
+      }),
+    ),
+    lists: z.array(
+      z.strictObject({
+        change: z.enum(['added', 'changed', 'stopped']),
+        ...list,
+        beforeSeconds: amount.nullable(),
+        afterSeconds: amount.nullable(),
+      }),
+    ),
+    retention: z.array(
+      z.strictObject({
+        dataset: datasetName,
+        before: textOrNull,
+        after: textOrNull,
+        dropsBefore: timeOrNull,
+      }),
+    ),
+    readAgain: z.strictObject({ before: reread, after: reread }).nullable(),
+    left: z.strictObject({ series: z.array(ofSeries({ seriesId })), lists: z.array(z.strictObject(list)) }),
+    notes: z.array(z.strictObject({ line: count, column: count, message: text })),
+    notKept: z.array(series),
+    cut: z.array(
+      z.strictObject({
+        dataset: datasetName,
+        age: text,
+        nothingBefore: time,
+        series: z.array(series),
+      }),
+    ),
+    cost: plan,
+    applied: z.boolean(),
+  })
+  .describe('`apply --json`: the changes of the watch list and their cost');
+
+const backfill = z
+  .strictObject({
+    requests: count,
+    points: count,
+    durationMs: amount,
+    missing: count,
+    awaiting: count,
+    awaitingUntil: timeOrNull,
+    accepted: count,
+    rejected: count,
+    windowsLeft: count,
+    withoutPoints: z.array(text),
+    rollups: z.enum(['current', 'stopped', 'left']),
+    interrupted: z.boolean(),
+  })
+  .describe('`backfill --json`: the outcome');
+
+const exported = z
+  .strictObject({
+    points: count,
+    series: count,
+    gaps: count,
+    until: timeOrNull,
+    file: text,
+    sidecar: textOrNull,
+  })
+  .describe('`export --json`: the outcome');
+
+const gaps = z
+  .strictObject({
+    sourceOutage,
+    gaps: z.array(
+      z.strictObject({
+        seriesId,
+        series,
+        start: time,
+        end: time,
+        reason: gapReason,
+        message: textOrNull,
+        retryAt: timeOrNull,
+      }),
+    ),
+    quarantined: z.array(z.strictObject({ seriesId, rows: count, reason: text })),
+  })
+  .describe('`gaps --json`: every gap with its reason, and rejected rows');
+
+const imported = z
+  .strictObject({
+    files: count,
+    fresh: count,
+    unchanged: count,
+    rewritten: count,
+    provisional: count,
+    revised: count,
+    differing: count,
+    refused: count,
+    differences: z.array(z.strictObject({ series: text, time, stored: values, inFile: values.nullable() })),
+    refusals: z.array(z.strictObject({ series: textOrNull, raw: text, reason: text })),
+  })
+  .describe('`import --json`: the outcome, with the first hundred differences and rejected rows');
+
+const epochMs = z.int();
+const keys = z
+  .array(
+    z.strictObject({
+      id: z.int().min(1),
+      state: z.enum(['pending', 'issued', 'revoked']),
+      name: text,
+      address: textOrNull,
+      purpose: textOrNull,
+      requestedAtMs: epochMs,
+      issuedAtMs: epochMs.nullable(),
+      revokedAtMs: epochMs.nullable(),
+    }),
+  )
+  .describe('`keys list --json`: requested, issued and revoked keys');
+
+const move = z
+  .strictObject({ rows: count, tables: z.record(text, count), foreignTables: z.array(text) })
+  .describe('`move --json`: moved rows, in all and by table');
+
+const difference = z.strictObject({
+  seriesId,
+  series: series.optional(),
+  time,
+  kind: z.enum(['missing_here', 'missing_there', 'changed']),
+  here: values.nullable(),
+  there: values.nullable(),
+});
+const recheck = {
+  unanswered: z.array(z.strictObject({ seriesId, start: time, end: time, message: textOrNull })),
+  interrupted: z.boolean(),
+};
+
+const repair = z
+  .strictObject({
+    asked: z.strictObject({ differences: count, empties: count }),
+    answered: count,
+    fresh: count,
+    revised: count,
+    earlier: z.array(series),
+    remaining: z.array(difference),
+    ...recheck,
+  })
+  .describe('`repair --json`: the outcome, with the remaining differences');
+
+const verify = z
+  .strictObject({
+    windows: count,
+    compared: count,
+    unbounded: count,
+    points: count,
+    rewritten: count,
+    rejected: count,
+    differing: count,
+    differingPoints: count,
+    differences: z.array(difference),
+    ...recheck,
+  })
+  .describe('`verify --json`: the outcome, with every difference');
+
+const queue = { waiting: count, active: count, delayed: count, workers: count, pausedMs: amount };
+
+const status = z
+  .strictObject({
+    time,
+    database: z.strictObject({ postgres: text, timescale: textOrNull, embedded: z.boolean() }),
+    upkeep: z.strictObject({
+      failingJobs: z.array(
+        z.strictObject({
+          jobId: count,
+          kind: text,
+          of: textOrNull,
+          state: z.enum(['failed', 'overdue']),
+          failures: count,
+          lastRun: timeOrNull,
+          message: text,
+        }),
+      ),
+      rollupsBehind: count,
+      chunksDue: count,
+      locks: z.strictObject({ statements: count, holders: z.array(text) }),
+    }),
+    source: textOrNull,
+    sourceOutage,
+    notice: z.strictObject({ time, message: text }).nullable(),
+    rejected: z.strictObject({ rows: count, series: count, reason: textOrNull }),
+    budget: z.strictObject({ perMinute, lastMinute: count, ...eachLane(count) }),
+    queue: z.strictObject({ backend: z.enum(['postgres', 'redis']), ...queue }),
+    rates: z.strictObject({ currencies: count, newest: timeOrNull, everySeconds: amount }),
+    lists: z.array(
+      z.strictObject({
+        ...list,
+        everySeconds: amount,
+        newest: timeOrNull,
+        newestAgeSeconds: z.number().nullable(),
+        rows: count.nullable(),
+        changed: count.nullable(),
+        gone: count,
+        pagesUnderWay: count.nullable(),
+        problem: textOrNull,
+        retryAt: timeOrNull,
+        quarantined: count,
+      }),
+    ),
+    retention: z.array(
+      z.strictObject({
+        dataset: z.enum(['candles', 'asset_history', 'rates']),
+        age: text,
+        nothingBefore: time,
+      }),
+    ),
+    series: z.array(
+      ofSeries({
+        id: seriesId,
+        tracked: span,
+        wantedSeconds: amount,
+        coveredSeconds: amount,
+        missingSeconds: amount,
+        awaitingSeconds: amount,
+        failedSeconds: amount,
+        confirmedEmptySeconds: amount,
+        beforeBeginningSeconds: amount,
+        quarantined: count,
+        gaps: count,
+        points: count,
+        earliest: timeOrNull,
+        newest: timeOrNull,
+        revised: count,
+        rereadAt: timeOrNull,
+        newestAgeSeconds: z.number().nullable(),
+        blocked: textOrNull,
+      }),
+    ),
+  })
+  .describe('`status --json`: tracked, covered and missing ranges, the budget and the queue');
+
+const counts = z.record(text, count);
+
+const watch = z
+  .union([
+    z.strictObject({
+      time,
+      wantedSeconds: amount,
+      coveredSeconds: amount,
+      missingSeconds: amount,
+      rejectedRows: count,
+      windowsLeft: count,
+      etaSeconds: amount.nullable(),
+      budget: z.strictObject({ perMinute, lastMinute: count, ...eachLane(count.optional()) }),
+      pointsPerSecond: amount,
+      answers: counts,
+      failures: counts,
+      gaps: z.partialRecord(gapReason, count),
+      queue: z.strictObject({ ...queue, paused: z.boolean() }),
+      sourceOutage,
+      notice: textOrNull,
+      groups: z.array(
+        z.strictObject({
+          name: text,
+          series: count,
+          wantedSeconds: amount,
+          coveredSeconds: amount,
+          windowsLeft: count,
+        }),
+      ),
+    }),
+    z.strictObject({ time, error: z.strictObject({ code: text, message: text }) }),
+  ])
+  .describe(
+    '`status --watch --json`, a line per poll: the status, or the error while a server is unreachable',
+  );
+
+const track = ofSeries({
+  seriesId,
+  created: z.boolean(),
+  change: z.enum(['created', 'resumed', 'widened', 'unchanged']),
+  tracked: span,
+}).describe('`track candles --json` and `track history --json`: a line per series');
+
+const trackList = z
+  .strictObject({
+    ...list,
+    everySeconds: amount,
+    change: z.enum(['created', 'resumed', 'changed', 'unchanged']),
+  })
+  .describe('`track assets --json`, and so for the other lists: the tracked list');
+
+function eachLane<Field extends z.ZodType>(field: Field) {
+  return Object.fromEntries(lanes.map((lane) => [lane, field])) as Record<(typeof lanes)[number], Field>;
+}
+
+/** Schemas by the names of their files. */
+export const documents = {
+  apply,
+  backfill,
+  export: exported,
+  gaps,
+  import: imported,
+  keys,
+  move,
+  plan,
+  repair,
+  status,
+  'status-watch': watch,
+  track,
+  'track-list': trackList,
+  verify,
+} as const;
+
+type Frozen<Value> = Value extends object ? { readonly [Key in keyof Value]: Frozen<Value[Key]> } : Value;
+
+/** What a command prints: `JsonDocument<'status'>`. */
+export type JsonDocument<Name extends keyof typeof documents> = Frozen<z.infer<(typeof documents)[Name]>>;
