@@ -5,7 +5,7 @@ import { PartsReporter } from './test/parts/parts-reporter.ts';
 const slow = [
   'test/{faults,fuzz,hostile,model}/**/*.test.ts',
   'test/deploy/{compose,package,scraped}.test.ts',
-  'test/docs/{backup,screenshots}.test.ts',
+  'test/docs/{backup,screens,screenshots}.test.ts',
   'test/queue/{cluster,outage}.test.ts',
   'test/scripts/**/{*-trouble,backfill-outcome,demo,full-disk}.test.ts',
   'test/service/stored/hostile.test.ts',

@@ -15,6 +15,7 @@ import { addSelections, type SelectingOptions, type Selection, withinRetention }
 import { showProgress } from '../output/backfill-progress.ts';
 import { costJson, costText } from '../output/cost-report.ts';
 import type { JsonDocument } from '../output/documents.ts';
+import { printText } from '../output/table.ts';
 
 export function backfillCommand(program: Command): void {
   const backfill = program.command('backfill').helpCommand(false);
@@ -61,7 +62,8 @@ async function run(asked: Selection, options: BackfillOptions): Promise<void> {
         progress: showProgress(),
       });
       const acceptRejected = options.acceptRejected === true;
-      console.log(options.json ? JSON.stringify(asJson(outcome)) : lastLine(outcome, acceptRejected));
+      if (options.json) console.log(JSON.stringify(asJson(outcome)));
+      else printText(lastLine(outcome, acceptRejected));
       if (outcome.interrupted) {
         throw new TidemarkError(
           'INTERRUPTED',
@@ -94,7 +96,8 @@ async function estimate(asked: Selection, options: SelectingOptions): Promise<vo
     const tracked = await seriesStatus(context.database, { nowMs, graceMs });
     const beside = tracked.filter(({ series }) => !names.has(seriesName(series)));
     const cost = await estimateCost(context, wanted, beside, nowMs);
-    console.log(options.json ? JSON.stringify(costJson(cost), null, 2) : costText(cost));
+    if (options.json) console.log(JSON.stringify(costJson(cost), null, 2));
+    else printText(costText(cost));
   });
 }
 

@@ -24,6 +24,7 @@ import { parseTime } from '../input/parse-options.ts';
 import { showProgress } from '../output/backfill-progress.ts';
 import { demoQueries, runQuery } from '../output/demo-queries.ts';
 import { listsTable, ratesLine, seriesTable } from '../output/status-tables.ts';
+import { printText, terminalWidth } from '../output/table.ts';
 
 const label = '[synthetic]';
 /** The simulator accepts any key. A key raises the limit, as at a real source. */
@@ -66,7 +67,7 @@ export function demoCommand(program: Command): void {
 async function run(options: { once?: true }): Promise<void> {
   const stop = onStop({ whenUnread: true });
   const environment = configFromEnvironment();
-  console.log('Tidemark demo. All data shown here is synthetic, made by a simulator on this machine.');
+  printText('Tidemark demo. All data shown here is synthetic, made by a simulator on this machine.');
   const simulator = await startSimulator({});
   try {
     await withContext(
@@ -114,7 +115,7 @@ async function show(
 ): Promise<void> {
   const { database } = context;
   const startedMs = Date.now();
-  console.log(
+  printText(
     `PostgreSQL runs under ${context.config.directory}, the simulator at ${simulator.url} with a budget of ${requestsPerMinute.withKey} requests a minute.`,
   );
   const stored = await seriesStatus(database, { nowMs: startedMs, graceMs: context.config.worker.graceMs });
@@ -203,15 +204,17 @@ async function report(context: Context, simulator: RunningSimulator, startedMs: 
     listStatus(database, nowMs),
   ]);
   const asked = simulator.requests();
+  const columns = terminalWidth();
+  const width = columns === null ? null : columns - label.length - 1;
   console.log(`\nCoverage`);
-  print(seriesTable(rows, nowMs));
+  print(seriesTable(rows, nowMs, width));
   print(ratesLine(rates, nowMs));
-  print(listsTable(lists, nowMs));
+  print(listsTable(lists, nowMs, width));
   print(
     `${counted(asked.total, 'request')} in ${formatDuration(nowMs - startedMs)}, at most ${asked.largestRollingMinute} in any minute, ${asked.count429} refused`,
   );
   for (const query of demoQueries) {
-    console.log(`\n${query.title}\n\n${query.sql}\n`);
+    printText(`\n${query.title}\n\n${query.sql}\n`);
     print(await runQuery(database, query.sql));
   }
 }

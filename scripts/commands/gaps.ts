@@ -9,7 +9,7 @@ import { withContext } from '../../runtime/context.ts';
 import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import type { JsonDocument } from '../output/documents.ts';
-import { type Column, table, terminalWidth } from '../output/table.ts';
+import { type Column, printText, table, terminalWidth } from '../output/table.ts';
 
 const columns = (isSourceDown: boolean): readonly Column<Gap>[] => [
   { title: 'id', value: (gap) => String(gap.seriesId), right: true },
@@ -48,9 +48,9 @@ async function run(options: { json?: true }): Promise<void> {
       };
       console.log(JSON.stringify(document, null, 2));
     } else {
-      if (outage !== null) console.log(`${outageText(outage, nowMs)}\n`);
+      if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
       console.log(gaps.length === 0 ? 'no gaps' : table(columns(outage !== null), gaps, terminalWidth()));
-      for (const line of quarantined.map(quarantineLine)) console.log(line);
+      for (const line of quarantined.map(quarantineLine)) printText(line);
     }
   });
 }

@@ -5,6 +5,7 @@ import { estimateCost } from '../../operations/estimate.ts';
 import { withContext } from '../../runtime/context.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { costJson, costText } from '../output/cost-report.ts';
+import { printText } from '../output/table.ts';
 
 export function planCommand(program: Command): void {
   program.command('plan').option('--json', 'one JSON document, lengths in seconds').action(run);
@@ -16,6 +17,7 @@ async function run(options: { json?: true }): Promise<void> {
     const { graceMs } = context.config.worker;
     const tracked = await seriesStatus(context.database, { nowMs, graceMs });
     const cost = await estimateCost(context, tracked, [], nowMs);
-    console.log(options.json ? JSON.stringify(costJson(cost), null, 2) : costText(cost));
+    if (options.json) console.log(JSON.stringify(costJson(cost), null, 2));
+    else printText(costText(cost));
   });
 }

@@ -17,7 +17,7 @@ import { readUpkeep, type Upkeep } from '../../store/timescale/upkeep.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showLiveStatus } from '../output/live-status.ts';
 import { listsTable, ratesLine, seriesOverview, seriesTable } from '../output/status-tables.ts';
-import { terminalWidth } from '../output/table.ts';
+import { printText, terminalWidth } from '../output/table.ts';
 import { retentionsOf, retentionText } from './retention.ts';
 
 export function statusCommand(program: Command): void {
@@ -58,9 +58,8 @@ async function run(options: StatusOptions): Promise<void> {
       return;
     }
     const status = await gather(context, Date.now());
-    console.log(
-      options.json ? JSON.stringify(asJson(status), null, 2) : asText(status, options.all === true),
-    );
+    if (options.json) console.log(JSON.stringify(asJson(status), null, 2));
+    else printText(asText(status, options.all === true));
   });
 }
 

@@ -18,6 +18,7 @@ import {
 } from '../../store/series/series-history.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { readRereadSettings } from '../../store/settings/settings.ts';
+import { printText } from '../output/table.ts';
 
 /** Listed entries per section. */
 const few = 5;
@@ -34,7 +35,7 @@ async function run(words: readonly string[]): Promise<void> {
     const nowMs = Date.now();
     const seriesId = await findSeriesByName(context.database, words.join(' '));
     const history = await readSeriesHistory(context.database, { seriesId, nowMs, most: few });
-    console.log((await explain(context, history, nowMs)).join('\n'));
+    printText((await explain(context, history, nowMs)).join('\n'));
   });
 }
 

@@ -47,7 +47,7 @@ function drawn(state: BackfillPace, space: Space): readonly string[] {
   const parts = [
     space.paint('bold', leftText(state)),
     ...(state.left === 0 ? [] : [time]),
-    pointsText(state),
+    ...(state.pointsPerSecond === null ? [] : [pointsText(state)]),
   ];
   const below = [
     asFits(parts, space.columns - 1),
@@ -92,5 +92,5 @@ function leftText({ left, awaited }: BackfillPace): string {
 }
 
 function pointsText({ pointsPerSecond }: BackfillPace): string {
-  return `${pointsPerSecond === null ? '-' : formatCount(Math.round(pointsPerSecond))} points a second`;
+  return `${formatCount(Math.round(pointsPerSecond ?? 0))} points a second`;
 }

@@ -12,17 +12,21 @@ import { type Column, table } from './table.ts';
 const seriesColumns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
   { title: 'id', value: (row) => String(row.seriesId), right: true },
   { title: 'series', value: (row) => seriesName(row.series), shorten: 'middle' },
-  { title: 'tracked from', value: (row) => formatTime(row.tracked.startMs) },
-  { title: 'to', value: (row) => (row.tracked.endMs === null ? 'now' : formatTime(row.tracked.endMs)) },
+  { title: 'tracked from', value: (row) => formatTime(row.tracked.startMs), omit: 3 },
+  {
+    title: 'to',
+    value: (row) => (row.tracked.endMs === null ? 'now' : formatTime(row.tracked.endMs)),
+    omit: 2,
+  },
   { title: 'covered', value: (row) => formatPercent(row.coveredMs, row.wantedMs), right: true },
   {
     title: 'missing',
     value: (row) => (row.missingMs === 0 ? '-' : formatDuration(row.missingMs)),
     right: true,
   },
-  { title: 'gaps', value: (row) => formatCount(row.gaps), right: true },
+  { title: 'gaps', value: (row) => formatCount(row.gaps), right: true, omit: 4 },
   { title: 'points', value: (row) => formatCount(row.points), right: true },
-  { title: 'newest', value: (row) => (row.newestMs === null ? '-' : formatTime(row.newestMs)) },
+  { title: 'newest', value: (row) => (row.newestMs === null ? '-' : formatTime(row.newestMs)), omit: 1 },
   {
     title: 'age',
     value: (row) => (row.newestMs === null ? '-' : formatDuration(nowMs - row.newestMs)),
@@ -68,11 +72,12 @@ const groupColumns: ReadonlyArray<Column<SeriesGroup>> = [
     value: (group) => (group.missingMs === 0 ? '-' : formatDuration(group.missingMs)),
     right: true,
   },
-  { title: 'gaps', value: (group) => formatCount(group.gaps), right: true },
-  { title: 'points', value: (group) => formatCount(group.points), right: true },
+  { title: 'gaps', value: (group) => formatCount(group.gaps), right: true, omit: 2 },
+  { title: 'points', value: (group) => formatCount(group.points), right: true, omit: 3 },
   {
     title: 'oldest newest',
     value: (group) => (group.newestMs === null ? '-' : formatTime(group.newestMs)),
+    omit: 1,
   },
   {
     title: 'note',
@@ -157,7 +162,7 @@ function seriesNote(row: SeriesStatus): string {
 const listColumns = (nowMs: EpochMs): ReadonlyArray<Column<ListStatus>> => [
   { title: 'list', value: (row) => listName(row.list), shorten: 'middle' },
   { title: 'every', value: (row) => formatDuration(row.everyMs), right: true },
-  { title: 'newest', value: (row) => (row.newestMs === null ? '-' : formatTime(row.newestMs)) },
+  { title: 'newest', value: (row) => (row.newestMs === null ? '-' : formatTime(row.newestMs)), omit: 1 },
   {
     title: 'age',
     value: (row) => (row.newestMs === null ? '-' : formatDuration(Math.max(0, nowMs - row.newestMs))),

@@ -6,11 +6,13 @@ export interface Column<Row> {
   readonly right?: boolean;
   /** Where long cells are cut when the terminal is too narrow. */
   readonly shorten?: 'middle' | 'end';
+  /** Narrow terminals omit the column: an empty one first, then the lowest. */
+  readonly omit?: number;
 }
 
 const gap = '  ';
-/** Minimum width of a shortened column. */
-const minWidth = 12;
+/** Minimum width of a shortened column: names differ at both ends. */
+const minWidths = { middle: 24, end: 12 };
 
 /** @param width of a line; null: unlimited. */
 export function table<Row>(
@@ -24,6 +26,17 @@ export function table<Row>(
   ];
   const natural = columns.map((_, index) => Math.max(...cells.map((line) => line[index]?.length ?? 0)));
   const widths = width === null ? natural : narrowed(natural, columns, width);
+  if (width !== null && lengthOf(widths) > width) {
+    const order = (column: Column<Row>) =>
+      rows.every((row) => column.value(row) === '') ? 0 : (column.omit ?? Number.POSITIVE_INFINITY);
+    const [omitted] = [...columns].sort((one, other) => order(one) - order(other));
+    if (omitted !== undefined && order(omitted) < Number.POSITIVE_INFINITY)
+      return table(
+        columns.filter((column) => column !== omitted),
+        rows,
+        width,
+      );
+  }
   return cells
     .map((line) =>
       line
@@ -43,6 +56,31 @@ export function terminalWidth(): number | null {
   return process.stdout.isTTY ? process.stdout.columns : null;
 }
 
+function lengthOf(widths: readonly number[]): number {
+  return widths.reduce((sum, size) => sum + size, gap.length * (widths.length - 1));
+}
+
+/** Breaks longer lines between words, and indents what follows. @param width of a line; null: unlimited. */
+export function wrapped(text: string, width: number | null): string {
+  if (width === null) return text;
+  const lines = text.split('\n').flatMap((line) => {
+    const indent = ' '.repeat(line.search(/\S|$/) + 2);
+    const parts = [''];
+    for (const word of line.split(/(?<=\S)(?= )/)) {
+      const last = parts.length - 1;
+      if (parts[last] === '' || `${parts[last]}${word}`.length <= width) parts[last] += word;
+      else parts.push(indent + word.trimStart());
+    }
+    return parts;
+  });
+  return lines.join('\n');
+}
+
+/** Prints a text, wrapped to the terminal. */
+export function printText(text: string): void {
+  console.log(wrapped(text, terminalWidth()));
+}
+
 /** Shortens the widest column until the line fits, if possible. */
 function narrowed<Row>(
   natural: readonly number[],
@@ -50,11 +88,11 @@ function narrowed<Row>(
   width: number,
 ): readonly number[] {
   const widths = [...natural];
-  const total = () => widths.reduce((sum, size) => sum + size, gap.length * (widths.length - 1));
-  for (let excess = total() - width; excess > 0; excess -= 1) {
+  for (let excess = lengthOf(widths) - width; excess > 0; excess -= 1) {
     let widest = -1;
     for (const [index, size] of widths.entries()) {
-      if (columns[index]?.shorten === undefined || size <= minWidth) continue;
+      const shorten = columns[index]?.shorten;
+      if (shorten === undefined || size <= minWidths[shorten]) continue;
       if (widest === -1 || size > (widths[widest] ?? 0)) widest = index;
     }
     if (widest === -1) break;

@@ -42,6 +42,9 @@ Every command has \`--help\`; this page is made from it. An error is one line wi
 On a terminal, \`backfill\` and \`status --watch\` draw bars: one for each series, or for each exchange and interval if
 there are many. The ETA follows from the remaining requests and the rate of the last minute. \`NO_COLOR\` and
 \`FORCE_COLOR\` are respected. In a pipe, or with \`TERM=dumb\`, the output is plain lines.
+On a
+narrow terminal tables omit columns, and long lines break between words: [screens.md](screens.md) shows screens of 80 and
+120 columns.
 
 Progress goes to standard error, and the result to standard output. A command that has printed nothing for a second says
 on standard error what it does, such as \`connecting to the database\` or \`refreshing the rollups\`: on a terminal in a line
