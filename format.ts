@@ -21,20 +21,21 @@ export function formatSpan({ startMs, endMs }: { startMs: EpochMs; endMs: EpochM
   return `from ${formatTime(startMs)} ${endMs === null ? 'onward' : `to ${formatTime(endMs)}`}`;
 }
 
-/** The two largest units: `3 d 4 h`, `12 min`, `8 s`. */
-export function formatDuration(ms: number): string {
-  const units = [
-    [365 * dayMs, 'y'],
-    [dayMs, 'd'],
-    [hourMs, 'h'],
-    [minuteMs, 'min'],
-    [1000, 's'],
-  ] as const;
-  const first = units.findIndex(([length]) => ms >= length);
+const timeUnits = [
+  [365 * dayMs, 'y'],
+  [dayMs, 'd'],
+  [hourMs, 'h'],
+  [minuteMs, 'min'],
+  [1000, 's'],
+] as const;
+
+/** The largest units: `3 d 4 h`, `12 min`, `8 s`. @param most how many of them. */
+export function formatDuration(ms: number, most = 2): string {
+  const first = timeUnits.findIndex(([length]) => ms >= length);
   if (first === -1) return `${Math.round(ms)} ms`;
   const parts: string[] = [];
   let rest = ms;
-  for (const [length, unit] of units.slice(first, first + 2)) {
+  for (const [length, unit] of timeUnits.slice(first, first + most)) {
     const count = Math.floor(rest / length);
     rest -= count * length;
     if (count > 0) parts.push(`${count} ${unit}`);
@@ -53,14 +54,14 @@ export function counted(value: number, thing: string): string {
 
 /** `512 B`, `1.4 MB`: powers of a thousand. */
 export function formatBytes(value: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const sizes = ['B', 'kB', 'MB', 'GB', 'TB'];
   let left = value;
   let unit = 0;
-  while (left >= 999.5 && unit < units.length - 1) {
+  while (left >= 999.5 && unit < sizes.length - 1) {
     left /= 1000;
     unit += 1;
   }
-  return `${left.toFixed(unit > 0 && left < 9.95 ? 1 : 0)} ${units[unit]}`;
+  return `${left.toFixed(unit > 0 && left < 9.95 ? 1 : 0)} ${sizes[unit]}`;
 }
 
 /** A share in percent, rounded down: 100 only when it is complete. */

@@ -58,7 +58,7 @@ async function run(asked: Selection, options: BackfillOptions): Promise<void> {
         toMs: selection.toMs,
         wait: options.wait === true,
         acceptEmpty: options.acceptEmpty === true,
-        signal: signal,
+        signal,
         progress: showProgress(),
       });
       const acceptRejected = options.acceptRejected === true;

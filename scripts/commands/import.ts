@@ -50,7 +50,7 @@ async function run(paths: readonly string[], options: Options): Promise<void> {
     { command: 'import', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
       const tally = new ImportTally();
-      const files = paths.map((path) => fileImport(path, options, { context, tally, signal: signal }));
+      const files = paths.map((path) => fileImport(path, options, { context, tally, signal }));
       // Check all files before anything is stored.
       const checked = [];
       for (const file of files) checked.push({ file, content: await checkFile(file) });

@@ -55,7 +55,7 @@ async function run(words: string[], options: Options): Promise<void> {
         seriesIds,
         differences: options.differences === true || sinceMs === null,
         sinceMs,
-        signal: signal,
+        signal,
       });
       console.log(options.json ? JSON.stringify(repairJson(outcome), null, 2) : repairText(outcome));
       refuseRemaining(outcome);

@@ -88,7 +88,7 @@ async function set(word: string, age: string, options: { confirm?: string }): Pr
       const dropping = applyRetention(context.database, {
         nowMs,
         chunkDays,
-        signal: signal,
+        signal,
         onBusy: () => console.error(`another session holds a lock on ${name}; retrying in a few seconds`),
       });
       const dropped = await unlessStopped(dropping, signal);

@@ -59,7 +59,7 @@ async function run(words: string[], options: Options): Promise<void> {
       const outcome = await verify(context, {
         seriesIds,
         sample,
-        signal: signal,
+        signal,
       });
       console.log(
         options.json ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome),

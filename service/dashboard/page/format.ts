@@ -1,22 +1,12 @@
 /** Formats for the page, beside those of the command line. */
 
-import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../../format.ts';
 
 export { counted, formatCount, formatDuration, formatPercent, formatTime };
 
-const units = [
-  [365 * dayMs, 'y'],
-  [dayMs, 'd'],
-  [hourMs, 'h'],
-  [minuteMs, 'min'],
-  [1000, 's'],
-] as const;
-
 /** An age in its largest unit. */
 export function formatAge(ms: number): string {
-  const [length, unit] = units.find(([unitMs]) => ms >= unitMs) ?? [1000, 's'];
-  return `${Math.max(0, Math.floor(ms / length))} ${unit}`;
+  return ms < 1000 ? '0 s' : formatDuration(ms, 1);
 }
 
 /** A time whose fraction of a second does not matter. */
