@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { describeMissing } from '../../parts/describe-needing.ts';
 import { program } from '../command.ts';
 import { openWatched } from '../commands/watch-list-parts.ts';
+import { type Ended, endedWith } from '../ended.ts';
 
 const full = '/dev/full';
 
@@ -12,9 +13,9 @@ function body() {
   function toFull(words: string, env: Readonly<Record<string, string>> = {}, cwd = '/') {
     const command = `'${process.execPath}' '${program}' ${words} > ${full}`;
     const options = { cwd, env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env } };
-    return new Promise<{ exitCode: number; stderr: string }>((settle) => {
+    return new Promise<Ended>((settle) => {
       execFile('/bin/sh', ['-c', command], options, (error, _, stderr) =>
-        settle({ exitCode: Number(error?.code ?? 0), stderr }),
+        settle(endedWith(Number(error?.code ?? 0), '', stderr)),
       );
     });
   }
@@ -25,9 +26,12 @@ function body() {
     const { write, env, directory, series } = await openWatched();
     write('history: [{ asset: bitcoin, interval: d1, from: 2024-01-01 }]');
     for (const words of ['--version', 'status', 'plan --json', 'apply --dry-run', 'status --watch --json'])
-      expect([words, await toFull(words, env, directory)]).toEqual([words, { exitCode: 8, stderr: line }]);
+      expect([words, await toFull(words, env, directory)]).toMatchObject([
+        words,
+        { exitCode: 8, stderr: line },
+      ]);
     expect(await series()).toEqual([]);
-    expect(await toFull('apply', env, directory)).toEqual({ exitCode: 8, stderr: line });
+    expect(await toFull('apply', env, directory)).toMatchObject({ exitCode: 8, stderr: line });
     expect(await series()).toHaveLength(1);
   });
 
