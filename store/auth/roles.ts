@@ -132,6 +132,7 @@ const settings = {
   statement_timeout: '60s',
   idle_in_transaction_session_timeout: '60s',
   timezone: 'UTC',
+  jit: 'off',
 };
 const maxConnections = 20;
 

@@ -62,7 +62,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
-    options: ['timezone=UTC', 'datestyle=ISO', ...(options.settings ?? [])]
+    // A view plans every level of the rollups. Compiling them took 111 of 123 s of a query of 20,667 candles.
+    options: ['timezone=UTC', 'datestyle=ISO', 'jit=off', ...(options.settings ?? [])]
       .map((setting) => `-c ${setting}`)
       .join(' '),
     types,

@@ -52,6 +52,25 @@ begin
   relation := 'tidemark.asset_history_points';
 end $$;
 
+-- The id of a stored series, for queries of its points. It is looked up once for a statement.
+create or replace function tidemark.series_id(exchange text, base text, quote text, interval_name text) returns integer
+language plpgsql stable parallel safe as $$
+declare
+  line record;
+begin
+  select * into line from tidemark.market_line(exchange, base, quote, interval_name);
+  if line.derived_from is null then return line.series_id; end if;
+  raise exception '% %/% has no series at %: those candles are derived', exchange, base, quote, interval_name
+    using errcode = '22023',
+    hint = format('tidemark.series_id(%L, %L, %L, %L) is the series that they are derived from',
+                  exchange, base, quote, line.derived_from);
+end $$;
+
+create or replace function tidemark.series_id(asset text, interval_name text) returns integer
+language sql stable parallel safe as $$
+  select series_id from tidemark.asset_line(asset, interval_name)
+$$;
+
 -- 'binance bitcoin/tether' is a market, 'bitcoin' an asset.
 create or replace function tidemark.line_of(series text, interval_name text,
   out is_market boolean, out series_id integer, out relation text, out period interval, out derived_from text,

@@ -77,6 +77,7 @@ it('creates a role for the service that can change nothing but keys', async () =
   const client = new pg.Client({ connectionString: asRole.href });
   await client.connect();
   onTestFinished(() => client.end());
+  expect((await client.query('show jit')).rows).toEqual([{ jit: 'off' }]);
   await client.query('set default_transaction_read_only = off');
   for (const sql of [
     'delete from tidemark.candle_points',

@@ -14,6 +14,11 @@ async function openStore() {
   return store.database;
 }
 
+it('does not compile statements: the views have thousands of expressions, of which a query runs few', async () => {
+  const database = await openStore();
+  expect((await database.pool.query('show jit')).rows).toEqual([{ jit: 'off' }]);
+});
+
 describe('inTransaction', () => {
   it('throws when the server answers COMMIT with ROLLBACK, and keeps the connection', async () => {
     const database = await openStore();

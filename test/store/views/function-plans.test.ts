@@ -52,6 +52,20 @@ for (const kind of ['main', 'plain'] as const) {
       expect(plan.match(/ on (?:_hyper_\w+|candle_points)/g)).toHaveLength(1);
     });
 
+    it('reads the newest point of a named series from its index alone', async () => {
+      const newest = `select time, close from tidemark.candle_points
+                      where series_id = tidemark.series_id('x', 'b', 'tether', 'h1') order by time desc limit 1`;
+      const plan = (await ask(store.url, `explain (costs off) ${newest}`, 'UTC')).rows.join('\n');
+      expect(plan).toMatch(/Index Scan Backward|Custom Scan \(ChunkAppend\)/);
+      expect(plan).not.toContain('Sort Key');
+      const { rows } = await store.database.pool.query(newest);
+      expect(rows).toEqual([{ time: startMs + days * dayMs - hourMs, close: '1.5' }]);
+      const ids = await store.database.pool.query(
+        `select tidemark.series_id('x', 'b', 'tether', 'h1') as of_market`,
+      );
+      expect(ids.rows).toEqual([{ of_market: seriesId }]);
+    });
+
     it('plans only the chunks of its range', async () => {
       const year = await planOf(
         `tidemark.ohlcv_statement('x', 'b', 'tether', 'h1', '2023-01-01Z', '2024-01-01Z', false)`,

@@ -147,6 +147,17 @@ for (const kind of ['main', 'plain'] as const) {
           'revisions are kept of what is tracked, and d1 is not: it follows from h8',
           'ask for h8',
         ],
+        [
+          `tidemark.series_id('binance', 'bitconi', 'tether', 'h8')`,
+          'unknown base "bitconi"',
+          'did you mean "bitcoin"?',
+        ],
+        [
+          `tidemark.series_id('binance', 'bitcoin', 'tether', 'd1')`,
+          'binance bitcoin/tether has no series at d1: those candles are derived',
+          `tidemark.series_id('binance', 'bitcoin', 'tether', 'h8') is the series that they are derived from`,
+        ],
+        [`tidemark.series_id('etherium', 'd1')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
         [`history_as_known_at('etherium', 'd1', now())`, 'unknown asset "etherium"', '"ethereum"'],
       ])('%s', async (call, message, hint) => {
         const error = await ask(store.url, `select * from ${call}`).catch((thrown: unknown) => thrown);
