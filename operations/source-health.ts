@@ -80,6 +80,7 @@ const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze(
   timeout: 'the source does not answer in time',
   server_error: 'the source fails',
   unexpected: 'the source does not answer as a Market Data Service',
+  not_found: 'the source does not know the addresses of a Market Data Service',
   notice: 'the source answers with a service message',
   unauthorized: 'the source refuses the API key',
 });

@@ -81,6 +81,10 @@ const needDatabase = new Set([
   'export',
   'untrack',
   'board',
+  'retention',
+  'keys',
+  'viewer',
+  'move',
 ]);
 
 /**

@@ -170,12 +170,12 @@ export function explainGap(gap: Gap, isSourceDown = false): string {
   const why =
     isSourceDown && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
   const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;
-  return `${why}${said}${again(gap)}`;
+  return `${why}${said}${again(gap, isSourceDown)}`;
 }
 
-function again({ reason, retryAtMs }: Gap): string {
+function again({ reason, retryAtMs }: Gap, isSourceDown: boolean): string {
   if (reason === 'not_asked') return '';
   return retryAtMs === null || retryAtMs <= Date.now()
-    ? ' (again as soon as the budget allows)'
+    ? ` (again as soon as ${isSourceDown ? 'the source answers' : 'the budget allows'})`
     : ` (again at ${formatTime(retryAtMs)})`;
 }

@@ -9,15 +9,27 @@ import { withContext } from '../../runtime/context.ts';
 import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import type { JsonDocument } from '../output/documents.ts';
-import { type Column, printText, table, terminalWidth } from '../output/table.ts';
+import { type Column, printText, table, terminalWidth, wrapped } from '../output/table.ts';
+
+/** A table, or a paragraph a gap where a table is too wide. @param width of a line; null: unlimited. */
+export function gapsText(gaps: readonly Gap[], isSourceDown: boolean, width: number | null): string {
+  const text = table(columns(isSourceDown), gaps);
+  if (width === null || text.split('\n').every((line) => line.length <= width)) return text;
+  return gaps
+    .map((gap) => {
+      const [id, series, from, to, length, why] = columns(isSourceDown).map(({ value }) => value(gap));
+      return wrapped(`${series} (${id}), ${from} to ${to}, ${length}: ${why}`, width);
+    })
+    .join('\n');
+}
 
 const columns = (isSourceDown: boolean): readonly Column<Gap>[] => [
   { title: 'id', value: (gap) => String(gap.seriesId), right: true },
-  { title: 'series', value: (gap) => seriesName(gap.series), shorten: 'middle' },
+  { title: 'series', value: (gap) => seriesName(gap.series) },
   { title: 'from', value: (gap) => formatTime(gap.startMs) },
   { title: 'to', value: (gap) => formatTime(gap.endMs) },
   { title: 'length', value: (gap) => formatDuration(gap.endMs - gap.startMs), right: true },
-  { title: 'why', value: (gap) => explainGap(gap, isSourceDown), shorten: 'end' },
+  { title: 'why', value: (gap) => explainGap(gap, isSourceDown) },
 ];
 
 export function gapsCommand(program: Command): void {
@@ -49,7 +61,7 @@ async function run(options: { json?: true }): Promise<void> {
       console.log(JSON.stringify(document, null, 2));
     } else {
       if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
-      console.log(gaps.length === 0 ? 'no gaps' : table(columns(outage !== null), gaps, terminalWidth()));
+      console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, outage !== null, terminalWidth()));
       for (const line of quarantined.map(quarantineLine)) printText(line);
     }
   });

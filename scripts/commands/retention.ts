@@ -56,7 +56,7 @@ async function show(): Promise<void> {
       table(
         [
           { title: 'dataset', value: (row) => datasetNames[row.dataset] },
-          { title: 'kept for', value: (row) => row.retention?.age ?? 'good' },
+          { title: 'retention', value: (row) => row.retention?.age ?? 'forever' },
           {
             title: 'nothing before',
             value: (row) => (row.retention === undefined ? '-' : formatTime(row.retention.cutMs)),

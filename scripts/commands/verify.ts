@@ -124,7 +124,7 @@ function verificationText(outcome: Verification): string {
   if (windows === 0) return 'nothing is covered yet';
   const found =
     differing.length === 0
-      ? 'nothing differs'
+      ? `nothing differs${outcome.isWhole ? '' : ' so far'}`
       : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ${counted(pointsOf(differing), 'point')}`;
   const lines = [
     ...differencesText(differing, differences),

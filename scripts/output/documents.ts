@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../../contract/intervals.ts';
+import { sourceTrouble } from '../../store/ledger/source-outage.ts';
 
 /** ISO 8601 in UTC. */
 const time = z.iso.datetime().meta({ id: 'time' });
@@ -48,7 +49,7 @@ const sourceOutage = z
   .strictObject({
     since: time,
     lastTried: time,
-    kind: z.enum(['unreachable', 'timeout', 'server_error', 'unexpected', 'notice', 'unauthorized']),
+    kind: z.enum(sourceTrouble),
     message: text,
     retryAt: timeOrNull,
   })

@@ -62,7 +62,7 @@ export function liveStatusLines(status: LiveStatus, space: Space): readonly stri
     ...(serviceMessage === null ? [] : [about('message', [printable(serviceMessage.message)], 'yellow')]),
     about('left', [
       left === 0 ? 'no window' : counted(left, 'window'),
-      left === 0 ? '' : etaText(status.etaMs),
+      left === 0 ? '' : etaText(etaOf(status, status.etaMs)),
       status.missingMs === 0
         ? ''
         : `${formatDuration(status.missingMs)} missing${status.missingSeries > 1 ? ` across ${formatCount(status.missingSeries)} series` : ''}`,
@@ -121,7 +121,7 @@ export function liveStatusLine(status: StatusSnapshot, etaMs: number | null): st
     ...(isOutage(status.outage) ? [outageSince(status.outage)] : []),
     `covered ${formatPercent(coveredMs, wantedMs)}`,
     status.left === 0 ? 'no window left' : `${counted(status.left, 'window')} left`,
-    ...(status.left === 0 ? [] : [waitText(status.queue.pausedMs) ?? etaText(etaMs)]),
+    ...(status.left === 0 ? [] : [waitText(status.queue.pausedMs) ?? etaText(etaOf(status, etaMs))]),
     budgetText(status),
     `${perSecond(status.activity.points)} points a second`,
     ...(failed === '' ? [] : [`failed in the last hour: ${failed}`]),
@@ -132,6 +132,11 @@ export function liveStatusLine(status: StatusSnapshot, etaMs: number | null): st
       ? []
       : [`the source answers with a service message: ${printable(status.serviceMessage.message)}`]),
   ].join(', ');
+}
+
+/** Nobody knows when an outage ends. */
+function etaOf({ outage }: StatusSnapshot, etaMs: number | null): number | null {
+  return outage === null ? etaMs : null;
 }
 
 /** A service message has a line of its own. */
@@ -148,6 +153,7 @@ export function liveStatusJson(
   const { lanes, verdicts, points, failures } = status.activity;
   const { perMinute: _, ...queue } = status.queue;
   const seconds = (ms: number) => ms / 1000;
+  const eta = etaOf(status, etaMs);
   return {
     time: new Date(status.atMs).toISOString(),
     sourceOutage: outageJson(status.outage),
@@ -156,7 +162,7 @@ export function liveStatusJson(
     missingSeconds: seconds(status.missingMs),
     rejectedRows: status.rejected,
     windowsLeft: status.left,
-    etaSeconds: etaMs === null ? null : Math.ceil(seconds(etaMs)),
+    etaSeconds: eta === null ? null : Math.ceil(seconds(eta)),
     budget: { perMinute: status.perMinute, lastMinute: status.lastMinute, ...lanes },
     pointsPerSecond: points / 60,
     answers: verdicts,

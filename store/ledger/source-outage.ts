@@ -3,12 +3,16 @@
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Database } from '../db/database.ts';
 
-/** Kinds of failures that say something about the source, and not about the request. */
-const sourceTrouble = [
+/**
+ * Kinds of failures that say something about the source, and not about the request. `not_found` is a 404 that names no id,
+ * as sources in trouble send on valid paths; an unknown id is another kind.
+ */
+export const sourceTrouble = [
   'unreachable',
   'timeout',
   'server_error',
   'unexpected',
+  'not_found',
   'notice',
   'unauthorized',
 ] as const;

@@ -41,12 +41,12 @@ export function trackList(database: Database, list: PolledList, everyMs: number)
 /** Stops polling a list; stored rows stay. @returns whether it was tracked. Rates are by default. */
 export function untrackList(database: Database, list: PolledList, nowMs: EpochMs): Promise<boolean> {
   return inTransaction(database, async (client) => {
-    const tracked = await client.query(
-      `select from tidemark.lists
-       where list = $1 and asset is not distinct from $2 and untracked_at is null for update`,
+    const known = await client.query<{ is_tracked: boolean }>(
+      `select untracked_at is null as is_tracked from tidemark.lists
+       where list = $1 and asset is not distinct from $2 for update`,
       [list.dataset, list.asset],
     );
-    if (tracked.rowCount === 0 && list.dataset !== 'rates') return false;
+    if (!(known.rows[0]?.is_tracked ?? list.dataset === 'rates')) return false;
     await stopPolling(client, list, nowMs);
     return true;
   });

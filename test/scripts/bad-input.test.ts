@@ -102,6 +102,10 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     [['why', '1']],
     [['plan']],
     [['untrack', '1']],
+    [['retention', 'show']],
+    [['keys', 'list']],
+    [['viewer', 'looks']],
+    [['move', '--to', 'postgres://127.0.0.1:1/none']],
   ])('creates no database to read: %j', async (words) => {
     const directory = emptyDirectory();
     const ended = await start(words, { SOURCE_URL: 'http://127.0.0.1:1/v2' }, directory).ended;

@@ -24,7 +24,7 @@ async function environment() {
 describe('tidemark retention', () => {
   it('is off by default, and must be confirmed by name', async () => {
     const { run, settings } = await environment();
-    expect((await run('retention')).stdout.match(/ good /g)).toHaveLength(3);
+    expect((await run('retention')).stdout.match(/ forever /g)).toHaveLength(3);
     expect((await run('status')).stdout).not.toMatch(/^retention:/m);
     for (const [words, part] of [
       [['candles', '2y'], 'add --confirm candles'],
@@ -73,6 +73,7 @@ describe('tidemark retention', () => {
     const history = await run('track', 'history', '--asset', 'a', '--interval', 'd1', '--from', '11y');
     expect(history).toMatchObject({ exitCode: 0, stderr: '' });
 
+    expect((await run('retention', 'show')).stdout).toMatch(/^history +forever +-$/m);
     expect((await run('retention', 'off', 'candles')).stdout).toContain('kept forever from now on');
     expect(await settings()).toEqual([]);
     expect((await run('track', 'candles', ...market, 'd1', '--from', '11y')).stderr).toBe('');

@@ -72,6 +72,8 @@ it('tracks lists with their cadence, shows them in status, and untracks them', a
   await say('track', 'rates', '--every', '10min');
   expect(JSON.parse(await say('status', '--json')).rates.everySeconds).toBe(600);
   await say('untrack', 'rates');
+  const twice = await tidemark(['untrack', 'rates'], env);
+  expect(twice).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('rates: not tracked') });
   expect(await say('status')).toContain('rates: none polled yet, not polled\n');
   expect(await say('track', 'rates')).toBe('tracking again: rates, every 5 min\n');
 

@@ -401,6 +401,9 @@ function suite(queue: 'postgres' | 'redis') {
     verifying.kill('SIGINT');
     const stopped = await verifying.ended;
     expect(stopped.exitCode).toBe(130);
+    expect(stopped.stdout).toContain(
+      'compared 0 of 5 covered windows, 0 points, digit by digit: nothing differs so far',
+    );
     expect(stopped.stderr).toMatch(
       /INTERRUPTED: stopped after 0 windows; run the same command again: it starts over/,
     );

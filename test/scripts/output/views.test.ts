@@ -114,6 +114,8 @@ describe('an outage of the source', () => {
       new RegExp(`^source +${said} .*127\\.0\\.0\\.1:1; retry in 30 s`),
     );
     expect(liveStatusLine(watched, null)).toMatch(new RegExp(`^${said} [^,]*, covered`));
+    expect(liveStatusLines({ ...watched, etaMs: 33_000 }, space(200, 60)).join()).not.toContain('ETA 33');
+    expect(liveStatusJson(watched, 33_000).etaSeconds).toBeNull();
     expect(liveStatusJson(watched, null).sourceOutage).toMatchObject({ kind: 'unreachable' });
   });
 

@@ -3,6 +3,7 @@ import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
+import { readSourceOutage } from '../../../store/ledger/source-outage.ts';
 import {
   databaseBytes,
   measureGaps,
@@ -147,11 +148,16 @@ for (const on of ['main', 'plain'] as const) {
       await fetch(50_000, 'unauthorized', 401);
       // This failure concerns the request: the source is well.
       await fetch(40_000, 'unauthorized', 403);
-      await fetch(30_000, 'not_found', 404);
+      await fetch(30_000, 'unknown_id', 404);
       const measured = await measureRequests(database, nowMs);
       expect(measured).toMatchObject({ successAtMs: nowMs - 80_000, failuresSince: 2 });
       expect(measured.lastMinute).toMatchObject({ backfill: 3, refresh: 0 });
+      // A 404 that names no id, as sources in trouble send on valid paths.
+      await fetch(25_000, 'not_found', 404);
+      expect(await measureRequests(database, nowMs)).toMatchObject({ failuresSince: 3 });
+      expect(await readSourceOutage(database)).toMatchObject({ kind: 'not_found', sinceMs: nowMs - 70_000 });
       await fetch(20_000, 'filled');
+      expect(await readSourceOutage(database)).toBeNull();
       expect(await measureRequests(database, nowMs)).toMatchObject({
         successAtMs: nowMs - 20_000,
         failuresSince: 0,
