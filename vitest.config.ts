@@ -34,7 +34,7 @@ export default defineConfig(({ mode }) => ({
     // The last one prints the last lines.
     reporters: ['default', new PartsReporter()],
     pool: 'forks',
-    // For two cores: a third of the time is spent waiting. (755 s instead of 915 with two, for `npm test`.)
+    // For two cores: a test also waits.
     maxWorkers: 3,
     // Limits for what hangs; no test measures time.
     testTimeout: 240_000,
