@@ -1,9 +1,10 @@
-/** Reports an error in one line: code, cause and remedy. */
+/** Reports an error in one line, which a terminal wraps between words: code, cause and remedy. */
 
 import { CommanderError } from 'commander';
 import { exitCodes, TidemarkError } from '../../errors.ts';
 import { unwritten } from '../../files/output.ts';
 import { withoutCredentials } from '../../redaction.ts';
+import { wrapped } from './table.ts';
 
 /** Prints the error on standard error. @returns the exit code. */
 export function reportError(error: unknown): number {
@@ -25,7 +26,8 @@ export function reportError(error: unknown): number {
 }
 
 function print(line: string): void {
-  process.stderr.write(`tidemark: ${withoutCredentials(line)}\n`);
+  const width = process.stderr.isTTY ? process.stderr.columns : null;
+  process.stderr.write(`${wrapped(`tidemark: ${withoutCredentials(line)}`, width)}\n`);
 }
 
 function oneLine(text: string): string {
