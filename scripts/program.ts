@@ -5,8 +5,8 @@ import { exitCodes, TidemarkError } from '../errors.ts';
 import { version } from '../version.ts';
 import { reportError } from './output/report-error.ts';
 
-/** @param called the command that `complete` completes. */
-type AddCommand = (program: Command, called?: string) => void | Promise<void>;
+/** @param completed the words that `complete` completes. */
+type AddCommand = (program: Command, completed?: readonly string[]) => void | Promise<void>;
 
 interface CommandEntry {
   readonly summary: string;
@@ -114,7 +114,7 @@ const commands: Readonly<Record<string, CommandEntry>> = {
   },
   // The last one: it completes those before it.
   complete: {
-    summary: 'print the completion script of a shell: bash, zsh, fish or powershell',
+    summary: 'print the completion script of a shell: bash, zsh or fish',
     load: async () => (await import('./commands/complete.ts')).completeCommand,
   },
 };
@@ -139,8 +139,8 @@ Configuration is by environment variables, or a .env file: see .env.example.`;
 /** Runs one command. Prints what it reports, errors included. @returns the exit code. */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   try {
-    const completed = words[0] === 'complete' ? words[words.indexOf('--') + 1] : undefined;
-    const program = await createProgram((name) => name === words[0] || name === completed, completed);
+    const completed = words[0] === 'complete' && words[1] === '--' ? words.slice(2) : undefined;
+    const program = await createProgram((name) => name === words[0] || name === completed?.[0], completed);
     await program.parseAsync(words, { from: 'user' });
     return exitCodes.ok;
   } catch (error) {
@@ -152,11 +152,11 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
 
 /**
  * @param isLoaded whether a command gets its arguments and options; the others are lines of the help.
- * @param completed the command whose arguments `complete` completes.
+ * @param completed the words that `complete` completes; absent: it prints scripts.
  */
 export async function createProgram(
   isLoaded: (name: string) => boolean,
-  completed?: string,
+  completed?: readonly string[],
 ): Promise<Command> {
   const program = new Command('tidemark')
     .description("An exact, complete copy of a market data service's history in your own TimescaleDB.")

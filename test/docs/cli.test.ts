@@ -50,8 +50,10 @@ Progress goes to standard error, and the result to standard output. A command th
 on standard error what it does, such as \`connecting to the database\` or \`refreshing the rollups\`: on a terminal in a line
 that the next output replaces, elsewhere in a line that is repeated every 10 s.
 
-\`source <(tidemark complete bash)\` completes commands, options and series in bash; \`tidemark complete\` has a script for
-zsh, fish and PowerShell, too. \`tidemark\` must be in the search path.
+\`source <(tidemark complete bash)\` completes commands, options and the names of series in bash, and needs no package.
+\`source <(tidemark complete zsh)\` does so in zsh after \`compinit\`, and \`tidemark complete fish | source\` in fish.
+\`tidemark\` must be in the search path. Series are read from \`DATABASE_URL\`: they are not suggested with the embedded
+database.
 
 ## Documents of --json
 

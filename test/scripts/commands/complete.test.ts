@@ -1,9 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
-import { emptyDirectory, market, start, tidemark } from '../command.ts';
+import { emptyDirectory, market, program, start, tidemark } from '../command.ts';
 
 /** The suggested words, each with its description. */
 async function suggested(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -11,6 +12,10 @@ async function suggested(words: readonly string[], env: Readonly<Record<string, 
   expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
   const lines = ended.stdout.split('\n').filter((line) => line !== '' && !line.startsWith(':'));
   return lines.map((line) => line.split('\t'));
+}
+
+async function suggestedWords(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  return (await suggested(words, env)).map(([word]) => word).sort();
 }
 
 it('suggests commands, subcommands and options', async () => {
@@ -23,28 +28,125 @@ it('suggests commands, subcommands and options', async () => {
   expect((await suggested(['status', '--w'])).map(([word]) => word)).toEqual(['--watch']);
 });
 
-it('suggests the ids of series, described by their names, and none without a database', async () => {
+it('suggests the shells of `complete`', async () => {
+  expect(await suggestedWords(['complete', ''])).toEqual(['bash', 'fish', 'zsh']);
+});
+
+async function withSeries(): Promise<Record<string, string>> {
   const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   const env = { DATABASE_URL: url };
-  const series = [...market, '--interval', 'h1,d1'];
-  await tidemark(['track', 'candles', ...series, '--from', '30d'], env);
-  for (const command of ['why', 'verify', 'repair', 'untrack'])
-    expect(await suggested([command, ''], env)).toEqual(
-      expect.arrayContaining([
-        ['1', 'binance bitcoin/tether h1'],
-        ['2', 'binance bitcoin/tether d1'],
-      ]),
-    );
+  const from = ['--from', '30d'];
+  await tidemark(['track', 'candles', ...market, '--interval', 'h1,d1', ...from], env);
+  const other = ['--exchange', 'kraken', '--base', 'ethereum', '--quote', 'euro'];
+  await tidemark(['track', 'candles', ...other, '--interval', 'm1', ...from], env);
+  await tidemark(['track', 'history', '--asset', 'ethereum', '--interval', 'd1', ...from], env);
+  return env;
+}
+
+it('suggests the names of series word by word', async () => {
+  const env = await withSeries();
+  for (const command of ['why', 'verify', 'repair', 'untrack']) {
+    expect(await suggestedWords([command, 'b'], env)).toEqual(['binance']);
+    expect(await suggestedWords([command, 'eth'], env)).toEqual(['ethereum']);
+    expect(await suggestedWords([command, 'binance', 'bit'], env)).toEqual(['bitcoin/tether']);
+    expect(await suggestedWords([command, 'binance', 'bitcoin/tether', ''], env)).toEqual(['d1', 'h1']);
+    expect(await suggestedWords([command, 'ethereum', ''], env)).toEqual(['d1']);
+    expect(await suggestedWords([command, 'ethereum', 'd1', ''], env)).toEqual([]);
+  }
+  expect(await suggestedWords(['why', ''], env)).toEqual(['binance', 'ethereum', 'kraken']);
+  expect(await suggestedWords(['verify', '--sample', '5', '--json', 'kraken', ''], env)).toEqual([
+    'ethereum/euro',
+  ]);
+});
+
+it('suggests the ids of series, described by their names, when the word begins with a digit', async () => {
+  const env = await withSeries();
+  expect(await suggested(['why', '1'], env)).toEqual([['1', 'binance bitcoin/tether h1']]);
+  expect(await suggestedWords(['verify', '1', '2'], env)).toEqual(['2']);
+  expect(await suggestedWords(['why', '1', '2'], env)).toEqual([]);
+});
+
+it('suggests only tracked series for untrack', async () => {
+  const env = await withSeries();
+  await tidemark(['untrack', 'ethereum', 'd1'], env);
+  expect(await suggestedWords(['untrack', 'e'], env)).toEqual(['exchanges']);
+  expect(await suggestedWords(['untrack', '4'], env)).toEqual([]);
+  expect(await suggestedWords(['why', 'e'], env)).toEqual(['ethereum']);
+});
+
+it('suggests the values of options that name series', async () => {
+  const env = await withSeries();
+  const candles = ['export', 'candles'];
+  expect(await suggestedWords([...candles, '--exchange', ''], env)).toEqual(['binance', 'kraken']);
+  expect(await suggestedWords([...candles, '--exchange=k'], env)).toEqual(['kraken']);
+  expect(await suggestedWords([...candles, '--base', ''], env)).toEqual(['bitcoin', 'ethereum']);
+  expect(await suggestedWords([...candles, '--exchange', 'binance', '--base', ''], env)).toEqual(['bitcoin']);
+  expect(await suggestedWords(['export', 'history', '--asset', ''], env)).toEqual(['ethereum']);
+  expect(await suggestedWords([...candles, '--interval', 'w'])).toEqual(['w1']);
+  expect(await suggestedWords(['export', 'history', '--interval', 'w'])).toEqual([]);
+});
+
+it('suggests no series without a database', async () => {
   expect(await suggested(['why', ''])).toEqual([]);
   expect(await suggested(['why', ''], { DATABASE_URL: 'postgres://127.0.0.1:1/none' })).toEqual([]);
 });
 
-it('prints a script that bash accepts', async () => {
-  const { stdout } = await start(['complete', 'bash'], {}).ended;
-  const file = join(emptyDirectory(), 'completion.bash');
-  writeFileSync(file, stdout);
-  execFileSync('bash', ['-n', file]);
-  expect(stdout).toContain('tidemark complete --');
+/** Runs bash where the completion script is loaded, without any other completion. */
+async function inBash(commands: string, env: Readonly<Record<string, string>> = {}) {
+  const directory = emptyDirectory();
+  const { stdout: script } = await start(['complete', 'bash'], {}).ended;
+  writeFileSync(join(directory, 'completion.bash'), script);
+  const tidemarkFunction = `tidemark() { '${process.execPath}' '${program}' "$@"; }`;
+  const lines = ['source ./completion.bash', tidemarkFunction, commands].join('\n');
+  const { stdout, stderr } = await promisify(execFile)('bash', ['--noprofile', '--norc', '-c', lines], {
+    cwd: directory,
+    env: { PATH: process.env.PATH, ...env },
+  });
+  expect(stderr).toBe('');
+  return { directory, stdout };
+}
+
+/** What bash would insert for the last of its words, which are the user's text, quotes included. */
+function completing(words: readonly string[]): string {
+  const quoted = words.map((word) => `'${word}'`).join(' ');
+  const run = `$(complete -p tidemark | sed 's/.*-F \\([^ ]*\\).*/\\1/')`;
+  return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; ${run}; printf '%s\n' "\${COMPREPLY[@]}"`;
+}
+
+it('runs no code of the typed words in bash', async () => {
+  const { directory } = await inBash(completing(['tidemark', 'why', '"$(touch ran)"', '`touch ran`', '']));
+  expect(existsSync(join(directory, 'ran'))).toBe(false);
+});
+
+it('completes in bash, where = and : end a word, without the package bash-completion', async () => {
+  const env = await withSeries();
+  const completed = async (...words: string[]) =>
+    (await inBash(completing(['tidemark', ...words]), env)).stdout.trim().split('\n');
+  expect(await completed('why', 'binance', 'bit')).toEqual(['bitcoin/tether']);
+  expect(await completed('stat')).toEqual(['status']);
+  expect(await completed('export', 'candles', '--exchange', '=', 'k')).toEqual(['kraken']);
+  expect(await completed('export', 'candles', '--exchange', '=')).toEqual(['binance', 'kraken']);
+  expect(await completed('export', 'candles', '--exchange=k')).toEqual(['--exchange=kraken']);
+});
+
+it('quotes the names of series in bash, which are the source’s, and completes across a colon', async () => {
+  const env = await withSeries();
+  const names = ['--exchange', '$(touch ran)', '--base', 'a:bc', '--quote', 'x'];
+  await tidemark(['track', 'candles', ...names, '--interval', 'm1', '--from', '30d'], env);
+  const { stdout } = await inBash(completing(['tidemark', 'export', 'candles', '--exchange', '']), env);
+  expect(stdout.split('\n')).toContain('\\$\\(touch\\ ran\\)');
+  const colon = await inBash(completing(['tidemark', 'export', 'candles', '--base', 'a', ':', 'b']), env);
+  expect(colon.stdout).toBe('bc\n');
+});
+
+it('loads the bash script twice without a message', async () => {
+  const { stdout } = await inBash('source ./completion.bash; complete -p tidemark');
+  expect(stdout).toContain('tidemark');
+});
+
+it('prints scripts for zsh and fish, and rejects other shells', async () => {
+  for (const shell of ['zsh', 'fish'])
+    expect((await start(['complete', shell], {}).ended).stdout).toMatch(new RegExp(`^#.*${shell}`, 'm'));
   expect(await start(['complete', 'ksh'], {}).ended).toMatchObject({ exitCode: 2 });
 });
