@@ -59,7 +59,7 @@ type GapRow = SeriesRow &
   Beginning & {
     readonly gapStartMs: EpochMs | null;
     readonly gapEndMs: EpochMs | null;
-    readonly silent: readonly Range[];
+    readonly silent: readonly Range[] | null;
   };
 
 /**
@@ -95,7 +95,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
              coalesce(asked_from < coalesce(begun, 'infinity'), false) as "isAsked", reaches_now as "reachesNow",
              refresh_due and reaches_now and not tail_waits as "refreshDue",
              lower(gap) as "gapStartMs", upper(gap) as "gapEndMs",
-             ${rangesJson('silent * tstzmultirange(gap)')} as silent
+             case when silent && gap then ${rangesJson('silent * tstzmultirange(gap)')} end as silent
       from wanted
       left join lateral (
         select gap from unnest(gaps) with ordinality as u (gap, place)
@@ -123,7 +123,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
     found.set(row.id, entry);
     if (gapStartMs === null || gapEndMs === null) continue;
     entry.gaps.push({ startMs: gapStartMs, endMs: gapEndMs });
-    entry.silent.push(...silent);
+    entry.silent.push(...(silent ?? []));
   }
   return [...found.values()];
 }
