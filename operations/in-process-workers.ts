@@ -37,7 +37,9 @@ export function inProcessWorkers(
   }
 
   /** Queued windows would otherwise run in the next backfill or service. */
-  async function dropOwn({ requests }: QueueBackend): Promise<void> {
+  async function dropOwn({ requests, isLost }: QueueBackend): Promise<void> {
+    // Leases expire, and coverage is in the database.
+    if (isLost()) return;
     if (run !== undefined) await requests.dropRun(run);
     if (!isScheduling || ranges === null) return;
     for (const seriesId of ranges.keys()) await requests.dropSeries(seriesId);

@@ -10,6 +10,8 @@ import type { OperationContext } from './context.ts';
 const pollEveryMs = 250;
 /** Longest outage that a command waits for. A restart takes seconds. */
 const longestOutageMs = 60_000;
+/** Longest wait for a poll after Ctrl-C, unless it ends by itself. */
+const stopAfterMs = 3000;
 const unreachableCodes = new Set(['DATABASE_UNREACHABLE', 'DATABASE_LOCKED', 'QUEUE_UNREACHABLE']);
 
 /**
@@ -30,13 +32,14 @@ export async function pollUntil<Outcome extends object>(
   let wasReachable = false;
   for (;;) {
     try {
-      const outcome = await poll();
+      const outcome = await answered(poll(), signal);
       if (outcome !== null) return outcome;
       wasReachable = true;
       if (unreachableSinceMs !== null) phase(what);
       unreachableSinceMs = null;
     } catch (error) {
       const explained = explainDatabaseError(error);
+      if (signal.aborted && isUnreachable(explained)) throw interrupted(unreachableText(explained));
       const isNew = unreachableSinceMs === null;
       unreachableSinceMs ??= Date.now();
       const isWithinLimit = Date.now() - unreachableSinceMs < longestOutageMs && !signal.aborted;
@@ -47,6 +50,32 @@ export async function pollUntil<Outcome extends object>(
     await delay(pollEveryMs, undefined, { signal }).catch(() => {});
   }
 }
+
+/** A command that is stopped does not wait for an unreachable server. */
+async function answered<Outcome>(polled: Promise<Outcome>, signal: AbortSignal): Promise<Outcome> {
+  const over = new AbortController();
+  const late = async (): Promise<never> => {
+    await stopped(AbortSignal.any([signal, over.signal]));
+    await delay(stopAfterMs, undefined, { signal: over.signal });
+    throw interrupted('the database or the queue does not answer');
+  };
+  const waiting = late();
+  waiting.catch(() => {});
+  try {
+    return await Promise.race([polled, waiting]);
+  } finally {
+    over.abort();
+    polled.catch(() => {});
+  }
+}
+
+function stopped(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+const interrupted = (why: string) =>
+  new TidemarkError('INTERRUPTED', `stopped; fetched windows are stored (${why})`);
 
 export function isUnreachable(error: unknown): error is TidemarkError {
   return error instanceof TidemarkError && unreachableCodes.has(error.code);

@@ -59,7 +59,7 @@ export async function openQueueBackend(
   for (const queue of [requests, planning]) queue.on('error', logError);
   await Promise.all([requests.waitUntilReady(), planning.waitUntilReady()]);
 
-  const worker = { classes, workerName: namespace, logError };
+  const worker = { classes, workerName: namespace, logError, isLost: store.isLost };
   // Commands that only read the queue do not log it.
   const warnOnce = () => {
     if (warning !== null) log.warn(warning);
@@ -91,8 +91,14 @@ export async function openQueueBackend(
       ]);
       return [...new Set(present.flatMap(({ budgets }) => budgets))].sort((one, other) => one - other);
     },
-    /** Close the workers first. */
+    /** Whether the store is known to be unreachable: its commands would only fail after retries. */
+    isLost: store.isLost,
+    /** Close the workers first. Connections to an unreachable store are dropped. */
     async close() {
+      if (store.isLost()) {
+        for (const queue of [requests, planning]) void queue.disconnect().catch(() => {});
+        return;
+      }
       await Promise.all([requests.close(), planning.close()]);
     },
   });

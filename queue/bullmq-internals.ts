@@ -27,6 +27,14 @@ export function useRedisClients(create: (settings: RedisSettings) => Redis | Clu
   };
 }
 
+/** Fails the commands that a client gives up with the cause of its failed connects, instead of the number of its retries. */
+export function failWithCause(client: Redis, causeOf: () => Error | null): void {
+  const parts = client as unknown as { flushQueue(error: Error, ...options: unknown[]): void };
+  const flushQueue = parts.flushQueue.bind(client);
+  parts.flushQueue = (error, ...options) =>
+    flushQueue(error.name === 'MaxRetriesPerRequestError' ? (causeOf() ?? error) : error, ...options);
+}
+
 /**
  * Breaks the listening connection when a query on it times out. BullMQ reconnects when that connection breaks, but it
  * repeats its queries forever on one that only stays silent.

@@ -37,7 +37,8 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
     if (backend instanceof PostgresQueueBackend) reconnectOnQueryTimeout(backend.connection);
     return backend;
   };
-  return { kind: 'postgres', connect, check: () => check(options).then(() => null) };
+  // Queries fail at once when a connection breaks, and after a time when it stays silent.
+  return { kind: 'postgres', connect, isLost: () => false, check: () => check(options).then(() => null) };
 }
 
 /** Creates or upgrades the queue's schema. Safe to run concurrently: BullMQ takes an advisory lock. */

@@ -7,6 +7,8 @@ export interface QueueStore {
   readonly kind: 'redis' | 'postgres';
   /** Creates the connections of one queue or worker; BullMQ's `connection` option names which. */
   readonly connect: BackendFactory<IQueueBackend, 'queue' | 'worker'>;
+  /** Whether the server is known to be unreachable, so that a close need not wait for it. */
+  isLost(): boolean;
   /**
    * @returns a warning for workers and schedulers; null: none.
    * @throws TidemarkError within seconds when the store cannot be used.

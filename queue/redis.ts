@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { type BackendFactory, createRedisBackend, type IQueueBackend } from 'bullmq';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { TidemarkError } from '../errors.ts';
-import { useRedisClients } from './bullmq-internals.ts';
+import { failWithCause, useRedisClients } from './bullmq-internals.ts';
 import { errorText, type QueueStore } from './queue-store.ts';
 
 const connectTimeoutMs = 5000;
@@ -14,19 +14,45 @@ const refusalTimeoutMs = 1000;
 
 useRedisClients(({ url, ...settings }) => {
   if (typeof url !== 'string') return new Redis(settings);
-  return inCluster in settings
-    ? openCluster(url, { maxRetriesPerRequest: null, ...settings })
-    : new Redis(url, settings);
+  const client =
+    inCluster in settings
+      ? openCluster(url, { maxRetriesPerRequest: null, ...settings })
+      : new Redis(url, settings);
+  const connected = connectionOption in settings ? settings[connectionOption] : undefined;
+  if (connected instanceof ConnectionState) connected.follow(client);
+  return client;
 });
+
+/** Option that holds the state of a store's connections. BullMQ passes it on. */
+const connectionOption = 'tidemarkConnection';
+
+/** Whether the connections of a store are lost: the last event of any of them was an error. */
+class ConnectionState {
+  error: Error | null = null;
+
+  follow(client: Redis | Cluster): void {
+    // BullMQ removes its own listeners when it closes, and the client still reports a failed reconnect.
+    client.on('error', (error: Error) => {
+      this.error = error;
+    });
+    client.on('ready', () => {
+      this.error = null;
+    });
+    if (client instanceof Redis) failWithCause(client, () => this.error);
+  }
+}
 
 /** Option that requests a cluster client. BullMQ passes it on. */
 const inCluster = 'tidemarkCluster';
 
+/** Short throughout an outage, so that each command fails within seconds. */
+const producerRetryMs = (times: number) => Math.min(times * 200, 1000);
 const retryMs = (times: number) => Math.min(times * 200, 5000);
 
 /** @param namespace prefix of every key. */
 export function redisStore(options: { url: string; namespace: string }): QueueStore {
   let isCluster = false;
+  const connected = new ConnectionState();
   const connectQueue: BackendFactory<IQueueBackend, 'queue' | 'worker'> = (name, opts, extra) => {
     const redis = {
       ...opts,
@@ -34,12 +60,13 @@ export function redisStore(options: { url: string; namespace: string }): QueueSt
       prefix: `{${options.namespace}}`,
       connection: {
         url: options.url,
+        [connectionOption]: connected,
         ...(isCluster ? { [inCluster]: true } : {}),
         connectTimeout: connectTimeoutMs,
         retryStrategy: retryMs,
         // BullMQ lets a worker wait for Redis without limit. A producer fails after about three seconds, so that a
         // planning pass does not hang.
-        ...(opts.connection === 'queue' ? { maxRetriesPerRequest: 5 } : {}),
+        ...(opts.connection === 'queue' ? { maxRetriesPerRequest: 5, retryStrategy: producerRetryMs } : {}),
       },
     };
     return createRedisBackend(name, redis, extra);
@@ -47,6 +74,7 @@ export function redisStore(options: { url: string; namespace: string }): QueueSt
   return {
     kind: 'redis',
     connect: connectQueue,
+    isLost: () => connected.error !== null,
     async check() {
       const info = await infoOf(options.url);
       isCluster = clusterMode.test(info);

@@ -36,6 +36,9 @@ const defaultLockMs = 30_000;
 const reconnectMs = 1000;
 /** Time limit for closing after the grace period: an unreachable store never answers. */
 const closingMs = 5000;
+/** The same while the store is known to be unreachable: attempts end when they are aborted. */
+const closingLostMs = 1000;
+const checkLostMs = 100;
 /** Delay of a retry after a defect. */
 const afterDefectMs = 1000;
 /** BullMQ's error code for a missing job. */
@@ -57,6 +60,8 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
   readonly processor: Processor<Job>;
   readonly settings: WorkerSettings;
   readonly logError: (error: Error) => void;
+  /** Whether the store is known to be unreachable. */
+  readonly isLost: () => boolean;
 }) {
   const { settings, logError } = input;
   // BullMQ reads it for each job.
@@ -109,9 +114,9 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
     setLimiter: (changed: WorkerSettings['limiter']) => void Object.assign(limiter, bullLimiter(changed)),
     /**
      * Claims no more jobs, and waits for active ones. After `graceMs` their attempts are aborted, and the jobs go back to
-     * the queue.
+     * the queue. While the store is unreachable the grace period ends at once: no result could be told to it.
      */
-    close: (graceMs: number) => close(worker, stop, graceMs),
+    close: (graceMs: number) => close(worker, stop, graceMs, input.isLost),
   });
 }
 
@@ -161,15 +166,26 @@ async function close(
   worker: Pick<Worker, 'close' | 'disconnect'>,
   stop: AbortController,
   graceMs: number,
+  isLost: () => boolean,
 ): Promise<void> {
   const stopping = setTimeout(() => stop.abort(), graceMs);
   let givingUp: NodeJS.Timeout | undefined;
+  let checking: NodeJS.Timeout | undefined;
   const deadline = new Promise<'late'>((resolve) => {
     givingUp = setTimeout(() => resolve('late'), graceMs + closingMs);
   });
-  const ended = await Promise.race([worker.close(), deadline]);
+  const lost = new Promise<'late'>((resolve) => {
+    checking = setInterval(() => {
+      if (!isLost()) return;
+      clearInterval(checking);
+      stop.abort();
+      setTimeout(() => resolve('late'), closingLostMs);
+    }, checkLostMs);
+  });
+  const ended = await Promise.race([worker.close(), deadline, lost]);
   clearTimeout(stopping);
   clearTimeout(givingUp);
+  clearInterval(checking);
   // A job that is still active stays locked until its lock expires, like the job of a killed worker.
   if (ended === 'late') void worker.disconnect().catch(() => {});
 }

@@ -318,4 +318,35 @@ describeNeeding('redis', 'status --watch and its queue on Redis', () => {
     expect([exitCode, stderr]).toEqual([130, '']);
     expect(stdout.match(/retrying/g)).toHaveLength(1);
   });
+
+  it('names the cause of the loss, and prints no error of a connection', async () => {
+    const proxy = await proxyTo(inject('redisUrl') ?? '');
+    const { env } = await environment({ REDIS_URL: proxy.url });
+    await tracked(env);
+    const watching = start(['status', '--watch', '--json', '--every', '1s'], env);
+    await waitFor('a document', () => watching.stdout().includes('windowsLeft'));
+    await proxy.cut();
+    await waitFor('three errors', () => watching.stdout().split('QUEUE_UNREACHABLE').length > 3);
+    watching.kill('SIGINT');
+    const { exitCode, stdout, stderr } = await watching.ended;
+    expect([exitCode, stderr]).toEqual([130, '']);
+    expect(stdout).toContain(`connect ECONNREFUSED ${new URL(proxy.url).host}`);
+    expect(stdout).not.toContain('maxRetriesPerRequest');
+  });
+
+  it('a backfill names the loss, and ends at Ctrl-C', async () => {
+    const proxy = await proxyTo(inject('redisUrl') ?? '');
+    const { env } = await environment({ REDIS_URL: proxy.url, SOURCE_REQUESTS_PER_MINUTE: '60' });
+    const filling = start([...backfill, ...days(20)], env);
+    await waitFor('progress', () => /windows left/.test(filling.stdout() + filling.stderr()));
+    await proxy.cut();
+    await waitFor('the loss', () =>
+      /QUEUE_UNREACHABLE: .*ECONNREFUSED .*retrying until/.test(filling.stderr()),
+    );
+    filling.kill('SIGINT');
+    const { exitCode, stderr } = await filling.ended;
+    expect(exitCode).toBe(130);
+    expect(stderr).toContain('INTERRUPTED');
+    expect(stderr).not.toContain('Unhandled error');
+  });
 });
