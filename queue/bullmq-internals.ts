@@ -29,8 +29,9 @@ export function useRedisClients(create: (settings: RedisSettings) => Redis | Clu
 
 /** Fails the commands that a client gives up with the cause of its failed connects, instead of the number of its retries. */
 export function failWithCause(client: Redis, causeOf: () => Error | null): void {
-  const parts = client as unknown as { flushQueue(error: Error, ...options: unknown[]): void };
-  const flushQueue = parts.flushQueue.bind(client);
+  const parts = client as unknown as { flushQueue?: (error: Error, ...options: unknown[]) => void };
+  const flushQueue = parts.flushQueue?.bind(client);
+  if (flushQueue === undefined) return;
   parts.flushQueue = (error, ...options) =>
     flushQueue(error.name === 'MaxRetriesPerRequestError' ? (causeOf() ?? error) : error, ...options);
 }
