@@ -71,6 +71,7 @@ export async function openQueueBackend(
       attempts: options.attempts,
       workerName: namespace,
       carry: options.carry ?? (() => undefined),
+      listsAtOnce: store.kind === 'redis',
     }),
     planning: planningQueue(planning, namespace),
     /** BullMQ's own objects, for the board only. */

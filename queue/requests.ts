@@ -28,7 +28,7 @@ const maxListed = 20_000;
 const maxShown = 2000;
 /**
  * The states in the order in which a job passes them, and again those to which it returns: the PostgreSQL backend reads
- * them one after the other, and must not miss a job that moves meanwhile.
+ * them one after the other, and must not miss a job that moves meanwhile. `missedIds` finds one that moves twice.
  */
 const claimingStates = [
   'delayed',
@@ -42,7 +42,13 @@ const claimingStates = [
 
 export function requestQueue(
   queue: BullQueue<RequestJob['data'], RequestJob['name']>,
-  options: { attempts: number; workerName: string; carry: () => string | undefined },
+  options: {
+    readonly attempts: number;
+    readonly workerName: string;
+    readonly carry: () => string | undefined;
+    /** Whether the store lists all states of jobs in one step. */
+    readonly listsAtOnce: boolean;
+  },
 ) {
   const jobOptions = {
     attempts: options.attempts,
@@ -69,6 +75,17 @@ export function requestQueue(
     if (known !== undefined) return known;
     const job = await queue.getJob(id);
     return job !== undefined && 'lane' in job.data ? job.data.lane : null;
+  }
+
+  /**
+   * Windows added by this process that are in the queue although the list lacks them: a worker has put them back twice
+   * while the states were read.
+   */
+  async function missedIds(listed: ReadonlySet<string>): Promise<string[]> {
+    if (options.listsAtOnce) return [];
+    const absent = [...lanes.keys()].filter((id) => !listed.has(id));
+    const jobs = await Promise.all(absent.map((id) => queue.getJob(id)));
+    return absent.filter((_, place) => jobs[place] !== undefined);
   }
 
   async function drop(isDropped: (window: NonNullable<ReturnType<typeof windowOfJobId>>) => boolean) {
@@ -100,7 +117,8 @@ export function requestQueue(
 
     /** Queued, delayed and active jobs: windows by series and counted by lane, and the job ids of pages. */
     async claimedWindows() {
-      const ids = await queue.getRanges([...claimingStates], 0, maxListed - 1, true);
+      const listed = new Set(await queue.getRanges([...claimingStates], 0, maxListed - 1, true));
+      const ids = [...listed, ...(await missedIds(listed))];
       const windows = new Map<number, ClaimedWindow[]>();
       const load: Record<Lane, number> = {
         refresh: 0,

@@ -1,6 +1,8 @@
+import type { Queue } from 'bullmq';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Attempt, done, type Outcome, putBack, type RequestJob, windowJobId } from '../../queue/jobs.ts';
+import { requestQueue } from '../../queue/requests.ts';
 import type { WorkerSettings } from '../../queue/worker.ts';
 import { startChildModule } from '../parts/child-module.ts';
 import { waitFor } from '../parts/wait-for.ts';
@@ -52,6 +54,19 @@ onEachBackend('the requests queue', (kind) => {
     // The id is free again: a missing window can be requested again.
     await other.requests.addWindows([windowAt(1)]);
     await waitFor('the window to run again', () => ran.length === 4);
+  });
+
+  test('lists a window that moves while the states are read one after the other', async () => {
+    const queues = await openQueue(await prepareQueue(kind));
+    const [queue] = queues.bullQueues;
+    const options = { attempts: 1, workerName: 'test', carry: () => undefined, listsAtOnce: false };
+    const requests = requestQueue(queue as never, options);
+    await requests.addWindows([windowAt(1)]);
+    // A worker puts the window back twice meanwhile: each state is read when the window is in another.
+    vi.spyOn(queue as Queue, 'getRanges').mockResolvedValueOnce([]);
+    expect((await requests.claimedWindows()).load).toMatchObject({ backfill: 1 });
+    await queues.requests.dropSeries(1);
+    expect((await requests.claimedWindows()).load).toMatchObject({ backfill: 0 });
   });
 
   test('passes a window to the worker unchanged', async () => {
