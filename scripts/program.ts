@@ -137,7 +137,8 @@ Exit codes:
 Configuration is by environment variables, or a .env file: see .env.example.`;
 
 /** Runs one command. Prints what it reports, errors included. @returns the exit code. */
-export async function runCommandLine(words: readonly string[]): Promise<number> {
+export async function runCommandLine(typed: readonly string[]): Promise<number> {
+  const words = typed[0] === 'help' ? [...typed.slice(1), '--help'] : typed;
   try {
     const completed = words[0] === 'complete' && words[1] === '--' ? words.slice(2) : undefined;
     const program = await createProgram((name) => name === words[0] || name === completed?.[0], completed);

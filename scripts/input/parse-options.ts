@@ -20,7 +20,8 @@ export function parseTime(text: string, option: string, nowMs: EpochMs): EpochMs
   if (timeMs !== null) return timeMs;
   throw new TidemarkError(
     'BAD_ARGUMENT',
-    `${option} ${JSON.stringify(text)} is not a date such as 2024-01-31 or 2024-01-31T06:00Z (UTC) or an age such as 11y, 90d or 6h`,
+    `${option} ${JSON.stringify(text)} is not a date such as 2024-01-31, 2024-01-31T06:00Z or 2024-01-31T06:00+02:00 (without an offset: UTC), an age such as 11y, 90d or 6h, or milliseconds since 1970`,
+    /^\d{9,10}$/.test(text) ? { remedy: `for seconds since 1970, append 000: ${text}000` } : {},
   );
 }
 

@@ -61,10 +61,12 @@ export async function listSeriesNames(
   return result.rows.map((row) => ({ id: row.id, name: seriesName(toSeriesKey(row)) }));
 }
 
+const maxSuggested = 3;
+
 /**
  * Finds a series by its id, or by its name as in `status`, ignoring case.
  *
- * @throws TidemarkError UNKNOWN_SERIES that suggests the nearest name.
+ * @throws TidemarkError UNKNOWN_SERIES that suggests the names that contain these words, or else the nearest one.
  */
 export async function findSeriesByName(database: Database, name: string): Promise<number> {
   const wanted = name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
@@ -75,11 +77,22 @@ export async function findSeriesByName(database: Database, name: string): Promis
     wanted,
     names.map((one) => one.name),
   ]);
-  const [first] = near.rows[0]?.near ?? [];
+  const [nearest] = near.rows[0]?.near ?? [];
+  // Of a part of a name, such as `binance bitcoin`, the first few that contain it.
+  const typed = wanted.split(/[ /]/);
+  const containing = names.filter((one) => typed.every((word) => one.name.toLowerCase().includes(word)));
+  const suggested =
+    /^\d*$/.test(wanted) || containing.length === 0
+      ? [nearest].filter((one) => one !== undefined)
+      : containing.slice(0, maxSuggested).map((one) => one.name);
+  const more =
+    containing.length > maxSuggested ? `, or one of ${containing.length - maxSuggested} others` : '';
   throw new TidemarkError(
     'UNKNOWN_SERIES',
     `no series has the id or the name ${JSON.stringify(name.slice(0, 200))}`,
-    first === undefined ? {} : { remedy: `did you mean ${JSON.stringify(first)}?` },
+    suggested.length === 0
+      ? {}
+      : { remedy: `did you mean ${suggested.map((one) => JSON.stringify(one)).join(' or ')}${more}?` },
   );
 }
 

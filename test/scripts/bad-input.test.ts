@@ -140,6 +140,15 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     expect(ended.stdout).toContain(`Usage: ${['tidemark', ...words].join(' ')}`);
     expect(ended.stderr).toBe('');
   });
+
+  it.each([[[]], [['track']], [['track', 'candles']]])(
+    'explains by its first word: help %j',
+    async (words) => {
+      const ended = await tidemark(['help', ...words], unused);
+      expect(ended).toEqual(await tidemark([...words, '--help'], unused));
+      expect(ended.stdout).toContain(`Usage: ${['tidemark', ...words].join(' ')}`);
+    },
+  );
 });
 
 describe('names what is unreachable or unusable in one line', () => {

@@ -78,5 +78,8 @@ it('suggests the nearest series for an unknown one', async () => {
     exitCode: 2,
     stderr: expect.stringMatching(/UNKNOWN_SERIES: .*did you mean "binance bitcoin\/tether h1"\?/),
   });
+  expect((await tidemark(['why', 'Binance', 'bitcoin'], env)).stderr).toMatch(
+    /UNKNOWN_SERIES: .*did you mean "binance bitcoin\/tether h1"\?/,
+  );
   expect((await tidemark(['why', '7'], env)).stderr).toMatch(/no series has the id or the name "7"/);
 });

@@ -4,7 +4,7 @@ import { parseTime } from '../../../scripts/input/parse-options.ts';
 const nowMs = Date.UTC(2024, 1, 29, 12, 30);
 const iso = (text: string) => new Date(parseTime(text, '--from', nowMs)).toISOString();
 
-describe('parseMoment', () => {
+describe('parseTime', () => {
   it.each([
     ['2024-01-31', '2024-01-31T00:00:00.000Z'],
     ['2024-01-31T06:00', '2024-01-31T06:00:00.000Z'],
@@ -40,5 +40,12 @@ describe('parseMoment', () => {
     '1m',
   ])('refuses %j', (text) => {
     expect(() => iso(text)).toThrow(expect.objectContaining({ code: 'BAD_ARGUMENT' }));
+  });
+
+  it('names the form of seconds since 1970', () => {
+    expect(() => iso('1706680800')).toThrow(
+      expect.objectContaining({ remedy: 'for seconds since 1970, append 000: 1706680800000' }),
+    );
+    expect(iso('1706680800000')).toBe('2024-01-31T06:00:00.000Z');
   });
 });
