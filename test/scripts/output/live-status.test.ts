@@ -333,20 +333,4 @@ describeNeeding('redis', 'status --watch and its queue on Redis', () => {
     expect(stdout).toContain(`connect ECONNREFUSED ${new URL(proxy.url).host}`);
     expect(stdout).not.toContain('maxRetriesPerRequest');
   });
-
-  it('a backfill names the loss, and ends at Ctrl-C', async () => {
-    const proxy = await proxyTo(inject('redisUrl') ?? '');
-    const { env } = await environment({ REDIS_URL: proxy.url, SOURCE_REQUESTS_PER_MINUTE: '60' });
-    const filling = start([...backfill, ...days(20)], env);
-    await waitFor('progress', () => /windows left/.test(filling.stdout() + filling.stderr()));
-    await proxy.cut();
-    await waitFor('the loss', () =>
-      /QUEUE_UNREACHABLE: .*ECONNREFUSED .*retrying until/.test(filling.stderr()),
-    );
-    filling.kill('SIGINT');
-    const { exitCode, stderr } = await filling.ended;
-    expect(exitCode).toBe(130);
-    expect(stderr).toContain('INTERRUPTED');
-    expect(stderr).not.toContain('Unhandled error');
-  });
 });
