@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeMissing } from '../parts/describe-needing.ts';
 import { processesMs } from '../scripts/command.ts';
+import { endedWith } from '../scripts/ended.ts';
 import { copyOf, openDirectory } from './source-tree.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
@@ -30,15 +31,17 @@ describeWithRegistry('the packed tarball installs globally, and the demo runs fr
       stdio: 'pipe',
     },
   );
-  const run = (...words: string[]) =>
-    spawnSync(join(prefix, 'bin/tidemark'), words, {
+  const run = (...words: string[]) => {
+    const { status, stdout, stderr } = spawnSync(join(prefix, 'bin/tidemark'), words, {
       cwd: folder,
       env: { PATH: process.env.PATH, HOME: home, SERVE_PORT: '0' },
       encoding: 'utf8',
     });
+    return endedWith(status, stdout, stderr);
+  };
   expect(run('--version').stdout).toBe(`${version}\n`);
   const demo = run('demo', '--once');
-  expect([demo.status, demo.stderr]).toEqual([0, '']);
+  expect([demo.exitCode, demo.stderr]).toEqual([0, '']);
   expect(demo.stdout).toMatch(/backfill complete: \d+ requests/);
   // The files of the dashboard are in the package.
   const page = join(prefix, 'lib/node_modules/tidemark/dist/service/dashboard/assets/index.html');
