@@ -2,11 +2,13 @@
 
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import type { EpochMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import type { Range } from '../planning/ranges.ts';
 import { longestRange } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Database } from '../store/db/database.ts';
+import { listRetentions, type Retention } from '../store/retention/retention.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import type { ShowPhase } from './progress.ts';
 
@@ -40,4 +42,12 @@ export async function readRangeLimits({
 }: Pick<OperationContext, 'config' | 'database'>): Promise<(series: SeriesKey) => number> {
   const accepted = await readLongestRanges(database);
   return (series) => longestRange(series, config.source.rangeLimits, accepted);
+}
+
+/** @returns the retentions in force, each with its current cut. */
+export function readRetentions(
+  { config, database }: Pick<OperationContext, 'config' | 'database'>,
+  nowMs: EpochMs,
+): Promise<Retention[]> {
+  return listRetentions(database, { nowMs, chunkDays: config.storage.chunkDays });
 }

@@ -1,4 +1,4 @@
-/** The command line: every command is a file in commands/. */
+/** The command line: commands/ declares its commands, actions/ has what they do. */
 
 import { Command, CommanderError } from 'commander';
 import { exitCodes, TidemarkError } from '../errors.ts';
@@ -13,7 +13,7 @@ interface CommandEntry {
   readonly load: () => Promise<AddCommand>;
 }
 
-/** Modules are loaded when their command is called: loading all of them takes ten times as long. */
+/** A declaration is loaded when its command is called, and its action only for valid arguments: help and mistakes are cheap. */
 const commands: Readonly<Record<string, CommandEntry>> = {
   migrate: {
     summary: 'migrate the database schema up or down',

@@ -6,6 +6,8 @@
  * between engines.
  */
 
+export const defaultSeed = 'tidemark';
+
 /** The key of one random stream, derived from the seed and the stream's purpose. Unsigned 32 bits. */
 export function streamKey(...parts: (string | number)[]): number {
   let hash = 0x811c9dc5;

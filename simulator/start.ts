@@ -6,6 +6,7 @@ import type { RangeLimits } from '../service/ranges.ts';
 import { createService } from '../service/server.ts';
 import { FaultDealer, type Faults, noFaults } from './faults/faults.ts';
 import { addFaults, serviceClock } from './faults/misbehaviour.ts';
+import { defaultSeed } from './hash.ts';
 import { RateLimit, RequestLog } from './requests.ts';
 import { simulatedMarketData } from './served.ts';
 import { createSimulator } from './simulator.ts';
@@ -27,8 +28,6 @@ export interface SimulatorServiceOptions {
 }
 
 export type RunningSimulator = Awaited<ReturnType<typeof startSimulator>>;
-
-export const defaultSeed = 'tidemark';
 
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
 export async function startSimulator(options: SimulatorServiceOptions = {}) {

@@ -106,6 +106,42 @@ describe('a room imports only from rooms below it', () => {
   });
 });
 
+/** The modules that are loaded with a file: its imports of values, and theirs. Packages are their names. */
+function loadedWith(file: string, loaded = new Set<string>()): Set<string> {
+  if (loaded.has(file)) return loaded;
+  loaded.add(file);
+  const values = /^(?:import|export) (?!type )(?:[^;'"]+ from )?'([^']+)'/gm;
+  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(values)) {
+    if (path.startsWith('.')) loadedWith(normalize(join(dirname(file), path)), loaded);
+    else if (!path.startsWith('node:')) loaded.add(path);
+  }
+  return loaded;
+}
+
+describe('the command line is parsed without heavy modules', () => {
+  const declarations = readdirSync('scripts/commands').map((name) => join('scripts/commands', name));
+
+  it.each(['scripts/tidemark.ts', ...declarations])('%s', (file) => {
+    const heavy = [...loadedWith(file)].filter(
+      (name) => (!name.endsWith('.ts') && name !== 'commander') || name.startsWith('scripts/actions/'),
+    );
+    expect(heavy).toEqual([]);
+  });
+
+  it('finds the packages of an action', () => {
+    expect([...loadedWith('scripts/actions/status.ts')]).toEqual(
+      expect.arrayContaining(['pg', 'pino', 'zod']),
+    );
+  });
+
+  it('actions import no declaration', () => {
+    const wrong = [...imports('scripts/actions')].filter(({ target }) =>
+      target.startsWith('scripts/commands/'),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
 describe('the product', () => {
   const files = new Map<string, string[]>();
   for (const room of Object.keys(rooms))

@@ -29,6 +29,10 @@ const commands: Readonly<Record<string, string>> = {
   'tidemark --version': `${tidemark} --version`,
   'tidemark --help': `${tidemark} --help`,
   'tidemark statsu': `${tidemark} statsu`,
+  'tidemark status --al': `${tidemark} status --al`,
+  'tidemark why': `${tidemark} why`,
+  'tidemark backfill candels': `${tidemark} backfill candels`,
+  'tidemark backfill candles --help': `${tidemark} backfill candles --help`,
   'tidemark status': `${tidemark} status`,
   'tidemark plan': `${tidemark} plan`,
 };

@@ -1,21 +1,8 @@
-/** `tidemark backfill candles|history ...`: tracks series and fetches a range until no gap is left. */
+/** Arguments and options of `tidemark backfill`. */
 
 import type { Command } from 'commander';
-import { seriesName } from '../../contract/series.ts';
-import { TidemarkError } from '../../errors.ts';
-import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
-import { runBackfill } from '../../operations/backfill/backfill.ts';
-import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
-import { estimateCost } from '../../operations/estimate.ts';
-import { withContext } from '../../runtime/context.ts';
-import { requireSource } from '../../runtime/pipeline.ts';
-import { trackSeries } from '../../store/series/series.ts';
-import { seriesStatus } from '../../store/series/status.ts';
-import { addSelections, type SelectingOptions, type Selection, withinRetention } from '../input/selectors.ts';
-import { showProgress } from '../output/backfill-progress.ts';
-import { costJson, costText } from '../output/cost-report.ts';
-import type { JsonDocument } from '../output/documents.ts';
-import { printText } from '../output/table.ts';
+import type { BackfillOptions } from '../actions/backfill.ts';
+import { addSelections } from '../input/selectors.ts';
 
 export function backfillCommand(program: Command): void {
   const backfill = program.command('backfill').helpCommand(false);
@@ -30,108 +17,9 @@ export function backfillCommand(program: Command): void {
         '--accept-rejected': 'exit 0 although rows of the range were rejected',
       },
     },
-    (selection, options: BackfillOptions) =>
-      options.dryRun ? estimate(selection, options) : run(selection, options),
-  );
-}
-
-interface BackfillOptions extends SelectingOptions {
-  readonly wait?: true;
-  readonly acceptEmpty?: true;
-  readonly acceptRejected?: true;
-}
-
-async function run(asked: Selection, options: BackfillOptions): Promise<void> {
-  await withContext(
-    { command: 'backfill', defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      requireSource(context.config);
-      const selection = await withinRetention(context, asked);
-      const ids: number[] = [];
-      for (const series of selection.series) {
-        const fromMs = selection.trackFromMs(series);
-        ids.push((await trackSeries(context.database, series, fromMs, selection.toMs)).seriesId);
-      }
-      const outcome = await runBackfill(context, {
-        seriesIds: ids,
-        fromMs: selection.fromMs,
-        toMs: selection.toMs,
-        wait: options.wait === true,
-        acceptEmpty: options.acceptEmpty === true,
-        signal,
-        progress: showProgress(),
-      });
-      const acceptRejected = options.acceptRejected === true;
-      if (options.json) console.log(JSON.stringify(asJson(outcome)));
-      else printText(lastLine(outcome, acceptRejected));
-      if (outcome.interrupted) {
-        throw new TidemarkError(
-          'INTERRUPTED',
-          outcome.rollups === 'stopped'
-            ? 'stopped while the rollups were refreshed; every window is stored'
-            : `stopped with ${counted(outcome.windowsLeft, 'window')} left; fetched windows are stored`,
-        );
-      }
-      if (outcome.refusal !== null) throw outcome.refusal;
-      if (outcome.rejected > 0 && !acceptRejected)
-        throw new TidemarkError(
-          'ROWS_REJECTED',
-          `${counted(outcome.rejected, 'row')} of the range rejected, and no point is stored of ${outcome.rejected === 1 ? 'its period' : 'their periods'}`,
-        );
+    async (selection, options: BackfillOptions) => {
+      const { estimate, run } = await import('../actions/backfill.ts');
+      await (options.dryRun ? estimate : run)(selection, options);
     },
   );
-}
-
-/** Estimates the cost beside all tracked series, which share the budget. */
-async function estimate(asked: Selection, options: SelectingOptions): Promise<void> {
-  await withContext({ command: 'backfill', defaultLogLevel: 'error' }, async (context) => {
-    const nowMs = Date.now();
-    const selection = await withinRetention(context, asked);
-    const wanted = selection.series.map((series) => ({
-      series,
-      tracked: { startMs: selection.trackFromMs(series), endMs: selection.toMs },
-    }));
-    const names = new Set(selection.series.map(seriesName));
-    const { graceMs } = context.config.worker;
-    const tracked = await seriesStatus(context.database, { nowMs, graceMs });
-    const beside = tracked.filter(({ series }) => !names.has(seriesName(series)));
-    const cost = await estimateCost(context, wanted, beside, nowMs);
-    if (options.json) console.log(JSON.stringify(costJson(cost), null, 2));
-    else printText(costText(cost));
-  });
-}
-
-/** The result in one line: complete or not, what is missing, and the work done. */
-export function lastLine(outcome: BackfillOutcome, acceptRejected: boolean): string {
-  const work = `${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ${formatDuration(outcome.durationMs)}`;
-  if (outcome.interrupted) return `interrupted: ${work}`;
-  const rejected = `${counted(outcome.rejected, 'rejected row')} in quarantine`;
-  const lacking = [
-    outcome.missing > 0 ? `${counted(outcome.missing, 'range')} missing` : '',
-    outcome.awaiting > 0 ? awaitingText(outcome) : '',
-    outcome.rejected > 0 && !acceptRejected ? rejected : '',
-  ].filter((text) => text !== '');
-  const silent =
-    outcome.withoutPoints.length === 0
-      ? ''
-      : `; no point was ever returned for ${outcome.withoutPoints.join(', ')}: is the name right?`;
-  const accepted = outcome.rejected > 0 && acceptRejected ? `; ${rejected}` : '';
-  const rollups = outcome.rollups === 'left' ? '; the rollups follow within the hour' : '';
-  const once =
-    outcome.accepted > 0 ? `; ${counted(outcome.accepted, 'range')} accepted as empty after one answer` : '';
-  const rest = `${work}${once}${accepted}${silent}${rollups}`;
-  if (lacking.length > 0) return `not complete: ${lacking.join(', ')}; ${rest}`;
-  return `${outcome.requests === 0 ? 'nothing was missing' : 'complete'}: ${rest}`;
-}
-
-function awaitingText({ awaiting, awaitingUntilMs }: BackfillOutcome): string {
-  const due = awaitingUntilMs === null ? '' : `, due ${formatTime(Math.ceil(awaitingUntilMs / 1000) * 1000)}`;
-  return `${counted(awaiting, 'range')} ${awaiting === 1 ? 'awaits' : 'await'} a second answer${due}`;
-}
-
-function asJson({ refusal: _, awaitingUntilMs, ...outcome }: BackfillOutcome): JsonDocument<'backfill'> {
-  return {
-    ...outcome,
-    awaitingUntil: isoTime(awaitingUntilMs),
-  };
 }

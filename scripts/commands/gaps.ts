@@ -1,36 +1,6 @@
-/** `tidemark gaps`: every gap as a range, with its reason. */
+/** Arguments and options of `tidemark gaps`. */
 
 import type { Command } from 'commander';
-import { seriesName } from '../../contract/series.ts';
-import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
-import { explainGap } from '../../operations/backfill/outcome.ts';
-import { outageJson, outageText, readOutage } from '../../operations/source-health.ts';
-import { withContext } from '../../runtime/context.ts';
-import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
-import { type Gap, listGaps } from '../../store/series/gaps.ts';
-import type { JsonDocument } from '../output/documents.ts';
-import { type Column, printText, table, terminalWidth, wrapped } from '../output/table.ts';
-
-/** A table, or a paragraph a gap where a table is too wide. @param width of a line; null: unlimited. */
-export function gapsText(gaps: readonly Gap[], isSourceDown: boolean, width: number | null): string {
-  const text = table(columns(isSourceDown), gaps);
-  if (width === null || text.split('\n').every((line) => line.length <= width)) return text;
-  return gaps
-    .map((gap) => {
-      const [id, series, from, to, length, why] = columns(isSourceDown).map(({ value }) => value(gap));
-      return wrapped(`${series} (${id}), ${from} to ${to}, ${length}: ${why}`, width);
-    })
-    .join('\n');
-}
-
-const columns = (isSourceDown: boolean): readonly Column<Gap>[] => [
-  { title: 'id', value: (gap) => String(gap.seriesId), right: true },
-  { title: 'series', value: (gap) => seriesName(gap.series) },
-  { title: 'from', value: (gap) => formatTime(gap.startMs) },
-  { title: 'to', value: (gap) => formatTime(gap.endMs) },
-  { title: 'length', value: (gap) => formatDuration(gap.endMs - gap.startMs), right: true },
-  { title: 'why', value: (gap) => explainGap(gap, isSourceDown) },
-];
 
 export function gapsCommand(program: Command): void {
   program
@@ -39,47 +9,5 @@ export function gapsCommand(program: Command): void {
       '--json',
       'one JSON document: {sourceOutage, gaps: [{seriesId, series, start, end, reason, message, retryAt}], quarantined: [{seriesId, rows, reason}]}',
     )
-    .action(run);
-}
-
-async function run(options: { json?: true }): Promise<void> {
-  await withContext({ command: 'gaps', defaultLogLevel: 'warn' }, async (context) => {
-    const nowMs = Date.now();
-    const outage = await readOutage(context, nowMs);
-    const gaps = await listGaps(context.database, {
-      nowMs,
-      graceMs: context.config.worker.graceMs,
-      ledger: true,
-    });
-    const quarantined = await readQuarantined(context.database);
-    if (options.json) {
-      const document: JsonDocument<'gaps'> = {
-        sourceOutage: outageJson(outage),
-        gaps: gaps.map(asJson),
-        quarantined,
-      };
-      console.log(JSON.stringify(document, null, 2));
-    } else {
-      if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
-      console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, outage !== null, terminalWidth()));
-      for (const line of quarantined.map(quarantineLine)) printText(line);
-    }
-  });
-}
-
-/** Rejected rows are not gaps: another request returns them again. */
-function quarantineLine({ seriesId, rows, reason }: Quarantined): string {
-  return `series ${seriesId}: ${counted(rows, 'row')} in quarantine (tidemark.quarantine), such as: ${reason}`;
-}
-
-function asJson(gap: Gap): JsonDocument<'gaps'>['gaps'][number] {
-  return {
-    seriesId: gap.seriesId,
-    series: gap.series,
-    start: isoTime(gap.startMs),
-    end: isoTime(gap.endMs),
-    reason: gap.reason,
-    message: gap.message,
-    retryAt: isoTime(gap.retryAtMs),
-  };
+    .action(async (options: { json?: true }) => (await import('../actions/gaps.ts')).run(options));
 }

@@ -1,23 +1,10 @@
-/** `tidemark plan`: the cost of completing the tracked series and keeping them fresh. */
+/** Arguments and options of `tidemark plan`. */
 
 import type { Command } from 'commander';
-import { estimateCost } from '../../operations/estimate.ts';
-import { withContext } from '../../runtime/context.ts';
-import { seriesStatus } from '../../store/series/status.ts';
-import { costJson, costText } from '../output/cost-report.ts';
-import { printText } from '../output/table.ts';
 
 export function planCommand(program: Command): void {
-  program.command('plan').option('--json', 'one JSON document, lengths in seconds').action(run);
-}
-
-async function run(options: { json?: true }): Promise<void> {
-  await withContext({ command: 'plan', defaultLogLevel: 'warn' }, async (context) => {
-    const nowMs = Date.now();
-    const { graceMs } = context.config.worker;
-    const tracked = await seriesStatus(context.database, { nowMs, graceMs });
-    const cost = await estimateCost(context, tracked, [], nowMs);
-    if (options.json) console.log(JSON.stringify(costJson(cost), null, 2));
-    else printText(costText(cost));
-  });
+  program
+    .command('plan')
+    .option('--json', 'one JSON document, lengths in seconds')
+    .action(async (options: { json?: true }) => (await import('../actions/plan.ts')).run(options));
 }

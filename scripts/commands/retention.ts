@@ -1,137 +1,26 @@
-/** `tidemark retention [show] | set <dataset> <age> | off <dataset>`: the retention of points. */
+/** Arguments and options of `tidemark retention`. */
 
 import { type Command, Option } from 'commander';
-import type { StoredDataset } from '../../contract/series.ts';
-import { TidemarkError } from '../../errors.ts';
-import { counted, formatTime } from '../../format.ts';
-import { type Context, withContext } from '../../runtime/context.ts';
-import { unlessStopped } from '../../runtime/lifecycle.ts';
-import { applyRetention } from '../../store/retention/drop-old.ts';
-import {
-  findCut,
-  listRetentions,
-  type Retention,
-  storedDatasets,
-  writeRetention,
-} from '../../store/retention/retention.ts';
-import { askOnTerminal, confirmByName } from '../input/confirm.ts';
-import { parseAge } from '../input/parse-options.ts';
-import { table } from '../output/table.ts';
-
-/** Names of datasets on the command line. */
-export const datasetNames = Object.freeze({
-  candles: 'candles',
-  asset_history: 'history',
-  rates: 'rates',
-} as const satisfies Record<StoredDataset, string>);
+import { datasetNames } from '../input/datasets.ts';
 
 export function retentionCommand(program: Command): void {
   const retention = program.command('retention').helpCommand(false);
   retention
     .command('show', { isDefault: true })
     .description('show the retention of each dataset')
-    .action(show);
+    .action(async () => (await import('../actions/retention.ts')).show());
   retention
     .command('set')
     .description('drop older points, now and once a day')
     .argument('<dataset>', Object.values(datasetNames).join(', '))
     .argument('<age>', 'such as 2y, 18w or 90d')
     .addOption(new Option('--confirm <dataset>', 'the name of the dataset, to confirm without a prompt'))
-    .action(set);
+    .action(async (dataset: string, age: string, options: { confirm?: string }) =>
+      (await import('../actions/retention.ts')).set(dataset, age, options),
+    );
   retention
     .command('off')
     .description('keep a dataset forever again')
     .argument('<dataset>', Object.values(datasetNames).join(', '))
-    .action(off);
-}
-
-async function show(): Promise<void> {
-  await withContext({ command: 'retention', defaultLogLevel: 'warn' }, async (context) => {
-    const retentions = await retentionsOf(context, Date.now());
-    const rows = storedDatasets.map((dataset) => ({
-      dataset,
-      retention: retentions.find((one) => one.dataset === dataset),
-    }));
-    console.log(
-      table(
-        [
-          { title: 'dataset', value: (row) => datasetNames[row.dataset] },
-          { title: 'retention', value: (row) => row.retention?.age ?? 'forever' },
-          {
-            title: 'nothing before',
-            value: (row) => (row.retention === undefined ? '-' : formatTime(row.retention.cutMs)),
-          },
-        ],
-        rows,
-      ),
-    );
-  });
-}
-
-async function set(word: string, age: string, options: { confirm?: string }): Promise<void> {
-  const dataset = datasetOf(word);
-  const name = datasetNames[dataset];
-  const nowMs = Date.now();
-  const limitMs = parseAge(age, 'the age', nowMs);
-  await withContext(
-    { command: 'retention', defaultLogLevel: 'warn', handlesSignals: true },
-    async (context, signal) => {
-      const { chunkDays } = context.config.storage;
-      const cutMs = await findCut(context.database.pool, dataset, limitMs, chunkDays[dataset]);
-      const what = `every point of ${name} from before ${formatTime(cutMs)}`;
-      const consequence = `This drops ${what}, irreversibly, and once a day every point older than ${age}.`;
-      context.phase(null);
-      await confirmByName({ name, consequence, given: options.confirm, ask: askOnTerminal(signal) });
-      if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before any change');
-      context.phase(`dropping points of ${name}`);
-      await writeRetention(context.database.pool, dataset, age);
-      const dropping = applyRetention(context.database, {
-        nowMs,
-        chunkDays,
-        signal,
-        onBusy: () => console.error(`another session holds a lock on ${name}; retrying in a few seconds`),
-      });
-      const dropped = await unlessStopped(dropping, signal);
-      if (dropped === undefined) await dropping.catch(() => {});
-      if (dropped === undefined) {
-        throw new TidemarkError('INTERRUPTED', `stopped while points of ${name} were dropped`, {
-          remedy: `the retention of ${age} stays: the next run drops the rest`,
-        });
-      }
-      const points = dropped.find((one) => one.dataset === dataset)?.points ?? 0;
-      console.log(
-        `dropped ${counted(points, 'point')} of ${name} from before ${formatTime(cutMs)}; retention: ${age}`,
-      );
-    },
-  );
-}
-
-async function off(word: string): Promise<void> {
-  const dataset = datasetOf(word);
-  await withContext({ command: 'retention', defaultLogLevel: 'warn' }, async (context) => {
-    const wasOn = await writeRetention(context.database.pool, dataset, null);
-    console.log(
-      `${datasetNames[dataset]} ${wasOn ? 'is kept forever from now on' : 'was kept forever already'}`,
-    );
-  });
-}
-
-/** The active retentions and their current cuts. */
-export function retentionsOf(context: Context, nowMs: number): Promise<Retention[]> {
-  return listRetentions(context.database, { nowMs, chunkDays: context.config.storage.chunkDays });
-}
-
-/** `candles for 2y (nothing before 2024-09-11)`, for `status`. */
-export function retentionText(retention: Retention): string {
-  return `${datasetNames[retention.dataset]} for ${retention.age} (nothing before ${formatTime(retention.cutMs)})`;
-}
-
-/** @throws TidemarkError BAD_ARGUMENT */
-export function datasetOf(word: string): StoredDataset {
-  const dataset = storedDatasets.find((one) => datasetNames[one] === word);
-  if (dataset !== undefined) return dataset;
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
-    `the dataset is one of ${Object.values(datasetNames).join(', ')}, not ${JSON.stringify(word)}`,
-  );
+    .action(async (dataset: string) => (await import('../actions/retention.ts')).off(dataset));
 }

@@ -1,97 +1,39 @@
-/** `tidemark run`, `scheduler` and `worker`: the long-running processes, until SIGTERM or Ctrl-C. */
+/** Arguments and options of `tidemark run`, `scheduler` and `worker`. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { openLog } from '../../log.ts';
-import { Disposer } from '../../operations/disposer.ts';
-import { openActivityLog } from '../../runtime/activity-log.ts';
-import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
-import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
-import { requireSource, runScheduler, runWorker } from '../../runtime/pipeline.ts';
-import { runService } from '../../runtime/service.ts';
 import { parseWhole } from '../input/parse-options.ts';
-
-interface Parts {
-  readonly scheduler: boolean;
-  readonly worker: boolean;
-  readonly service?: boolean;
-  readonly concurrency?: number | undefined;
-}
 
 export function runCommand(program: Command): void {
   program
     .command('run')
     .option('--no-serve', 'without the service')
-    .action((options: { serve: boolean }) =>
-      serve('run', { scheduler: true, worker: true, service: options.serve }),
+    .action(async (options: { serve: boolean }) =>
+      (await import('../actions/run.ts')).run('run', {
+        scheduler: true,
+        worker: true,
+        service: options.serve,
+      }),
     );
 }
 
 export function schedulerCommand(program: Command): void {
-  program.command('scheduler').action(() => serve('scheduler', { scheduler: true, worker: false }));
+  program
+    .command('scheduler')
+    .action(async () =>
+      (await import('../actions/run.ts')).run('scheduler', { scheduler: true, worker: false }),
+    );
 }
 
 export function workerCommand(program: Command): void {
   program
     .command('worker')
     .option('--concurrency <count>', 'concurrent requests (default: WORKER_CONCURRENCY)')
-    .action(({ concurrency: text }: { concurrency?: string }) => {
+    .action(async ({ concurrency: text }: { concurrency?: string }) => {
       const concurrency = text === undefined ? undefined : parseWhole(text, '--concurrency', 1, 256);
-      return serve('worker', { scheduler: false, worker: true, concurrency });
+      await (await import('../actions/run.ts')).run('worker', {
+        scheduler: false,
+        worker: true,
+        concurrency,
+      });
     });
-}
-
-async function serve(command: string, parts: Parts): Promise<void> {
-  const stop = onStop();
-  const config = configFromEnvironment();
-  const log = await openLog(config.logLevel ?? 'info');
-  const closing = new Disposer();
-  const start = startSteps(closing, stop.signal, log);
-  try {
-    if (parts.worker) requireSource(config);
-    const context = await start('the database', () =>
-      openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
-    );
-    const queues = await start('the queue', () => context.openQueues());
-    const activity = openActivityLog(log);
-    closing.add(() => activity.close());
-    const logged = { ...context, activity };
-    if (parts.worker) await start('the worker', () => runWorker(logged, queues, parts.concurrency));
-    if (parts.scheduler) await start('the scheduler', () => runScheduler(logged, queues));
-    const service = parts.service
-      ? await start('the service', () => runService(context, config.service, { queues }))
-      : undefined;
-    context.log.info(
-      {
-        source: context.config.source.url,
-        // A process without a key uses the workers' budget, which is unknown yet.
-        ...(context.config.source.isBudgetStated || parts.worker
-          ? { requestsPerMinute: context.config.source.requestsPerMinute }
-          : {}),
-        queue: queues.kind,
-        database: context.embedded ? 'embedded' : 'configured',
-        ...(service === undefined ? {} : { serving: service.url }),
-      },
-      `${command} started`,
-    );
-    await untilStopped(stop.signal, context);
-    log.info(`${command} is stopping`);
-    await service?.drain();
-  } catch (error) {
-    if (!(error instanceof StoppedAtStart)) throw error;
-  } finally {
-    await closing.run(log);
-    stop.release();
-  }
-  log.info(`${command} stopped`);
-}
-
-const lookEveryMs = 1000;
-
-/** @throws TidemarkError DATABASE_FULL. */
-async function untilStopped(signal: AbortSignal, context: Context): Promise<void> {
-  while (!signal.aborted) {
-    context.assertFreeSpace();
-    await delay(lookEveryMs, undefined, { signal }).catch(() => {});
-  }
 }

@@ -1,40 +1,13 @@
-/** `tidemark serve`: serves the stored data, until SIGTERM or Ctrl-C. */
+/** Arguments and options of `tidemark serve`. */
 
 import type { Command } from 'commander';
-import { withContext } from '../../runtime/context.ts';
-import { stopped } from '../../runtime/lifecycle.ts';
-import { runService } from '../../runtime/service.ts';
-import { parseWhole } from '../input/parse-options.ts';
 
 export function serveCommand(program: Command): void {
   program
     .command('serve')
     .option('--port <port>', 'port to listen on; 0 takes a free one (default: SERVE_PORT)')
     .option('--host <address>', 'address to listen on (default: SERVE_HOST)')
-    .action(run);
-}
-
-async function run(options: { port?: string; host?: string }): Promise<void> {
-  const port = options.port === undefined ? undefined : parseWhole(options.port, '--port', 0, 65_535);
-  await withContext(
-    { command: 'serve', defaultLogLevel: 'info', handlesSignals: true, isMeasured: true },
-    async (context, signal) => {
-      const { service: usual } = context.config;
-      const service = await runService(context, {
-        host: options.host ?? usual.host,
-        port: port ?? usual.port,
-      });
-      try {
-        const { url, dashboard } = service;
-        const beside = dashboard === null ? '' : `, the dashboard at ${dashboard}`;
-        console.log(`serving stored data at ${url}${beside}; Ctrl-C stops`);
-        await stopped(signal);
-        context.log.info('serve is stopping');
-        await service.drain();
-      } finally {
-        await service.close();
-      }
-      context.log.info('serve stopped');
-    },
-  );
+    .action(async (options: { port?: string; host?: string }) =>
+      (await import('../actions/serve.ts')).run(options),
+    );
 }

@@ -1,16 +1,9 @@
-/** `tidemark simulate`: a synthetic Market Data Service. */
+/** Arguments and options of `tidemark simulate`. */
 
 import { type Command, Option } from 'commander';
 import { TidemarkError } from '../../errors.ts';
-import { formatCount } from '../../format.ts';
-import { onStop, stopped } from '../../runtime/lifecycle.ts';
 import { type Faults, type RateLimitHeader, rateLimitHeaders } from '../../simulator/faults/faults.ts';
-import {
-  defaultSeed,
-  type RunningSimulator,
-  type SimulatorServiceOptions,
-  startSimulator,
-} from '../../simulator/start.ts';
+import { defaultSeed } from '../../simulator/hash.ts';
 import { parseWhole } from '../input/parse-options.ts';
 
 /** Options that make the simulator misbehave: name, meaning, and the fault they set. */
@@ -53,29 +46,22 @@ export function simulateCommand(program: Command): void {
   command.addOption(
     new Option('--rate-limit-header <form>', 'header with the retry time of a 429').choices(rateLimitHeaders),
   );
-  command.action(run);
+  command.action(simulate);
 }
 
-async function run(options: Record<string, string>): Promise<void> {
+async function simulate(options: Record<string, string>): Promise<void> {
   const perMinute =
     options.perMinute === undefined ? undefined : parseWhole(options.perMinute, '--per-minute', 0, 1e6);
   const faults = faultsOf(options);
-  const stop = onStop();
-  const simulator = await start({
-    port: parseWhole(options.port ?? '4010', '--port', 0, 65_535),
+  const port = parseWhole(options.port ?? '4010', '--port', 0, 65_535);
+  const { run } = await import('../actions/simulate.ts');
+  await run({
+    port,
     host: options.host ?? '127.0.0.1',
     seed: options.seed ?? defaultSeed,
     ...(perMinute === undefined ? {} : { perMinute: perMinute === 0 ? null : perMinute }),
     faults,
   });
-  console.log(`serving synthetic data at ${simulator.url} (seed ${options.seed}); Ctrl-C stops`);
-  await stopped(stop.signal);
-  const served = simulator.requests();
-  await simulator.close();
-  stop.release();
-  console.log(
-    `answered ${formatCount(served.total)} requests with synthetic data, ${formatCount(served.count429)} of them 429`,
-  );
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
@@ -91,16 +77,6 @@ function faultsOf(options: Readonly<Record<string, string>>): Partial<Faults> {
   }
   const form = options.rateLimitHeader;
   return { ...faults, ...(form === undefined ? {} : { rateLimitHeader: form as RateLimitHeader }) };
-}
-
-/** @throws TidemarkError BAD_ARGUMENT when the sum of the rates exceeds one. */
-async function start(options: SimulatorServiceOptions): Promise<RunningSimulator> {
-  try {
-    return await startSimulator(options);
-  } catch (error) {
-    if (error instanceof RangeError) throw new TidemarkError('BAD_ARGUMENT', error.message, { cause: error });
-    throw error;
-  }
 }
 
 function share(option: string, text: string): number {

@@ -1,69 +1,18 @@
-/**
- * `tidemark track candles|history|assets|...` and `untrack ID|assets|...`: the series that `run` or workers fetch, and the lists
- * that they poll.
- */
+/** Arguments and options of `tidemark track` and `untrack`. */
 
 import type { Command } from 'commander';
-import { hourMs, minuteMs } from '../../contract/intervals.ts';
-import { listName, type PolledList } from '../../contract/lists.ts';
-import { seriesName } from '../../contract/series.ts';
-import { TidemarkError } from '../../errors.ts';
-import { formatDuration, formatSpan, formatTime, isoTime } from '../../format.ts';
-import { parseInterval } from '../../planning/time-text.ts';
-import { withContext } from '../../runtime/context.ts';
-import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
-import { type TrackedSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
-import { findSeries } from '../../store/series/series-history.ts';
-import {
-  addSelections,
-  nameOf,
-  type SelectingOptions,
-  type Selection,
-  withinRetention,
-} from '../input/selectors.ts';
-import type { JsonDocument } from '../output/documents.ts';
+import type { PolledList } from '../../contract/lists.ts';
+import type { TrackOptions } from '../actions/track.ts';
+import { addSelections, nameOf } from '../input/selectors.ts';
 
 export function trackCommand(program: Command): void {
   const track = program.command('track').helpCommand(false);
-  addSelections(track, { json: 'print the tracked series as JSON, a line each' }, run);
+  addSelections(
+    track,
+    { json: 'print the tracked series as JSON, a line each' },
+    async (selection, options) => (await import('../actions/track.ts')).trackAll(selection, options),
+  );
   addTrackedLists(track);
-}
-
-async function run(asked: Selection, options: SelectingOptions): Promise<void> {
-  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async (context) => {
-    const selection = await withinRetention(context, asked);
-    for (const series of selection.series) {
-      const result = await trackSeries(
-        context.database,
-        series,
-        selection.trackFromMs(series),
-        selection.toMs,
-      );
-      console.log(options.json ? JSON.stringify(asJson(result)) : asText(result));
-    }
-  });
-}
-
-const changes: Readonly<Record<TrackedSeries['change'], string>> = Object.freeze({
-  created: 'tracking',
-  resumed: 'tracking again',
-  widened: 'already tracked, range extended:',
-  unchanged: 'already tracked, range unchanged:',
-});
-
-/** Shows the whole tracked range, which may be longer than the requested one. */
-function asText({ seriesId, series, tracked, change }: TrackedSeries): string {
-  return `${changes[change]} ${seriesName(series)} ${formatSpan(tracked)} (id ${seriesId})`;
-}
-
-function asJson({ seriesId, series, created, tracked, change }: TrackedSeries): JsonDocument<'track'> {
-  return {
-    seriesId,
-    ...series,
-    created,
-    change,
-    tracked: { from: isoTime(tracked.startMs), to: isoTime(tracked.endMs) },
-  };
 }
 
 export function untrackCommand(program: Command): void {
@@ -71,28 +20,8 @@ export function untrackCommand(program: Command): void {
     .command('untrack')
     .argument('<series...>', 'ids or names of series, as `status` shows them')
     .helpCommand(false)
-    .action(untrackThem);
+    .action(async (words: string[]) => (await import('../actions/track.ts')).untrackAll(words));
   addUntrackedLists(untrack);
-}
-
-async function untrackThem(words: readonly string[]): Promise<void> {
-  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ database }) => {
-    for (const seriesId of await findSeries(database, words)) {
-      const { series, untrackedMs } = await untrackSeries(database, seriesId);
-      console.log(
-        untrackedMs === null
-          ? `no longer tracking ${seriesName(series)}; stored points stay`
-          : `${seriesName(series)} is not tracked since ${formatTime(untrackedMs)}; stored points stay`,
-      );
-    }
-  });
-}
-
-const defaultEveryMs = 5 * minuteMs;
-
-interface TrackOptions {
-  readonly every?: string;
-  readonly json?: true;
 }
 
 const wholeLists = [
@@ -102,13 +31,6 @@ const wholeLists = [
   ['rates', 'every rate, all of each poll'],
 ] as const;
 
-/** The lists of `track lists`. Most of the thousands of markets change between two polls. */
-const defaultLists: ReadonlyArray<{ list: PolledList; everyMs: number }> = [
-  { list: { dataset: 'assets', asset: null }, everyMs: defaultEveryMs },
-  { list: { dataset: 'exchanges', asset: null }, everyMs: defaultEveryMs },
-  { list: { dataset: 'markets', asset: null }, everyMs: hourMs },
-];
-
 function addTrackedLists(track: Command): void {
   const add = (name: string, description: string) =>
     track
@@ -117,15 +39,20 @@ function addTrackedLists(track: Command): void {
       .option('--every <length>', 'time between two polls: 30s, 5m, 1h, 1d (default: 5m)')
       .option('--json', 'print the tracked list as JSON');
   for (const [dataset, description] of wholeLists) {
-    add(dataset, description).action((options: TrackOptions) => trackOne({ dataset, asset: null }, options));
+    add(dataset, description).action(async (options: TrackOptions) =>
+      (await import('../actions/track.ts')).trackOne({ dataset, asset: null }, options),
+    );
   }
   add('asset-markets', 'the markets on which an asset trades, as the source lists them for it')
     .requiredOption('--asset <id>', 'asset, such as bitcoin')
-    .action((options: TrackOptions & { asset: string }) => trackOne(marketsOf(options.asset), options));
+    .action(async (options: TrackOptions & { asset: string }) => {
+      const list = marketsOf(options.asset);
+      await (await import('../actions/track.ts')).trackOne(list, options);
+    });
   track
     .command('lists')
     .description('assets and exchanges every 5 min, markets every hour; known lists stay as they are')
-    .action(trackDefaults);
+    .action(async () => (await import('../actions/track.ts')).trackDefaults());
 }
 
 function addUntrackedLists(untrack: Command): void {
@@ -133,63 +60,18 @@ function addUntrackedLists(untrack: Command): void {
     untrack
       .command(dataset)
       .description(`stop polling ${dataset}`)
-      .action(() => untrackOne({ dataset, asset: null }));
+      .action(async () => (await import('../actions/track.ts')).untrackOne({ dataset, asset: null }));
   }
   untrack
     .command('asset-markets')
     .description('stop polling the markets of an asset')
     .requiredOption('--asset <id>', 'asset, such as bitcoin')
-    .action((options: { asset: string }) => untrackOne(marketsOf(options.asset)));
+    .action(async (options: { asset: string }) => {
+      const list = marketsOf(options.asset);
+      await (await import('../actions/track.ts')).untrackOne(list);
+    });
 }
 
 function marketsOf(asset: string): PolledList {
   return { dataset: 'asset_markets', asset: nameOf(asset, '--asset') };
-}
-
-async function trackOne(list: PolledList, options: TrackOptions): Promise<void> {
-  const everyMs = options.every === undefined ? null : parseInterval(options.every.trim());
-  if (options.every !== undefined && everyMs === null) {
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      `--every ${JSON.stringify(options.every)} is not a length from 10s to 366d, such as 30s, 5m, 1h or 1d`,
-    );
-  }
-  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database, config }) => {
-    const { ratesMs } = config.scheduler;
-    const defaultMs = list.dataset === 'rates' && ratesMs > 0 ? ratesMs : defaultEveryMs;
-    const tracked = await trackList(database, list, everyMs ?? defaultMs);
-    console.log(options.json ? JSON.stringify(listJson(tracked)) : listText(tracked));
-  });
-}
-
-async function trackDefaults(): Promise<void> {
-  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database }) => {
-    for (const { list, everyMs } of defaultLists) {
-      if (await isListKnown(database, list)) console.log(`${listName(list)}: as before`);
-      else console.log(listText(await trackList(database, list, everyMs)));
-    }
-  });
-}
-
-async function untrackOne(list: PolledList): Promise<void> {
-  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ database }) => {
-    if (!(await untrackList(database, list, Date.now())))
-      throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
-    console.log(`no longer tracking ${listName(list)}; stored data stays`);
-  });
-}
-
-const listChanges: Readonly<Record<TrackedList['change'], string>> = Object.freeze({
-  created: 'tracking',
-  resumed: 'tracking again',
-  changed: 'already tracked, now',
-  unchanged: 'already tracked',
-});
-
-function listText({ list, everyMs, change }: TrackedList): string {
-  return `${listChanges[change]}: ${listName(list)}, every ${formatDuration(everyMs)}`;
-}
-
-function listJson({ list, everyMs, change }: TrackedList): JsonDocument<'track-list'> {
-  return { list: list.dataset, asset: list.asset, everySeconds: everyMs / 1000, change };
 }

@@ -1,11 +1,6 @@
-/** `tidemark viewer ROLE`: creates a read-only database role. */
+/** Arguments and options of `tidemark viewer`. */
 
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { messageOf, TidemarkError } from '../../errors.ts';
-import { withContext } from '../../runtime/context.ts';
-import { countPublicFunctions } from '../../store/auth/public-functions.ts';
-import { grantViewer } from '../../store/auth/roles.ts';
 
 export function viewerCommand(program: Command): void {
   program
@@ -13,40 +8,7 @@ export function viewerCommand(program: Command): void {
     .argument('<role>', 'name of the role; for an existing role renews its rights, as after an upgrade')
     .option('--password-file <file>', 'file with the password (default: none for a new role)')
     .option('--serves', '`tidemark serve` may connect as this role instead of as the owner')
-    .action(run);
-}
-
-async function run(role: string, options: { passwordFile?: string; serves?: true }): Promise<void> {
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role) || role.startsWith('pg_'))
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      `invalid role name ${JSON.stringify(role)}: use lower-case letters, digits and _`,
+    .action(async (role: string, options: { passwordFile?: string; serves?: true }) =>
+      (await import('../actions/viewer.ts')).run(role, options),
     );
-  const password = options.passwordFile === undefined ? null : passwordIn(options.passwordFile);
-  await withContext({ command: 'viewer', defaultLogLevel: 'warn' }, async (context) => {
-    const isNew = await grantViewer(context.database, {
-      role,
-      password,
-      serves: options.serves === true,
-    });
-    console.log(`${isNew ? 'created' : 'updated'} read-only role ${JSON.stringify(role)}`);
-    if ((await countPublicFunctions(context.database.pool)) > 0)
-      console.error(
-        'every role may call functions that write, such as lo_create or add_job: `tidemark migrate` revokes them when a superuser runs it',
-      );
-  });
-}
-
-function passwordIn(file: string): string {
-  let password: string;
-  try {
-    password = readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw new TidemarkError('BAD_ARGUMENT', `--password-file: ${messageOf(error)}`, {
-      cause: error,
-      remedy: 'name a file that this user may read',
-    });
-  }
-  if (password !== '') return password;
-  throw new TidemarkError('BAD_ARGUMENT', `--password-file ${file} is empty`);
 }

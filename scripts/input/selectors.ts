@@ -5,17 +5,12 @@ import {
   candleIntervals,
   type EpochMs,
   historyIntervals,
-  intervalMs,
   isCandleInterval,
   isHistoryInterval,
-  periodStart,
 } from '../../contract/intervals.ts';
 import { mayBeName, visible } from '../../contract/names.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { formatTime } from '../../format.ts';
-import type { Context } from '../../runtime/context.ts';
-import { retentionsOf } from '../commands/retention.ts';
 import { parseTime } from './parse-options.ts';
 
 export interface Selection {
@@ -173,38 +168,4 @@ function badInterval(interval: string, dataset: string, known: readonly string[]
     'BAD_ARGUMENT',
     `--interval: ${dataset} has no interval ${JSON.stringify(interval)}, only ${known.join(', ')}`,
   );
-}
-
-export interface KeptSelection extends Selection {
-  /** Where to track a series from: the first period after the cut. */
-  readonly trackFromMs: (series: SeriesKey) => EpochMs;
-}
-
-/**
- * Moves an earlier start to the cut of the retention, and prints a line about it on standard error.
- *
- * @throws TidemarkError BAD_ARGUMENT when all of it is older.
- */
-export async function withinRetention(context: Context, selection: Selection): Promise<KeptSelection> {
-  const dataset = selection.series[0]?.dataset;
-  const retention = (await retentionsOf(context, Date.now())).find((one) => one.dataset === dataset);
-  if (retention === undefined || selection.fromMs >= retention.cutMs) {
-    return { ...selection, trackFromMs: () => selection.fromMs };
-  }
-  const { age, cutMs } = retention;
-  if (selection.toMs !== null && selection.toMs <= cutMs) {
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      `--to ${formatTime(selection.toMs)} is too old: the retention of ${age} keeps nothing before ${formatTime(cutMs)}`,
-      { remedy: '`tidemark retention` shows and changes it' },
-    );
-  }
-  console.error(
-    `tidemark: the retention of ${age} keeps nothing before ${formatTime(cutMs)}: starting there instead of ${formatTime(selection.fromMs)}`,
-  );
-  return {
-    ...selection,
-    fromMs: cutMs,
-    trackFromMs: ({ interval }) => periodStart(cutMs + intervalMs[interval] - 1, interval),
-  };
 }

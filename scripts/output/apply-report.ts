@@ -8,7 +8,7 @@ import type { RereadOverride } from '../../store/settings/settings.ts';
 import type { ListChange } from '../../watch-list/list-changes.ts';
 import { isNothing, type RetentionChange, type WatchListPlan } from '../../watch-list/plan.ts';
 import { problemText } from '../../watch-list/watch-list.ts';
-import { datasetNames } from '../commands/retention.ts';
+import { datasetNames } from '../input/datasets.ts';
 
 /** Printed lines per kind; `--json` has all. */
 const maxShown = 20;

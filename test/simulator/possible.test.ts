@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
+import { defaultSeed } from '../../simulator/hash.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
-import { defaultSeed } from '../../simulator/start.ts';
 import { impossible } from '../../source/rows.ts';
 
 test('produces possible candles, also without a wick', () => {

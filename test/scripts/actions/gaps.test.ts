@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { dayMs } from '../../../contract/intervals.ts';
-import { gapsText } from '../../../scripts/commands/gaps.ts';
+import { gapsText } from '../../../scripts/actions/gaps.ts';
 import type { Gap } from '../../../store/series/gaps.ts';
 
 const startMs = Date.UTC(2026, 0, 1);

@@ -1,0 +1,151 @@
+/** `tidemark apply`: applies the watch list. */
+
+import type { Config } from '../../config.ts';
+import type { StoredDataset } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { formatTime } from '../../format.ts';
+import { estimateCost, type PlanCost, pollsEveryMs } from '../../operations/estimate.ts';
+import { pollLists } from '../../operations/polling/poll-lists.ts';
+import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
+import { storedDatasets } from '../../store/retention/retention.ts';
+import { overrideReread } from '../../store/settings/settings.ts';
+import { applyWatchList, hashOf } from '../../watch-list/apply.ts';
+import {
+  isNothing,
+  planWatchList,
+  type WatchListContext,
+  type WatchListPlan,
+} from '../../watch-list/plan.ts';
+import { readWatchList, readWatchListFile } from '../../watch-list/read.ts';
+import { problemText, type WatchList } from '../../watch-list/watch-list.ts';
+import { type Ask, askOnTerminal, confirmByName } from '../input/confirm.ts';
+import { datasetNames, datasetOf } from '../input/datasets.ts';
+import { planJson, planText } from '../output/apply-report.ts';
+import { costJson, costText } from '../output/cost-report.ts';
+import type { JsonDocument } from '../output/documents.ts';
+
+export interface ApplyOptions {
+  readonly file?: string;
+  readonly dryRun?: true;
+  readonly prune?: true;
+  readonly confirm?: string[];
+  readonly json?: true;
+}
+
+export async function run(options: ApplyOptions): Promise<void> {
+  const config = configFromEnvironment();
+  const file = options.file ?? config.watchList ?? 'tidemark.yaml';
+  const confirmed = new Set((options.confirm ?? []).map(datasetOf));
+  const { list, hash } = await readList(file);
+  await withContext(
+    { command: 'apply', defaultLogLevel: 'error', handlesSignals: true },
+    async (context, signal) => {
+      const planContext: WatchListContext = {
+        nowMs: Date.now(),
+        chunkDays: context.config.storage.chunkDays,
+        prune: options.prune === true || list.prune,
+        mayDrop: new Set(storedDatasets),
+      };
+      const plan = await planned(context, list, planContext, signal);
+      const cost = await costAfter(context, plan, planContext.nowMs);
+      // Text shows the planned changes first; JSON shows only the result.
+      const tell = (text: string) => (options.json === true ? undefined : console.log(text));
+      const foreseen = planText(plan, file);
+      tell(`${foreseen}\n\n${costText(cost)}`);
+      if (options.dryRun === true) {
+        if (options.json) console.log(documentOf(plan, cost, false));
+        if (!isNothing(plan)) tell('\ndry run: nothing was changed');
+        return;
+      }
+      context.phase(null);
+      await confirmDrops(plan, confirmed, options.json === true ? null : askOnTerminal(signal));
+      if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before any change');
+      context.phase('applying the changes');
+      const mayDrop = new Set(plan.retention.map(({ dataset }) => dataset));
+      const done = await applyWatchList(context.database, list, { ...planContext, mayDrop, hash });
+      if (done.kind === 'lists') throw new Error('a list is missing right after its poll');
+      // Another apply or a scheduler may have changed it meanwhile.
+      const text = planText(done, file);
+      const isAsForeseen = text === foreseen;
+      if (!isAsForeseen) tell(`\nanother process changed it meanwhile; the remaining changes:\n${text}`);
+      if (options.json) {
+        const costNow = isAsForeseen ? cost : await costAfter(context, done, planContext.nowMs);
+        console.log(documentOf(done, costNow, true));
+      }
+      if (!isNothing(done)) tell('\napplied');
+    },
+  );
+}
+
+function documentOf(plan: WatchListPlan, cost: PlanCost, applied: boolean): string {
+  const document: JsonDocument<'apply'> = { ...planJson(plan), cost: costJson(cost), applied };
+  return JSON.stringify(document, null, 2);
+}
+
+/** @throws TidemarkError BAD_WATCH_LIST; several problems are printed on standard error, a line each. */
+async function readList(file: string): Promise<{ list: WatchList; hash: string }> {
+  const read = await readWatchListFile(file);
+  if (read.kind === 'absent') {
+    throw new TidemarkError('BAD_WATCH_LIST', `${file}: there is no such file`, {
+      remedy: 'name it with --file or WATCH_LIST; the README has an example',
+    });
+  }
+  if (read.kind === 'unreadable') throw new TidemarkError('BAD_WATCH_LIST', `${file} ${read.why}`);
+  const result = readWatchList(read.text, Date.now());
+  if (result.kind === 'list') return { list: result.list, hash: hashOf(read.text) };
+  const lines = result.problems.map((problem) => problemText(file, problem));
+  const [first = '', ...more] = lines;
+  if (more.length === 0) throw new TidemarkError('BAD_WATCH_LIST', first);
+  for (const line of lines) process.stderr.write(`${line}\n`);
+  throw new TidemarkError('BAD_WATCH_LIST', `${lines.length} lines of ${file} are wrong, see above`);
+}
+
+/** Polls the lists that it needs if they are old. */
+async function planned(
+  context: Context,
+  list: WatchList,
+  planContext: WatchListContext,
+  signal: AbortSignal,
+): Promise<WatchListPlan> {
+  const plan = await planWatchList(context.database.pool, list, planContext);
+  if (plan.kind === 'plan') return plan;
+  await pollLists(context, plan.lists, signal);
+  context.phase('waiting for the database');
+  const again = await planWatchList(context.database.pool, list, planContext);
+  if (again.kind === 'plan') return again;
+  throw new Error('a list is missing right after its poll');
+}
+
+/** The cost after the changes, as `plan` shows it. */
+async function costAfter(context: Context, { after }: WatchListPlan, nowMs: number): Promise<PlanCost> {
+  const { config } = context;
+  return estimateCost(context, after.series, [], nowMs, {
+    reread: overrideReread(config.reread, after.reread),
+    pollsEveryMs: pollsAfter(after.lists, config),
+  });
+}
+
+function pollsAfter(lists: WatchListPlan['after']['lists'], config: Config): number[] {
+  const rates = lists.find(({ list }) => list.dataset === 'rates');
+  const ratesMs = rates === undefined ? config.scheduler.ratesMs : rates.isTracked ? rates.everyMs : 0;
+  const others = lists.filter(({ list, isTracked }) => list.dataset !== 'rates' && isTracked);
+  return pollsEveryMs(ratesMs, others);
+}
+
+/** @throws TidemarkError BAD_ARGUMENT unless each retention that drops points is confirmed by its dataset's name. */
+async function confirmDrops(
+  plan: WatchListPlan,
+  confirmed: ReadonlySet<StoredDataset>,
+  ask: Ask | null,
+): Promise<void> {
+  for (const { dataset, after, dropsBeforeMs } of plan.retention) {
+    if (dropsBeforeMs === null || confirmed.has(dataset)) continue;
+    const name = datasetNames[dataset];
+    await confirmByName({
+      name,
+      consequence: `The retention of ${after} drops every point of ${name} from before ${formatTime(dropsBeforeMs)} irreversibly when the scheduler next applies it.`,
+      given: undefined,
+      ask,
+    });
+  }
+}

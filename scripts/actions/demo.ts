@@ -1,0 +1,217 @@
+/** `tidemark demo [--once]`: the whole pipeline on synthetic data, with nothing to install or configure. */
+
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../../config.ts';
+import { requestsPerMinute } from '../../contract/limits.ts';
+import type { PolledList } from '../../contract/lists.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { counted, formatDuration } from '../../format.ts';
+import { runBackfill } from '../../operations/backfill/backfill.ts';
+import { Disposer } from '../../operations/disposer.ts';
+import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
+import { onStop, stopped } from '../../runtime/lifecycle.ts';
+import { runScheduler, runWorker } from '../../runtime/pipeline.ts';
+import { runService } from '../../runtime/service.ts';
+import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
+import { listStatus, trackList } from '../../store/lists/lists.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { findUnrefreshed, trackSeries } from '../../store/series/series.ts';
+import { ratesStatus, seriesStatus } from '../../store/series/status.ts';
+import { parseTime } from '../input/parse-options.ts';
+import { showProgress } from '../output/backfill-progress.ts';
+import { demoQueries, runQuery } from '../output/demo-queries.ts';
+import { listsTable, ratesLine, seriesTable } from '../output/status-tables.ts';
+import { printText, terminalWidth } from '../output/table.ts';
+
+const label = '[synthetic]';
+/** The simulator accepts any key. A key raises the limit, as at a real source. */
+const demoKey = 'synthetic-demo-key';
+
+const market = (baseId: string, interval: 'm1' | 'h1'): SeriesKey => ({
+  dataset: 'candles',
+  exchange: 'binance',
+  baseId,
+  quoteId: 'tether',
+  interval,
+});
+
+/** Short, so that refreshes are visible. */
+const demoRefreshMs = 10_000;
+
+/** About 150 requests: a third of a minute's budget with a key. */
+const watchList: ReadonlyArray<{ series: SeriesKey; from: string }> = [
+  { series: market('bitcoin', 'm1'), from: '60d' },
+  { series: market('bitcoin', 'h1'), from: '1y' },
+  { series: market('ethereum', 'm1'), from: '60d' },
+  { series: market('ethereum', 'h1'), from: '1y' },
+  { series: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' }, from: '11y' },
+];
+
+const polledLists: readonly PolledList[] = [
+  { dataset: 'assets', asset: null },
+  { dataset: 'exchanges', asset: null },
+  { dataset: 'markets', asset: null },
+  { dataset: 'asset_markets', asset: 'bitcoin' },
+];
+
+export async function run(options: { once?: true }): Promise<void> {
+  const stop = onStop({ whenUnread: true });
+  const environment = configFromEnvironment();
+  printText('Tidemark demo. All data shown here is synthetic, made by a simulator on this machine.');
+  const simulator = await startSimulator({});
+  try {
+    await withContext(
+      {
+        command: 'demo',
+        defaultLogLevel: 'error',
+        handlesSignals: true,
+        isMeasured: true,
+        config: demoConfig(environment, simulator),
+      },
+      async (context) => {
+        await show(context, simulator, options.once === true, stop.signal);
+      },
+    );
+  } finally {
+    await simulator.close();
+    stop.release();
+  }
+}
+
+/** The user's configuration with another source, database and queue, so that synthetic data never mixes with real data. */
+function demoConfig(config: Config, simulator: RunningSimulator): Config {
+  return {
+    ...config,
+    source: {
+      ...config.source,
+      url: simulator.url,
+      apiKey: demoKey,
+      requestsPerMinute: requestsPerMinute.withKey,
+    },
+    database: { ...config.database, url: undefined },
+    queue: { ...config.queue, redisUrl: undefined },
+    scheduler: { ...config.scheduler, refreshMs: demoRefreshMs, ratesMs: demoRefreshMs },
+    // The watch list belongs to the real source.
+    watchList: undefined,
+    directory: join(config.directory, 'demo'),
+  };
+}
+
+async function show(
+  context: Context,
+  simulator: RunningSimulator,
+  once: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database } = context;
+  const startedMs = Date.now();
+  printText(
+    `PostgreSQL runs under ${context.config.directory}, the simulator at ${simulator.url} with a budget of ${requestsPerMinute.withKey} requests a minute.`,
+  );
+  const stored = await seriesStatus(database, { nowMs: startedMs, graceMs: context.config.worker.graceMs });
+  const points = stored.reduce((sum, row) => sum + row.points, 0);
+  if (points > 0)
+    console.log(`${label} ${counted(points, 'point')} are already stored; only missing windows are fetched.`);
+  const seriesIds: number[] = [];
+  for (const { series, from } of watchList) {
+    const tracked = await trackSeries(database, series, parseTime(from, '--from', startedMs), null);
+    seriesIds.push(tracked.seriesId);
+  }
+  for (const list of polledLists) await trackList(database, list, demoRefreshMs);
+  const outcome = await runBackfill(context, {
+    seriesIds,
+    fromMs: 0,
+    toMs: null,
+    signal,
+    progress: showProgress('[synthetic] '),
+  });
+  if (outcome.interrupted) throw interrupted();
+  if (outcome.refusal !== null) throw outcome.refusal;
+  console.log(
+    `${label} backfill ${outcome.requests === 0 ? 'had nothing to do' : 'complete'}: ${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ${formatDuration(outcome.durationMs)}`,
+  );
+
+  const closing = new Disposer();
+  try {
+    const queues = await context.openQueues();
+    closing.add(() => queues.close());
+    const worker = await runWorker(context, queues);
+    closing.add(() => worker.close());
+    const scheduler = await runScheduler(context, queues);
+    closing.add(() => scheduler.close());
+    context.phase('refreshing every series, and polling lists and rates');
+    if (!(await refreshedOnce(context, startedMs, signal))) throw interrupted();
+    await report(context, simulator, startedMs);
+    if (once) return;
+    context.phase(null);
+    const service = await runService(context, { host: '127.0.0.1', port: 0 }, { queues, synthetic: true });
+    closing.add(() => service.close());
+    console.log('\nRefreshing and serving until Ctrl-C.');
+    if (service.dashboard !== null)
+      console.log(`The dashboard is at ${service.dashboard}. In another terminal:`);
+    console.log(`  curl '${service.url}/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1'`);
+    if (context.metrics !== null) console.log(`  curl ${context.metrics.url}`);
+    // Without these variables it would show the source and the budget of the user's own configuration.
+    const source = `SOURCE_URL=${simulator.url} SOURCE_API_KEY=${demoKey}`;
+    console.log(
+      `  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${context.config.directory} ${source} npx tidemark status`,
+    );
+    await stopped(signal);
+  } finally {
+    await closing.run(context.log);
+  }
+}
+
+const interrupted = () => new TidemarkError('INTERRUPTED', 'stopped; fetched windows are stored');
+
+/**
+ * Waits until rates and lists are polled and every series is refreshed up to its newest closed period.
+ *
+ * @returns false when interrupted.
+ */
+async function refreshedOnce(context: Context, sinceMs: number, signal: AbortSignal): Promise<boolean> {
+  for (;;) {
+    if (signal.aborted) return false;
+    const [rates, lists, unread, gaps] = await Promise.all([
+      ratesStatus(context.database),
+      listStatus(context.database, Date.now()),
+      findUnrefreshed(context.database, sinceMs),
+      listGaps(context.database, { nowMs: Date.now(), graceMs: context.config.worker.graceMs }),
+    ]);
+    const isWhole = unread.length === 0 && gaps.every((gap) => gap.reason !== 'not_asked');
+    const polled = [rates, ...lists].every(({ newestMs }) => newestMs !== null && newestMs >= sinceMs);
+    if (isWhole && polled) return true;
+    await delay(200, undefined, { signal }).catch(() => {});
+  }
+}
+
+async function report(context: Context, simulator: RunningSimulator, startedMs: number): Promise<void> {
+  const { database, config } = context;
+  const nowMs = Date.now();
+  const [rows, rates, lists] = await Promise.all([
+    seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
+    ratesStatus(database),
+    listStatus(database, nowMs),
+  ]);
+  const asked = simulator.requests();
+  const columns = terminalWidth();
+  const width = columns === null ? null : columns - label.length - 1;
+  console.log(`\nCoverage`);
+  print(seriesTable(rows, nowMs, width));
+  print(ratesLine(rates, nowMs));
+  print(listsTable(lists, nowMs, width));
+  print(
+    `${counted(asked.total, 'request')} in ${formatDuration(nowMs - startedMs)}, at most ${asked.largestRollingMinute} in any minute, ${asked.count429} refused`,
+  );
+  for (const query of demoQueries) {
+    printText(`\n${query.title}\n\n${query.sql}\n`);
+    print(await runQuery(database, query.sql));
+  }
+}
+
+/** Labels every line as synthetic. */
+function print(text: string): void {
+  console.log(text.replace(/^/gm, `${label} `));
+}

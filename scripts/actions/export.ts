@@ -1,0 +1,127 @@
+/** `tidemark export candles|history|rates ...`: writes points to a file, and their coverage to a sidecar. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { type FileFormat, fileFormats } from '../../files/layout.ts';
+import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
+import { exportTo, type Outcome } from '../../operations/transfer/export-files.ts';
+import {
+  type ExportSource,
+  rateExportSource,
+  seriesExportSource,
+} from '../../operations/transfer/export-source.ts';
+import { type Context, withContext } from '../../runtime/context.ts';
+import { inSnapshot } from '../../store/transfer/export-series.ts';
+import { parseTime } from '../input/parse-options.ts';
+import type { JsonDocument } from '../output/documents.ts';
+import { showPointProgress } from '../output/progress.ts';
+
+export interface ExportOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly format?: FileFormat;
+  readonly out: string;
+  readonly sidecar?: string;
+  readonly json?: true;
+}
+
+interface Bounds {
+  readonly fromMs: EpochMs | null;
+  readonly toMs: EpochMs | null;
+}
+
+/** @throws TidemarkError BAD_ARGUMENT for options that contradict each other; RANGE_HAS_GAPS unless gaps are allowed. */
+export function exportSeries(
+  series: SeriesKey[],
+  options: ExportOptions & { allowGaps?: true },
+): Promise<void> {
+  const bounds = boundsOf(options);
+  return run(options, (context, client) =>
+    seriesExportSource(client, {
+      ...bounds,
+      series,
+      nowMs: Date.now(),
+      graceMs: context.config.worker.graceMs,
+      allowGaps: options.allowGaps === true,
+    }),
+  );
+}
+
+export function exportRates(options: ExportOptions & { currency?: string }): Promise<void> {
+  const currencies = options.currency?.split(',').map((currency) => currency.trim()) ?? null;
+  const bounds = boundsOf(options);
+  return run(options, (_, client) => rateExportSource(client, { ...bounds, currencies, nowMs: Date.now() }));
+}
+
+async function run(
+  options: ExportOptions,
+  load: (context: Context, client: Parameters<Parameters<typeof inSnapshot>[1]>[0]) => Promise<ExportSource>,
+): Promise<void> {
+  const format = formatOf(options);
+  if (options.out === '-' && options.json) {
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      '--json and the points themselves would both go to standard output',
+      {
+        remedy: 'name a file with --out',
+      },
+    );
+  }
+  if (options.out === '-' && format === 'parquet' && process.stdout.isTTY) {
+    throw new TidemarkError('BAD_ARGUMENT', 'Parquet is not for a terminal', {
+      remedy: 'name a file with --out',
+    });
+  }
+  if (options.sidecar !== undefined && options.sidecar === options.out) {
+    throw new TidemarkError('BAD_ARGUMENT', '--sidecar and --out name the same file');
+  }
+  const startedMs = performance.now();
+  await withContext(
+    { command: 'export', defaultLogLevel: 'error', handlesSignals: true },
+    async (context, signal) => {
+      const outcome = await inSnapshot(context.database, async (client) =>
+        exportTo(await load(context, client), {
+          ...options,
+          format,
+          signal,
+          showProgress: showPointProgress,
+        }),
+      );
+      if (options.json) console.log(JSON.stringify(asJson(outcome)));
+      else if (options.out !== '-') console.log(asText(outcome, performance.now() - startedMs));
+    },
+  );
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+function boundsOf({ from, to }: ExportOptions): Bounds {
+  const nowMs = Date.now();
+  const fromMs = from === undefined ? null : parseTime(from, '--from', nowMs);
+  const toMs = to === undefined ? null : parseTime(to, '--to', nowMs);
+  if (fromMs !== null && toMs !== null && fromMs >= toMs) {
+    throw new TidemarkError('BAD_ARGUMENT', `--from ${from} is not before --to ${to}`);
+  }
+  return { fromMs, toMs };
+}
+
+/** @throws TidemarkError BAD_ARGUMENT when the name of the file ends in another format. */
+function formatOf({ format, out }: ExportOptions): FileFormat {
+  const ending = out.slice(out.lastIndexOf('.') + 1).toLowerCase();
+  const named = fileFormats.find((known) => known === ending);
+  if (format !== undefined && named !== undefined && named !== format) {
+    throw new TidemarkError('BAD_ARGUMENT', `--format ${format} does not match the file name ${out}`);
+  }
+  return format ?? named ?? 'csv';
+}
+
+function asJson({ until, ...outcome }: Outcome): JsonDocument<'export'> {
+  return { ...outcome, until: isoTime(until) };
+}
+
+function asText({ points, series, until, file, sidecar, gaps }: Outcome, durationMs: number): string {
+  const holes = gaps === 0 ? '' : `, with ${counted(gaps, 'gap')}`;
+  const beside = sidecar === null ? '' : `, coverage to ${sidecar}`;
+  const end = until === null ? '' : ` up to ${formatTime(until)}`;
+  return `exported ${counted(points, 'point')} of ${series} series${end} to ${file}${beside}${holes}; ${formatDuration(durationMs)}`;
+}

@@ -1,0 +1,18 @@
+/** `tidemark plan`: the cost of completing the tracked series and keeping them fresh. */
+
+import { estimateCost } from '../../operations/estimate.ts';
+import { withContext } from '../../runtime/context.ts';
+import { seriesStatus } from '../../store/series/status.ts';
+import { costJson, costText } from '../output/cost-report.ts';
+import { printText } from '../output/table.ts';
+
+export async function run(options: { json?: true }): Promise<void> {
+  await withContext({ command: 'plan', defaultLogLevel: 'warn' }, async (context) => {
+    const nowMs = Date.now();
+    const { graceMs } = context.config.worker;
+    const tracked = await seriesStatus(context.database, { nowMs, graceMs });
+    const cost = await estimateCost(context, tracked, [], nowMs);
+    if (options.json) console.log(JSON.stringify(costJson(cost), null, 2));
+    else printText(costText(cost));
+  });
+}

@@ -1,0 +1,73 @@
+/** `tidemark run`, `scheduler` and `worker`: the long-running processes, until SIGTERM or Ctrl-C. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { openLog } from '../../log.ts';
+import { Disposer } from '../../operations/disposer.ts';
+import { openActivityLog } from '../../runtime/activity-log.ts';
+import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
+import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
+import { requireSource, runScheduler, runWorker } from '../../runtime/pipeline.ts';
+import { runService } from '../../runtime/service.ts';
+
+interface Parts {
+  readonly scheduler: boolean;
+  readonly worker: boolean;
+  readonly service?: boolean;
+  readonly concurrency?: number | undefined;
+}
+
+/** Runs the parts until SIGTERM or Ctrl-C. @param command its name in the log. @throws TidemarkError DATABASE_FULL. */
+export async function run(command: string, parts: Parts): Promise<void> {
+  const stop = onStop();
+  const config = configFromEnvironment();
+  const log = await openLog(config.logLevel ?? 'info');
+  const closing = new Disposer();
+  const start = startSteps(closing, stop.signal, log);
+  try {
+    if (parts.worker) requireSource(config);
+    const context = await start('the database', () =>
+      openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
+    );
+    const queues = await start('the queue', () => context.openQueues());
+    const activity = openActivityLog(log);
+    closing.add(() => activity.close());
+    const logged = { ...context, activity };
+    if (parts.worker) await start('the worker', () => runWorker(logged, queues, parts.concurrency));
+    if (parts.scheduler) await start('the scheduler', () => runScheduler(logged, queues));
+    const service = parts.service
+      ? await start('the service', () => runService(context, config.service, { queues }))
+      : undefined;
+    context.log.info(
+      {
+        source: context.config.source.url,
+        // A process without a key uses the workers' budget, which is unknown yet.
+        ...(context.config.source.isBudgetStated || parts.worker
+          ? { requestsPerMinute: context.config.source.requestsPerMinute }
+          : {}),
+        queue: queues.kind,
+        database: context.embedded ? 'embedded' : 'configured',
+        ...(service === undefined ? {} : { serving: service.url }),
+      },
+      `${command} started`,
+    );
+    await untilStopped(stop.signal, context);
+    log.info(`${command} is stopping`);
+    await service?.drain();
+  } catch (error) {
+    if (!(error instanceof StoppedAtStart)) throw error;
+  } finally {
+    await closing.run(log);
+    stop.release();
+  }
+  log.info(`${command} stopped`);
+}
+
+const lookEveryMs = 1000;
+
+/** @throws TidemarkError DATABASE_FULL. */
+async function untilStopped(signal: AbortSignal, context: Context): Promise<void> {
+  while (!signal.aborted) {
+    context.assertFreeSpace();
+    await delay(lookEveryMs, undefined, { signal }).catch(() => {});
+  }
+}

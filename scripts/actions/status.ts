@@ -1,0 +1,280 @@
+/** `tidemark status`: tracked, covered and missing ranges, budget and queue. */
+
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { TidemarkError } from '../../errors.ts';
+import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
+import { readRetentions } from '../../operations/context.ts';
+import { outageJson, outageText, withRetry } from '../../operations/source-health.ts';
+import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
+import { parseDuration } from '../../planning/time-text.ts';
+import { type Context, withContext } from '../../runtime/context.ts';
+import { countFetchesSince, readServiceMessage } from '../../store/ledger/ledger.ts';
+import { readQuarantined } from '../../store/ledger/quarantine.ts';
+import { readSourceOutage } from '../../store/ledger/source-outage.ts';
+import { listStatus, ratesEveryMs } from '../../store/lists/lists.ts';
+import type { Retention } from '../../store/retention/retention.ts';
+import { ratesStatus, seriesStatus, serverVersions } from '../../store/series/status.ts';
+import { readUpkeep, type Upkeep } from '../../store/timescale/upkeep.ts';
+import { datasetNames } from '../input/datasets.ts';
+import type { JsonDocument } from '../output/documents.ts';
+import { showLiveStatus } from '../output/live-status.ts';
+import { listsTable, ratesLine, seriesOverview, seriesTable } from '../output/status-tables.ts';
+import { printText, terminalWidth } from '../output/table.ts';
+
+export interface StatusOptions {
+  readonly json?: true;
+  readonly all?: true;
+  readonly check?: true | 'worker' | 'scheduler';
+  readonly watch?: true;
+  readonly every?: string;
+}
+
+export async function run(options: StatusOptions): Promise<void> {
+  if (options.watch) {
+    if (options.check !== undefined)
+      throw new TidemarkError('BAD_ARGUMENT', '--watch and --check exclude each other');
+    await showLiveStatus({ json: options.json === true, everyMs: everyOf(options.every) });
+    return;
+  }
+  if (options.every !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--every goes with --watch');
+  await withContext({ command: 'status', defaultLogLevel: 'warn' }, async (context) => {
+    if (options.check !== undefined) {
+      await check(context, options.check);
+      return;
+    }
+    const status = await gather(context, Date.now());
+    if (options.json) console.log(JSON.stringify(asJson(status), null, 2));
+    else printText(asText(status, options.all === true));
+  });
+}
+
+const longestEveryMs = hourMs;
+
+/** @throws TidemarkError BAD_ARGUMENT */
+function everyOf(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const ms = parseDuration(text.trim());
+  if (ms !== null && ms >= 1000 && ms <= longestEveryMs) return ms;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `--every ${JSON.stringify(text)} is not a length from 1s to 1h, such as 2s or 5m`,
+  );
+}
+
+/** @throws TidemarkError unless database and queue answer and the part is connected to its queue. */
+async function check(context: Context, part: true | 'worker' | 'scheduler'): Promise<void> {
+  const queues = await context.openQueues();
+  try {
+    await queues.requests.depth();
+    if (part === true) return;
+    const present = await queues[part === 'worker' ? 'requests' : 'planning'].countWorkers();
+    if (present === 0) throw new TidemarkError('NOT_RUNNING', `no ${part} is connected to the queue`);
+  } finally {
+    await queues.close();
+  }
+}
+
+type Status = Awaited<ReturnType<typeof gather>>;
+
+async function gather(context: Context, nowMs: number) {
+  const { config, database } = context;
+  const queues = await context.openQueues();
+  context.phase('reading the database and the queue');
+  try {
+    const [
+      series,
+      rejected,
+      lists,
+      rates,
+      ratesMs,
+      retentions,
+      requests,
+      serviceMessage,
+      versions,
+      upkeep,
+      outage,
+      depth,
+      pausedMs,
+      workers,
+      budgets,
+    ] = await Promise.all([
+      seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
+      readQuarantined(database),
+      listStatus(database, nowMs),
+      ratesStatus(database),
+      ratesEveryMs(database, config.scheduler.ratesMs),
+      readRetentions(context, nowMs),
+      countFetchesSince(database, nowMs - minuteMs),
+      readServiceMessage(database, nowMs),
+      serverVersions(database),
+      readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
+      readSourceOutage(database),
+      queues.requests.depth(),
+      queues.requests.pausedForMs(),
+      queues.requests.countWorkers(),
+      queues.connectedBudgets(),
+    ]);
+    return {
+      nowMs,
+      series,
+      rejected: {
+        rows: rejected.reduce((sum, { rows }) => sum + rows, 0),
+        series: rejected.length,
+        reason: rejected[0]?.reason ?? null,
+      },
+      lists,
+      rates: { ...rates, everyMs: ratesMs },
+      retentions,
+      versions,
+      upkeep,
+      outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
+      embedded: context.embedded,
+      source: config.source.url ?? null,
+      serviceMessage,
+      budget: {
+        perMinute: budgetInForce(config.source, budgets),
+        lastMinute: Object.values(requests).reduce((sum, lane) => sum + lane, 0),
+        ...requests,
+      },
+      differing: differingBudgets(config.source, budgets),
+      queue: { backend: queues.kind, ...depth, workers, pausedMs },
+    };
+  } finally {
+    await queues.close();
+  }
+}
+
+const laneNames = ['refresh', 'poll', 'backfill', 'probe', 'reread', 'repair', 'verify'] as const;
+
+function asText(status: Status, showsAll: boolean): string {
+  const { versions, queue, budget } = status;
+  const store = versions.timescale === null ? 'plain tables' : `TimescaleDB ${versions.timescale}`;
+  const lanes = laneNames
+    .filter((lane) => budget[lane] > 0)
+    .map((lane) => `${formatCount(budget[lane])} ${lane}`);
+  const paused = queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
+  return [
+    // A service message has its own line.
+    ...(status.outage === null || status.outage.kind === 'notice'
+      ? []
+      : [outageText(status.outage, status.nowMs)]),
+    `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
+    `source: ${status.source ?? 'not set (SOURCE_URL)'}`,
+    ...(status.serviceMessage === null
+      ? []
+      : [
+          `the source answers with a service message, ${formatTime(status.serviceMessage.timeMs)}: ${status.serviceMessage.message}`,
+        ]),
+    ...upkeepLines(status.upkeep),
+    `budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`,
+    ...(status.differing === null ? [] : [status.differing]),
+    ...(status.rejected.rows === 0 ? [] : [rejectedLine(status.rejected)]),
+    `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
+    `${ratesLine(status.rates, status.nowMs)}, ${status.rates.everyMs === 0 ? 'not polled' : `polled every ${formatDuration(status.rates.everyMs)}`}`,
+    ...(status.retentions.length === 0
+      ? []
+      : [`retention: ${status.retentions.map(retentionText).join(', ')}`]),
+    '',
+    ...(status.lists.length === 0 ? [] : [listsTable(status.lists, status.nowMs, terminalWidth()), '']),
+    (showsAll ? seriesTable : seriesOverview)(status.series, status.nowMs, terminalWidth()),
+  ].join('\n');
+}
+
+function rejectedLine({ rows, series, reason }: Status['rejected']): string {
+  return `rejected: ${counted(rows, 'row')} of ${formatCount(series)} series, such as: ${reason} (tidemark.quarantine)`;
+}
+
+/** `candles for 2y (nothing before 2024-09-11)` */
+function retentionText({ dataset, age, cutMs }: Retention): string {
+  return `${datasetNames[dataset]} for ${age} (nothing before ${formatTime(cutMs)})`;
+}
+
+/** Overdue work of TimescaleDB; nothing when all is well. */
+function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): string[] {
+  const [first] = failingJobs;
+  const late = [
+    rollupsBehind === 0 ? '' : `${counted(rollupsBehind, 'rollup')} await a refresh`,
+    chunksDue === 0 ? '' : `${counted(chunksDue, 'chunk')} await the columnstore`,
+  ].filter((part) => part !== '');
+  return [
+    ...(first === undefined
+      ? []
+      : [
+          `database jobs: ${formatCount(failingJobs.length)} failing, first ${first.kind}${first.of === null ? '' : ` of ${first.of}`}: ${first.message}; the scheduler does their work`,
+        ]),
+    ...(locks.statements === 0
+      ? []
+      : [
+          `locks: ${counted(locks.statements, 'statement')} of Tidemark wait for ${locks.holders.join(', ') || 'a lock'}`,
+        ]),
+    ...(late.length === 0 ? [] : [`upkeep: ${late.join(', ')}`]),
+  ];
+}
+
+function asJson(status: Status): JsonDocument<'status'> {
+  return {
+    time: isoTime(status.nowMs),
+    database: { ...status.versions, embedded: status.embedded },
+    upkeep: {
+      ...status.upkeep,
+      failingJobs: status.upkeep.failingJobs.map(({ lastRunMs, ...job }) => ({
+        ...job,
+        lastRun: isoTime(lastRunMs),
+      })),
+    },
+    source: status.source,
+    sourceOutage: outageJson(status.outage),
+    notice:
+      status.serviceMessage === null
+        ? null
+        : { time: isoTime(status.serviceMessage.timeMs), message: status.serviceMessage.message },
+    rejected: status.rejected,
+    budget: status.budget,
+    queue: status.queue,
+    rates: {
+      currencies: status.rates.currencies,
+      newest: isoTime(status.rates.newestMs),
+      everySeconds: status.rates.everyMs / 1000,
+    },
+    lists: status.lists.map((row) => ({
+      list: row.list.dataset,
+      asset: row.list.asset,
+      everySeconds: row.everyMs / 1000,
+      newest: isoTime(row.newestMs),
+      newestAgeSeconds: row.newestMs === null ? null : (status.nowMs - row.newestMs) / 1000,
+      rows: row.rows,
+      changed: row.changed,
+      gone: row.gone,
+      pagesUnderWay: row.pages,
+      problem: row.problem,
+      retryAt: isoTime(row.retryMs),
+      quarantined: row.quarantined,
+    })),
+    retention: status.retentions.map(({ dataset, age, cutMs }) => ({
+      dataset,
+      age,
+      nothingBefore: isoTime(cutMs),
+    })),
+    series: status.series.map((row) => ({
+      id: row.seriesId,
+      ...row.series,
+      tracked: { from: isoTime(row.tracked.startMs), to: isoTime(row.tracked.endMs) },
+      wantedSeconds: row.wantedMs / 1000,
+      coveredSeconds: row.coveredMs / 1000,
+      missingSeconds: row.missingMs / 1000,
+      awaitingSeconds: row.awaitingMs / 1000,
+      failedSeconds: row.failedMs / 1000,
+      confirmedEmptySeconds: row.confirmedEmptyMs / 1000,
+      beforeBeginningSeconds: row.beforeBeginningMs / 1000,
+      quarantined: row.quarantined,
+      gaps: row.gaps,
+      points: row.points,
+      earliest: isoTime(row.earliestMs),
+      newest: isoTime(row.newestMs),
+      revised: row.revised,
+      rereadAt: isoTime(row.rereadAtMs),
+      newestAgeSeconds: row.newestMs === null ? null : (status.nowMs - row.newestMs) / 1000,
+      blocked: row.blocked,
+    })),
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * `tidemark track candles|history|assets|...` and `untrack ID|assets|...`: the series that `run` or workers fetch, and the lists
+ * that they poll.
+ */
+
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { listName, type PolledList } from '../../contract/lists.ts';
+import { seriesName } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { formatDuration, formatSpan, formatTime, isoTime } from '../../format.ts';
+import { parseInterval } from '../../planning/time-text.ts';
+import { withContext } from '../../runtime/context.ts';
+import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
+import { type TrackedSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
+import { findSeries } from '../../store/series/series-history.ts';
+import type { SelectingOptions, Selection } from '../input/selectors.ts';
+import { withinRetention } from '../input/within-retention.ts';
+import type { JsonDocument } from '../output/documents.ts';
+
+/** Tracks each series from the cut of its retention on, and prints it. */
+export async function trackAll(asked: Selection, options: SelectingOptions): Promise<void> {
+  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async (context) => {
+    const selection = await withinRetention(context, asked);
+    for (const series of selection.series) {
+      const result = await trackSeries(
+        context.database,
+        series,
+        selection.trackFromMs(series),
+        selection.toMs,
+      );
+      console.log(options.json ? JSON.stringify(asJson(result)) : asText(result));
+    }
+  });
+}
+
+const changes: Readonly<Record<TrackedSeries['change'], string>> = Object.freeze({
+  created: 'tracking',
+  resumed: 'tracking again',
+  widened: 'already tracked, range extended:',
+  unchanged: 'already tracked, range unchanged:',
+});
+
+/** Shows the whole tracked range, which may be longer than the requested one. */
+function asText({ seriesId, series, tracked, change }: TrackedSeries): string {
+  return `${changes[change]} ${seriesName(series)} ${formatSpan(tracked)} (id ${seriesId})`;
+}
+
+function asJson({ seriesId, series, created, tracked, change }: TrackedSeries): JsonDocument<'track'> {
+  return {
+    seriesId,
+    ...series,
+    created,
+    change,
+    tracked: { from: isoTime(tracked.startMs), to: isoTime(tracked.endMs) },
+  };
+}
+
+/** @param words ids or names of series. */
+export async function untrackAll(words: readonly string[]): Promise<void> {
+  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ database }) => {
+    for (const seriesId of await findSeries(database, words)) {
+      const { series, untrackedMs } = await untrackSeries(database, seriesId);
+      console.log(
+        untrackedMs === null
+          ? `no longer tracking ${seriesName(series)}; stored points stay`
+          : `${seriesName(series)} is not tracked since ${formatTime(untrackedMs)}; stored points stay`,
+      );
+    }
+  });
+}
+
+const defaultEveryMs = 5 * minuteMs;
+
+export interface TrackOptions {
+  readonly every?: string;
+  readonly json?: true;
+}
+
+/** The lists of `track lists`. Most of the thousands of markets change between two polls. */
+const defaultLists: ReadonlyArray<{ list: PolledList; everyMs: number }> = [
+  { list: { dataset: 'assets', asset: null }, everyMs: defaultEveryMs },
+  { list: { dataset: 'exchanges', asset: null }, everyMs: defaultEveryMs },
+  { list: { dataset: 'markets', asset: null }, everyMs: hourMs },
+];
+
+/** @throws TidemarkError BAD_ARGUMENT for a time between polls that is too short, too long or no time. */
+export async function trackOne(list: PolledList, options: TrackOptions): Promise<void> {
+  const everyMs = options.every === undefined ? null : parseInterval(options.every.trim());
+  if (options.every !== undefined && everyMs === null) {
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `--every ${JSON.stringify(options.every)} is not a length from 10s to 366d, such as 30s, 5m, 1h or 1d`,
+    );
+  }
+  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database, config }) => {
+    const { ratesMs } = config.scheduler;
+    const defaultMs = list.dataset === 'rates' && ratesMs > 0 ? ratesMs : defaultEveryMs;
+    const tracked = await trackList(database, list, everyMs ?? defaultMs);
+    console.log(options.json ? JSON.stringify(listJson(tracked)) : listText(tracked));
+  });
+}
+
+/** Tracks the default lists that are unknown yet. */
+export async function trackDefaults(): Promise<void> {
+  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database }) => {
+    for (const { list, everyMs } of defaultLists) {
+      if (await isListKnown(database, list)) console.log(`${listName(list)}: as before`);
+      else console.log(listText(await trackList(database, list, everyMs)));
+    }
+  });
+}
+
+/** @throws TidemarkError BAD_ARGUMENT for a list that is not tracked. */
+export async function untrackOne(list: PolledList): Promise<void> {
+  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ database }) => {
+    if (!(await untrackList(database, list, Date.now())))
+      throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
+    console.log(`no longer tracking ${listName(list)}; stored data stays`);
+  });
+}
+
+const listChanges: Readonly<Record<TrackedList['change'], string>> = Object.freeze({
+  created: 'tracking',
+  resumed: 'tracking again',
+  changed: 'already tracked, now',
+  unchanged: 'already tracked',
+});
+
+function listText({ list, everyMs, change }: TrackedList): string {
+  return `${listChanges[change]}: ${listName(list)}, every ${formatDuration(everyMs)}`;
+}
+
+function listJson({ list, everyMs, change }: TrackedList): JsonDocument<'track-list'> {
+  return { list: list.dataset, asset: list.asset, everySeconds: everyMs / 1000, change };
+}

@@ -1,0 +1,42 @@
+/** `tidemark viewer ROLE`: creates a read-only database role. */
+
+import { readFileSync } from 'node:fs';
+import { messageOf, TidemarkError } from '../../errors.ts';
+import { withContext } from '../../runtime/context.ts';
+import { countPublicFunctions } from '../../store/auth/public-functions.ts';
+import { grantViewer } from '../../store/auth/roles.ts';
+
+export async function run(role: string, options: { passwordFile?: string; serves?: true }): Promise<void> {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role) || role.startsWith('pg_'))
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `invalid role name ${JSON.stringify(role)}: use lower-case letters, digits and _`,
+    );
+  const password = options.passwordFile === undefined ? null : passwordIn(options.passwordFile);
+  await withContext({ command: 'viewer', defaultLogLevel: 'warn' }, async (context) => {
+    const isNew = await grantViewer(context.database, {
+      role,
+      password,
+      serves: options.serves === true,
+    });
+    console.log(`${isNew ? 'created' : 'updated'} read-only role ${JSON.stringify(role)}`);
+    if ((await countPublicFunctions(context.database.pool)) > 0)
+      console.error(
+        'every role may call functions that write, such as lo_create or add_job: `tidemark migrate` revokes them when a superuser runs it',
+      );
+  });
+}
+
+function passwordIn(file: string): string {
+  let password: string;
+  try {
+    password = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new TidemarkError('BAD_ARGUMENT', `--password-file: ${messageOf(error)}`, {
+      cause: error,
+      remedy: 'name a file that this user may read',
+    });
+  }
+  if (password !== '') return password;
+  throw new TidemarkError('BAD_ARGUMENT', `--password-file ${file} is empty`);
+}

@@ -1,0 +1,178 @@
+/** `tidemark why SERIES`: explains the state of one series. */
+
+import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
+import { seriesName } from '../../contract/series.ts';
+import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../format.ts';
+import { explainGap } from '../../operations/backfill/outcome.ts';
+import { readRangeLimits } from '../../operations/context.ts';
+import { outageText, readOutage } from '../../operations/source-health.ts';
+import { planWindows } from '../../planning/plan.ts';
+import { type Context, withContext } from '../../runtime/context.ts';
+import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
+import {
+  findSeriesByName,
+  type PastFetch,
+  readSeriesHistory,
+  type SeriesHistory,
+} from '../../store/series/series-history.ts';
+import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
+import { readRereadSettings } from '../../store/settings/settings.ts';
+import { printText } from '../output/table.ts';
+
+/** Listed entries per section. */
+const few = 5;
+
+export async function run(words: readonly string[]): Promise<void> {
+  await withContext({ command: 'why', defaultLogLevel: 'warn' }, async (context) => {
+    const nowMs = Date.now();
+    const seriesId = await findSeriesByName(context.database, words.join(' '));
+    const history = await readSeriesHistory(context.database, { seriesId, nowMs, most: few });
+    printText((await explain(context, history, nowMs)).join('\n'));
+  });
+}
+
+async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs): Promise<string[]> {
+  const { database, config } = context;
+  const { graceMs } = config.worker;
+  const seriesIds = [history.seriesId];
+  const [status] = await seriesStatus(database, { nowMs, graceMs, seriesIds });
+  const gaps = await listGaps(database, { nowMs, graceMs, seriesIds, ledger: true });
+  const outage = await readOutage(context, nowMs);
+  return [
+    ...(outage === null ? [] : [outageText(outage, nowMs), '']),
+    `${seriesName(history.series)}, id ${history.seriesId}`,
+    ...trackedLines(history),
+    ...(status === undefined ? [] : coveredLines(status, history, nowMs)),
+    ...(history.blocked === null
+      ? []
+      : [
+          `The source refuses the series until ${formatTime(history.blocked.untilMs)}: ${history.blocked.message}`,
+        ]),
+    ...listed(
+      `Missing, ${counted(gaps.length, 'gap')}:`,
+      gaps
+        .slice(0, few)
+        .map(
+          (gap) =>
+            `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ${explainGap(gap, outage !== null)}`,
+        ),
+      gaps.length,
+    ),
+    ...(history.untrackedMs === null && history.blocked === null
+      ? [await nextLine(context, history, nowMs)]
+      : []),
+    ...listed('Last requests:', history.fetches.map(fetchLine)),
+    ...listed(
+      `Changed by the source afterwards, ${counted(status?.revised ?? history.revisions.length, 'value')}; the newest:`,
+      history.revisions.map(
+        ({ timeMs, seenAtMs, before }) =>
+          `${formatTime(timeMs)} was ${Object.entries(before)
+            .map(([name, value]) => `${name} ${value}`)
+            .join(', ')} until ${formatTime(seenAtMs)}`,
+      ),
+    ),
+    ...listed(
+      `In quarantine, ${counted(status?.quarantined ?? history.rejections.length, 'row')}; the newest:`,
+      history.rejections.map(
+        ({ seenAtMs, reason, raw }) => `${formatTime(seenAtMs)}, ${reason}: ${raw.slice(0, 200)}`,
+      ),
+    ),
+  ];
+}
+
+function trackedLines({ tracked, untrackedMs, createdMs }: SeriesHistory): string[] {
+  const range = `${formatSpan(tracked)}, since ${formatTime(createdMs)}`;
+  return untrackedMs === null
+    ? [`Tracked ${range}.`]
+    : [`Was tracked ${range}; untracked since ${formatTime(untrackedMs)}. Stored points stay.`];
+}
+
+function coveredLines(status: SeriesStatus, { beginsMs }: SeriesHistory, nowMs: EpochMs): string[] {
+  const { coveredMs, wantedMs, points, confirmedEmptyMs, beforeBeginningMs, newestMs, rereadAtMs } = status;
+  const lines = [
+    `Covered: ${formatPercent(coveredMs, wantedMs)} of the closed range; ${counted(points, 'point')} stored.`,
+  ];
+  if (newestMs !== null)
+    lines.push(`Newest point: ${formatTime(newestMs)}, ${formatDuration(nowMs - newestMs)} old.`);
+  if (beforeBeginningMs > 0 && beginsMs !== null)
+    lines.push(
+      `It begins on ${formatTime(beginsMs)}: ${formatDuration(beforeBeginningMs)} before that were requested by days.`,
+    );
+  if (confirmedEmptyMs > beforeBeginningMs)
+    lines.push(`Confirmed empty by two answers: ${formatDuration(confirmedEmptyMs - beforeBeginningMs)}.`);
+  if (rereadAtMs !== null) lines.push(`Recent days were last re-read at ${formatTime(rereadAtMs)}.`);
+  return lines;
+}
+
+/** The next window that the planner would request if the queue were empty. */
+async function nextLine(
+  context: Context,
+  { seriesId, series }: SeriesHistory,
+  nowMs: EpochMs,
+): Promise<string> {
+  const { config } = context;
+  const queues = await context.openQueues();
+  try {
+    const claimed = (await queues.requests.claimedWindows()).windows.get(seriesId) ?? [];
+    const [first] = [...claimed].sort((a, b) => a.startMs - b.startMs);
+    if (first !== undefined)
+      return `Queued or running: ${counted(claimed.length, 'window')}, the first ${formatTime(first.startMs)} to ${formatTime(first.endMs)}.`;
+  } finally {
+    await queues.close();
+  }
+  const { graceMs } = config.worker;
+  const now = await plannedAt(context, seriesId, nowMs);
+  if (now !== undefined) return `Next: ${windowText(now)}, as soon as the budget allows.`;
+  const closesMs = nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
+  const then = await plannedAt(context, seriesId, closesMs);
+  if (then !== undefined)
+    return `Next: ${windowText(then)}, from ${formatTime(closesMs)} on, when the open ${series.interval} period has closed.`;
+  return 'Next: nothing now; deferred ranges are listed above.';
+}
+
+/** @returns the first window of the planner at that time with an empty queue; undefined: none. */
+async function plannedAt(context: Context, seriesId: number, nowMs: EpochMs) {
+  const { database, config } = context;
+  const { graceMs } = config.worker;
+  const reread = await readRereadSettings(database, config.reread);
+  const { windows } = planWindows({
+    series: await seriesWithGaps(database, {
+      nowMs,
+      graceMs,
+      openRefreshMs: config.scheduler.refreshMs,
+      seriesIds: [seriesId],
+      rangesPerSeries: few,
+    }),
+    claimed: new Map(),
+    nowMs,
+    graceMs,
+    cursor: 0,
+    rereadPeriods: reread.periods,
+    longestRangeMs: await readRangeLimits(context),
+    slots: { total: 1, refresh: 1 },
+  });
+  return windows[0];
+}
+
+function windowText({ lane, startMs, endMs }: { lane: string; startMs: EpochMs; endMs: EpochMs }): string {
+  return `${lane} of ${formatTime(startMs)} to ${formatTime(endMs)}`;
+}
+
+function fetchLine(fetch: PastFetch): string {
+  const range =
+    fetch.range === null ? '' : ` ${formatTime(fetch.range.startMs)} to ${formatTime(fetch.range.endMs)}`;
+  const attempt = fetch.attempt > 1 ? `, attempt ${fetch.attempt}` : '';
+  const rejected = fetch.rejected > 0 ? `, ${fetch.rejected} rejected` : '';
+  const came =
+    fetch.error === null
+      ? `${fetch.verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ${formatCount(fetch.unchanged)} unchanged${rejected}`
+      : `${fetch.verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
+  return `${formatTime(fetch.timeMs)} ${fetch.lane}${range}${attempt}: ${came} (${formatDuration(fetch.durationMs)})`;
+}
+
+/** @param all the total, if more than are listed. @returns nothing for an empty list. */
+function listed(title: string, lines: readonly string[], all = lines.length): string[] {
+  if (lines.length === 0) return [];
+  const more = all > lines.length ? [`  and ${formatCount(all - lines.length)} more`] : [];
+  return [title, ...lines.map((line) => `  ${line}`), ...more];
+}
