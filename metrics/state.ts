@@ -140,7 +140,7 @@ function gaugesOf(registry: Registry) {
       'TimescaleDB background jobs whose last run failed or that are overdue',
       ['kind'],
     ),
-    rollupsBehind: gauge('rollups_behind', 'Rollups with a pending refresh'),
+    rollupsBehind: gauge('rollups_behind', 'Series whose rollups await a refresh'),
     chunksDue: gauge('columnstore_chunks_due', 'Chunks that are due for the columnstore'),
     lockWaits: gauge('lock_waits', "Tidemark's statements that wait for a lock"),
     databaseBytes: gauge('database_size_bytes', 'Size of the database on disk'),

@@ -4,19 +4,24 @@ import { isPermissionDenied } from '../store/db/failure.ts';
 import { refreshRollups } from '../store/rollups/refresh.ts';
 import type { OperationContext } from './context.ts';
 
-/** `stopped`: by Ctrl-C. `left`: this role lacks the right, and their policies refresh them within the hour. */
+/** `stopped`: by Ctrl-C. `left`: this role lacks the right, and the scheduler refreshes them. */
 export type RollupsOutcome = 'current' | 'stopped' | 'left';
 
-/** @throws database errors except a missing right. */
+/**
+ * @param seriesIds the series with new points; undefined: any.
+ * @throws database errors except a missing right.
+ */
 export async function refreshRollupsAtEnd(
   { database, phase }: Pick<OperationContext, 'database' | 'phase'>,
+  seriesIds: readonly number[] | undefined,
   signal: AbortSignal,
 ): Promise<RollupsOutcome> {
   try {
     const isWhole = await refreshRollups(database, {
       nowMs: Date.now(),
+      seriesIds,
       signal,
-      onLevel: (done, of) => phase('refreshing the rollups', `${done} of ${of} done`),
+      onSeries: (done, of) => phase('refreshing the rollups', `${done} of ${of} series done`),
     });
     return isWhole ? 'current' : 'stopped';
   } catch (error) {

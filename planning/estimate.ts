@@ -161,7 +161,7 @@ function sum(values: readonly number[]): number {
 }
 
 export interface DiskRules {
-  /** Bytes of a point including indexes: as a row, and in its final form. */
+  /** Bytes of a point or rollup including indexes: as a row, and in its final form. */
   readonly bytes: { readonly row: number; readonly kept: number };
   /** The newest days that stay rows. */
   readonly rowDays: number;
@@ -184,13 +184,20 @@ export function diskFor(planned: readonly PlannedSeries[], rules: DiskRules): Di
   let rows = 0;
   for (const { series, missing, density } of planned) {
     const points = (ranges: typeof missing) =>
-      (lengthMs(ranges) / intervalMs[series.interval]) * (density ?? 1);
+      (lengthMs(ranges) / intervalMs[series.interval]) * (density ?? 1) * (1 + rollupsPerPoint(series));
     const young = points(clip(missing, newest));
     rows += young;
     older += points(missing) - young;
   }
   const bytes = rows * row + older * kept;
   return { bytes, peakBytes: bytes + older * rules.hourlyShare * (row - kept) };
+}
+
+/** Hours and days that are stored of a series, for each of its points: see docs/rollups.md. */
+function rollupsPerPoint({ dataset, interval }: SeriesKey): number {
+  if (dataset !== 'candles') return 0;
+  const periodMs = intervalMs[interval];
+  return sum([hourMs, dayMs].map((rollupMs) => (periodMs < rollupMs ? periodMs / rollupMs : 0)));
 }
 
 /** @param durationMs duration of the backfill; null: the source has no limit. */

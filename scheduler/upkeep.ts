@@ -47,8 +47,7 @@ interface UpkeepOptions {
 const restPerRefresh = 4;
 
 /**
- * Refreshes rollups after a backfill or a revision, and for the first time. Their policies do so too, but only every hour,
- * and they may fail. One refresh runs at a time over all schedulers.
+ * Refreshes the rollups of days that have ended, or that a late point or a revision has changed.
  */
 export function keepRollups({ database, everyMs, log, now }: UpkeepOptions) {
   let isFailing = false;
@@ -57,7 +56,7 @@ export function keepRollups({ database, everyMs, log, now }: UpkeepOptions) {
     const startedMs = performance.now();
     try {
       const nowMs = now();
-      const behind = await rangesBehind(database, nowMs);
+      const behind = await rangesBehind(database, { nowMs });
       if (behind.length > 0 && (await refreshRollups(database, { nowMs, signal }))) {
         log.debug(
           { ranges: behind.length, durationMs: Math.round(performance.now() - startedMs) },

@@ -62,7 +62,7 @@ export async function createStoredService(options: StoredServiceOptions): Promis
   const { reading, accounts, counter, perMinute, now, timeouts = defaultTimeouts } = options;
   const admission = createAdmission({ counter, perMinute, now, keyOf: (key) => findKey(accounts, key) });
   const app = createService({
-    data: await storedMarketData(reading),
+    data: storedMarketData(reading),
     now,
     trustedProxies: options.trustedProxies,
     timeouts,

@@ -5,6 +5,7 @@ import { minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { openDatabase } from '../../store/db/database.ts';
+import { markAllBehind } from '../../store/rollups/behind.ts';
 import { refreshRollups } from '../../store/rollups/refresh.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
@@ -66,6 +67,7 @@ export async function load(
        from generate_series(1, $1 - 1) i, tstzrange('2024-01-01Z', '2024-06-01Z') r`,
       [series],
     );
+    await client.query(markAllBehind);
     await runColumnstorePolicy(client, 'candle_points');
     await refreshRollups(database, { nowMs: endMs });
     await client.query('vacuum analyze');

@@ -110,7 +110,7 @@ async function questionsOn(
                   where s.interval = 'h1' order by p.series_id, p.time desc`,
     },
     {
-      name: 'days of all m1, from the continuous aggregate',
+      name: 'days of all m1, from the rollup',
       sql: `select ${values} from tidemark.rollup_d1 where series_id = ${minutes.seriesId}`,
       beside: 'from the points',
       besideSql: daysOfPoints,

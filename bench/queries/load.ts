@@ -9,6 +9,7 @@ import { dayMs, type EpochMs, periodStart } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { openDatabase } from '../../store/db/database.ts';
+import { markAllBehind } from '../../store/rollups/behind.ts';
 import { refreshRollups } from '../../store/rollups/refresh.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { asTraded } from '../storage/as-traded.ts';
@@ -88,6 +89,7 @@ export async function load(
         where p.series_id = s.id`,
     );
     say('queries: moving chunks to the columnstore, and refreshing the rollups');
+    await client.query(markAllBehind);
     await runColumnstorePolicy(client, 'candle_points');
     await refreshRollups(database, { nowMs });
     await client.query('vacuum analyze');

@@ -5,6 +5,7 @@ import { dayMs, type EpochMs, minuteMs, periodStart } from '../../contract/inter
 import type { CandleSeries } from '../../contract/series.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { listShape } from '../../store/lists/shapes.ts';
+import { markAllBehind } from '../../store/rollups/behind.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
 
@@ -79,6 +80,7 @@ async function loadCandles(
         [seriesId, new Date(startMs), new Date(endMs)],
       );
     }
+    await client.query(markAllBehind);
   } finally {
     await database.close();
   }

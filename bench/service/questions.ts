@@ -32,7 +32,7 @@ export async function questionsOn(url: string, { series, range, asset, nowMs }: 
         : Reflect.get(target, name),
   });
   try {
-    const data = await storedMarketData(recording);
+    const data = storedMarketData(recording);
     const { exchange, baseId, quoteId, interval } = series;
     const ask = async (name: string, path: string, answer: () => Promise<unknown>): Promise<Question> => {
       seen.length = 0;

@@ -136,7 +136,7 @@ export async function runBackfill(
     if (awaited.length === 0) reportedWait = null;
     if (isWorking || awaited.length > 0) return null;
     assertSourceUsable(tallyFetches(await ledger.read(Date.now())));
-    const rollups = await refreshRollupsAtEnd(context, request.signal);
+    const rollups = await refreshRollupsAtEnd(context, request.seriesIds, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
     return {
       ...(await outcome()),

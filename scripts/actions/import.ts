@@ -37,7 +37,7 @@ export async function run(paths: readonly string[], options: Options): Promise<v
       const checked = [];
       for (const file of files) checked.push({ file, content: await checkFile(file) });
       for (const { file, content } of checked) await importFile(file, content);
-      const rollups = await refreshRollupsAtEnd(context, signal);
+      const rollups = await refreshRollupsAtEnd(context, undefined, signal);
       const document: JsonDocument<'import'> = tally.asJson(paths.length);
       if (options.json) console.log(JSON.stringify(document));
       else console.log(tally.asText(paths.length, formatDuration(performance.now() - startedMs)));

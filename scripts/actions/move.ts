@@ -88,9 +88,9 @@ async function refuseTargetInUse(target: Database): Promise<void> {
 async function refreshMoved(target: Database, moved: Moved, signal: AbortSignal): Promise<string | null> {
   try {
     await refreshTarget(target, { tables: [...moved.tables.keys()], nowMs: Date.now(), signal });
-    return signal.aborted ? 'rollups: stopped before they were current; their policies refresh them' : null;
+    return signal.aborted ? 'rollups: stopped before they were current; the scheduler refreshes them' : null;
   } catch (error) {
-    return `rollups: not up to date yet (${messageOf(error)}); their policies refresh them`;
+    return `rollups: not up to date yet (${messageOf(error)}); the scheduler refreshes them`;
   }
 }
 

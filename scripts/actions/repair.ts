@@ -92,12 +92,13 @@ async function repair(context: Context, request: Request) {
   const counts = { answered: 0, fresh: 0, revised: 0 };
   /** Series with points before their known beginning: the years before are gaps now. */
   const earlier = new Set<SeriesKey>();
+  const seriesIds = [...new Set([...known, ...empties].map(({ seriesId }) => seriesId))];
   const outcome = await recheckWindows(context, {
     lane: 'repair',
     windows: inOrder(ofDifferences, allWindows(empties, longestRangeMs), probes),
     count: asked.differences + asked.empties,
     longestRangeMs,
-    seriesIds: [...known, ...empties].map(({ seriesId }) => seriesId),
+    seriesIds,
     signal: request.signal,
     progress: showWindowProgress('repair'),
     onSettled(settled) {
@@ -107,7 +108,7 @@ async function repair(context: Context, request: Request) {
       if (settled.message === null) counts.answered += 1;
     },
   });
-  if (counts.fresh + counts.revised > 0) await refreshRollupsAtEnd(context, request.signal);
+  if (counts.fresh + counts.revised > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
   return { asked, ...counts, ...outcome, earlier: [...earlier] };
 }
 

@@ -193,7 +193,7 @@ function retentionText({ dataset, age, cutMs }: Retention): string {
 function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): string[] {
   const [first] = failingJobs;
   const late = [
-    rollupsBehind === 0 ? '' : `${counted(rollupsBehind, 'rollup')} await a refresh`,
+    rollupsBehind === 0 ? '' : `the rollups of ${formatCount(rollupsBehind)} series await a refresh`,
     chunksDue === 0 ? '' : `${counted(chunksDue, 'chunk')} await the columnstore`,
   ].filter((part) => part !== '');
   return [

@@ -24,7 +24,16 @@ export const readerRole = 'tidemark_reader';
 
 /** The service reads from these. Keys, the ledger and settings are not among them. */
 const served = [
-  ...['series', 'candle_points', 'asset_history_points', 'rate_points', 'currencies', 'derived_series'],
+  ...[
+    'series',
+    'candle_points',
+    'rollup_hours',
+    'rollup_days',
+    'asset_history_points',
+    'rate_points',
+    'currencies',
+    'derived_series',
+  ],
   ...['lists', 'listed_markets'],
   ...rollupLevels.map(({ interval }) => `rollup_${interval}`),
 ].map((name) => `tidemark.${name}`);

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { arrayOf, timeRange, timeRanges, timestamp, timestampOrNull } from '../db/database.ts';
 import { ledgerInsert, ledgerValues, type NewEntry, recordFetch } from '../ledger/ledger.ts';
+import { daysBehind } from '../rollups/behind.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
 import { recordEmptyAnswer, recordSilence } from './empty-answers.ts';
 import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';
@@ -43,6 +44,9 @@ export async function recordCoverage(
 async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Promise<Outcome> {
   const { evaluation } = window;
   if (evaluation.verdict === 'empty') {
+    // Witnesses may have changed.
+    const behind = changedDays(window);
+    if (behind !== null) await addDaysBehind(client, window.seriesId, behind);
     const outcome = await recordEmptyAnswer(client, window, evaluation.covered);
     await recordFetch(client, ledgerEntry(window, outcome.verdict));
     return outcome;
@@ -88,11 +92,13 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
     name: 'move-coverage',
     text: `with moved as (
              select * from unnest($1::int[], $2::timestamptz[], $3::tstzrange[], $4::tstzrange[], $5::int[],
-                                  $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[], $11::tstzmultirange[])
-               as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows, reopened)
-           ), asked as (${ledgerInsert(12)}), total as (
+                                  $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[], $11::tstzmultirange[],
+                                  $12::tstzrange[])
+               as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows, reopened, rollups_behind)
+           ), asked as (${ledgerInsert(13)}), total as (
              select series_id, coalesce(range_agg(covered), '{}') as covered, coalesce(range_agg(held), '{}') as held,
                     coalesce(range_agg(reopened), '{}') as reopened,
+                    coalesce(range_agg(rollups_behind), '{}') as rollups_behind,
                     sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest,
                     max(at) filter (where refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
              from moved group by series_id
@@ -108,6 +114,7 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
                   before_beginning = s.before_beginning - l.overturned - t.reopened - t.held - t.covered,
                   begins = case when isempty(l.overturned) then s.begins end,
                   uncovered_points = s.uncovered_points + t.held - (s.covered - l.overturned - t.reopened + t.covered),
+                  rollups_behind = s.rollups_behind + t.rollups_behind,
                   points = s.points + t.fresh,
                   earliest = least(s.earliest, t.earliest), newest = greatest(s.newest, t.newest),
                   refreshed_at = greatest(s.refreshed_at, t.refreshed_at),
@@ -127,6 +134,7 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
       windows.map(({ rows }) => rows),
       recentMs / 1000,
       windows.map(({ reopened }) => (reopened.length === 0 ? null : timeRanges(reopened))),
+      windows.map((window) => changedDays(window)),
       ...ledgerValues(windows.map((window) => ledgerEntry(window, window.evaluation.verdict))),
     ],
   });
@@ -155,6 +163,24 @@ export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEnt
 function storedTimes({ points, beside }: EvaluatedWindow): readonly EpochMs[] {
   if (beside.length === 0) return points.timesMs;
   return [...points.timesMs, ...beside.flatMap((side) => side.points.timesMs)].sort((a, b) => a - b);
+}
+
+async function addDaysBehind(client: pg.PoolClient, seriesId: number, days: string): Promise<void> {
+  await client.query({
+    name: 'add-days-behind',
+    text: `update tidemark.series set rollups_behind = rollups_behind + tstzmultirange($2::tstzrange) where id = $1`,
+    values: [seriesId, days],
+  });
+}
+
+/** The days of the points, if their rollups differ now. */
+function changedDays(window: EvaluatedWindow): string | null {
+  const { series, changes } = window;
+  if (changes.fresh + changes.changed === 0) return null;
+  const timesMs = storedTimes(window);
+  const [firstMs] = timesMs;
+  if (firstMs === undefined) return null;
+  return daysBehind(series, { startMs: firstMs, endMs: (timesMs.at(-1) ?? firstMs) + 1 });
 }
 
 /** From the first point to just after the last one. */

@@ -1,9 +1,9 @@
 /**
  * Points of a chart: as many as a screen has room for, however many are stored.
  *
- * At its own interval a series returns its points. Coarser candles come from the rollup. Where the rollup
- * would have to aggregate too many points first, because it is not refreshed yet or does not exist
- * (histories, plain PostgreSQL), the chart shows samples: the last value of each period, each found by the
+ * At its own interval a series returns its points. Coarser candles come from the rollup. Where they
+ * would have to be derived from too many points, because days are not rolled up yet (or of histories, which have no
+ * rollups), the chart shows samples: the last value of each period, each found by the
  * index.
  */
 
@@ -11,14 +11,13 @@ import { type EpochMs, type Interval, intervalMs } from '../../contract/interval
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { type Database, timestamp } from '../db/database.ts';
-import { candleColumns, candlesFromPoints, candlesFromRollup } from '../rollups/definitions.ts';
+import { candleColumns, candlesOf } from '../rollups/definitions.ts';
 import { type RollupLevel, rollupLevels } from '../rollups/levels.ts';
 import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
-import { isHypertable } from '../timescale/extension.ts';
 import type { ChartPoints, PointRow } from './shapes.ts';
 
 /**
- * Limit on the unmaterialised points that an answer's candles may be aggregated from. Up to 2,000 candles of
+ * Limit on the points that an answer's candles may be derived from. Up to 2,000 candles of
  * h2 come from this many minutes in a fraction of a second. As many lookups among a hundred chunks take
  * several seconds.
  */
@@ -42,12 +41,14 @@ export async function readChartPoints(
   }
   const level = rollupLevels.find((one) => one.interval === interval);
   if (series.dataset === 'candles' && level?.finer.includes(series.interval) === true) {
-    const timescale = await isHypertable(database.pool, 'candle_points');
-    const unmadeMs = timescale ? await unmaterialisedMs(database, level, range) : range.endMs - range.startMs;
-    if (unmadeMs / intervalMs[series.interval] <= maxAggregated) {
-      const statement = (timescale ? fromRollup : fromPoints)(level);
-      return { kind: 'candles', sampled: false, rows: await rowsOf(database, statement, values) };
-    }
+    const derivedMs = await derivedFromPointsMs(database, {
+      level,
+      range,
+      seriesId,
+      interval: series.interval,
+    });
+    if (derivedMs / intervalMs[series.interval] <= maxAggregated)
+      return { kind: 'candles', sampled: false, rows: await rowsOf(database, derivedCandles(level), values) };
   }
   const periodMs = intervalMs[interval];
   const periods = Math.ceil((range.endMs - range.startMs) / periodMs);
@@ -64,13 +65,9 @@ const shown = 'series_id = $1 and time >= $2::timestamptz and time < $3::timesta
 const storedCandles = `select ${candleColumns} from tidemark.candle_points where ${shown} order by time`;
 const storedPrices = `select time, price_usd from tidemark.asset_history_points where ${shown} order by time`;
 
-const fromRollup = (level: RollupLevel) => ({
+const derivedCandles = (level: RollupLevel) => ({
   name: `dashboard-rollup-${level.interval}`,
-  text: `${candlesFromRollup(level, shown)} order by time`,
-});
-const fromPoints = (level: RollupLevel) => ({
-  name: `dashboard-made-${level.interval}`,
-  text: `${candlesFromPoints(level, shown)} order by time`,
+  text: `${candlesOf(level, shown)} order by time`,
 });
 
 /**
@@ -97,30 +94,23 @@ export const sampleStatement = (dataset: SeriesKey['dataset']) => {
   };
 };
 
-/** Milliseconds of a range that a rollup would have to aggregate from points. */
-async function unmaterialisedMs(database: Database, level: RollupLevel, range: Range): Promise<number> {
-  const chain: string[] = [];
-  for (let at: RollupLevel | undefined = level; at !== undefined; ) {
-    chain.push(`rollup_${at.interval}`);
-    const { from }: RollupLevel = at;
-    at = rollupLevels.find(({ interval }) => interval === from);
-  }
+/** Milliseconds of a range whose candles would be derived from points, and not from a stored rollup. */
+async function derivedFromPointsMs(
+  database: Database,
+  {
+    level,
+    range,
+    seriesId,
+    interval,
+  }: { level: RollupLevel; range: Range; seriesId: number; interval: Interval },
+): Promise<number> {
+  const rangeMs = range.endMs - range.startMs;
+  if (level.from === null || intervalMs[interval] >= level.from.periodMs) return rangeMs;
   const result = await database.pool.query<{ ms: number }>({
-    name: 'dashboard-unmaterialised',
-    text: `
-      with made as (
-        -- Microseconds since 1970. Before any valid time: nothing is materialised.
-        select min(w.watermark) as until
-        from _timescaledb_catalog.continuous_agg c
-        join _timescaledb_catalog.continuous_aggs_watermark w on w.mat_hypertable_id = c.mat_hypertable_id
-        where c.user_view_schema = 'tidemark' and c.user_view_name = any ($1)
-      )
-      select coalesce(sum(extract(epoch from upper(r) - lower(r)) * 1000), 0)::bigint as ms
-      from made, tidemark.behind($2) b,
-           unnest((b.ranges + tstzmultirange(tstzrange(
-             case when until > -2e17 then timestamptz 'epoch' + until * interval '1 microsecond' end, null)))
-             * tstzmultirange(tstzrange($3, $4))) r`,
-    values: [chain, level.name, timestamp(range.startMs), timestamp(range.endMs)],
+    name: 'dashboard-derived-from-points',
+    text: `select coalesce(sum(extract(epoch from upper(r) - lower(r)) * 1000), 0)::bigint as ms
+           from tidemark.series s, unnest(s.rollups_behind * tstzmultirange(tstzrange($2, $3))) r where s.id = $1`,
+    values: [seriesId, timestamp(range.startMs), timestamp(range.endMs)],
   });
   return result.rows[0]?.ms ?? 0;
 }

@@ -9,9 +9,8 @@ import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
 import type { SeriesKey, TimeRange } from '../../contract/series.ts';
 import { timestamp } from '../db/database.ts';
 import { rejectedPeriods } from '../ledger/quarantine.ts';
-import { candleColumns, candlesFromPoints, candlesFromRollup } from '../rollups/definitions.ts';
+import { candleColumns, candlesOf } from '../rollups/definitions.ts';
 import { periodLiteral, type RollupLevel, rollupLevels } from '../rollups/levels.ts';
-import { isHypertable } from '../timescale/extension.ts';
 import {
   coverageColumns,
   coverageSubquery,
@@ -61,20 +60,15 @@ const derived = (level: RollupLevel, rows: string) => `
 
 const id = '(select id from line)';
 
-const fromRollup = (level: RollupLevel) => ({
-  name: `serve-${level.interval}-from-rollup`,
-  text: derived(level, candlesFromRollup(level, `series_id = ${id} and ${shown}`)),
-});
-const fromPoints = (level: RollupLevel) => ({
-  name: `serve-${level.interval}-from-points`,
-  text: derived(level, candlesFromPoints(level, `series_id = ${id} and ${shown}`)),
-});
-
-const fromFiner = (timescale: boolean) =>
-  new Map<string, { name: string; text: string }>(
-    rollupLevels.map((level) => [level.interval, (timescale ? fromRollup : fromPoints)(level)]),
-  );
-const statements = { timescale: fromFiner(true), plain: fromFiner(false) };
+const fromFiner = new Map<string, { name: string; text: string }>(
+  rollupLevels.map((level) => [
+    level.interval,
+    {
+      name: `serve-${level.interval}-derived`,
+      text: derived(level, candlesOf(level, `series_id = ${id} and ${shown}`)),
+    },
+  ]),
+);
 
 const storedHistory = {
   name: 'serve-history',
@@ -109,12 +103,10 @@ const assetIsKnown = {
 /**
  * Rows whose periods start in the range, ascending.
  *
- * @param timescale whether the points are a hypertable.
  * @returns null for an unknown market or asset.
  */
 async function seriesJson(
   pool: pg.Pool,
-  timescale: boolean,
   series: SeriesKey,
   range: TimeRange,
   nowMs: EpochMs,
@@ -133,7 +125,7 @@ async function seriesJson(
     timestamp(nowMs),
     visibleFromMs === undefined ? null : within(visibleFromMs),
   ];
-  const finerStatement = isCandles && statements[timescale ? 'timescale' : 'plain'].get(interval);
+  const finerStatement = isCandles && fromFiner.get(interval);
   const stored = isCandles ? storedCandles : storedHistory;
   for (const statement of finerStatement ? [stored, finerStatement] : [stored]) {
     const result = await pool.query<SeriesRow>({ ...statement, values });
@@ -151,9 +143,7 @@ async function seriesJson(
  * Reads through the pool, which may belong to a read-only role. Answers show the newest committed state: the
  * time of a request decides only which periods have ended.
  */
-export async function storedMarketData(pool: pg.Pool) {
-  const timescale = await isHypertable(pool, 'candle_points');
-  const series = (key: SeriesKey, range: TimeRange, nowMs: EpochMs) =>
-    seriesJson(pool, timescale, key, range, nowMs);
+export function storedMarketData(pool: pg.Pool) {
+  const series = (key: SeriesKey, range: TimeRange, nowMs: EpochMs) => seriesJson(pool, key, range, nowMs);
   return { ...listQueries(pool), candles: series, assetHistory: series };
 }

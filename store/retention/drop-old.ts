@@ -10,7 +10,7 @@ import type pg from 'pg';
 import { type EpochMs, gridOriginMs } from '../../contract/intervals.ts';
 import type { StoredDataset } from '../../contract/series.ts';
 import { allowLong, type Database, inTransaction, isLockWait, timestamp } from '../db/database.ts';
-import { refreshRollups } from '../rollups/refresh.ts';
+import { days, hours } from '../rollups/levels.ts';
 import { dropChunks, isHypertable } from '../timescale/extension.ts';
 import { type ChunkDays, listRetentions, retainedTables } from './retention.ts';
 
@@ -34,13 +34,12 @@ const lockTimeoutMs = 1000;
 const retryPauseMs = 5000;
 
 /**
- * Applies every retention that is on. Nothing changes where no chunk is old enough. The rollups of candles
- * are refreshed afterwards; after a crash in between, at the next refresh.
+ * Applies every retention that is on. Nothing changes where no chunk is old enough.
  *
  * @throws the signal's reason when it stopped this.
  */
 export async function applyRetention(database: Database, options: RetentionOptions): Promise<Dropped[]> {
-  const { nowMs, signal } = options;
+  const { signal } = options;
   const done: Dropped[] = [];
   for (const { dataset, cutMs } of await listRetentions(database, options)) {
     let dropped: Dropped | null = null;
@@ -55,9 +54,6 @@ export async function applyRetention(database: Database, options: RetentionOptio
       if (dropped === null) await delay(retryPauseMs, undefined, { signal }).catch(() => {});
     }
     done.push(dropped);
-  }
-  if (done.some(({ dataset, points }) => dataset === 'candles' && points > 0)) {
-    await refreshRollups(database, { nowMs, signal });
   }
   return done;
 }
@@ -116,6 +112,7 @@ async function dropPoints(
             covered = s.covered * tstzmultirange(tstzrange(k.since, null)),
             confirmed_empty = s.confirmed_empty * tstzmultirange(tstzrange(k.since, null)),
             before_beginning = s.before_beginning * tstzmultirange(tstzrange(k.since, null)),
+            rollups_behind = s.rollups_behind * tstzmultirange(tstzrange($2::timestamptz, null)),
             uncovered_points = (s.uncovered_points + s.covered * tstzmultirange(tstzrange($2::timestamptz, k.since)))
                                * tstzmultirange(tstzrange($2, null)),
             points = greatest(s.points - coalesce(g.points, 0), 0),
@@ -135,6 +132,10 @@ async function dropPoints(
       timestamp(nowMs),
     ],
   );
+  if (dataset === 'candles') {
+    for (const { table } of [hours, days])
+      await client.query(`delete from ${table} where time < $1`, [timestamp(cutMs)]);
+  }
   const isBefore = {
     pending_windows: 'upper(o.range) <= $2',
     empty_answers: 'upper(o.range) <= $2',

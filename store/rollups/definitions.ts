@@ -1,6 +1,8 @@
 /**
- * Definitions of the rollups: continuous aggregates with TimescaleDB, plain views of the same columns without
- * it.
+ * Definitions of the rollups: views that derive candles of one interval from those of a finer one.
+ *
+ * Hours and days are stored for the series that are finer. Days in `rollups_behind` of a series are derived from its points
+ * instead, in the same statement: a view always agrees with the points of its snapshot.
  *
  * The values are exact: `first` and `last` keep a value's text, and `sum` has as many decimals as the most
  * precise of its parts, in any order. `max` alone would not be exact: of equal values with different trailing
@@ -8,102 +10,99 @@
  * always the same.
  */
 
-import { batchOptions, gridOrigin, lagMs, periodLiteral, type RollupLevel, rollupLevels } from './levels.ts';
+import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels, type StoredRollup } from './levels.ts';
 
 const highest = '(max(array[high, scale(high)]))[1]';
 const lowest = '(min(array[low, -scale(low)]))[1]';
+const values = 'open, high, low, close, volume';
 
-/**
- * Every rollup, each after its source, with the statement that adds its refresh policy; null for a plain view.
- *
- * @param timescale whether the points are a hypertable.
- */
-export function rollupDefinitions(timescale: boolean) {
-  return rollupLevels.map((level) => ({
-    name: level.name,
-    create: timescale ? continuousAggregate(level) : plainView(level),
-    policy: timescale ? refreshPolicy(level) : null,
-  }));
+/** The views of every level, in the order of creation. @param timescale whether the points are a hypertable. */
+export function rollupViews(timescale: boolean): string {
+  return rollupLevels
+    .map(
+      (level) => `
+create or replace view ${level.name} as
+  select s.id as series_id, c.time, c.open, c.high, c.low, c.close, c.volume, c.points
+  from tidemark.series s
+  cross join lateral (${derivation(level, timescale)}
+    union all select null, null, null, null, null, null, null from tidemark.series where false
+  ) c
+  where s.dataset = 'candles' and s.interval in (${level.finer.map((finer) => `'${finer}'`).join(', ')});
+`,
+    )
+    .join('');
 }
 
-function continuousAggregate(level: RollupLevel): string {
-  const from = level.from === null ? 'tidemark.candle_points' : `tidemark.rollup_${level.from}`;
+/** Candles of a level of the series `s`. */
+function derivation(level: RollupLevel, timescale: boolean): string {
+  const columns = bucketColumns(level, timescale);
+  const fromPoints = (which: string) => `
+    select ${columns}, count(*) as points from tidemark.candle_points where series_id = s.id${which} group by 1`;
+  if (level.from === null) return fromPoints('');
+  const stored = storedOrDerived(level.from, timescale);
+  // Series of the stored rollup's own interval or a coarser one have no rows in it.
+  const limit = periodLiteral(level.from);
+  if (level.from.periodMs === level.periodMs)
+    return `
+    select time, ${values}, points from (${stored}) stored`;
   return `
-    create materialized view ${level.name}
-      with (timescaledb.continuous, timescaledb.materialized_only = false) as
-    select series_id, ${bucketColumns(level, level.from === null ? 'count(*)' : 'sum(points)::bigint')}
-    from ${from}
-    group by 1, 2
-    with no data`;
+    select ${columns}, sum(points)::bigint as points from (${stored}) stored group by 1
+    union all${fromPoints(` and s.period >= ${limit}`)}`;
 }
 
-/**
- * Columns of a rollup, with TimescaleDB's functions: a condition on a `time_bucket` excludes chunks of the
- * source, and one on a `date_bin` does not.
- */
-export function bucketColumns(level: RollupLevel, points = 'count(*)'): string {
-  return `time_bucket(${periodLiteral(level)}, time, origin => ${gridOrigin}) as time,
+/** The rows of a stored rollup of the series `s`: derived from its points where they have changed. */
+function storedOrDerived(rollup: StoredRollup, timescale: boolean): string {
+  return `
+      select time, ${values}, points from ${rollup.table}
+      where series_id = s.id and not time <@ s.rollups_behind
+      union all
+      select changed.* from unnest(s.rollups_behind) behind cross join lateral (
+        select ${bucketColumns(rollup, timescale)}, count(*) as points from tidemark.candle_points
+        where series_id = s.id and s.period < ${periodLiteral(rollup)}
+          and time >= lower(behind) and time < upper(behind)
+        group by 1
+      ) changed`;
+}
+
+/** The columns of a candle, for points that are grouped by the first. */
+export function bucketColumns(level: Pick<RollupLevel, 'periodMs'>, timescale: boolean): string {
+  const period = periodLiteral(level);
+  // A condition on a `time_bucket` excludes chunks, and one on a `date_bin` does not.
+  return timescale
+    ? `time_bucket(${period}, time, origin => ${gridOrigin}) as time,
            first(open, time) as open, ${highest} as high, ${lowest} as low, last(close, time) as close,
-           sum(volume) as volume, ${points} as points`;
+           sum(volume) as volume`
+    : `date_bin(${period}, time, ${gridOrigin}) as time, ${plainValues}`;
 }
 
-/**
- * The policy runs every hour. The first run is in an hour, plus a minute for each level: without a start it
- * would run at once, and before the source of the rollup is refreshed.
- */
-function refreshPolicy(level: RollupLevel): string {
-  const { buckets_per_batch, refresh_newest_first } = batchOptions(level);
-  return `
-    select add_continuous_aggregate_policy('${level.name}', start_offset => null::interval,
-      end_offset => interval '${lagMs(level) / 1000} seconds', schedule_interval => interval '1 hour',
-      initial_start => now() + interval '${60 + rollupLevels.indexOf(level)} minutes',
-      buckets_per_batch => ${buckets_per_batch}, refresh_newest_first => ${refresh_newest_first})`;
-}
-
-function plainView(level: RollupLevel): string {
-  return `
-    create view ${level.name} as
-    select ${rollupColumns(periodLiteral(level))}
-    from tidemark.candle_points
-    group by 1, 2`;
-}
+const plainValues = `(array_agg(open order by time))[1] as open, ${highest} as high, ${lowest} as low,
+           (array_agg(close order by time desc))[1] as close, sum(volume) as volume`;
 
 /** Columns of a rollup without TimescaleDB's functions, for points that are grouped by 1 and 2. */
 export function rollupColumns(period: string): string {
-  return `series_id, date_bin(${period}, time, ${gridOrigin}) as time,
-           (array_agg(open order by time))[1] as open, ${highest} as high, ${lowest} as low,
-           (array_agg(close order by time desc))[1] as close, sum(volume) as volume, count(*) as points`;
+  return `series_id, date_bin(${period}, time, ${gridOrigin}) as time, ${plainValues}, count(*) as points`;
 }
 
-export const candleColumns = 'time, open, high, low, close, volume';
+export const candleColumns = `time, ${values}`;
 
 /**
- * Candles of one series from a rollup, and from the points where the rollup awaits a refresh, like the view
- * `candles`. A statement that names the relation itself is planned faster than the view with all its levels.
+ * Candles of one series and range.
  *
- * @param which condition on series and time.
+ * @param which condition on series and time, the time in whole periods.
  */
-export function candlesFromRollup(level: RollupLevel, which: string): string {
-  return `
-    with behind as materialized (select * from tidemark.behind('${level.name}'))
-    select ${candleColumns} from ${level.name}
-    where ${which} and not time <@ (select ranges from behind)
-    union all
-    select ${candleColumns} from (
-      select ${bucketColumns(level)} from tidemark.candle_points
-      where ${which} and time <@ (select ranges from behind)
-        and time >= (select first from behind) and time < (select ending from behind)
-      group by 1
-    ) bucket`;
-}
-
-/**
- * The same without TimescaleDB. It reads only the requested points; a condition on the time of a plain rollup
- * would read all.
- */
-export function candlesFromPoints(level: RollupLevel, which: string): string {
+export function candlesOf(level: RollupLevel, which: string): string {
+  if (level.from !== null) return `select ${candleColumns} from ${level.name} where ${which}`;
+  // The view would read all points of a plain table: a condition on a period is none on the time of points.
   return `
     select ${candleColumns} from (
       select ${rollupColumns(periodLiteral(level))} from tidemark.candle_points where ${which} group by 1, 2
-    ) bucket`;
+    ) derived`;
 }
+
+/** The days of each series that await a refresh, ended ones only. */
+export const rollupsBehind = `
+create or replace view tidemark.rollups_behind as
+  select s.id as series_id, behind as range
+  from tidemark.series s, unnest(s.rollups_behind
+    * tstzmultirange(tstzrange(null, date_bin('1 day', now() - interval '1 hour', timestamptz 'epoch')))) behind;
+`;

@@ -1,104 +1,116 @@
 /**
- * Refreshes the rollups.
+ * Refreshes the stored rollups.
  *
- * TimescaleDB logs the ranges that a commit changes below the watermark. A refresh recomputes only the logged
- * ranges, so refreshing everything costs no more than the changes. The policies of the continuous aggregates
- * do the same every hour; here it is done at once, each level after its source.
+ * A commit that changes points adds their days to `rollups_behind` of its series, in its transaction. A refresh derives such
+ * days again and removes them from it. So it costs as much as what has changed, whatever else is stored.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
-import type { EpochMs } from '../../contract/intervals.ts';
-import { type Database, isLockWait, onLongConnection, timestamp, timestampOrNull } from '../db/database.ts';
-import { timescaleVersion } from '../timescale/extension.ts';
-import { batchOptions, lagMs, type RollupLevel, rollupLevels } from './levels.ts';
+import type pg from 'pg';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { type Database, inTransaction, timestamp, timestampOrNull } from '../db/database.ts';
+import { isHypertable } from '../timescale/extension.ts';
+import { bucketColumns } from './definitions.ts';
+import { days, hours } from './levels.ts';
 
 export interface RefreshOptions {
   readonly nowMs: EpochMs;
-  /** Stops it, also within a statement. Finished batches stay. */
+  /** Absent: of every series. */
+  readonly seriesIds?: readonly number[] | undefined;
+  /** Stops it after the present piece. Finished pieces stay. */
   readonly signal?: AbortSignal | undefined;
-  /** Called before each rollup. */
-  readonly onLevel?: (done: number, of: number) => void;
+  /** Called before each series. */
+  readonly onSeries?: (done: number, of: number) => void;
 }
 
 export interface RangeBehind {
-  /** Such as `tidemark.rollup_h1`. */
-  readonly rollup: string;
-  /** Null: from the beginning. */
-  readonly startMs: EpochMs | null;
+  readonly seriesId: number;
+  readonly periodMs: number;
+  /** Whole days. */
+  readonly startMs: EpochMs;
   readonly endMs: EpochMs;
 }
 
-const cancelledCode = '57014';
-const retryPauseMs = 500;
+/** The current day changes all the time. Its last candles come within the hour after it. */
+const restMs = hourMs;
+
+/** Points of a transaction: a month of minutes, which takes some tenths of a second. */
+const pointsOfPiece = (30 * dayMs) / minuteMs;
 
 /**
- * Lists the ranges in which a rollup may differ from its points. None without TimescaleDB, where rollups are
- * plain views.
+ * Lists the days that were changed since they were rolled up. Queries derive them from the points.
  *
- * @param nowMs includes ranges that are old enough to be materialised and are not, as in
- * `tidemark.rollups_behind`.
+ * @param query.nowMs leaves out days that had not ended; absent: includes them.
  */
-export async function rangesBehind(database: Database, nowMs?: EpochMs): Promise<RangeBehind[]> {
+export async function rangesBehind(
+  database: Database,
+  { nowMs, seriesIds }: Partial<Pick<RefreshOptions, 'nowMs' | 'seriesIds'>> = {},
+): Promise<RangeBehind[]> {
+  const endMs = nowMs === undefined ? undefined : Math.floor((nowMs - restMs) / dayMs) * dayMs;
   const result = await database.pool.query<RangeBehind>(
-    `select rollup, lower(range) as "startMs", upper(range) as "endMs" from (
-       select * from tidemark.ranges_behind()
-       union all select * from tidemark.ranges_unmaterialised($1) where $1::timestamptz is not null
-     ) b order by rollup, range`,
-    [timestampOrNull(nowMs)],
+    `select s.id as "seriesId", extract(epoch from s.period)::float8 * 1000 as "periodMs",
+            lower(behind) as "startMs", upper(behind) as "endMs"
+     from tidemark.series s, unnest(s.rollups_behind * tstzmultirange(tstzrange(null, $1::timestamptz))) behind
+     where s.dataset = 'candles' and s.rollups_behind <> '{}' and ($2::int[] is null or s.id = any ($2))
+     order by s.id, behind`,
+    [timestampOrNull(endMs), seriesIds ?? null],
   );
   return result.rows;
 }
 
 /**
- * Refreshes every rollup, and materialises it up to a day or more before now, see {@link lagMs}. Waits while
- * another session refreshes the same rollup. Does nothing without TimescaleDB.
+ * Derives every day again that has changed and has ended. Several processes may do so at once.
  *
  * @returns false when the signal stopped it.
  */
 export async function refreshRollups(database: Database, options: RefreshOptions): Promise<boolean> {
-  const { signal } = options;
-  const levels = await materialisedLevels(database);
-  if (levels.length === 0) return true;
-  try {
-    // The first refresh of a long history takes minutes.
-    await onLongConnection(database, signal, async (client) => {
-      for (const [done, level] of levels.entries()) {
-        options.onLevel?.(done, levels.length);
-        while (signal?.aborted !== true && !(await refreshLevel(client, level, options.nowMs))) {
-          await delay(retryPauseMs, undefined, { signal }).catch(() => {});
-        }
-      }
-    });
-  } catch (error) {
-    const isStopped = signal?.aborted && error instanceof pg.DatabaseError && error.code === cancelledCode;
-    if (!isStopped) throw error;
+  const { signal, onSeries } = options;
+  const behind = await rangesBehind(database, options);
+  if (behind.length === 0) return true;
+  const timescale = await isHypertable(database.pool, 'candle_points');
+  const all = new Set(behind.map(({ seriesId }) => seriesId));
+  const begun = new Set<number>();
+  for (const range of behind) {
+    if (!begun.has(range.seriesId)) onSeries?.(begun.size, all.size);
+    begun.add(range.seriesId);
+    for (const piece of piecesOf(range)) {
+      if (signal?.aborted === true) return false;
+      await inTransaction(database, (client) => rollUp(client, piece, timescale));
+    }
   }
-  return signal?.aborted !== true;
+  return true;
 }
 
-/** @returns false when another session is refreshing it. */
-async function refreshLevel(client: pg.PoolClient, level: RollupLevel, nowMs: EpochMs): Promise<boolean> {
-  try {
+function piecesOf(range: RangeBehind): RangeBehind[] {
+  const { startMs, endMs, periodMs } = range;
+  const pieceMs = Math.floor((pointsOfPiece * periodMs) / dayMs) * dayMs;
+  const pieces: RangeBehind[] = [];
+  for (let fromMs = startMs; fromMs < endMs; fromMs += pieceMs)
+    pieces.push({ ...range, startMs: fromMs, endMs: Math.min(endMs, fromMs + pieceMs) });
+  return pieces;
+}
+
+async function rollUp(client: pg.PoolClient, piece: RangeBehind, timescale: boolean): Promise<void> {
+  const { seriesId, periodMs } = piece;
+  const values = [seriesId, timestamp(piece.startMs), timestamp(piece.endMs)];
+  const within = 'series_id = $1 and time >= $2 and time < $3';
+  // Points first and then the series' row, in the order of a commit and of retention: the other order could deadlock.
+  await client.query(`select from tidemark.candle_points where ${within} limit 1`, values);
+  // A commit that has not ended locks the row too, or adds its days again afterwards.
+  await client.query('select from tidemark.series where id = $1 for no key update', [seriesId]);
+  const fromPoints = [hours, days].filter((rollup) => periodMs < rollup.periodMs)[0];
+  for (const rollup of [hours, days]) {
+    if (periodMs >= rollup.periodMs) continue;
+    const isFirst = rollup === fromPoints;
+    await client.query(`delete from ${rollup.table} where ${within}`, values);
     await client.query(
-      'call refresh_continuous_aggregate($1::regclass, null, $2::timestamptz, options => $3::jsonb)',
-      [level.name, timestamp(nowMs - lagMs(level)), JSON.stringify(batchOptions(level))],
+      `insert into ${rollup.table} (time, open, high, low, close, volume, points, series_id)
+       select ${bucketColumns(rollup, timescale)}, ${isFirst ? 'count(*)' : 'sum(points)'}, $1
+       from ${isFirst ? 'tidemark.candle_points' : hours.table} where ${within} group by 1`,
+      values,
     );
-    return true;
-  } catch (error) {
-    // The policy, another scheduler, or any other lock.
-    if (isLockWait(error)) return false;
-    throw error;
   }
-}
-
-/** The levels that are continuous aggregates: all or none. */
-async function materialisedLevels(database: Database): Promise<RollupLevel[]> {
-  if ((await timescaleVersion(database.pool)) === null) return [];
-  const result = await database.pool.query<{ name: string }>(
-    `select 'tidemark.' || view_name as name from timescaledb_information.continuous_aggregates
-     where view_schema = 'tidemark'`,
+  await client.query(
+    'update tidemark.series set rollups_behind = rollups_behind - tstzmultirange(tstzrange($2, $3)) where id = $1',
+    values,
   );
-  const names = new Set(result.rows.map(({ name }) => name));
-  return rollupLevels.filter(({ name }) => names.has(name));
 }

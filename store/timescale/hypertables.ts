@@ -31,6 +31,8 @@ export interface Hypertable {
 
 export const hypertables: readonly Hypertable[] = Object.freeze([
   { name: 'candle_points', chunkDays: 'candles', segmentBy: 'series_id', timeIndex: true },
+  { name: 'rollup_hours', chunkDays: 'candles', segmentBy: 'series_id', timeIndex: false },
+  { name: 'rollup_days', chunkDays: 360, segmentBy: 'series_id', timeIndex: false },
   { name: 'asset_history_points', chunkDays: 'asset_history', segmentBy: 'series_id', timeIndex: true },
   { name: 'rate_points', chunkDays: 'rates', segmentBy: 'currency_id', timeIndex: true },
   // Rows a poll: some thousand at most of assets, exchanges and the markets of an asset, ten thousand of all

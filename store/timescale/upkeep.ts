@@ -15,7 +15,7 @@ import { hypertables } from './hypertables.ts';
 
 export interface Upkeep {
   readonly failingJobs: readonly FailingJob[];
-  /** Rollups with a range in `tidemark.rollups_behind`. */
+  /** Series with a range in `tidemark.rollups_behind`. */
   readonly rollupsBehind: number;
   /** Chunks that should be in the columnstore and are not. */
   readonly chunksDue: number;
@@ -27,10 +27,10 @@ export async function readUpkeep(
   database: Database,
   query: { nowMs: EpochMs; afterDays: number },
 ): Promise<Upkeep> {
-  const behind = await rangesBehind(database, query.nowMs);
+  const behind = await rangesBehind(database, query);
   return {
     failingJobs: await readFailingJobs(database),
-    rollupsBehind: new Set(behind.map(({ rollup }) => rollup)).size,
+    rollupsBehind: new Set(behind.map(({ seriesId }) => seriesId)).size,
     chunksDue: (await readDueChunks(database, query)).length,
     locks: await readLockWaits(database),
   };

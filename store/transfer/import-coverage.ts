@@ -1,12 +1,14 @@
 /** Adds a file's coverage to a series, within the transaction that stores its points. */
 
 import type pg from 'pg';
-import type { EpochMs, Interval } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
 import { periodOf } from '../../planning/periods.ts';
 import { normalize, type Range } from '../../planning/ranges.ts';
 import { deleteCoveredWindows } from '../commit/deferred-windows.ts';
 import type { PointChanges } from '../commit/write-points.ts';
 import { timeRange, timestampOrNull } from '../db/database.ts';
+import { daysBehind } from '../rollups/behind.ts';
 
 /** Coverage of a part of a series, as stated by a file. */
 export interface FileCoverage {
@@ -25,12 +27,14 @@ export async function addFileCoverage(
   client: pg.PoolClient,
   seriesId: number,
   stated: FileCoverage & {
-    readonly interval: Interval;
+    readonly series: SeriesKey;
     readonly timesMs: readonly EpochMs[];
     readonly changes: PointChanges;
   },
 ): Promise<void> {
-  const { timesMs, changes, interval } = stated;
+  const { timesMs, changes, series } = stated;
+  const { interval } = series;
+  const [firstMs] = timesMs;
   const held = normalize(timesMs.map((timeMs) => periodOf(timeMs, interval)));
   await client.query({
     name: 'cover-by-file',
@@ -49,6 +53,7 @@ export async function addFileCoverage(
                                      + (t.before_beginning - s.covered - s.uncovered_points),
                   begins = case when s.before_beginning && (t.covered - t.empty + h.ranges) then null else s.begins end,
                   uncovered_points = s.uncovered_points + h.ranges - (s.covered + t.covered),
+                  rollups_behind = s.rollups_behind + tstzmultirange(coalesce($10::tstzrange, 'empty')),
                   points = s.points + $7, revised = s.revised + $8,
                   earliest = least(s.earliest, $5::timestamptz), newest = greatest(s.newest, $6::timestamptz)
              from stated t, held h
@@ -58,11 +63,14 @@ export async function addFileCoverage(
       toRangeTexts(stated.covered),
       toRangeTexts(stated.confirmedEmpty),
       toRangeTexts(stated.beforeBeginning),
-      timestampOrNull(timesMs[0]),
+      timestampOrNull(firstMs),
       timestampOrNull(timesMs.at(-1)),
       changes.fresh,
       changes.revised,
       toRangeTexts(held),
+      changes.fresh + changes.changed === 0 || firstMs === undefined
+        ? null
+        : daysBehind(series, { startMs: firstMs, endMs: (timesMs.at(-1) ?? firstMs) + 1 }),
     ],
   });
   await deleteCoveredWindows(client, [seriesId]);

@@ -86,8 +86,7 @@ export function claimCoverage(
       );
       if (first.rowCount === 0) return false;
     }
-    const { interval } = series;
-    await addFileCoverage(client, seriesId, { ...stated, interval, timesMs: [], changes: noChanges });
+    await addFileCoverage(client, seriesId, { ...stated, series, timesMs: [], changes: noChanges });
     return true;
   });
 }
@@ -130,7 +129,7 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
       covered: [],
       confirmedEmpty: [],
       beforeBeginning: [],
-      interval: series.interval,
+      series,
       timesMs: all.timesMs,
       changes,
     });

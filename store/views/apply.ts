@@ -1,18 +1,14 @@
 /**
- * Creates the views, functions and rollups, after the migrations and in one transaction:
- *
- *   current     A fingerprint in `tidemark.settings` matches the definitions: nothing to do.
- *   replaced    The rollups are current: views and functions are replaced in place.
- *   recreated   The rollups differ, or the extension is new. Rollups cannot be replaced: the objects that depend on
- *               them are detached, then the rollups are dropped and created.
+ * Creates the views and functions, after the migrations and in one transaction. A fingerprint in `tidemark.settings` says
+ * whether they are current. Otherwise they are replaced in place, so that views which depend on them stay.
  */
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
 import { inLockedTransaction } from '../db/locked-transaction.ts';
-import { behind } from '../rollups/behind.ts';
-import { rollupDefinitions } from '../rollups/definitions.ts';
+import { rollupsBehind, rollupViews } from '../rollups/definitions.ts';
+import { rollupLevels } from '../rollups/levels.ts';
 import { isHypertable, timescaleVersion } from '../timescale/extension.ts';
 import { averages, vwap } from './averages.ts';
 import { currencies } from './currencies.ts';
@@ -26,56 +22,39 @@ import { snapshots } from './snapshots.ts';
 import { statements } from './statements.ts';
 import { detachCandles, views } from './views.ts';
 
-const rollupsSetting = 'derived: rollups';
 const objectsSetting = 'derived: views and functions';
-/** Names in `tidemark.settings` that hold the fingerprints. */
-export const derivedSettings = Object.freeze([rollupsSetting, objectsSetting]);
+/** Of versions whose rollups were continuous aggregates. */
+const aggregatesSetting = 'derived: rollups';
+/** Names in `tidemark.settings` that describe the database itself. */
+export const derivedSettings = Object.freeze([aggregatesSetting, objectsSetting]);
 
 /**
  * Brings the derived objects up to date. Fast where they are current.
  *
  * @returns whether anything was created.
- * @throws TidemarkError VIEW_IN_THE_WAY when a user's own view depends on one that has to be dropped.
+ * @throws TidemarkError VIEW_IN_THE_WAY when a user's own view depends on a continuous aggregate of an earlier version.
  */
 export function applyDerived(client: pg.Client): Promise<boolean> {
   return inDerivedTransaction(client, async () => {
-    const timescale = await isHypertable(client, 'candle_points');
-    const rollups = rollupDefinitions(timescale);
-    const objects = derivedObjects(timescale);
-    const wanted = {
-      rollups: fingerprint(rollups.flatMap(({ create, policy }) => [create, policy ?? ''])),
-      objects: fingerprint(objects.map(({ create }) => create)),
-    };
+    const objects = derivedObjects(await isHypertable(client, 'candle_points'));
+    const wanted = fingerprint(objects.map(({ create }) => create));
     const settings = await client.query<{ name: string; value: string }>(
       'select name, value from tidemark.settings where name = any ($1)',
       [derivedSettings],
     );
     const present = new Map(settings.rows.map((row) => [row.name, row.value]));
-    const missingRollups = await countMissing(client, rollups);
-    const missingObjects = await countMissing(client, objects);
-    const areRollupsCurrent = missingRollups === 0 && present.get(rollupsSetting) === wanted.rollups;
-    if (areRollupsCurrent && missingObjects === 0 && present.get(objectsSetting) === wanted.objects)
-      return false;
+    if ((await countMissing(client, objects)) === 0 && present.get(objectsSetting) === wanted) return false;
 
-    if (!areRollupsCurrent) {
-      for (const object of [...objects].reverse()) {
-        if (object.detach !== undefined) await client.query(object.detach);
-      }
-      const grants = await rollupGrants(client);
-      await dropRollups(client);
-      for (const { create, policy } of rollups) {
-        await client.query(create);
-        if (policy !== null) await client.query(policy);
-      }
-      for (const grant of grants) await client.query(grant);
-    }
+    const grants = present.has(aggregatesSetting) ? await dropAggregates(client) : [];
     // The views call functions of this schema as the current role. The grant opens no table.
     await client.query('grant usage on schema tidemark to public');
     for (const object of objects) await client.query(object.create);
+    for (const grant of grants) await client.query(grant);
+    await client.query('delete from tidemark.settings where name = $1', [aggregatesSetting]);
     await client.query(
-      `insert into tidemark.settings (name, value) values ($1, $2), ($3, $4)
+      `insert into tidemark.settings (name, value) values ($1, $2)
        on conflict (name) do update set value = excluded.value`,
-      [rollupsSetting, wanted.rollups, objectsSetting, wanted.objects],
+      [objectsSetting, wanted],
     );
     return true;
   });
@@ -96,7 +75,6 @@ export function dropDerived(client: pg.Client): Promise<boolean> {
       await client.query(object.drop);
       found = true;
     }
-    await dropRollups(client);
     if ((await countMissing(client, [{ name: 'tidemark.settings' }])) > 0) return found;
     await client.query('delete from tidemark.settings where name = any ($1)', [derivedSettings]);
     return found;
@@ -127,37 +105,43 @@ async function countMissing(
   return result.rows[0]?.missing ?? 0;
 }
 
-/** The statements that restore the present grants on the rollups. */
-async function rollupGrants(client: pg.Client): Promise<string[]> {
-  const result = await client.query<{ statement: string }>(
+/**
+ * Drops the continuous aggregates of earlier versions, and what read their logs.
+ *
+ * @returns the statements that restore the grants on them.
+ */
+async function dropAggregates(client: pg.Client): Promise<string[]> {
+  const names = rollupLevels.map(({ name }) => name).reverse();
+  const grants = await client.query<{ statement: string }>(
     `select format('grant %s on %s to %s', string_agg(distinct a.privilege_type, ', '), c.oid::regclass,
                    case a.grantee when 0 then 'public' else a.grantee::regrole::text end) as statement
      from pg_class c, aclexplode(c.relacl) a
-     where c.relnamespace = 'tidemark'::regnamespace and c.relname = any ($1) and a.grantee <> c.relowner
-       and a.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER')
+     where c.oid = any (select to_regclass(name) from unnest($1::text[]) name) and a.grantee <> c.relowner
+       and a.privilege_type = 'SELECT'
      group by c.oid, a.grantee`,
-    [rollupDefinitions(false).map(({ name }) => name.replace(/^tidemark\./, ''))],
+    [names],
   );
-  return result.rows.map(({ statement }) => statement);
-}
-
-/** Drops views of a plain database, or continuous aggregates. */
-async function dropRollups(client: pg.Client): Promise<void> {
+  await client.query(detachCandles);
+  await client.query('drop view if exists tidemark.rollups_behind');
+  for (const obsolete of ['ranges_unmaterialised(timestamptz)', 'behind(text)', 'ranges_behind()'])
+    await client.query(`drop function if exists tidemark.${obsolete}`);
+  await client.query(
+    'drop function if exists tidemark.fresh_relation(text, integer, interval, timestamptz, timestamptz)',
+  );
   const aggregates =
-    (await timescaleVersion(client)) !== null
-      ? `exists (select from timescaledb_information.continuous_aggregates
-               where view_schema = 'tidemark' and view_name = c.relname)`
-      : 'false';
-  const present = await client.query<{ name: string; aggregate: boolean }>(
-    `select 'tidemark.' || c.relname as name, ${aggregates} as aggregate from pg_class c
-     where c.relnamespace = 'tidemark'::regnamespace and c.relname like 'rollup\\_%' and c.relkind = 'v'`,
-  );
-  const kinds = new Map(present.rows.map((row) => [row.name, row.aggregate]));
-  for (const { name } of rollupDefinitions(false).reverse()) {
-    const aggregate = kinds.get(name);
-    if (aggregate === undefined) continue;
-    await client.query(`drop ${aggregate ? 'materialized view' : 'view'} ${name}`);
-  }
+    (await timescaleVersion(client)) === null
+      ? new Set<string>()
+      : new Set(
+          (
+            await client.query<{ name: string }>(
+              `select 'tidemark.' || view_name as name from timescaledb_information.continuous_aggregates
+               where view_schema = 'tidemark'`,
+            )
+          ).rows.map(({ name }) => name),
+        );
+  for (const name of names)
+    await client.query(`drop ${aggregates.has(name) ? 'materialized view' : 'view'} if exists ${name}`);
+  return grants.rows.map(({ statement }) => statement);
 }
 
 function fingerprint(texts: readonly string[]): string {
@@ -184,12 +168,22 @@ async function inDerivedTransaction<Result>(client: pg.Client, work: () => Promi
 /** In the order of creation. @param timescale whether the points are a hypertable. */
 export function derivedObjects(timescale: boolean): DerivedObject[] {
   const texts = [
-    ...[behind, views(timescale), names, refusals, lines, ranges, statements, figures, ohlcv, returns],
+    ...[
+      rollupsBehind,
+      rollupViews(timescale),
+      views,
+      names,
+      refusals,
+      lines,
+      ranges,
+      statements,
+      figures,
+      ohlcv,
+      returns,
+    ],
     ...[averages, vwap, correlation, currencies, seasonality, completeness, revisions, snapshots],
   ];
-  return texts
-    .flatMap(objectsIn)
-    .map((object) => (object.name === 'public.candles' ? { ...object, detach: detachCandles } : object));
+  return texts.flatMap(objectsIn);
 }
 
 /** A view or function that is derived from the tables. It holds no state, and can be recreated. */
@@ -201,8 +195,6 @@ export interface DerivedObject {
   /** Creates or replaces it: `create or replace`. */
   readonly create: string;
   readonly drop: string;
-  /** Detaches it from the rollups that exist, so that they can be dropped. */
-  readonly detach?: string;
 }
 
 /**

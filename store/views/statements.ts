@@ -5,10 +5,15 @@
  */
 
 import { rollupColumns } from '../rollups/definitions.ts';
-import { gridOrigin } from '../rollups/levels.ts';
+import { gridOrigin, rollupLevels } from '../rollups/levels.ts';
 
 /** For a text within quotes. */
 export const quoted = (sql: string) => sql.replaceAll("'", "''");
+
+const levelsOfPoints = rollupLevels
+  .filter(({ from }) => from === null)
+  .map(({ name }) => `'${name}'`)
+  .join(', ');
 
 /**
  * Rows of a line in order of time: the columns, `filled` and `coverage`. A closed period without a point that
@@ -17,16 +22,12 @@ export const quoted = (sql: string) => sql.replaceAll("'", "''");
  * volume 0.
  */
 export const statements = `
--- A rollup that awaits a refresh within the range may lack covered points. The points are read then.
-create or replace function tidemark.fresh_relation(relation text, series_id integer, period interval,
+-- A condition on the periods of these views is none on the time of a plain table's points.
+create or replace function tidemark.source_of(relation text, series_id integer, period interval,
   first timestamptz, ending timestamptz) returns text
-language plpgsql stable parallel safe as $$
+language plpgsql immutable parallel safe as $$
 begin
-  if relation not like 'tidemark.rollup%' or ending <= first or not exists (
-    select from tidemark.ranges_behind() b where b.rollup = relation and b.range && tstzrange(first, ending)
-  ) then
-    return relation;
-  end if;
+  if relation not in (${levelsOfPoints}) then return relation; end if;
   return format('(
       select ${quoted(rollupColumns('%L'))} from tidemark.candle_points
       where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz
@@ -46,7 +47,7 @@ declare
   share text := case when known = tstzmultirange(tstzrange(first, ending)) then '1::numeric' else format('tidemark.share_covered(%L::tstzmultirange, tstzrange(time, time + %L::interval))', known, period) end;
   stored text := format('select time, %s, false as filled, %s as coverage from %s
     where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
-    listed, share, tidemark.fresh_relation(relation, series_id, period, first, ending), series_id, first, ending);
+    listed, share, tidemark.source_of(relation, series_id, period, first, ending), series_id, first, ending);
   nulls text := array_to_string(array(select 'null' from unnest(columns)), ', ');
   carried text;
 begin

@@ -7,7 +7,6 @@
  * excluded.
  */
 
-import { bucketColumns } from '../rollups/definitions.ts';
 import { type RollupLevel, rollupLevels } from '../rollups/levels.ts';
 
 const market = 'exchange_id, base_id, quote_id';
@@ -30,33 +29,19 @@ const storedCandles = `
  * Both keep the planner from merging the two, so for a level that is not requested only the comparison of
  * names is planned. (Planning took 2 ms instead of 7, with eleven years in 135 chunks.)
  */
-const derivedCandles = (level: RollupLevel, timescale: boolean) => `
+const derivedCandles = (level: RollupLevel) => `
     select exchange_id, base_id, quote_id, '${level.interval}', time, ${values}, derived_from, points
     from (
-      ${timescale ? `with behind as materialized (select * from tidemark.behind('${level.name}'))` : ''}
       select d.exchange_id, d.base_id, d.quote_id, d.derived_from, p.*
       from tidemark.derived_series d
       cross join lateral (
         select time, ${values}, points from ${level.name} where series_id = d.series_id
-        ${timescale ? behindPoints(level) : `union all select null, ${noValues}, null from tidemark.series where false`}
+        union all select null, ${noValues}, null from tidemark.series where false
       ) p
       where d.interval = '${level.interval}'
       union all select null, null, null, null, null, ${noValues}, null from tidemark.series where false
     ) ${level.interval}
     where time is not null`;
-
-/**
- * Where a continuous aggregate awaits a refresh the view reads the points, so that it never disagrees with
- * them.
- */
-const behindPoints = (level: RollupLevel) => `
-          and not time <@ (select ranges from behind)
-        union all
-        select ${bucketColumns(level)}
-        from tidemark.candle_points
-        where series_id = d.series_id and time <@ (select ranges from behind)
-          and time >= (select first from behind) and time < (select ending from behind)
-        group by 1`;
 
 /**
  * The stored series that answers for an interval without a series of its own. Candidates are series of the
@@ -84,13 +69,13 @@ create or replace view tidemark.derived_series as
   )
   order by ${market}, interval, period`;
 
-/** Takes the rollups out of the view. The columns are the same, so that a user's view on it survives. */
+/** The view without rollups, of the same columns, so that a user's view on it survives. */
 export const detachCandles = `create or replace view public.candles as ${storedCandles}`;
 
-/** In the order of creation. @param timescale whether the points are a hypertable. */
-export const views = (timescale: boolean) => `${derivedSeries};
+/** In the order of creation. */
+export const views = `${derivedSeries};
 
-create or replace view public.candles as ${[storedCandles, ...rollupLevels.map((level) => derivedCandles(level, timescale))].join('\n    union all')};
+create or replace view public.candles as ${[storedCandles, ...rollupLevels.map(derivedCandles)].join('\n    union all')};
 
 create or replace view public.latest_candles as
   select s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.interval,

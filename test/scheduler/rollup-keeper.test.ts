@@ -28,43 +28,35 @@ describeNeeding('timescale', 'the rollup keeper', () => {
       await Promise.all(keepers.map((keeper) => keeper.close()));
     });
     await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 100));
-    await waitFor('the rollups to be refreshed', async () => (await rangesBehind(database)).length === 0);
+    await waitFor(
+      'the rollups to be refreshed',
+      async () => (await rangesBehind(database, { nowMs })).length === 0,
+    );
     await expectRollupsToAgree(database);
     await Promise.all(keepers.map((keeper) => keeper.close()));
     await put(database, seriesId, candles(nowMs - 20 * dayMs, hourMs, 100));
     expect(await rangesBehind(database)).not.toEqual([]);
   });
 
-  it('materializes rollups from the first point on when none has been refreshed before', async () => {
+  it('rolls up every ended day, and the next one an hour after its end', async () => {
     const { database } = store;
     const { seriesId } = await trackSeries(database, market('a', 'h1'), nowMs - 30 * dayMs, null);
-    await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 30 * 24));
-    const behind = await rangesBehind(database, nowMs);
-    expect(new Set(behind.map(({ rollup }) => rollup)).size).toBe(10);
-    const { rows } = await database.pool.query('select distinct rollup from tidemark.rollups_behind');
-    expect(rows).toHaveLength(10);
-    const keeper = keepRollups({ database, everyMs: 20, log: silent, now: () => nowMs });
+    await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 31 * 24));
+    const clock = { nowMs: nowMs + hourMs - 1 };
+    const keeper = keepRollups({ database, everyMs: 20, log: silent, now: () => clock.nowMs });
     onTestFinished(() => keeper.close());
-    await waitFor('the first refresh', async () => (await rangesBehind(database, nowMs)).length === 0);
-    await keeper.close();
-    await database.pool.query(`
-      create function only_materialised(rollup regclass) returns table (row_time timestamptz)
-      language plpgsql as $$ begin
-        return query execute (select format('select time from %I.%I', materialization_hypertable_schema,
-                                            materialization_hypertable_name)
-          from timescaledb_information.continuous_aggregates where format('%I.%I', view_schema, view_name)::regclass = rollup);
-      end $$`);
-    const stored = async (level: string) => {
-      const found = await database.pool.query<{ buckets: number }>(
-        `select count(*) as buckets from only_materialised('tidemark.rollup_${level}')`,
+    const days = async () => {
+      const found = await database.pool.query<{ days: number }>(
+        'select count(*) as days from tidemark.rollup_days',
       );
-      return found.rows[0]?.buckets;
+      return found.rows[0]?.days;
     };
-    // Up to two and three days before now, and the whole weeks up to four days before.
-    expect([await stored('h1'), await stored('d1'), await stored('w1')]).toEqual([28 * 24, 27, 3]);
-    // Later buckets are materialized in turn, and not at every check.
-    const later = [1, 2, 3].map((hours) => rangesBehind(database, nowMs + hours * hourMs));
-    expect((await Promise.all(later)).map((ranges) => ranges.length > 0)).toEqual([false, false, true]);
+    await waitFor('the first refresh', async () => (await days()) === 29);
+    expect(await rangesBehind(database)).toMatchObject([{ startMs: nowMs - dayMs }]);
+    clock.nowMs += 1;
+    await waitFor('the next day', async () => (await days()) === 30);
+    await expectRollupsToAgree(database);
+    expect(await rangesBehind(database)).toMatchObject([{ startMs: nowMs }]);
   });
 
   it('logs a failure once and continues', async () => {
@@ -73,7 +65,7 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     await put(database, seriesId, candles(nowMs - 10 * dayMs, hourMs, 240));
     await refreshRollups(database, { nowMs });
     await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 100));
-    await database.pool.query('alter function tidemark.ranges_behind() rename to elsewhere');
+    await database.pool.query('alter table tidemark.rollup_days rename to elsewhere');
     const said: string[] = [];
     const log = {
       ...silent,
@@ -84,8 +76,11 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     const keeper = keepRollups({ database, everyMs: 10, log: log as never, now: () => nowMs });
     onTestFinished(() => keeper.close());
     await waitFor('a complaint', () => said.length > 0);
-    await database.pool.query('alter function tidemark.elsewhere() rename to ranges_behind');
-    await waitFor('the rollups to be refreshed', async () => (await rangesBehind(database)).length === 0);
+    await database.pool.query('alter table tidemark.elsewhere rename to rollup_days');
+    await waitFor(
+      'the rollups to be refreshed',
+      async () => (await rangesBehind(database, { nowMs })).length === 0,
+    );
     await waitFor('the end of the failure', () => said.includes('well'));
     expect(said).toEqual(['trouble', 'well']);
   });

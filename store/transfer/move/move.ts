@@ -180,7 +180,7 @@ async function lockTarget(target: Side, tables: readonly MovedColumns[]): Promis
   await target.ask((client) => client.query(`truncate ${named(plain)}`));
 }
 
-/** Analyzes the tables and refreshes the rollups. If it fails, autovacuum and the policies do it later. */
+/** Analyzes the tables and refreshes the rollups. If it fails, autovacuum and the scheduler do it later. */
 export async function refreshTarget(
   target: Database,
   options: { tables: readonly string[]; nowMs: number; signal: AbortSignal },

@@ -28,6 +28,8 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'listed_markets',
     'listed_asset_markets',
     'candle_points',
+    'rollup_hours',
+    'rollup_days',
     'asset_history_points',
     'rate_points',
     'asset_states',
@@ -43,7 +45,7 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'asked_windows',
     'api_keys',
   ].map((name) => ({ name })),
-  // Views and rollups belong to each database.
+  // Views belong to each database.
   {
     name: 'settings',
     only: `name not in (${derivedSettings.map((name) => `'${name}'`).join(', ')})`,

@@ -1,6 +1,7 @@
 /** A store with rows in every table that is moved, and every row of a store, to compare two. */
 
 import type { Database } from '../../../store/db/database.ts';
+import { refreshRollups } from '../../../store/rollups/refresh.ts';
 import { skippedTables } from '../../../store/transfer/move/tables.ts';
 import { fillAll } from './export-store.ts';
 
@@ -42,6 +43,7 @@ const theRest = `
 export async function fillEverything(database: Database): Promise<void> {
   await fillAll(database);
   await database.pool.query(theRest);
+  await refreshRollups(database, { nowMs: Date.now() });
 }
 
 /** Every row of every table in the schema, as text, sorted; without what belongs to a database itself. */

@@ -16,7 +16,7 @@ describe('the levels', () => {
       ...['m5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'],
     ]);
     for (const { from, periodMs } of rollupLevels) {
-      expect(periodMs % (from === null ? minuteMs : intervalMs[from])).toBe(0);
+      expect(periodMs % (from === null ? minuteMs : from.periodMs)).toBe(0);
     }
     expect(new Date(gridOriginMs).getUTCDay()).toBe(1);
   });

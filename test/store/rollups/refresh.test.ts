@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readConfig } from '../../../config.ts';
-import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs, intervalMs, minuteMs } from '../../../contract/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { applyRetention } from '../../../store/retention/drop-old.ts';
 import { writeRetention } from '../../../store/retention/retention.ts';
@@ -12,210 +12,204 @@ import { candles, expectCandlesToAgree, expectRollupsToAgree, market, put } from
 
 const startMs = Date.UTC(2023, 0, 2);
 const nowMs = Date.UTC(2024, 0, 3, 5, 7);
+const todayMs = Date.UTC(2024, 0, 3);
 
-describeNeeding('timescale', 'refreshing rollups', () => {
-  let store: TestStore;
-  let database: Database;
-  let seriesId: number;
-  const refresh = () => refreshRollups(database, { nowMs });
-  /** Every third hour of a year, and the last four days by the minute. */
-  beforeEach(async () => {
-    store = await openTestStore();
-    database = store.database;
-    ({ seriesId } = await trackSeries(database, market('a', 'm1'), startMs, null));
-    await put(database, seriesId, candles(startMs, 3 * hourMs, 366 * 8));
-    await put(database, seriesId, candles(nowMs - 4 * dayMs, minuteMs, (4 * dayMs) / minuteMs));
-  });
-  afterEach(() => store.close());
+for (const kind of ['main', 'plain'] as const) {
+  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `refreshing rollups on ${kind}`, () => {
+    let store: TestStore;
+    let database: Database;
+    let seriesId: number;
+    const refresh = () => refreshRollups(database, { nowMs });
+    const behind = () => rangesBehind(database, { nowMs });
+    /** Every third hour of a year, and the last four days by the minute. */
+    beforeEach(async () => {
+      store = await openTestStore(kind);
+      database = store.database;
+      ({ seriesId } = await trackSeries(database, market('a', 'm1'), startMs, null));
+      await put(database, seriesId, candles(startMs, 3 * hourMs, 366 * 8));
+      await put(database, seriesId, candles(nowMs - 4 * dayMs, minuteMs, (4 * dayMs) / minuteMs));
+    });
+    afterEach(() => store.close());
 
-  const materialised = async (name: string) => {
-    const result = await database.pool.query<{ relation: string }>(
-      `select materialization_hypertable_schema || '.' || materialization_hypertable_name as relation
-       from timescaledb_information.continuous_aggregates where 'tidemark.' || view_name = $1`,
-      [name],
-    );
-    return result.rows[0]?.relation ?? '';
-  };
-
-  it('agrees before, between and after, and leaves nothing to refresh', async () => {
-    await expectRollupsToAgree(database);
-    expect(await rangesBehind(database)).toEqual([]);
-    expect(await refresh()).toBe(true);
-    await expectRollupsToAgree(database);
-    expect(await rangesBehind(database)).toEqual([]);
-    // Otherwise the comparisons above compared the points with themselves.
-    const rows = await database.pool.query<{ rows: number }>(
-      `select count(*) as rows from ${await materialised('tidemark.rollup_w1')}`,
-    );
-    expect(rows.rows[0]?.rows).toBeGreaterThan(50);
-  });
-
-  it('includes a backfill that comes out of order, below the watermark', async () => {
-    await refresh();
-    const other = await trackSeries(database, market('b', 'm1'), startMs, null);
-    for (const month of [7, 2, 11, 3]) {
-      const fromMs = Date.UTC(2023, month, 1);
-      await put(database, other.seriesId, candles(fromMs, 7 * minuteMs, 200, month));
-    }
-    // Before all stored points.
-    await put(database, other.seriesId, candles(Date.UTC(2021, 4, 5), hourMs, 200));
-    expect((await rangesBehind(database)).map(({ rollup }) => rollup)).toContain('tidemark.rollup_w1');
-    await expectCandlesToAgree(database);
-    await refresh();
-    await expectRollupsToAgree(database);
-    await expectCandlesToAgree(database);
-    expect(await rangesBehind(database)).toEqual([]);
-  });
-
-  it('recomputes the revised range, reports it in between, and rewrites nothing else', async () => {
-    await refresh();
-    const at = Date.UTC(2023, 5, 14, 9);
-    const relation = await materialised('tidemark.rollup_h4');
-    const versions = async () => {
-      const result = await database.pool.query<{ time: number; version: string }>(
-        `select time, tableoid || '/' || ctid || '/' || xmin as version from ${relation} order by time`,
+    const stored = async (table: 'rollup_hours' | 'rollup_days') => {
+      const result = await database.pool.query<{ series_id: number; time: number; version: string }>(
+        `select series_id, time, xmin::text as version from tidemark.${table} order by 1, 2`,
       );
       return result.rows;
     };
-    const before = await versions();
-    const [revised] = candles(at, hourMs, 1, 5);
-    if (revised === undefined) throw new Error('no candle');
-    await put(database, seriesId, [{ ...revised, high: '999.50', volume: '0.00000' }]);
-    const behind = await rangesBehind(database);
-    expect(behind).toHaveLength(10);
-    expect(behind).toContainEqual({
-      rollup: 'tidemark.rollup_h4',
-      startMs: at - hourMs,
-      endMs: at + 3 * hourMs,
-    });
-    expect(behind).toContainEqual({
-      rollup: 'tidemark.rollup_w1',
-      startMs: Date.UTC(2023, 5, 12),
-      endMs: Date.UTC(2023, 5, 19),
-    });
-    await expectCandlesToAgree(database);
-    await refresh();
-    await expectRollupsToAgree(database);
-    expect(await rangesBehind(database)).toEqual([]);
-    const after = new Map((await versions()).map(({ time, version }) => [time, version]));
-    const rewritten = before
-      .filter(({ time, version }) => after.get(time) !== version)
-      .map(({ time }) => time);
-    expect(rewritten).toEqual([at - hourMs]);
-  });
 
-  it('includes late data and a deletion below its watermark, and shows data above it at once', async () => {
-    await refresh();
-    await put(database, seriesId, candles(nowMs - 30 * minuteMs + 20_000, minuteMs, 20, 3));
-    await expectRollupsToAgree(database);
-    expect(await rangesBehind(database)).toEqual([]);
-    await put(database, seriesId, candles(nowMs - 3 * dayMs + 20_000, hourMs, 30, 3));
-    await database.pool.query('delete from tidemark.candle_points where time >= $1 and time < $2', [
-      timestamp(Date.UTC(2023, 8, 1)),
-      timestamp(Date.UTC(2023, 8, 20)),
-    ]);
-    await expectCandlesToAgree(database);
-    await refresh();
-    await expectRollupsToAgree(database);
-  });
-
-  it('is not awaited by the view: a range that its source awaits is behind, too', async () => {
-    await refresh();
-    // Two and a half days ago: d1 is not materialised there, and reads the materialised h1.
-    await put(database, seriesId, candles(nowMs - 2.5 * dayMs, hourMs, 1, 3));
-    await expect(expectRollupsToAgree(database)).rejects.toThrow('m5');
-    await expectCandlesToAgree(database);
-    const jobs = await database.pool.query<{ job_id: number }>(
-      `select job_id from timescaledb_information.jobs where proc_name = 'policy_refresh_continuous_aggregate' order by job_id`,
-    );
-    for (const { job_id } of jobs.rows) {
-      await database.pool.query(`call run_job(${job_id})`);
-      await expectCandlesToAgree(database);
-    }
-    expect(await rangesBehind(database)).toEqual([]);
-  });
-
-  it('includes a revision of compressed points', async () => {
-    await database.pool.query(
-      `alter table tidemark.candle_points set (timescaledb.enable_columnstore = true,
-         timescaledb.segmentby = 'series_id', timescaledb.orderby = 'time')`,
-    );
-    const compressed = await database.pool.query(
-      `select compress_chunk(c, true) from show_chunks('tidemark.candle_points', older_than => $1::timestamptz) c`,
-      [timestamp(Date.UTC(2023, 10, 1))],
-    );
-    expect(compressed.rowCount).toBeGreaterThan(5);
-    await refresh();
-    await put(database, seriesId, candles(Date.UTC(2023, 3, 1, 1), hourMs, 50, 4));
-    await expectCandlesToAgree(database);
-    await refresh();
-    await expectRollupsToAgree(database);
-    expect(await rangesBehind(database)).toEqual([]);
-  });
-
-  it('is right after each step of a first refresh, as if killed there', async () => {
-    const name = 'tidemark.rollup_m5';
-    for (let step = 0; step < 5; step++) {
-      await database.pool.query(
-        `call refresh_continuous_aggregate('${name}', null, '${timestamp(nowMs - dayMs)}',
-           options => '{"buckets_per_batch": 8640, "refresh_newest_first": false, "max_batches_per_execution": 1}')`,
-      );
+    it('agrees before and after, and leaves only the current day', async () => {
       await expectRollupsToAgree(database);
+      expect(await stored('rollup_days')).toEqual([]);
+      expect(await behind()).toEqual([{ seriesId, periodMs: minuteMs, startMs, endMs: todayMs }]);
+      expect(await refresh()).toBe(true);
+      expect(await behind()).toEqual([]);
+      expect(await rangesBehind(database)).toEqual([
+        { seriesId, periodMs: minuteMs, startMs: todayMs, endMs: todayMs + dayMs },
+      ]);
+      await expectRollupsToAgree(database);
+      // Otherwise the comparisons above compared the points with themselves.
+      expect(await stored('rollup_days')).toHaveLength((todayMs - startMs) / dayMs);
+    });
+
+    it('stores no rollup of a series at its own interval or a finer one', async () => {
+      for (const interval of ['m30', 'h1', 'h12', 'd1', 'w1'] as const) {
+        const other = await trackSeries(database, market(interval, interval), startMs, null);
+        await put(database, other.seriesId, candles(startMs, intervalMs[interval], 20));
+      }
+      await refresh();
+      await expectRollupsToAgree(database);
+      await expectCandlesToAgree(database);
+      const names = async (table: 'rollup_hours' | 'rollup_days') => {
+        const ids = [...new Set((await stored(table)).map((row) => row.series_id))];
+        const result = await database.pool.query<{ interval: string }>(
+          'select interval from tidemark.series where id = any ($1) order by period',
+          [ids],
+        );
+        return result.rows.map(({ interval }) => interval);
+      };
+      expect(await names('rollup_hours')).toEqual(['m1', 'm30']);
+      expect(await names('rollup_days')).toEqual(['m1', 'm30', 'h1', 'h12']);
+    });
+
+    it('includes a backfill that comes out of order, and touches no other series', async () => {
+      await refresh();
+      const before = await stored('rollup_hours');
+      const other = await trackSeries(database, market('b', 'm1'), startMs, null);
+      for (const month of [7, 2, 11, 3]) {
+        const fromMs = Date.UTC(2023, month, 1);
+        await put(database, other.seriesId, candles(fromMs, 7 * minuteMs, 200, month));
+      }
+      // Before all stored points.
+      await put(database, other.seriesId, candles(Date.UTC(2021, 4, 5), hourMs, 200));
+      expect(await behind()).toHaveLength(5);
+      await expectCandlesToAgree(database);
+      await refresh();
+      expect(await behind()).toEqual([]);
+      await expectRollupsToAgree(database);
+      await expectCandlesToAgree(database);
+      expect((await stored('rollup_hours')).filter((row) => row.series_id === seriesId)).toEqual(before);
+    });
+
+    it('refreshes only the given series', async () => {
+      const other = await trackSeries(database, market('b', 'h1'), startMs, null);
+      await put(database, other.seriesId, candles(startMs, hourMs, 100));
+      const done: string[] = [];
+      await refreshRollups(database, {
+        nowMs,
+        seriesIds: [other.seriesId],
+        onSeries: (at, of) => done.push(`${at} of ${of}`),
+      });
+      expect(done).toEqual(['0 of 1']);
+      expect((await behind()).map((range) => range.seriesId)).toEqual([seriesId]);
+      await expectRollupsToAgree(database);
+    });
+
+    it('recomputes the day of a revision, lists it in between, and rewrites nothing else', async () => {
+      await refresh();
+      const before = await stored('rollup_days');
+      const dayStartMs = Date.UTC(2023, 5, 14);
+      const [revised] = candles(dayStartMs + 9 * hourMs, hourMs, 1, 5);
+      if (revised === undefined) throw new Error('no candle');
+      await put(database, seriesId, [{ ...revised, high: '999.50', volume: '0.00000' }]);
+      const named = await database.pool.query(
+        `select series_id, lower(range) as first from tidemark.rollups_behind where range << tstzrange($1, null)`,
+        [timestamp(Date.UTC(2023, 6, 1))],
+      );
+      expect(named.rows).toEqual([{ series_id: seriesId, first: dayStartMs }]);
+      await expectRollupsToAgree(database);
+      await expectCandlesToAgree(database);
+      await refresh();
+      await expectRollupsToAgree(database);
+      expect(await behind()).toEqual([]);
+      const after = new Map((await stored('rollup_days')).map(({ time, version }) => [time, version]));
+      const rewritten = before.filter(({ time, version }) => after.get(time) !== version);
+      expect(rewritten.map(({ time }) => time)).toEqual([dayStartMs]);
+    });
+
+    it('drops what retention drops', async () => {
+      await refresh();
+      const { chunkDays } = readConfig({}).storage;
+      await writeRetention(database.pool, 'candles', '26w');
+      const [dropped] = await applyRetention(database, { nowMs, chunkDays });
+      expect(dropped?.points).toBeGreaterThan(1000);
+      expect(await behind()).toEqual([]);
+      await expectRollupsToAgree(database);
+      expect((await stored('rollup_hours'))[0]?.time).toBe(dropped?.cutMs);
+    });
+
+    it('misses nothing of a commit that has not ended, and several refresh at once', async () => {
+      await refresh();
+      const writer = await database.pool.connect();
+      await writer.query('begin');
+      await writer.query(
+        'update tidemark.candle_points set close = 1.10 where series_id = $1 and time = $2',
+        [seriesId, timestamp(startMs)],
+      );
+      // A day of its own, and one that another commit has changed.
+      await put(database, seriesId, candles(startMs + hourMs, hourMs, 1));
+      expect(await Promise.all([refresh(), refresh(), refresh()])).toEqual([true, true, true]);
+      await writer.query(
+        'update tidemark.series set rollups_behind = rollups_behind + tstzmultirange(tstzrange($2, $3)) where id = $1',
+        [seriesId, timestamp(startMs), timestamp(startMs + dayMs)],
+      );
+      await writer.query('commit');
+      writer.release();
+      expect(await behind()).toHaveLength(1);
+      await expectRollupsToAgree(database);
+      expect(await Promise.all([refresh(), refresh()])).toEqual([true, true]);
+      expect(await behind()).toEqual([]);
+      await expectRollupsToAgree(database);
+    });
+
+    it('is right after each piece of a first refresh, as if killed there', async () => {
+      const stop = new AbortController();
+      let looks = 0;
+      // One piece at a time: the signal stops the refresh after each.
+      while ((await behind()).length > 0) {
+        let asked = 0;
+        const signal = {
+          get aborted() {
+            asked += 1;
+            return asked > 1;
+          },
+        } as AbortSignal;
+        await refreshRollups(database, { nowMs, signal });
+        await expectRollupsToAgree(database);
+        looks += 1;
+      }
+      expect(looks).toBeGreaterThan(10);
+      stop.abort();
+      await put(database, seriesId, candles(startMs, hourMs, 3));
+      expect(await refreshRollups(database, { nowMs, signal: stop.signal })).toBe(false);
+    });
+  });
+}
+
+describeNeeding('timescale', 'refreshing rollups of compressed points', () => {
+  it('includes a revision, in compressed rollups', async () => {
+    const store = await openTestStore();
+    try {
+      const { database } = store;
+      const { seriesId } = await trackSeries(database, market('a', 'm1'), startMs, null);
+      await put(database, seriesId, candles(startMs, hourMs, 300 * 24));
+      await refreshRollups(database, { nowMs });
+      for (const table of ['candle_points', 'rollup_hours', 'rollup_days']) {
+        const compressed = await database.pool.query(
+          `select compress_chunk(c, true) from show_chunks('tidemark.${table}', older_than => $1::timestamptz) c`,
+          [timestamp(nowMs)],
+        );
+        expect(compressed.rowCount, table).toBeGreaterThan(0);
+      }
+      await expectRollupsToAgree(database);
+      await put(database, seriesId, candles(Date.UTC(2023, 3, 1, 1), hourMs, 50, 4));
+      await expectRollupsToAgree(database);
+      await refreshRollups(database, { nowMs });
+      expect(await rangesBehind(database, { nowMs })).toEqual([]);
+      await expectRollupsToAgree(database);
+      await expectCandlesToAgree(database);
+    } finally {
+      await store.close();
     }
-    const watermark = await database.pool.query<{ newest: number }>(
-      `select max(time) as newest from ${await materialised(name)}`,
-    );
-    expect(watermark.rows[0]?.newest).toBeLessThan(nowMs - 30 * dayMs);
-  });
-
-  it('drops the range that retention drops', async () => {
-    await refresh();
-    const { chunkDays } = readConfig({}).storage;
-    await writeRetention(database.pool, 'candles', '26w');
-    const [dropped] = await applyRetention(database, { nowMs, chunkDays });
-    expect(dropped?.points).toBeGreaterThan(1000);
-    expect(await rangesBehind(database)).toEqual([]);
-    await expectRollupsToAgree(database);
-  });
-
-  it('waits for a refresh of another session, and does not wait for a writer', async () => {
-    await refresh();
-    const writer = await database.pool.connect();
-    await writer.query('begin');
-    await writer.query('update tidemark.candle_points set close = 1.10 where series_id = $1 and time = $2', [
-      seriesId,
-      timestamp(startMs),
-    ]);
-    expect(await rangesBehind(database)).toEqual([]);
-    expect(await Promise.all([refresh(), refresh(), refresh()])).toEqual([true, true, true]);
-    await writer.query('commit');
-    writer.release();
-    expect(await rangesBehind(database)).toHaveLength(10);
-    expect(await Promise.all([refresh(), refresh()])).toEqual([true, true]);
-    expect(await rangesBehind(database)).toEqual([]);
-    await expectRollupsToAgree(database);
-  });
-
-  it('stops at the signal, and the connections keep working', async () => {
-    const stop = new AbortController();
-    stop.abort();
-    expect(await refreshRollups(database, { nowMs, signal: stop.signal })).toBe(false);
-    await expectRollupsToAgree(database);
-    const timeouts = await database.pool.query('show statement_timeout');
-    expect(timeouts.rows).toEqual([{ statement_timeout: '30s' }]);
-  });
-
-  it("is also done by each rollup's policy, whatever order they run in", async () => {
-    await refresh();
-    await put(database, seriesId, candles(Date.UTC(2023, 6, 1, 1), hourMs, 50, 4));
-    const jobs = await database.pool.query<{ job_id: number }>(
-      `select job_id from timescaledb_information.jobs where proc_name = 'policy_refresh_continuous_aggregate' order by job_id`,
-    );
-    expect(jobs.rows).toHaveLength(10);
-    for (const { job_id } of [...jobs.rows].reverse()) await database.pool.query(`call run_job(${job_id})`);
-    expect(await rangesBehind(database)).not.toEqual([]);
-    for (const { job_id } of jobs.rows) await database.pool.query(`call run_job(${job_id})`);
-    expect(await rangesBehind(database)).toEqual([]);
-    await expectRollupsToAgree(database);
   });
 });

@@ -35,7 +35,7 @@ export function candles(startMs: EpochMs, everyMs: number, count: number, turn =
   }));
 }
 
-/** Inserts or changes them. */
+/** Inserts or changes them, as a commit does. */
 export async function put(
   database: Database,
   seriesId: number,
@@ -43,7 +43,14 @@ export async function put(
 ): Promise<void> {
   const column = (name: 'open' | 'high' | 'low' | 'close' | 'volume') => rows.map((row) => row[name]);
   await database.pool.query(
-    `insert into tidemark.candle_points
+    `with behind as (
+       update tidemark.series
+          set rollups_behind = rollups_behind + (
+                select range_agg(tstzrange(day, day + interval '24 hours'))
+                from unnest($2::timestamptz[]) time, date_bin('1 day', time, timestamptz 'epoch') day)
+        where id = $1 and period < interval '24 hours'
+     )
+     insert into tidemark.candle_points
      select $1, * from unnest($2::timestamptz[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[], $7::numeric[])
      on conflict (series_id, time) do update
        set open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close, volume = excluded.volume`,
@@ -55,17 +62,32 @@ export async function put(
   );
 }
 
+/** After points were written in another way: every day of the series is to be rolled up. */
+export async function markBehind(database: Database, seriesId: number): Promise<void> {
+  await database.pool.query(
+    `update tidemark.series
+        set rollups_behind = coalesce((
+              select tstzmultirange(tstzrange(date_bin('1 day', min(time), timestamptz 'epoch'),
+                                              date_bin('1 day', max(time), timestamptz 'epoch') + interval '24 hours'))
+              from tidemark.candle_points where series_id = $1), '{}')
+      where id = $1 and dataset = 'candles' and period < interval '24 hours'`,
+    [seriesId],
+  );
+}
+
 /**
  * Compares every level with the aggregate of the points, as text. Among equal extremes with different
  * trailing zeros the one with the most is expected.
  */
 export async function expectRollupsToAgree(database: Database): Promise<void> {
+  let compared = 0;
   for (const level of rollupLevels) {
     const rollup = await database.pool.query(`select ${asText} from ${level.name} order by 1, 2`);
     const truth = await aggregated(database, level);
     expect(rollup.rows, level.interval).toEqual(truth);
-    expect(truth.length, level.interval).toBeGreaterThan(0);
+    compared += truth.length;
   }
+  expect(compared).toBeGreaterThan(0);
 }
 
 /**
@@ -93,8 +115,10 @@ async function aggregated(database: Database, level: RollupLevel): Promise<unkno
               (array_agg(high order by high desc, scale(high) desc))[1] as high,
               (array_agg(low order by low, scale(low) desc))[1] as low,
               (array_agg(close order by time desc))[1] as close, sum(volume) as volume, count(*) as points
-       from tidemark.candle_points group by 1, 2
+       from tidemark.candle_points
+       where series_id in (select id from tidemark.series where interval = any ($1)) group by 1, 2
      ) aggregate order by 1, 2`,
+    [level.finer],
   );
   return result.rows;
 }

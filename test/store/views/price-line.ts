@@ -5,6 +5,7 @@ import { type EpochMs, intervalMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { markBehind } from './candles.ts';
 
 export interface Line {
   readonly key: SeriesKey;
@@ -39,6 +40,7 @@ export async function storeLine(database: Database, line: Line): Promise<number>
          select $1, time, p from unnest($2::timestamptz[], $3::numeric[]) as u (time, p)`,
     key.dataset === 'candles' ? [...values, line.volume ?? '1'] : values,
   );
+  await markBehind(database, seriesId);
   return seriesId;
 }
 
