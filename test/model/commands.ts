@@ -6,6 +6,7 @@ import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { applyRetention } from '../../store/retention/drop-old.ts';
 import { listRetentions, writeRetention } from '../../store/retention/retention.ts';
+import { refreshRollups } from '../../store/rollups/refresh.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
 import { replayed } from '../parts/seeded.ts';
 import {
@@ -236,6 +237,11 @@ const refuted = commandOf(
   },
 );
 
+/** Rolls up the ended days. */
+const rollUp = commandOf('roll up', fc.constant({}), async (_, world, real) => {
+  await refreshRollups(real.database, { nowMs: world.nowMs });
+});
+
 export const allCommands = fc.commands(
   [
     ...[
@@ -253,7 +259,23 @@ export const allCommands = fc.commands(
       shrinking,
       refuted,
     ],
-    ...[together, cutOff, fail, revise, revise, wait, wait, wait, track, untrack, block, loseQueue, retain],
+    ...[
+      together,
+      cutOff,
+      fail,
+      revise,
+      revise,
+      rollUp,
+      rollUp,
+      wait,
+      wait,
+      wait,
+      track,
+      untrack,
+      block,
+      loseQueue,
+      retain,
+    ],
   ],
   { maxCommands: 30, size: 'max', ...replayed },
 );

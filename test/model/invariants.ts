@@ -29,6 +29,31 @@ export async function checkInvariants(
     model.covered = new Set(model.periodsIn(stored.covered));
   }
   await checkPlan(database, models, store, nowMs);
+  await checkRollups(database, ids);
+}
+
+/** Rollups that differ from the aggregates of the points, refreshed or not. */
+async function checkRollups(database: Database, ids: readonly number[]): Promise<void> {
+  const columns = 'series_id, time, open::text, high::text, low::text, close::text, volume::text, points';
+  const differing = await database.pool.query(
+    `with rolled_up as (
+       select 'd1' as level, ${columns} from tidemark.rollup_d1 where series_id = any ($1)
+       union all select 'h4', ${columns} from tidemark.rollup_h4 where series_id = any ($1)
+     ), derived as (
+       select level, ${columns} from (
+         select level, series_id, date_bin(length, time, timestamptz 'epoch') as time,
+                (array_agg(open order by time))[1] as open, (array_agg(high order by high desc, scale(high) desc))[1] as high,
+                (array_agg(low order by low, scale(low) desc))[1] as low,
+                (array_agg(close order by time desc))[1] as close, sum(volume) as volume, count(*) as points
+         from tidemark.candle_points, (values ('d1', interval '24 hours'), ('h4', interval '4 hours')) l (level, length)
+         where series_id in (select id from tidemark.series where id = any ($1) and interval = 'h1')
+         group by 1, 2, 3
+       ) of_points
+     )
+     (table rolled_up except all table derived) union all (table derived except all table rolled_up)`,
+    [ids],
+  );
+  expect(differing.rows, 'rollups that differ from their points').toEqual([]);
 }
 
 /** Compares as text first, which is fast: all comparisons but at most one succeed. */
