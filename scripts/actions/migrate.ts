@@ -11,6 +11,7 @@ import { refuseWhileInUse } from '../../runtime/in-use.ts';
 import { openPhases } from '../../runtime/phases.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { migrate } from '../../store/db/migrate.ts';
+import { refreshRollups } from '../../store/rollups/refresh.ts';
 import { serverVersions } from '../../store/series/status.ts';
 
 export async function run(direction: string, options: { yes?: true }): Promise<void> {
@@ -51,6 +52,7 @@ async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise
     );
     for (const name of done) console.log(`${direction === 'up' ? 'applied' : 'reverted'} ${name}`);
     for (const change of adapted) console.log(change);
+    if (direction === 'up') await rollUp(url, phase);
     console.log(await summary(url, done.length + adapted.length));
   } finally {
     phase('closing the database');
@@ -58,13 +60,21 @@ async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise
   }
 }
 
-const openOwn = (url: string) =>
-  openDatabase({
-    url,
-    applicationName: 'tidemark migrate',
-    maxConnections: 1,
-    statementTimeoutMs: 10_000,
-  });
+const openOwn = (url: string, statementTimeoutMs = 10_000) =>
+  openDatabase({ url, applicationName: 'tidemark migrate', maxConnections: 1, statementTimeoutMs });
+
+/** Rolls up what a version without these rollups has stored. After a kill the next run does the rest. */
+async function rollUp(url: string, phase: ShowPhase): Promise<void> {
+  const database = openOwn(url, 600_000);
+  try {
+    await refreshRollups(database, {
+      nowMs: Date.now(),
+      onSeries: (done, of) => phase('rolling up hours and days', `${done} of ${of} series done`),
+    });
+  } finally {
+    await database.close();
+  }
+}
 
 /** @throws TidemarkError DATABASE_IN_USE */
 async function refuseWhileUsed(url: string, config: Config, log: Logger): Promise<void> {

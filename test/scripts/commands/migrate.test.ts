@@ -1,7 +1,12 @@
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { hourMs } from '../../../contract/intervals.ts';
+import { rangesBehind } from '../../../store/rollups/refresh.ts';
+import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
+import { openTestStore } from '../../store/open-store.ts';
+import { candles, expectRollupsToAgree, market, put } from '../../store/views/candles.ts';
 import { start, tidemark } from '../command.ts';
 
 function suite(queue: 'postgres' | 'redis') {
@@ -40,3 +45,16 @@ function suite(queue: 'postgres' | 'redis') {
 
 describe('tidemark migrate, queue on PostgreSQL', () => suite('postgres'));
 describeNeeding('redis', 'tidemark migrate, queue on Redis', () => suite('redis'));
+
+it('rolls up the days that are not rolled up yet', async () => {
+  const { database, url, close } = await openTestStore();
+  onTestFinished(close);
+  const { seriesId } = await trackSeries(database, market('a', 'm1'), 0, null);
+  await put(database, seriesId, candles(Date.UTC(2024, 0, 1), hourMs, 72));
+  expect(await rangesBehind(database)).toHaveLength(1);
+  expect(await tidemark(['migrate'], { DATABASE_URL: url })).toMatchObject({ exitCode: 0 });
+  expect(await rangesBehind(database)).toEqual([]);
+  const stored = await database.pool.query('select from tidemark.rollup_days');
+  expect(stored.rowCount).toBe(3);
+  await expectRollupsToAgree(database);
+});
