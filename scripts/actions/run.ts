@@ -47,6 +47,7 @@ export async function run(command: string, parts: Parts): Promise<void> {
         queue: queues.kind,
         database: context.embedded ? 'embedded' : 'configured',
         ...(service === undefined ? {} : { serving: service.url }),
+        ...(service?.dashboard == null ? {} : { dashboard: service.dashboard }),
       },
       `${command} started`,
     );

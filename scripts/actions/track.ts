@@ -63,7 +63,7 @@ export async function untrackAll(words: readonly string[]): Promise<void> {
       console.log(
         untrackedMs === null
           ? `no longer tracking ${seriesName(series)}; stored points stay`
-          : `${seriesName(series)} is not tracked since ${formatTime(untrackedMs)}; stored points stay`,
+          : `${seriesName(series)} was untracked before, at ${formatTime(untrackedMs)}; stored points stay`,
       );
     }
   });

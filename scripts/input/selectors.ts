@@ -37,7 +37,8 @@ export interface HistoryNames {
   readonly interval: string;
 }
 
-export const times = 'a date or time in UTC (2024-01-31, 2024-01-31T06:00Z) or an age (11y, 90d, 6h)';
+export const times =
+  'a date or time (2024-01-31, 2024-01-31T06:00, UTC unless it has an offset: +02:00), an age (11y, 90d, 6h), or milliseconds since 1970';
 
 export interface SelectingOptions {
   readonly json?: true;

@@ -29,7 +29,7 @@ it('track shows the whole tracked range, and status shows it in full in a pipe',
   const untracked = await tidemark(['untrack', asset.toUpperCase(), 'd1'], env);
   expect(untracked.stdout).toBe(`no longer tracking ${name}; stored points stay\n`);
   expect((await tidemark(['untrack', '1', `${name}`], env)).stdout).toMatch(
-    / is not tracked since 20.*; stored points stay\n$/,
+    / was untracked before, at 20.*; stored points stay\n$/,
   );
   const again = await track('--from', '2024-02-10', '--json');
   expect(JSON.parse(again.stdout)).toEqual({
