@@ -166,7 +166,7 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
     const policies = `select hypertable_name, config->>'compress_after' as after
       from timescaledb_information.jobs where proc_name = 'policy_compression' order by 1`;
     expect((await database.pool.query(policies)).rows).toEqual((await born.pool.query(policies)).rows);
-    expect((await born.pool.query(policies)).rows).toHaveLength(7);
+    expect((await born.pool.query(policies)).rows).toHaveLength(9);
   });
 
   it('leaves every table plain when one of them cannot be converted', async () => {
@@ -208,7 +208,7 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
       columnstoreAfterDays: 0,
       columnstoreChunkDays: 0,
     };
-    expect(await up(database, changed)).toHaveLength(10);
+    expect(await up(database, changed)).toHaveLength(13);
     expect(await up(database, changed)).toEqual([]);
     expect(await chunkDaysOf(database)).toMatchObject({
       candle_points: 10,
