@@ -5,9 +5,10 @@
  * days again and removes them from it. So it costs as much as what has changed, whatever else is stored.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import { type Database, inTransaction, timestamp, timestampOrNull } from '../db/database.ts';
+import { type Database, inTransaction, isLockWait, timestamp, timestampOrNull } from '../db/database.ts';
 import { isHypertable } from '../timescale/extension.ts';
 import { bucketColumns } from './definitions.ts';
 import { days, hours } from './levels.ts';
@@ -32,6 +33,8 @@ export interface RangeBehind {
 
 /** The current day changes all the time. Its last candles come within the hour after it. */
 const restMs = hourMs;
+
+const lockedPauseMs = 500;
 
 /** Points of a transaction: a month of minutes, which takes some tenths of a second. */
 const pointsOfPiece = (30 * dayMs) / minuteMs;
@@ -58,24 +61,35 @@ export async function rangesBehind(
 }
 
 /**
- * Derives every day again that has changed and has ended. Several processes may do so at once.
+ * Derives every day again that has changed and has ended. Several processes may do so at once. Series whose rows another
+ * session locks, as while a chunk moves to the columnstore, come last, and are awaited.
  *
  * @returns false when the signal stopped it.
  */
 export async function refreshRollups(database: Database, options: RefreshOptions): Promise<boolean> {
   const { signal, onSeries } = options;
-  const behind = await rangesBehind(database, options);
-  if (behind.length === 0) return true;
+  let left = await rangesBehind(database, options);
+  if (left.length === 0) return true;
   const timescale = await isHypertable(database.pool, 'candle_points');
-  const all = new Set(behind.map(({ seriesId }) => seriesId));
+  const all = new Set(left.map(({ seriesId }) => seriesId));
   const begun = new Set<number>();
-  for (const range of behind) {
-    if (!begun.has(range.seriesId)) onSeries?.(begun.size, all.size);
-    begun.add(range.seriesId);
-    for (const piece of piecesOf(range)) {
-      if (signal?.aborted === true) return false;
-      await inTransaction(database, (client) => rollUp(client, piece, timescale));
+  while (left.length > 0) {
+    const locked: RangeBehind[] = [];
+    for (const range of left) {
+      if (!begun.has(range.seriesId)) onSeries?.(begun.size, all.size);
+      begun.add(range.seriesId);
+      try {
+        for (const piece of piecesOf(range)) {
+          if (signal?.aborted === true) return false;
+          await inTransaction(database, (client) => rollUp(client, piece, timescale));
+        }
+      } catch (error) {
+        if (!isLockWait(error)) throw error;
+        locked.push(range);
+      }
     }
+    left = locked;
+    if (left.length > 0) await delay(lockedPauseMs, undefined, { signal }).catch(() => {});
   }
   return true;
 }

@@ -7,6 +7,7 @@ import { writeRetention } from '../../../store/retention/retention.ts';
 import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { waitFor } from '../../parts/wait-for.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 import { candles, expectCandlesToAgree, expectRollupsToAgree, market, put } from '../views/candles.ts';
 
@@ -158,6 +159,23 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await behind()).toHaveLength(1);
       await expectRollupsToAgree(database);
       expect(await Promise.all([refresh(), refresh()])).toEqual([true, true]);
+      expect(await behind()).toEqual([]);
+      await expectRollupsToAgree(database);
+    });
+
+    it('awaits a lock, after the other series', async () => {
+      const other = await trackSeries(database, market('b', 'h1'), startMs, null);
+      await put(database, other.seriesId, candles(startMs, hourMs, 100));
+      const holder = await database.pool.connect();
+      await holder.query(`begin; select from tidemark.series where id = ${seriesId} for update`);
+      const refreshed = refresh();
+      await waitFor('the other series', async () =>
+        (await behind()).every((range) => range.seriesId === seriesId),
+      );
+      expect(await behind()).toHaveLength(1);
+      await holder.query('rollback');
+      holder.release();
+      expect(await refreshed).toBe(true);
       expect(await behind()).toEqual([]);
       await expectRollupsToAgree(database);
     });
