@@ -200,9 +200,7 @@ export async function onLongConnection(
 /** Lock timeout, and deadlock. */
 const lockWaitCodes = ['55P03', '40P01'];
 
-/**
- * Whether another session's lock was in the way. A rollup refresh reports the same while another one runs.
- */
+/** Whether another session's lock was in the way. */
 export function isLockWait(error: unknown): boolean {
   return error instanceof Error && 'code' in error && lockWaitCodes.includes(String(error.code));
 }
