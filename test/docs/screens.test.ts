@@ -166,8 +166,9 @@ function blocksOf(page: string): Map<string, string> {
 /** The words of its whole lines, without units, bars and what depends on the time. */
 function wordsOf(text: string): string[] {
   const lines = text
+    .replaceAll(/, [\d,]+ points? a second/g, '')
     .split('\n')
-    .filter((line) => !/…|ETA|so far|^Next|^Last|points? a second|^\s+\d{4}-/.test(line));
+    .filter((line) => !/…|ETA|so far|^Next|^Last|^\s+\d{4}-/.test(line));
   return [...new Set(lines.join('\n').match(/[a-z]{4,}/gi) ?? [])].sort();
 }
 
