@@ -60,7 +60,8 @@ export async function holdCommits(database: Database): Promise<HeldCommits> {
     async terminateGroups() {
       await pool.query(
         `select pg_terminate_backend(pid) from pg_locks
-         where locktype = 'advisory' and not granted and objid = $1`,
+         where locktype = 'advisory' and not granted and objid = $1
+           and database = (select oid from pg_database where datname = current_database())`,
         [groupOnly],
       );
     },

@@ -142,7 +142,8 @@ onEachBackend('a table that another session has locked', (kind) => {
     await worker.close(60_000);
     // Its commit has ended with it, so no session waits any longer.
     const { rows } = await beside.pool.query(
-      "select from pg_locks where not granted and locktype = 'relation'",
+      `select from pg_locks where not granted and locktype = 'relation'
+         and database = (select oid from pg_database where datname = current_database())`,
     );
     expect(rows).toEqual([]);
     await holder.query('rollback');
