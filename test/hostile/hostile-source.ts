@@ -39,22 +39,37 @@ export function truthOf(range: Range): readonly Candle[] {
   return truth.candles(market, range);
 }
 
+/** What a source remembers of its requests. */
+interface SourceState {
+  count: number;
+  firstMs: EpochMs;
+  /** How often each period was requested. */
+  readonly asked: Map<EpochMs, number>;
+  /** Periods in an empty answer. */
+  readonly emptied: Set<EpochMs>;
+}
+
+function periodsOf({ startMs, endMs }: Range): EpochMs[] {
+  return Array.from(
+    { length: Math.ceil((endMs - startMs) / minuteMs) },
+    (_, place) => startMs + place * minuteMs,
+  );
+}
+
 /** Counts a request of every period of the range. @returns how often each was requested before. */
-function countRequest(asked: Map<EpochMs, number>, { startMs, endMs }: Range): number[] {
-  const before: number[] = [];
-  for (let timeMs = startMs; timeMs < endMs; timeMs += minuteMs) {
+function countRequest(asked: Map<EpochMs, number>, range: Range): number[] {
+  return periodsOf(range).map((timeMs) => {
     const count = asked.get(timeMs) ?? 0;
-    before.push(count);
     asked.set(timeMs, count + 1);
-  }
-  return before;
+    return count;
+  });
 }
 
 /** @param tls a key and a self-signed certificate; absent: plain HTTP. */
 export async function startHostileSource(tls?: { key: string; cert: string }): Promise<HostileSource> {
   /** The behaviour of a URL where it differs from its name. Null: correct. */
   const behaviours = new Map<string, string | null>();
-  const states = new Map<string, { count: number; firstMs: EpochMs; readonly asked: Map<EpochMs, number> }>();
+  const states = new Map<string, SourceState>();
 
   function listener(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url ?? '', 'http://source');
@@ -68,7 +83,12 @@ export async function startHostileSource(tls?: { key: string; cert: string }): P
       startMs: Number(url.searchParams.get('start')),
       endMs: Number(url.searchParams.get('end')),
     };
-    const state = states.get(name) ?? { count: 0, firstMs: Date.now(), asked: new Map() };
+    const state = states.get(name) ?? {
+      count: 0,
+      firstMs: Date.now(),
+      asked: new Map(),
+      emptied: new Set(),
+    };
     states.set(name, state);
     state.count += 1;
     const times = 1 + Math.min(...countRequest(state.asked, range));
@@ -77,10 +97,12 @@ export async function startHostileSource(tls?: { key: string; cert: string }): P
       range,
       count: state.count,
       times,
+      isNeverEmptied: periodsOf(range).every((timeMs) => !state.emptied.has(timeMs)),
       sinceMs: Date.now() - state.firstMs,
       response,
       url,
       send: (rows, timestampMs = Date.now()) => {
+        if (rows.length === 0) for (const timeMs of periodsOf(range)) state.emptied.add(timeMs);
         response
           .writeHead(200, { 'content-type': 'application/json' })
           .end(JSON.stringify({ data: rows, timestamp: timestampMs }));

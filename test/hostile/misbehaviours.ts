@@ -19,6 +19,8 @@ export interface Answer {
    * gap into other windows, and a source that is empty twice for a period is believed.
    */
   readonly times: number;
+  /** Whether no period of the range was in an empty answer before. */
+  readonly isNeverEmptied: boolean;
   /** Time since the first request. */
   readonly sinceMs: number;
   readonly response: ServerResponse;
@@ -153,7 +155,7 @@ export const misbehaviours: Readonly<Record<string, Misbehaviour>> = {
     alsoGave: (row) => [changed(row)],
   },
   'empty answers': {
-    answer: ({ count, times, rows, send }) => send(count % 2 === 1 && times === 1 ? [] : rows),
+    answer: ({ count, isNeverEmptied, rows, send }) => send(count % 2 === 1 && isNeverEmptied ? [] : rows),
     completes: true,
   },
   'empty answers that are refuted': {
