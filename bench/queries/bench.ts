@@ -51,6 +51,8 @@ export async function benchQueries({ parts, isQuick, say }: BenchOptions): Promi
       if ((await timescaleVersion(client)) === null)
         return { text: '(e) queries: not measured, as they need TimescaleDB', result: {} };
       const loaded = await load(client, url, extent, say);
+      // As Tidemark's own sessions and viewers: compiling a plan of the view takes longer than most queries.
+      await client.query('set jit = off');
       const questions = await questionsOn(client, loaded, extent);
       const measured: Measured[] = [];
       for (const question of questions) {
