@@ -1,8 +1,9 @@
 /** The queues, on Redis or PostgreSQL. */
 
-import { type Queue, withBackend } from 'bullmq';
+import type { Queue } from 'bullmq';
 import type { Logger } from 'pino';
 import { type Processor, queueNames, type RequestJob } from './jobs.ts';
+import { withBackend } from './packages.ts';
 import { type PlanningJob, planningQueue } from './planning.ts';
 import { dropPostgresQueue, migratePostgresQueue, postgresStore } from './postgres.ts';
 import { countWorkersOn, throttleLog } from './queue-store.ts';

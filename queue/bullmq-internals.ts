@@ -3,9 +3,10 @@
  * check each function when one of them is upgraded.
  */
 
-import { createIORedisClient, type PostgresQueueBackend, RedisConnection, type Worker } from 'bullmq';
+import type { PostgresQueueBackend, Worker } from 'bullmq';
 import type { Cluster, Redis } from 'ioredis';
 import type pg from 'pg';
+import { createIORedisClient, RedisConnection } from './packages.ts';
 
 /** Options of a connection, as BullMQ passes them on. */
 type RedisSettings = Parameters<NonNullable<typeof RedisConnection.clientFactory>>[0];

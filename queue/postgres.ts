@@ -1,18 +1,17 @@
 /** BullMQ on PostgreSQL: in a schema of its own, in the database that also holds the data. */
 
+import type { BackendFactory, IQueueBackend } from 'bullmq';
+import pg from 'pg';
+import { TidemarkError } from '../errors.ts';
+import { reconnectOnQueryTimeout } from './bullmq-internals.ts';
 import {
   assertSchemaCompatibility,
-  type BackendFactory,
   createPostgresBackend,
-  type IQueueBackend,
   PostgresQueueBackend,
   runMigrations,
   SchemaMigrationRequiredError,
   SchemaVersionMismatchError,
-} from 'bullmq';
-import pg from 'pg';
-import { TidemarkError } from '../errors.ts';
-import { reconnectOnQueryTimeout } from './bullmq-internals.ts';
+} from './packages.ts';
 import { errorText, type QueueStore } from './queue-store.ts';
 
 const connectTimeoutMs = 5000;

@@ -3,10 +3,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { type BackendFactory, createRedisBackend, type IQueueBackend } from 'bullmq';
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { BackendFactory, IQueueBackend } from 'bullmq';
+import type { RedisOptions } from 'ioredis';
 import { TidemarkError } from '../errors.ts';
 import { failWithCause, useRedisClients } from './bullmq-internals.ts';
+import { Cluster, createRedisBackend, Redis } from './packages.ts';
 import { errorText, type QueueStore } from './queue-store.ts';
 
 const connectTimeoutMs = 5000;

@@ -7,9 +7,10 @@
  */
 
 import { setMaxListeners } from 'node:events';
-import { type Job as BullJob, DelayedError, WaitingError, type Worker } from 'bullmq';
+import type { Job as BullJob, Worker } from 'bullmq';
 import { delayAtLeastOne } from './bullmq-internals.ts';
 import type { Attempt, Outcome, Processor } from './jobs.ts';
+import { DelayedError, WaitingError } from './packages.ts';
 import { type BullClasses, nameOfWorker } from './queue-store.ts';
 
 export interface WorkerSettings {
