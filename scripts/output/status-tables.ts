@@ -25,7 +25,7 @@ const seriesColumns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
     right: true,
   },
   { title: 'gaps', value: (row) => formatCount(row.gaps), right: true, omit: 4 },
-  { title: 'points', value: (row) => formatCount(row.points), right: true },
+  { title: 'points', value: (row) => formatCount(row.points), right: true, omit: 5 },
   { title: 'newest', value: (row) => (row.newestMs === null ? '-' : formatTime(row.newestMs)), omit: 1 },
   {
     title: 'age',

@@ -19,6 +19,7 @@ import {
 import { coverageOf, storedPoints, truthOf } from '../pipeline/stored.ts';
 import type { WorkerProcessSettings } from '../pipeline/worker-process.ts';
 import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
+import { lostLock } from './processes.ts';
 import { type Chance, seededTest } from './seeded.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
@@ -100,7 +101,7 @@ onEachBackend('a backfill', (kind) => {
   seededTest(
     'has each window completely or not at all when its worker is killed during commits',
     async (chance) => {
-      const { simulator, pipeline, seriesId, scheduler } = await begin(chance);
+      const { simulator, pipeline, seriesId, scheduler } = await begin(chance, lostLock);
       const { pool } = pipeline.database;
       const lockMs = 1000;
       const applicationName = 'the worker to be killed';
