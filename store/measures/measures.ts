@@ -154,16 +154,14 @@ const plainTableSize = `
   from tidemark.series where dataset = $1`;
 
 /**
- * Hypertables: the size of compressed chunks over their rows. The newest chunks are still rows, and so is a
- * whole fresh backfill until the policy runs. No function of the extension returns both figures.
+ * Hypertables: the size of compressed chunks over their rows, as `analyze` last counted them. The newest chunks are still
+ * rows, and so is a whole fresh backfill until the policy runs.
  */
-const columnstoreSize = `
-  select coalesce(sum(numrows_pre_compression), 0)::bigint as points,
-         coalesce(sum(compressed_heap_size + compressed_toast_size + compressed_index_size), 0)::bigint as bytes
-  from _timescaledb_catalog.compression_chunk_size z
-  join _timescaledb_catalog.chunk c on c.id = z.chunk_id
-  join _timescaledb_catalog.hypertable h on h.id = c.hypertable_id
-  where format('%I.%I', h.schema_name, h.table_name)::regclass = $2::regclass and $1::text is not null`;
+const columnstoreSize = (schema: string) => `
+  select coalesce(sum(${schema}.approximate_row_count(format('%I.%I', chunk_schema, chunk_name)::regclass)), 0)::bigint as points,
+         coalesce(sum(after_compression_total_bytes), 0)::bigint as bytes
+  from ${schema}.chunk_columnstore_stats($2::regclass)
+  where compression_status = 'Compressed' and $1::text is not null`;
 
 /** Bytes a point, with indexes: as measured here, or as documented where there are few points. */
 export interface PointBytes {
@@ -175,10 +173,11 @@ export interface PointBytes {
 export async function bytesPerPoint(
   database: Database,
 ): Promise<Readonly<Record<SeriesKey['dataset'], PointBytes>>> {
-  const isPlain = (await timescaleSchema(database.pool)) === null;
+  const schema = await timescaleSchema(database.pool);
+  const isPlain = schema === null;
   const of = async (dataset: SeriesKey['dataset']) => {
     const result = await database.pool.query<{ points: number; bytes: number }>(
-      isPlain ? plainTableSize : columnstoreSize,
+      schema === null ? plainTableSize : columnstoreSize(schema),
       [dataset, `tidemark.${pointTables[dataset]}`],
     );
     const { points = 0, bytes = 0 } = result.rows[0] ?? {};

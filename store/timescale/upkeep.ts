@@ -7,11 +7,13 @@
  */
 
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import { TidemarkError } from '../../errors.ts';
 import { type LockWaits, readLockWaits } from '../db/activity.ts';
 import { type Database, isLockWait, onLongConnection, timestamp } from '../db/database.ts';
 import { rangesBehind } from '../rollups/refresh.ts';
 import { timescaleSchema, timescaleVersion } from './extension.ts';
 import { hypertables } from './hypertables.ts';
+import { chunkStates, queryInternals } from './internals.ts';
 
 export interface Upkeep {
   readonly failingJobs: readonly FailingJob[];
@@ -28,12 +30,20 @@ export async function readUpkeep(
   query: { nowMs: EpochMs; afterDays: number },
 ): Promise<Upkeep> {
   const behind = await rangesBehind(database, query);
+  const due = await readDueChunks(database, query).catch(asFailingJob);
   return {
-    failingJobs: await readFailingJobs(database),
+    failingJobs: [...(await readFailingJobs(database)), ...('failures' in due ? [due] : [])],
     rollupsBehind: new Set(behind.map(({ seriesId }) => seriesId)).size,
-    chunksDue: (await readDueChunks(database, query)).length,
+    chunksDue: 'failures' in due ? 0 : due.length,
     locks: await readLockWaits(database),
   };
+}
+
+/** With a release of TimescaleDB that is not known, nobody sees which chunks are due: `status` shows why. */
+function asFailingJob(error: unknown): FailingJob {
+  if (!(error instanceof TidemarkError && error.code === 'TIMESCALE_UNKNOWN')) throw error;
+  const message = `${error.message}; ${error.remedy}`;
+  return { jobId: 0, kind: 'columnstore', of: null, state: 'failed', failures: 1, lastRunMs: null, message };
 }
 
 export interface FailingJob {
@@ -102,18 +112,17 @@ async function readDueChunks(
   query: { nowMs: EpochMs; afterDays: number },
 ): Promise<DueChunk[]> {
   if (query.afterDays === 0 || (await timescaleSchema(database.pool)) === null) return [];
-  // Status 1: completely in the columnstore. Bit 4: frozen.
-  const result = await database.pool.query<DueChunk>(
-    `select h.table_name as table, format('%I.%I', c.schema_name, c.table_name) as chunk
-     from _timescaledb_catalog.hypertable h
-     join _timescaledb_catalog.chunk c on c.hypertable_id = h.id
-     join timescaledb_information.chunks i on i.chunk_schema = c.schema_name and i.chunk_name = c.table_name
-     where h.schema_name = 'tidemark' and h.table_name = any ($1) and h.compressed_hypertable_id is not null
-       and i.range_end <= $2 and c.status <> 1 and c.status & 4 = 0 and not c.osm_chunk
-     order by i.range_end, c.id`,
+  return queryInternals<DueChunk>(
+    database.pool,
+    `select i.hypertable_name as table, chunk
+     from timescaledb_information.chunks i
+     join timescaledb_information.hypertables h using (hypertable_schema, hypertable_name),
+          format('%I.%I', i.chunk_schema, i.chunk_name) chunk, ${chunkStates('chunk::regclass')} states
+     where hypertable_schema = 'tidemark' and hypertable_name = any ($1) and h.compression_enabled
+       and i.range_end <= $2 and states <> '{COMPRESSED}' and 'FROZEN' <> all (states)
+     order by i.range_end, chunk`,
     [columnstoreTables, timestamp(query.nowMs - query.afterDays * dayMs)],
   );
-  return result.rows;
 }
 
 /** Advisory lock: of several schedulers one moves chunks. */

@@ -124,6 +124,20 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
     expect((await upkeep()).chunksDue).toBe(0);
   });
 
+  it('are joined by a release of TimescaleDB that is not known, which stops nothing else', async () => {
+    const { pool } = store.database;
+    await pool.query('alter function _timescaledb_functions.chunk_status_text(regclass) rename to away');
+    const { failingJobs, chunksDue, rollupsBehind } = await upkeep();
+    expect(failingJobs.at(-1)).toMatchObject({
+      kind: 'columnstore',
+      state: 'failed',
+      message: expect.stringMatching(/^TimescaleDB 2\..* differs from .*; upgrade Tidemark/),
+    });
+    expect([chunksDue, rollupsBehind]).toEqual([0, 1]);
+    await pool.query('alter function _timescaledb_functions.away(regclass) rename to chunk_status_text');
+    expect((await upkeep()).chunksDue).toBeGreaterThan(1);
+  });
+
   it(
     'appear in status, as text and as JSON, and among the problems of the dashboard',
     async () => {

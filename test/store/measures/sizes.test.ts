@@ -45,6 +45,8 @@ for (const kind of ['main', 'plain'] as const) {
       await store.database.pool.query(
         `select compress_chunk(c) from show_chunks('tidemark.candle_points') c`,
       );
+      // Their rows are counted by `analyze`, as autovacuum runs it.
+      await store.database.pool.query('analyze tidemark.candle_points');
       const { kept } = (await bytesPerPoint(store.database)).candles;
       expect(kept).not.toBe(21);
       expect(kept).toBeGreaterThan(1);
