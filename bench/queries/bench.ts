@@ -3,6 +3,7 @@
 import pg from 'pg';
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { table } from '../../scripts/output/table.ts';
+import { rollupLevels } from '../../store/rollups/levels.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { withDatabase } from '../parts.ts';
@@ -84,6 +85,7 @@ async function questionsOn(
   }
   const { exchange, baseId, quoteId } = minutes.series;
   const named = `exchange = '${exchange}' and base = '${baseId}' and quote = '${quoteId}'`;
+  const called = `candles('${exchange}', '${baseId}', '${quoteId}', 'm1')`;
   const monthMs = toMs - Math.round(0.55 * days) * dayMs;
   const [since, until] = [at(monthMs), at(monthMs + 30 * dayMs)];
   const month = `time >= ${since} and time < ${until}`;
@@ -138,6 +140,36 @@ async function questionsOn(
     {
       name: 'view: highest, lowest and volume of all m1',
       sql: `select max(high), min(low), sum(volume) from candles where ${named} and interval = 'm1'`,
+      beside: 'by id',
+      besideSql: `select max(high), min(low), sum(volume) ${byId}`,
+    },
+    {
+      name: 'view: the month at every interval',
+      sql: `select interval, ${values} from candles where ${named} and ${month}`,
+      beside: 'by id, each level',
+      besideSql: [
+        `select 'm1', ${values} ${byId} and ${month}`,
+        ...rollupLevels.map(
+          ({ interval, name }) =>
+            `select '${interval}', ${values} from ${name} where series_id = ${minutes.seriesId} and ${month}`,
+        ),
+      ].join(' union all '),
+    },
+    {
+      name: 'candles(): the newest ten m1',
+      sql: `select ${values} from ${called} order by time desc limit 10`,
+      beside: 'by id',
+      besideSql: `select ${values} ${byId} order by time desc limit 10`,
+    },
+    {
+      name: 'candles(): a month of m1 in order of time',
+      sql: `select ${values} from ${called} where ${month} order by time`,
+      beside: 'by id',
+      besideSql: `select ${values} ${byId} and ${month} order by time`,
+    },
+    {
+      name: 'candles(): highest, lowest and volume of all m1',
+      sql: `select max(high), min(low), sum(volume) from ${called}`,
       beside: 'by id',
       besideSql: `select max(high), min(low), sum(volume) ${byId}`,
     },

@@ -1,8 +1,59 @@
-/** Candles and prices of a range, with the covered share of each period. */
+/** Candles and prices of a range, with the covered share of each period; and candles by name. */
 
 const ranged = `from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false`;
 
-export const ohlcv = `
+const values = 'open, high, low, close, volume';
+const candleTable = `"time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
+               derived_from text, points bigint`;
+
+/**
+ * A function in SQL, which the planner replaces by its body: conditions, `order by` and `limit` reach the index of the
+ * series, whose id is looked up once. The view cannot do it: it joins the names to every row. The condition stands outside
+ * the union, because the planner flattens only parts without any. Derived candles come from a function that is called
+ * instead, as planning the views of all levels takes longer than reading a hundred rows.
+ */
+const candles = `
+create or replace function tidemark.derived_candles(exchange text, base text, quote text, interval_name text,
+  from_time timestamptz, to_time timestamptz)
+returns table (${candleTable})
+language plpgsql stable parallel safe as $$
+declare
+  line record;
+  first timestamptz := coalesce(from_time, '-infinity');
+  ending timestamptz := coalesce(to_time, 'infinity');
+begin
+  select * into line from tidemark.market_line(exchange, base, quote, interval_name);
+  if line.derived_from is null then return; end if;
+  return query execute format(
+    'select time, ${values}, %L::text, points from %s where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
+    line.derived_from, tidemark.source_of(line.relation, line.series_id, line.period, first, ending), line.series_id, first, ending);
+end $$;
+
+-- Derived candles have the id 0.
+create or replace function tidemark.stored_or_zero(exchange text, base text, quote text, interval_name text) returns integer
+language sql stable parallel safe as $$
+  select case when l.derived_from is null then l.series_id else 0 end
+  from tidemark.market_line(exchange, base, quote, interval_name) l
+$$;
+
+create or replace function public.candles(exchange text, base text, quote text, interval_name text default 'd1',
+  from_time timestamptz default null, to_time timestamptz default null)
+returns table (${candleTable})
+language sql stable parallel safe as $$
+  select time, ${values}, derived_from, points
+  from (
+    select series_id, time, ${values}, null::text as derived_from, null::bigint as points from tidemark.candle_points
+    union all
+    select 0, time, ${values}, derived_from, points from tidemark.derived_candles($1, $2, $3, $4, $5, $6)
+  ) c
+  where series_id = (select tidemark.stored_or_zero($1, $2, $3, $4))
+    and time >= coalesce($5, '-infinity') and time < coalesce($6, 'infinity')
+$$;
+comment on function public.candles is
+  'Candles of a market, stored or derived as in the view candles, with the same conditions as on a table. Unknown names are refused, and order by time with a limit reads only what it returns.';
+`;
+
+export const ohlcv = `${candles}
 create or replace function tidemark.ohlcv_statement(exchange text, base text, quote text, interval_name text,
   from_time timestamptz, to_time timestamptz, gap_fill boolean) returns text
 language plpgsql stable parallel safe as $$

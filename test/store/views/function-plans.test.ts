@@ -66,6 +66,41 @@ for (const kind of ['main', 'plain'] as const) {
       expect(ids.rows).toEqual([{ of_market: seriesId }]);
     });
 
+    it('reads the newest candles of a named market from its index alone', async () => {
+      const newest = `select time, close from candles('x', 'b', 'tether', 'h1') order by time desc limit 2`;
+      const { rows: plan } = await store.database.pool.query<{ 'QUERY PLAN': string }>(
+        `explain (analyze, costs off, timing off, summary off) ${newest}`,
+      );
+      const scanned = plan
+        .map((line) => line['QUERY PLAN'])
+        .filter((line) => /(Index|Seq) .*Scan.* on /.test(line));
+      const rowsOf = (line: string) => Number(/rows=(\d+)/.exec(line)?.[1] ?? 0);
+      expect(scanned.length).toBeGreaterThan(0);
+      expect(scanned.reduce((sum, line) => sum + rowsOf(line), 0)).toBe(2);
+      const { rows } = await store.database.pool.query(newest);
+      expect(rows).toEqual(
+        [1, 2].map((hour) => ({ time: startMs + days * dayMs - hour * hourMs, close: '1.5' })),
+      );
+    });
+
+    it('has the rows of the view in the function of candles, stored and derived', async () => {
+      for (const interval of ['h1', 'h4', 'd1', 'w1']) {
+        const columns = 'time, open, high, low, close, volume, derived_from, points';
+        const range = `time >= '2023-02-01' and time < '2023-03-01' order by time`;
+        const called = await ask(
+          store.url,
+          `select ${columns} from candles('x', 'b', 'tether', '${interval}') where ${range}`,
+        );
+        const viewed = await ask(
+          store.url,
+          `select ${columns} from candles where exchange = 'x' and base = 'b' and quote = 'tether'
+           and interval = '${interval}' and ${range}`,
+        );
+        expect(called.rows.length).toBeGreaterThan(3);
+        expect(called.rows).toEqual(viewed.rows);
+      }
+    });
+
     it('plans only the chunks of its range', async () => {
       const year = await planOf(
         `tidemark.ohlcv_statement('x', 'b', 'tether', 'h1', '2023-01-01Z', '2024-01-01Z', false)`,

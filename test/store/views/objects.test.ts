@@ -106,6 +106,7 @@ it('a read-only role can call every function', async () => {
     const names = `'x', 'a', 'tether'`;
     const calls: Record<string, string> = {
       ohlcv: `${names}, 'w1', '2024-01-01'`,
+      candles: names,
       vwap: names,
       prices_in: `'a', 'euro'`,
       correlation: `'x a/tether', 'a'`,

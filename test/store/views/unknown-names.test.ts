@@ -147,6 +147,13 @@ for (const kind of ['main', 'plain'] as const) {
           'revisions are kept of what is tracked, and d1 is not: it follows from h8',
           'ask for h8',
         ],
+        [`candles('binanc', 'bitcoin', 'tether', 'h8')`, 'unknown exchange "binanc"', '"binance"'],
+        // No point is at that time, so no other part of the function is executed.
+        [
+          `candles('binance', 'bitconi', 'tether', 'h8') where time > '2100-01-01'`,
+          'unknown base "bitconi"',
+          'did you mean "bitcoin"?',
+        ],
         [
           `tidemark.series_id('binance', 'bitconi', 'tether', 'h8')`,
           'unknown base "bitconi"',
