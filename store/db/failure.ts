@@ -30,7 +30,8 @@ function explanation(error: Error, code: string, message: string): ErrorCode | n
   if (isLockWait(error)) return 'DATABASE_LOCKED';
   if (networkCodes.test(code) || connectionStates.has(code) || connectionMessages.test(message))
     return 'DATABASE_UNREACHABLE';
-  if (/\$libdir\/timescaledb/.test(message)) return 'TIMESCALE_NOT_LOADED';
+  // PostgreSQL 18 leaves out the directory.
+  if (/"(\$libdir\/)?timescaledb-/.test(message)) return 'TIMESCALE_NOT_LOADED';
   if (!(error instanceof pg.DatabaseError)) return null;
   if (refusedStates.has(code)) return 'DATABASE_REFUSED';
   return missingStates.has(code) ? 'DATABASE_NOT_MIGRATED' : null;
