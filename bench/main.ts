@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [--quick]`: prints
- * the results on standard output and the progress on standard error, and writes `bench-result.json`. docs/performance.md
+ * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [growth] [--quick]`:
+ * prints the results on standard output and the progress on standard error, and writes `bench-result.json`. docs/performance.md
  * explains each number.
  */
 
@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import type { BenchOptions, BenchResult } from './bench.ts';
 import { benchBudget } from './budget/bench.ts';
 import { benchDashboard } from './dashboard/bench.ts';
+import { benchGrowth } from './growth/bench.ts';
 import { describeMachine } from './machine.ts';
 import { obtainParts } from './parts.ts';
 import { benchPlanning } from './planning/bench.ts';
@@ -27,6 +28,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   service: benchService,
   dashboard: benchDashboard,
   start: benchStart,
+  growth: benchGrowth,
 };
 const resultFile = 'bench-result.json';
 

@@ -145,7 +145,7 @@ async function timeOf(url: string): Promise<number> {
   return performance.now() - startedMs;
 }
 
-async function timeToFirstState(page: string): Promise<number> {
+export async function timeToFirstState(page: string): Promise<number> {
   const over = new AbortController();
   const startedMs = performance.now();
   const response = await fetch(`${page}dashboard/events`, { signal: over.signal });
