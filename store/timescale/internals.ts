@@ -1,6 +1,6 @@
 /**
- * The only thing that is read of TimescaleDB beyond its documented views and functions. Read in the sources of 2.28.3, 2.29.2
- * and 2.30-dev; check it with a newer release. Catalog tables are not read: 2.29 changed them.
+ * The only thing that is read of TimescaleDB beyond its documented views and functions: whether a chunk that is in the
+ * columnstore has rows outside it too. Read in the sources of 2.28.3, 2.29.2 and 2.30-dev; check it with a newer release.
  */
 
 import type pg from 'pg';
@@ -9,30 +9,48 @@ import { timescaleVersion } from './extension.ts';
 
 const writtenFor = '2.28 to 2.30';
 
-/** Words for the state of a chunk, as SQL of `text[]`: any of COMPRESSED, UNORDERED, FROZEN and PARTIAL. */
-export function chunkStates(chunk: string): string {
-  return `_timescaledb_functions.chunk_status_text(${chunk})`;
-}
-
 /** Undefined table, column or function. */
 const undefinedCodes = ['42P01', '42703', '42883'];
 
+export interface ChunkState {
+  /** The hypertable, without its schema. */
+  readonly table: string;
+  /** Its name, with the schema. */
+  readonly chunk: string;
+}
+
 /**
- * Runs a query of internals.
+ * Lists the chunks of tables of the schema `tidemark` that end by a time and are not completely in the columnstore, the
+ * oldest first, without frozen ones.
  *
- * @throws TidemarkError TIMESCALE_UNKNOWN where this release of TimescaleDB has none of that name.
+ * @param query.before as PostgreSQL reads it.
+ * @throws TidemarkError TIMESCALE_UNKNOWN where this release of TimescaleDB has no such catalog.
  */
-export async function queryInternals<Row extends pg.QueryResultRow>(
+export async function listChunksInRows(
   pool: pg.Pool,
-  text: string,
-  values: unknown[],
-): Promise<Row[]> {
+  query: { tables: readonly string[]; before: string },
+): Promise<ChunkState[]> {
+  const version = (await timescaleVersion(pool)) ?? '';
+  const isNamed = version.startsWith('2.28.');
   try {
-    return (await pool.query<Row>(text, values)).rows;
+    const result = await pool.query<ChunkState>(
+      `select i.hypertable_name as table, chunk
+       from timescaledb_information.chunks i
+       join timescaledb_information.hypertables h using (hypertable_schema, hypertable_name)
+       cross join lateral format('%I.%I', i.chunk_schema, i.chunk_name) chunk
+       join _timescaledb_catalog.chunk c
+         on ${isNamed ? 'c.schema_name = i.chunk_schema and c.table_name = i.chunk_name' : 'c.relid = to_regclass(chunk)'}
+       cross join lateral _timescaledb_functions.chunk_status_text(c.status) states
+       where hypertable_schema = 'tidemark' and hypertable_name = any ($1) and h.compression_enabled
+         and i.range_end <= $2 and states <> '{COMPRESSED}' and 'FROZEN' <> all (states)
+       order by i.range_end, chunk`,
+      [query.tables, query.before],
+    );
+    return result.rows;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (!undefinedCodes.includes(code)) throw error;
-    const message = `TimescaleDB ${await timescaleVersion(pool)} differs from ${writtenFor}, which this version of Tidemark knows`;
+    const message = `TimescaleDB ${version} differs from ${writtenFor}, which this version of Tidemark knows`;
     throw new TidemarkError('TIMESCALE_UNKNOWN', message, { cause: error });
   }
 }

@@ -13,7 +13,7 @@ import { type Database, isLockWait, onLongConnection, timestamp } from '../db/da
 import { rangesBehind } from '../rollups/refresh.ts';
 import { timescaleSchema, timescaleVersion } from './extension.ts';
 import { hypertables } from './hypertables.ts';
-import { chunkStates, queryInternals } from './internals.ts';
+import { type ChunkState, listChunksInRows } from './internals.ts';
 
 export interface Upkeep {
   readonly failingJobs: readonly FailingJob[];
@@ -92,13 +92,6 @@ export async function readFailingJobs(database: Database): Promise<FailingJob[]>
   return result.rows;
 }
 
-export interface DueChunk {
-  /** The hypertable, without its schema. */
-  readonly table: string;
-  /** Its name, with the schema. */
-  readonly chunk: string;
-}
-
 const columnstoreTables = hypertables.filter(({ segmentBy }) => segmentBy !== null).map(({ name }) => name);
 
 /**
@@ -110,19 +103,10 @@ const columnstoreTables = hypertables.filter(({ segmentBy }) => segmentBy !== nu
 async function readDueChunks(
   database: Database,
   query: { nowMs: EpochMs; afterDays: number },
-): Promise<DueChunk[]> {
+): Promise<ChunkState[]> {
   if (query.afterDays === 0 || (await timescaleSchema(database.pool)) === null) return [];
-  return queryInternals<DueChunk>(
-    database.pool,
-    `select i.hypertable_name as table, chunk
-     from timescaledb_information.chunks i
-     join timescaledb_information.hypertables h using (hypertable_schema, hypertable_name),
-          format('%I.%I', i.chunk_schema, i.chunk_name) chunk, ${chunkStates('chunk::regclass')} states
-     where hypertable_schema = 'tidemark' and hypertable_name = any ($1) and h.compression_enabled
-       and i.range_end <= $2 and states <> '{COMPRESSED}' and 'FROZEN' <> all (states)
-     order by i.range_end, chunk`,
-    [columnstoreTables, timestamp(query.nowMs - query.afterDays * dayMs)],
-  );
+  const before = timestamp(query.nowMs - query.afterDays * dayMs);
+  return listChunksInRows(database.pool, { tables: columnstoreTables, before });
 }
 
 /** Advisory lock: of several schedulers one moves chunks. */
@@ -142,8 +126,8 @@ export async function moveDueChunks(
     readonly nowMs: EpochMs;
     readonly afterDays: number;
     readonly signal: AbortSignal;
-    readonly onMoved: (moved: DueChunk & { readonly durationMs: number }) => void;
-    readonly onFailed: (failed: DueChunk & { readonly error: unknown }) => void;
+    readonly onMoved: (moved: ChunkState & { readonly durationMs: number }) => void;
+    readonly onFailed: (failed: ChunkState & { readonly error: unknown }) => void;
   },
 ): Promise<void> {
   if ((await readDueChunks(database, options)).length === 0) return;
