@@ -50,7 +50,7 @@ export interface Tick {
 
 /** Gaps read of each series first. For a thousand series this exceeds the free slots. */
 export const fewRangesPerSeries = 1;
-/** Factor for the next try, if a few series have many small gaps. */
+/** Factor for the next try, if a few series have many small gaps, or many series give no window. */
 const rangesFactor = 8;
 
 /**
@@ -100,12 +100,20 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   let plan: Plan;
   let isAll: boolean;
   let rangesPerSeries = fewRangesPerSeries;
+  // A series whose windows are queued gives no other.
+  let count = slots.total + claimed.windows.size;
   do {
     const maxRead = rangesPerSeries;
-    const series = await seriesWithGaps(database, { ...parts, nowMs, rangesPerSeries });
+    const series = await seriesWithGaps(database, {
+      ...parts,
+      nowMs,
+      rangesPerSeries,
+      first: { count, cursor },
+    });
     plan = planFrom(series);
-    isAll = series.every(({ gaps }) => gaps.length <= maxRead);
+    isAll = series.length < count && series.every(({ gaps }) => gaps.length <= maxRead);
     rangesPerSeries *= rangesFactor;
+    count *= rangesFactor;
   } while (plan.windows.length < slots.total - reservedSlots && !isAll);
   // Pages also get the slots that backfill does not use.
   const refreshes = plan.windows.filter(({ lane }) => lane === 'refresh').length;

@@ -52,7 +52,19 @@ export interface GapsQuery {
   readonly seriesIds?: readonly number[] | undefined;
   /** Limit on a series' oldest gaps. The newest gap is always included. */
   readonly rangesPerSeries: number;
+  /** Only as many series as a pass can request; absent: all. */
+  readonly first?: FirstSeries | undefined;
 }
+
+/** The series that are furthest behind, and those with earlier gaps that come first in turn: up to twice `count`. */
+export interface FirstSeries {
+  readonly count: number;
+  /** The turn begins after this series. */
+  readonly cursor: number;
+}
+
+/** A newest gap of fewer periods is one request, by the longest ranges in `contract/limits.ts`. */
+const periodsOfTail = 500;
 
 type GapRow = SeriesRow &
   Omit<SeriesGaps, 'seriesId' | 'series' | 'gaps' | 'silent' | 'beginning'> &
@@ -64,7 +76,7 @@ type GapRow = SeriesRow &
 
 /**
  * The series with gaps that are due now. Deferred windows are left out until their time comes, and so are
- * series that the source refuses.
+ * series that the source refuses. All are compared in the database, and only those of `first` are read.
  */
 export async function seriesWithGaps(database: Database, query: GapsQuery): Promise<SeriesGaps[]> {
   const result = await database.pool.query<GapRow>({
@@ -74,26 +86,37 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
         where s.untracked_at is null
           and (s.blocked_until is null or s.blocked_until <= $1)
           and ($4::int[] is null or s.id = any ($4))
-      ), wanted as materialized (  -- materialized: else the gaps are computed again for each one of them
-        select ${seriesColumns}, s.closed_up_to, s.newest, lower(s.tracked) as tracked_from,
+      ), waiting as materialized (
+        select series_id, range_agg(range) filter (where retry_at > $1) as ranges,
+               min(lower(range)) as asked_from,
+               range_agg(range) filter (where verdict = 'empty' or kind = '${truncatedKind}') as silent
+        from tidemark.pending_windows group by series_id
+      ), due as materialized (  -- materialized: else the gaps are computed again for each use
+        select s.id, s.newest, s.period, s.closed_up_to, ${missingRanges} - coalesce(p.ranges, '{}') as gaps,
                lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1) as reaches_now,
                $3::double precision is not null and not (s.dataset = 'asset_history' and s.interval = 'd1')
-                 and (s.refreshed_at is null
-                 or s.refreshed_at <= $1 - make_interval(secs => $3 / 1000)) as refresh_due,
-               ${missingRanges} - coalesce(p.ranges, '{}') as gaps,
-               coalesce(p.ranges @> s.closed_up_to, false) as tail_waits,
-               least(s.earliest, s.begins) as begun, coalesce(s.probe_after <= $1, true) as may_probe,
+                 and (s.refreshed_at is null or s.refreshed_at <= $1 - make_interval(secs => $3 / 1000))
+                 and lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1)
+                 and not coalesce(p.ranges @> s.closed_up_to, false) as refresh_due
+        from closed s left join waiting p on p.series_id = s.id
+      ), chosen as (
+        (select id from due where reaches_now and (refresh_due or upper(gaps) = closed_up_to)
+         order by newest nulls first, id limit $6)
+        union
+        (select id from due
+         where gaps <> '{}' and (not reaches_now or upper(gaps) < closed_up_to or gaps <> range_merge(gaps)::tstzmultirange
+                                 or lower(gaps) < closed_up_to - ${periodsOfTail} * period)
+         order by id <= $7, id limit $6)
+      ), wanted as (
+        select ${seriesColumns}, d.closed_up_to, s.newest, lower(s.tracked) as tracked_from, d.reaches_now, d.refresh_due,
+               d.gaps, least(s.earliest, s.begins) as begun, coalesce(s.probe_after <= $1, true) as may_probe,
                least(p.asked_from, lower(s.confirmed_empty)) as asked_from, p.silent
-        from closed s
-        left join (select series_id, range_agg(range) filter (where retry_at > $1) as ranges,
-                          min(lower(range)) as asked_from,
-                          range_agg(range) filter (where verdict = 'empty' or kind = '${truncatedKind}') as silent
-                   from tidemark.pending_windows group by series_id) p on p.series_id = s.id
+        from chosen join due d using (id) join tidemark.series s using (id) left join waiting p on p.series_id = s.id
       )
       select id, dataset, exchange_id, base_id, quote_id, asset_id, interval, closed_up_to as "closedUpToMs",
              newest as "newestMs", tracked_from as "trackedFromMs", begun as "knownMs", may_probe as "mayProbe",
              coalesce(asked_from < coalesce(begun, 'infinity'), false) as "isAsked", reaches_now as "reachesNow",
-             refresh_due and reaches_now and not tail_waits as "refreshDue",
+             refresh_due as "refreshDue",
              lower(gap) as "gapStartMs", upper(gap) as "gapEndMs",
              case when silent && gap then ${rangesJson('silent * tstzmultirange(gap)')} end as silent
       from wanted
@@ -101,7 +124,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
         select gap from unnest(gaps) with ordinality as u (gap, place)
         where place <= $5 or upper(gap) = upper(gaps)
       ) g on true
-      where gap is not null or (refresh_due and reaches_now and not tail_waits)
+      where gap is not null or refresh_due
       order by id, gap`,
     values: [
       timestamp(query.nowMs),
@@ -109,6 +132,8 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
       query.openRefreshMs,
       query.seriesIds,
       query.rangesPerSeries,
+      query.first?.count,
+      query.first?.cursor ?? 0,
     ],
   });
   const found = new Map<number, SeriesGaps & { gaps: Range[]; silent: Range[] }>();
