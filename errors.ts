@@ -96,8 +96,7 @@ export const errorTable = Object.freeze({
       "upgrade the server's TimescaleDB package to 2.28 or newer, then `alter extension timescaledb update`",
     TIMESCALE_NOT_LOADED:
       "install the version that the database was created with, and add `timescaledb` to the server's shared_preload_libraries",
-    TIMESCALE_UNKNOWN:
-      'upgrade Tidemark; data are safe, and requests go on meanwhile',
+    TIMESCALE_UNKNOWN: 'upgrade Tidemark; data are safe, and requests go on meanwhile',
     DATABASE_LOCKED:
       'run the same command again; `select pid, query from pg_stat_activity where pid in (select unnest(pg_blocking_pids(w.pid)) from pg_stat_activity w)` shows the queries that hold locks',
     DATABASE_FULL: 'free disk space; the work resumes from the stored data',
