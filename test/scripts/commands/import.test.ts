@@ -41,6 +41,14 @@ function forge(path: string, change: (lines: string[]) => string[]): void {
   writeFileSync(`${path}.meta.json`, JSON.stringify(sidecar));
 }
 
+/** Makes each piece take a fifth of a second, so that an import of several is caught between two of them. */
+async function slowPieces(query: (sql: string) => Promise<unknown>): Promise<void> {
+  await query(`
+    create function public.rest() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.2); return null; end $$`);
+  await query('create trigger rest after update on tidemark.series execute function public.rest()');
+}
+
 for (const kind of ['main', 'plain'] as const) {
   describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `import on ${kind}`, () => {
     it('refuses a file that is not the one its sidecar describes, and stores nothing of it', async () => {
@@ -241,9 +249,13 @@ for (const kind of ['main', 'plain'] as const) {
       const tracking = () =>
         query('select tracked::text, untracked_at is null as "isTracked" from tidemark.series');
       const tracked = '["2024-01-01 00:00:00+00","2024-01-29 18:40:00+00")';
+      await slowPieces(query);
       for (const pieces of [1, 3]) {
         const running = start(['import', path], to.env);
-        await waitFor(`${pieces} pieces`, async () => ((await content())?.pointCount ?? 0) >= pieces * 5000);
+        await waitFor(`${pieces} pieces`, async () => {
+          const [stored] = await query('select count(*)::int as points from tidemark.candle_points');
+          return stored?.points >= pieces * 5000;
+        });
         running.kill('SIGKILL');
         await running.ended;
         const known = await content();
@@ -254,15 +266,17 @@ for (const kind of ['main', 'plain'] as const) {
         // What came of it must not pass for all of it, nor may a scheduler ask for the rest.
         expect(await tracking()).toEqual([{ tracked, isTracked: false }]);
       }
+      await query('drop function public.rest cascade');
       expect(await run()).toMatchObject({ exitCode: 0 });
       expect(await tracking()).toEqual([{ tracked, isTracked: true }]);
       expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
     });
 
     it('stops at Ctrl-C between two pieces, and says how to resume', async () => {
-      const { from, to, path, content } = await exported(kind);
+      const { from, to, path, content, query } = await exported(kind);
       await fill(from.database, { series: minutes, window: { startMs, endMs: startMs + 60_000 * minuteMs } });
       await tidemark([...m1, '--out', path], from.env);
+      await slowPieces(query);
       const running = start(['import', path], to.env);
       await waitFor('a piece', async () => ((await content())?.pointCount ?? 0) > 0);
       running.kill('SIGINT');
