@@ -209,7 +209,7 @@ export function isLockWait(error: unknown): boolean {
  * Parses PostgreSQL's ISO output in UTC, such as `2021-01-01 00:00:00.5+00`. Infinity has no milliseconds.
  */
 function parseTimestamp(text: string): EpochMs {
-  const timeMs = Date.parse(text.replace(' ', 'T').replace(/\+00$/, 'Z'));
+  const timeMs = Date.parse(text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, -3)}Z` : text);
   if (Number.isNaN(timeMs)) throw new RangeError(`not a finite time: ${text}`);
   return timeMs;
 }

@@ -52,7 +52,7 @@ export async function trimQuarantine(client: pg.PoolClient, dataset: string): Pr
 }
 
 /** Rows `q` of the series `s`, as the index finds them. */
-const belongsToSeries = 'q.dataset = s.dataset and coalesce(q.series_id, 0) = s.id';
+export const belongsToSeries = 'q.dataset = s.dataset and coalesce(q.series_id, 0) = s.id';
 /** Start of the period of `s` that holds the time of `q`. */
 const periodStart = `date_bin(s.period, q.time, '${new Date(gridOriginMs).toISOString()}')`;
 
@@ -72,9 +72,6 @@ const openPeriods = `
  * after a repair at the source.
  */
 export const isUnresolved = `(q.time is null or exists (${openPeriods}))`;
-
-/** Number of unresolved rows of the series `s`, as SQL. */
-export const unresolvedCount = `(select count(*) from tidemark.quarantine q where ${belongsToSeries} and ${isUnresolved})`;
 
 /** The periods of the series `s` within a range for which only rejected rows came, as a multirange. */
 export function rejectedPeriods(start: string, end: string): string {
@@ -110,13 +107,9 @@ export interface Quarantined {
 /** Counts the unresolved rows of each tracked series that has any. */
 export async function readQuarantined(database: Database): Promise<Quarantined[]> {
   const result = await database.pool.query<Quarantined>(
-    `select * from (
-       select s.id as "seriesId", ${unresolvedCount} as rows,
-              (select q.reason from tidemark.quarantine q where q.series_id = s.id
-               order by q.seen_at desc, q.id desc limit 1) as reason
-       from tidemark.series s where s.untracked_at is null
-     ) counted
-     where rows > 0 order by 1`,
+    `select s.id as "seriesId", count(*) as rows, (array_agg(q.reason order by q.seen_at desc, q.id desc))[1] as reason
+     from tidemark.quarantine q join tidemark.series s on ${belongsToSeries}
+     where s.untracked_at is null and ${isUnresolved} group by s.id order by s.id`,
   );
   return result.rows;
 }

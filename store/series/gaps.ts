@@ -24,16 +24,14 @@ export function closedSeriesAt(now: string, graceMs: string): string {
 export const closedSeries = closedSeriesAt('$1::timestamptz', '$2::double precision');
 
 /** The tracked and closed part of a row of {@link closedSeries}, as a multirange. */
-export const wantedRanges = `
-  case when s.closed_up_to > lower(s.tracked)
-       then tstzmultirange(s.tracked * tstzrange(null, s.closed_up_to)) else '{}'::tstzmultirange end`;
+const wantedRanges = 'tstzmultirange(s.tracked * tstzrange(null, s.closed_up_to))';
 
 /** The gaps of a row of {@link closedSeries}, as a multirange. */
-export const missingRanges = `(${wantedRanges}) - s.covered`;
+export const missingRanges = `${wantedRanges} - s.covered`;
 
-/** Total length of a multirange in milliseconds, as SQL. */
+/** Total length of a multirange in milliseconds, as SQL. (`date_part` is a double: twice as fast as `extract`, and exact for these.) */
 export function multirangeLengthMs(multirange: string): string {
-  return `(select coalesce(sum(extract(epoch from upper(r) - lower(r)) * 1000), 0)::bigint from unnest(${multirange}) r)`;
+  return `(select coalesce(sum(date_part('epoch', upper(r) - lower(r)) * 1000), 0)::bigint from unnest(${multirange}) r)`;
 }
 
 /** The ranges of a multirange as JSON of {@link Range}, ascending, as SQL. */

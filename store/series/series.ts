@@ -53,6 +53,11 @@ export interface SeriesRow {
   readonly interval: string;
 }
 
+/** The name of a series `s` as `seriesName` of contract/series.ts has it, as SQL. */
+export const seriesNameSql = `case s.dataset
+  when 'candles' then s.exchange_id || ' ' || s.base_id || '/' || s.quote_id || ' ' || s.interval
+  else s.asset_id || ' ' || s.interval end`;
+
 /** The series of a row. The table's checks guarantee the fields of each dataset. */
 export function toSeriesKey(row: SeriesRow): SeriesKey {
   return Object.freeze(

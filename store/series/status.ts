@@ -3,9 +3,9 @@
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { type Database, timestamp } from '../db/database.ts';
-import { unresolvedCount } from '../ledger/quarantine.ts';
-import { closedSeries, missingRanges, multirangeLengthMs, wantedRanges } from './gaps.ts';
-import { type SeriesRow, seriesColumns, splitSeriesRow } from './series.ts';
+import { belongsToSeries, isUnresolved } from '../ledger/quarantine.ts';
+import { lengthsMs, measuredSeries } from './completeness.ts';
+import { type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
 
 export interface SeriesStatus {
   readonly seriesId: number;
@@ -42,35 +42,53 @@ export async function seriesStatus(
   database: Database,
   query: { nowMs: EpochMs; graceMs: number; seriesIds?: readonly number[] | undefined },
 ): Promise<SeriesStatus[]> {
+  const isChosen = (id: string) => `($3::int[] is null or ${id} = any ($3))`;
   type Values = Omit<SeriesStatus, 'seriesId' | 'series' | 'tracked'>;
   const result = await database.pool.query<
     SeriesRow & Values & { tracked_from: EpochMs; tracked_to: EpochMs | null }
   >(
-    `with closed as (${closedSeries} where s.untracked_at is null and ($3::int[] is null or s.id = any ($3))),
-     measured as (
-       select s.*, ${missingRanges} as gap_ranges, ${wantedRanges} as wanted_ranges
-       from closed s
+    `with ${measuredSeries(isChosen)}, rejected as (
+       select s.id as series_id, count(*) as rows
+       from tidemark.quarantine q join tidemark.series s on ${belongsToSeries}
+       where ${isChosen('s.id')} and ${isUnresolved} group by s.id
      )
      select ${seriesColumns}, lower(s.tracked) as tracked_from, upper(s.tracked) as tracked_to,
-            ${multirangeLengthMs('s.wanted_ranges')} as "wantedMs",
-            ${multirangeLengthMs('s.wanted_ranges * s.covered')} as "coveredMs",
-            ${multirangeLengthMs('s.wanted_ranges * s.confirmed_empty')} as "confirmedEmptyMs",
-            ${multirangeLengthMs('s.wanted_ranges * s.before_beginning')} as "beforeBeginningMs",
-            ${unresolvedCount} as quarantined,
-            ${multirangeLengthMs('s.gap_ranges')} as "missingMs",
-            (select count(*) from unnest(s.gap_ranges)) as gaps,
-            ${multirangeLengthMs(`s.gap_ranges * ${pending('empty')}`)} as "awaitingMs",
-            ${multirangeLengthMs(`s.gap_ranges * ${pending('failed')}`)} as "failedMs",
+            ${lengthsMs.wanted} as "wantedMs", ${lengthsMs.wanted} - m.missing as "coveredMs",
+            ${lengthsMs.confirmedEmpty} as "confirmedEmptyMs", ${lengthsMs.beforeBeginning} as "beforeBeginningMs",
+            coalesce(r.rows, 0) as quarantined, m.missing as "missingMs", m.gaps,
+            ${lengthsMs.awaiting} as "awaitingMs", ${lengthsMs.failed} as "failedMs",
             s.points, s.earliest as "earliestMs", s.newest as "newestMs", s.revised, s.reread_at as "rereadAtMs",
             case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked
      from measured s
+     cross join lateral (
+       select coalesce(sum(date_part('epoch', upper(r) - lower(r)) * 1000), 0)::bigint as missing, count(*) as gaps
+       from unnest(s.missing) r
+     ) m
+     left join rejected r on r.series_id = s.id
      order by s.dataset desc, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.period`,
     [timestamp(query.nowMs), query.graceMs, query.seriesIds],
   );
-  return result.rows.map((row) => {
-    const { tracked_from: startMs, tracked_to: endMs, ...status } = splitSeriesRow(row);
-    return { ...status, tracked: { startMs, endMs } };
-  });
+  // Field by field: of 100,000 rows, a rest of their columns takes half a second.
+  return result.rows.map((row) => ({
+    seriesId: row.id,
+    series: toSeriesKey(row),
+    tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
+    wantedMs: row.wantedMs,
+    coveredMs: row.coveredMs,
+    confirmedEmptyMs: row.confirmedEmptyMs,
+    beforeBeginningMs: row.beforeBeginningMs,
+    quarantined: row.quarantined,
+    missingMs: row.missingMs,
+    gaps: row.gaps,
+    awaitingMs: row.awaitingMs,
+    failedMs: row.failedMs,
+    points: row.points,
+    earliestMs: row.earliestMs,
+    newestMs: row.newestMs,
+    revised: row.revised,
+    rereadAtMs: row.rereadAtMs,
+    blocked: row.blocked,
+  }));
 }
 
 export interface RatesStatus {
@@ -105,9 +123,4 @@ export async function serverVersions(
             (select extversion from pg_extension where extname = 'timescaledb') as timescale`,
   );
   return result.rows[0] ?? { postgres: 'unknown', timescale: null };
-}
-
-function pending(verdict: 'empty' | 'failed'): string {
-  return `coalesce((select range_agg(p.range) from tidemark.pending_windows p
-                    where p.series_id = s.id and p.verdict = '${verdict}'), '{}')`;
 }
