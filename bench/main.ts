@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [growth] [--quick]`:
+ * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [growth] [scale] [--quick]`:
  * prints the results on standard output and the progress on standard error, and writes `bench-result.json`. docs/performance.md
  * explains each number.
  */
@@ -14,6 +14,7 @@ import { describeMachine } from './machine.ts';
 import { obtainParts } from './parts.ts';
 import { benchPlanning } from './planning/bench.ts';
 import { benchQueries } from './queries/bench.ts';
+import { benchScale } from './scale/bench.ts';
 import { benchService } from './service/bench.ts';
 import { benchStart } from './start/bench.ts';
 import { benchStorage } from './storage/bench.ts';
@@ -29,6 +30,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   dashboard: benchDashboard,
   start: benchStart,
   growth: benchGrowth,
+  scale: benchScale,
 };
 const resultFile = 'bench-result.json';
 

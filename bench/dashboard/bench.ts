@@ -151,12 +151,17 @@ export async function timeToFirstState(page: string): Promise<number> {
   const response = await fetch(`${page}dashboard/events`, { signal: over.signal });
   if (!response.ok || response.body === null) throw new Error(`no stream: ${response.status}`);
   const decoder = new TextDecoder();
-  let said = '';
+  let hasData = false;
+  let rest = '';
   try {
     for await (const piece of response.body) {
-      said += decoder.decode(piece, { stream: true });
-      // An event ends at an empty line.
-      if (/^data:.*\n\n/ms.test(said)) return performance.now() - startedMs;
+      rest += decoder.decode(piece, { stream: true });
+      const begin = hasData ? 0 : rest.indexOf('\ndata:');
+      if (begin < 0) continue;
+      hasData = true;
+      // An event ends at an empty line, of which one half may be here.
+      if (rest.includes('\n\n', begin)) return performance.now() - startedMs;
+      rest = rest.slice(-1);
     }
   } finally {
     over.abort();

@@ -45,7 +45,7 @@ export async function benchPlanning({ parts, isQuick, say }: BenchOptions): Prom
         } finally {
           await database.close();
         }
-        const measured = await measure(passes, environmentOf(parts, queue, url));
+        const measured = await measurePasses(passes, environmentOf(parts, queue, url));
         const run = { queue, plan: scarred ? `${scars} gaps each` : 'nothing covered', measured };
         say(`planning, ${queue}, ${run.plan}: a pass takes ${told(spreadOf(measured.topUp), 1)} ms`);
         runs.push(run);
@@ -55,7 +55,8 @@ export async function benchPlanning({ parts, isQuick, say }: BenchOptions): Prom
   return { text: textOf(plan, passes, runs), result: { plan, passes, runs } };
 }
 
-async function measure(
+/** Runs planning passes in a process of their own. */
+export async function measurePasses(
   passes: number,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Measured> {

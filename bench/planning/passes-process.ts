@@ -95,7 +95,13 @@ async function purePart(): Promise<() => Promise<void>> {
 
 function gapsAt(nowMs: EpochMs) {
   const { graceMs, openRefreshMs } = parts;
-  return seriesWithGaps(database, { nowMs, graceMs, openRefreshMs, rangesPerSeries: fewRangesPerSeries });
+  return seriesWithGaps(database, {
+    nowMs,
+    graceMs,
+    openRefreshMs,
+    rangesPerSeries: fewRangesPerSeries,
+    first: { count: longestQueue, cursor },
+  });
 }
 
 // Passes run until the queue is full, and then a few more, so that the measured ones are compiled.

@@ -58,7 +58,10 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
         quarantined: await quarantined(nowMs),
         database: await version(nowMs),
       },
-      series: lines.map((line) => ({ ...line, inFlight: queueState?.windows.get(line.id)?.length ?? 0 })),
+      // The lines are fresh, and copying 100,000 of them takes a tenth of a second.
+      series: lines.map((line) =>
+        Object.assign(line, { inFlight: queueState?.windows.get(line.id)?.length ?? 0 }),
+      ),
     };
   };
 }

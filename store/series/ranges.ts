@@ -33,10 +33,17 @@ export async function readMissingRanges(
             ${multirangeLengthMs('s.covered - s.before_beginning')} as "coveredMs"
      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::tstzrange[])
        with ordinality as w (dataset, exchange_id, base_id, quote_id, asset_id, interval, range, place)
-     left join tidemark.series s
-       on (s.dataset, s.interval) = (w.dataset, w.interval) and s.exchange_id is not distinct from w.exchange_id
-         and s.base_id is not distinct from w.base_id and s.quote_id is not distinct from w.quote_id
-         and s.asset_id is not distinct from w.asset_id
+     -- By equality: PostgreSQL looks up no index for "is not distinct from", and compares all with all.
+     left join lateral (
+       select c.id from tidemark.series c
+       where (c.dataset, c.exchange_id, c.base_id, c.quote_id, c.interval)
+             = ('candles', w.exchange_id, w.base_id, w.quote_id, w.interval)
+       union all
+       select h.id from tidemark.series h
+       where (h.dataset, h.asset_id, h.interval) = ('asset_history', w.asset_id, w.interval)
+         and h.exchange_id is null and h.base_id is null and h.quote_id is null
+     ) named on true
+     left join tidemark.series s on s.id = named.id
      cross join lateral (select tstzmultirange(w.range) - coalesce(s.covered, '{}') as ranges) gaps
      cross join lateral (
        select coalesce(range_agg(case when s.blocked_until > $8 then w.range else p.range end), '{}') * gaps.ranges as ranges,
