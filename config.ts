@@ -71,6 +71,8 @@ function settingsOf(value: z.output<typeof environment>) {
       connectionsPerAddress: value.SERVE_CONNECTIONS_PER_ADDRESS,
       streamsPerAddress: value.DASHBOARD_STREAMS_PER_ADDRESS,
       perMinute: { withoutKey: value.SERVE_PER_MINUTE, withKey: value.SERVE_PER_MINUTE_WITH_KEY },
+      /** A replica to read from; undefined: the database itself. */
+      databaseUrl: value.SERVE_DATABASE_URL,
       connections: value.SERVE_CONNECTIONS,
       statementTimeoutMs: value.SERVE_STATEMENT_TIMEOUT_SECONDS * 1000,
       rememberMs: value.SERVE_REMEMBER_MS,

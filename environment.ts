@@ -163,6 +163,11 @@ export const sections = {
     SERVE_CONNECTIONS_PER_ADDRESS: count(0, 100_000, 256).describe(
       'Open connections of one client address; behind trusted proxies, concurrent requests. 0: no limit.',
     ),
+    SERVE_DATABASE_URL: url(['postgres:', 'postgresql:'])
+      .optional()
+      .describe(
+        'A streaming replica of the database. The service and the dashboard read from it and report how far it is behind; keys and request counts stay in `DATABASE_URL`. Default: `DATABASE_URL`.',
+      ),
     SERVE_PER_MINUTE: count(0, 1_000_000, requestsPerMinute.withoutKey).describe(
       'Requests of one client address in a rolling minute. 0: no limit.',
     ),

@@ -31,6 +31,18 @@ export function createMetrics(process: { readonly command: string; readonly vers
     planning: once(() => planningMetrics(registry)),
     serving: once(() => servingMetrics(registry)),
     measurePool: pools.measure,
+    measureReplica: (lagMs: () => number | null) => {
+      const lag = new Gauge({
+        name: 'tidemark_replica_lag_seconds',
+        help: 'How far the replica from which the service reads is behind; absent while unknown',
+        registers: [registry],
+        collect() {
+          const ms = lagMs();
+          if (ms === null) lag.remove();
+          else lag.set(ms / 1000);
+        },
+      });
+    },
     /** Starts to export the state of the installation. Only one process should. */
     measureState: (sources: StateSources) => {
       refreshState = stateMetrics(registry, sources);

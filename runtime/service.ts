@@ -19,6 +19,7 @@ import { mayBecomeReader, readerRole } from '../store/auth/roles.ts';
 import { type Database, openDatabase } from '../store/db/database.ts';
 import { version } from '../version.ts';
 import type { Context } from './context.ts';
+import { type ReplicaWatch, watchReplica } from './replica.ts';
 
 export interface DashboardParts {
   /** Open queues, closed by the caller; absent: opened when a page first needs them. */
@@ -64,22 +65,29 @@ export async function runService(
         'the service keeps its own role, because it may not use the read-only role',
       );
     const role = asReader ? [`role=${readerRole}`] : [];
-    const reading = open(context, 'serve', config.service.connections, [
-      ...role,
-      'default_transaction_read_only=on',
-    ]);
+    const readFrom = config.service.databaseUrl ?? context.database.url;
+    const reading = open(context, 'serve', config.service.connections, {
+      url: readFrom,
+      settings: [...role, 'default_transaction_read_only=on'],
+    });
     disposer.add(() => reading.close());
     // Functions write here, also where the role of the service is read-only by default.
-    const accounts = open(context, 'serve', accountConnections, [
-      ...role,
-      'default_transaction_read_only=off',
-    ]);
+    const accounts = open(context, 'serve', accountConnections, {
+      url: context.database.url,
+      settings: [...role, 'default_transaction_read_only=off'],
+    });
     disposer.add(() => accounts.close());
     context.metrics?.measurePool('serve_data', reading.pool);
     context.metrics?.measurePool('serve_accounts', accounts.pool);
     const counter = counterOf(context, accounts);
     disposer.add(() => counter.close());
-    const dashboard = openDashboard(context, at.host, disposer, parts);
+    const replica =
+      config.service.databaseUrl === undefined ? null : await watchReplica(accounts.pool, reading.pool, log);
+    if (replica !== null) {
+      disposer.add(() => replica.close());
+      context.metrics?.measureReplica(replica.lagMs);
+    }
+    const dashboard = openDashboard(context, at.host, disposer, { ...parts, replica });
     const app = await createStoredService({
       reading: reading.pool,
       accounts: accounts.pool,
@@ -94,6 +102,7 @@ export async function runService(
       onServed: context.metrics?.serving(),
       log: log as unknown as FastifyBaseLogger,
       ...(dashboard === null ? {} : { dashboard }),
+      ...(replica === null ? {} : { replicaLagMs: replica.lagMs }),
     });
     const { url } = await listen(app, at);
     disposer.add(() => app.close());
@@ -116,11 +125,11 @@ function open(
   context: Context,
   name: 'serve' | 'dashboard',
   maxConnections: number,
-  settings: readonly string[],
+  { url, settings }: { readonly url: string; readonly settings: readonly string[] },
 ): Database {
   const { statementTimeoutMs } = context.config.service;
   return openDatabase({
-    url: context.database.url,
+    url,
     applicationName: `tidemark ${name}`,
     maxConnections,
     statementTimeoutMs,
@@ -149,7 +158,7 @@ export function openDashboard(
   context: Context,
   host: string,
   disposer: Disposer,
-  options: DashboardParts,
+  options: DashboardParts & { readonly replica?: ReplicaWatch | null },
 ): DashboardOptions | null {
   const { config, log } = context;
   const { dashboard, dashboardPassword: password, trustedProxies, statementTimeoutMs } = config.service;
@@ -160,12 +169,23 @@ export function openDashboard(
       { host },
       'other hosts may reach the dashboard, which has no password and allows this machine by its address',
     );
-  const database = open(context, 'dashboard', dashboardConnections, ['default_transaction_read_only=on']);
-  disposer.add(() => database.close());
+  const openAt = (url: string, connections: number) => {
+    const opened = open(context, 'dashboard', connections, {
+      url,
+      settings: ['default_transaction_read_only=on'],
+    });
+    disposer.add(() => opened.close());
+    return opened;
+  };
+  const database = openAt(config.service.databaseUrl ?? context.database.url, dashboardConnections);
+  const replica = options.replica ?? null;
   context.metrics?.measurePool('serve_dashboard', database.pool);
   const queues = queuesOf(context, disposer, options.queues);
   return {
     database,
+    ...(replica === null
+      ? {}
+      : { replica: { lagMs: replica.lagMs, primary: openAt(context.database.url, 1) } }),
     access,
     assets: fileURLToPath(new URL('../service/dashboard/assets', import.meta.url)),
     graceMs: config.worker.graceMs,

@@ -2,12 +2,15 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { EpochMs } from '../contract/intervals.ts';
+import { lagSeconds } from './replica-lag.ts';
 
 export interface Health {
   /** Rejects when the store cannot be read. */
   readonly assertReadable: () => Promise<unknown>;
   /** True once shutdown has begun. */
   readonly isDraining: () => boolean;
+  /** Absent: the store is no replica. */
+  readonly replicaLagMs?: (() => number | null) | undefined;
   readonly now: () => EpochMs;
 }
 
@@ -15,7 +18,10 @@ export interface Health {
 const checkCacheMs = 1000;
 
 /** `/healthz`: the process responds. `/readyz`: it can serve requests. */
-export function addHealth(app: FastifyInstance, { assertReadable, isDraining, now }: Health): void {
+export function addHealth(
+  app: FastifyInstance,
+  { assertReadable, isDraining, replicaLagMs, now }: Health,
+): void {
   let known: { readonly atMs: EpochMs; readonly reads: Promise<boolean> } | undefined;
   const reads = () => {
     if (known === undefined || now() - known.atMs >= checkCacheMs) {
@@ -34,6 +40,7 @@ export function addHealth(app: FastifyInstance, { assertReadable, isDraining, no
     reply.header('cache-control', 'no-store');
     if (isDraining()) return reply.code(503).send({ status: 'stopping' });
     if (!(await reads())) return reply.code(503).send({ status: 'the store cannot be read' });
-    return reply.send({ status: 'ready' });
+    if (replicaLagMs === undefined) return reply.send({ status: 'ready' });
+    return reply.send({ status: 'ready', replicaLagSeconds: lagSeconds(replicaLagMs()) });
   });
 }

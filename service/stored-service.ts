@@ -14,6 +14,7 @@ import { addDashboard, type DashboardOptions } from './dashboard/routes.ts';
 import { addHealth } from './health.ts';
 import { addKeyForm } from './key-form.ts';
 import { addDescription } from './openapi/description.ts';
+import { addReplicaLag } from './replica-lag.ts';
 import { isInterfaceRequest } from './request.ts';
 import { addRequestMetrics, type ServedEvent } from './request-metrics.ts';
 import { createService, type ServiceTimeouts } from './server.ts';
@@ -39,6 +40,8 @@ export interface StoredServiceOptions {
   /** Absent: no dashboard; `/` redirects to the description. */
   readonly dashboard?: DashboardOptions;
   readonly timeouts?: ServiceTimeouts;
+  /** How far the replica behind `reading` is behind, milliseconds; null: unknown. Absent: it is no replica. */
+  readonly replicaLagMs?: () => number | null;
   /** Called after each response. */
   readonly onServed?: ((served: ServedEvent) => void) | undefined;
   readonly log?: FastifyBaseLogger;
@@ -78,10 +81,12 @@ export async function createStoredService(options: StoredServiceOptions): Promis
       });
       if (options.onServed !== undefined) addRequestMetrics(app, options.onServed);
       addWebSecurity(app);
+      if (options.replicaLagMs !== undefined) addReplicaLag(app, options.replicaLagMs);
       admission.addTo(app, (request) => isInterfaceRequest(request) || request.method === 'POST');
       addHealth(app, {
         now,
         isDraining: options.isDraining,
+        replicaLagMs: options.replicaLagMs,
         assertReadable: () => Promise.all([assertReadable(reading), counter.check()]),
       });
       addKeyForm(app, (request, caller) => requestKey(accounts, request, caller));

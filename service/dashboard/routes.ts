@@ -91,6 +91,7 @@ const pointsQuery = z.object({
 /** Serves the dashboard at `/` and under `/dashboard`. Clients without access are redirected from `/` to the description. */
 export function addDashboard(app: FastifyInstance, options: DashboardOptions, now: () => EpochMs): void {
   const { database, queue, graceMs } = options;
+  const { primary = database } = options.replica ?? {};
   const addAssets = readAssets(options.assets);
   const streams = new AddressLimit(options.streamsPerAddress ?? 0);
   const refusalOf = accessGuard(options.access, now);
@@ -175,8 +176,8 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
         errors: await countFailedRequests(database, nowMs - hourMs),
         quarantine: await readQuarantinedRows(database, maxEntries),
         revised: await readRevisedSeries(database, maxEntries),
-        locks: await readLockWaits(database),
-        jobs: await readFailingJobs(database),
+        locks: await readLockWaits(primary),
+        jobs: await readFailingJobs(primary),
       };
       return json(reply, problems);
     });

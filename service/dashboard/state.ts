@@ -2,6 +2,7 @@
 
 import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import { listName } from '../../contract/lists.ts';
+import { formatDuration } from '../../format.ts';
 import { readSeriesLines } from '../../store/dashboard/lines.ts';
 import { type CountedMinute, countQuarantined, countRequests } from '../../store/dashboard/problems.ts';
 import type { Database } from '../../store/db/database.ts';
@@ -24,6 +25,13 @@ export interface StateOptions {
   /** Poll interval of rates unless the store has another; 0 or absent: never. */
   readonly ratesMs?: number;
   readonly synthetic: boolean;
+  /** Absent: `database` is no replica. */
+  readonly replica?: {
+    /** Null: unknown. */
+    readonly lagMs: () => number | null;
+    /** Where statements wait and jobs run. */
+    readonly primary: Database;
+  };
 }
 
 const shownMinutes = 60;
@@ -36,7 +44,7 @@ const quarantineLimit = 300;
 
 /** @returns reads a snapshot; call it for one snapshot at a time. */
 export function stateReader(options: StateOptions): () => Promise<Snapshot> {
-  const { database, queue, now, graceMs, rangeLimits, perMinute, synthetic } = options;
+  const { database, queue, now, graceMs, rangeLimits, perMinute, synthetic, replica } = options;
   const readMinutes = minutesReader(database);
   const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
   const quarantined = cachedFor(rareIntervalMs, () => countQuarantined(database, quarantineLimit));
@@ -56,7 +64,7 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
         queue: queueState?.depth ?? null,
         ...(await slow(nowMs)),
         quarantined: await quarantined(nowMs),
-        database: await version(nowMs),
+        database: `${await version(nowMs)}${replica === undefined ? '' : lagText(replica.lagMs())}`,
       },
       // The lines are fresh, and copying 100,000 of them takes a tenth of a second.
       series: lines.map((line) =>
@@ -111,6 +119,11 @@ async function ratesLine(database: Database, configuredMs: number, nowMs: EpochM
 
 function versionText({ postgres, timescale }: Awaited<ReturnType<typeof serverVersions>>): string {
   return `PostgreSQL ${postgres.split(' ')[0]}, ${timescale === null ? 'plain tables' : `TimescaleDB ${timescale}`}`;
+}
+
+function lagText(lagMs: number | null): string {
+  if (lagMs === null) return ', replica, unknown how far behind';
+  return lagMs < 1000 ? ', replica, up to date' : `, replica, ${formatDuration(lagMs)} behind`;
 }
 
 /** Reads the requests of the last hour by minute: all minutes once, then only those that may still change. */

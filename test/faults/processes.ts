@@ -20,6 +20,7 @@ type Surroundings = Pick<FaultyBackfill, 'pipeline' | 'simulator' | 'attempts' |
 export function startWorkerProcess(
   backfill: Surroundings,
   settings: Partial<WorkerProcessSettings> = {},
+  prefix: readonly string[] = [],
 ): ChildModule {
   const words: WorkerProcessSettings = {
     queueOptions: backfill.pipeline.queueOptions,
@@ -33,7 +34,7 @@ export function startWorkerProcess(
     lockMs,
     ...settings,
   };
-  return started('worker-process', words);
+  return started('worker-process', words, prefix);
 }
 
 export function startSchedulerProcess(
@@ -57,8 +58,8 @@ export function startSchedulerProcess(
   return started('scheduler-process', words);
 }
 
-function started(module: string, settings: object): ChildModule {
-  const child = startChildModule(`test/pipeline/${module}.ts`, [JSON.stringify(settings)]);
+function started(module: string, settings: object, prefix: readonly string[] = []): ChildModule {
+  const child = startChildModule(`test/pipeline/${module}.ts`, [JSON.stringify(settings)], {}, prefix);
   onTestFinished(() => child.end());
   return child;
 }

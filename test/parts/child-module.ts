@@ -21,17 +21,21 @@ export interface ChildModule {
  * the module. `process.argv` holds the arguments from index 2 on, as in a process of its own.
  *
  * @param path relative to the repository's root, such as `test/store/embedded/holder.ts`.
+ * @param prefix a command that runs the process, such as `ip netns exec`.
  */
 export function startChildModule(
   path: string,
   words: readonly string[] = [],
   environment: NodeJS.ProcessEnv = {},
+  prefix: readonly string[] = [],
 ): ChildModule {
   const requireAsVitest = createRequire(createRequire(import.meta.url).resolve('vitest/package.json'));
   const loader = `
     const { runnerImport } = await import(${JSON.stringify(requireAsVitest.resolve('vite'))});
     await runnerImport(${JSON.stringify(resolve(path))}, { configFile: false, logLevel: 'silent' });`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', loader, '--', path, ...words], {
+  const node = [process.execPath, '--input-type=module', '-e', loader, '--', path, ...words];
+  const [program = '', ...rest] = [...prefix, ...node];
+  const child = spawn(program, rest, {
     env: { ...process.env, ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

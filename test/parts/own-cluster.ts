@@ -50,3 +50,30 @@ async function programsFor(settings: ServerSettings): Promise<ClusterPrograms | 
     return `${programs}, and of the embedded one: ${error instanceof Error ? error.message : error}`;
   }
 }
+
+/**
+ * A primary and its streaming replica.
+ *
+ * @param prepare fills the primary before it is copied.
+ */
+export async function ownReplica(
+  context: TestContext,
+  prepare: (url: string) => Promise<unknown>,
+): Promise<{ readonly primary: string; readonly replica: string; stopPrimary(): Promise<void> }> {
+  const programs = await programsFor({});
+  if (typeof programs === 'string') return context.skip(programs);
+  const account = unprivilegedAccount();
+  const cluster = await initCluster(programs, keepDirectory(account));
+  const first = await cluster.start();
+  try {
+    await prepare(cluster.url);
+  } finally {
+    await first.stop();
+  }
+  const copy = await cluster.replica(keepDirectory(account));
+  const primary = await cluster.start();
+  onTestFinished(() => primary.stop());
+  const replica = await copy.start();
+  onTestFinished(() => replica.stop());
+  return { primary: cluster.url, replica: copy.url, stopPrimary: () => primary.stop() };
+}

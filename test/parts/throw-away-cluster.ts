@@ -5,7 +5,12 @@ import { randomBytes } from 'node:crypto';
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { launchAs, spawnOptions, unprivilegedAccount } from '../../store/embedded/unprivileged.ts';
+import {
+  type Launch,
+  launchAs,
+  spawnOptions,
+  unprivilegedAccount,
+} from '../../store/embedded/unprivileged.ts';
 import { type DatabasePart, describeServer } from './database-part.ts';
 import { freePort } from './free-port.ts';
 import { startTethered, type Tethered } from './tethered.ts';
@@ -53,6 +58,8 @@ export interface Cluster {
    * @param removed directory that is removed when the server has ended; absent: none.
    */
   start(removed?: string): Promise<Tethered>;
+  /** A streaming replica in another directory. Its server, and the primary's, must not run while it is created. */
+  replica(directory: string): Promise<Cluster>;
 }
 
 /** Creates a cluster in the directory, and starts no server. */
@@ -72,10 +79,8 @@ export async function initCluster(programs: ClusterPrograms, directory: string):
   ];
   execFileSync(program, words, { ...spawnOptions(launch), stdio: 'pipe' });
 
-  const port = await freePort();
   const settings = {
     listen_addresses: '127.0.0.1',
-    port,
     unix_socket_directories: '',
     max_connections: 300,
     timezone: 'UTC',
@@ -84,11 +89,38 @@ export async function initCluster(programs: ClusterPrograms, directory: string):
     full_page_writes: 'off',
     ...programs.settings,
   };
+  return clusterAt(data, { programs, launch, password, port: await freePort(), settings });
+}
+
+interface ServerOf {
+  readonly programs: ClusterPrograms;
+  readonly launch: Launch;
+  readonly password: string;
+  readonly port: number;
+  readonly settings: ServerSettings;
+}
+
+function clusterAt(data: string, server: ServerOf): Cluster {
+  const { programs, launch, password, port } = server;
+  const settings = { ...server.settings, port };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const url = `postgres://tidemark:${password}@127.0.0.1:${port}/postgres`;
   return {
     url,
     data,
+    async replica(directory) {
+      const copy = join(directory, 'data');
+      const { prefix } = launch;
+      const copying = [...prefix, 'cp', '-a', data, copy];
+      execFileSync(copying[0] ?? '', copying.slice(1), { ...spawnOptions(launch), stdio: 'pipe' });
+      writeFileSync(join(copy, 'standby.signal'), '');
+      const primary_conninfo = `host=127.0.0.1 port=${port} user=tidemark password=${password}`;
+      return clusterAt(copy, {
+        ...server,
+        port: await freePort(),
+        settings: { ...server.settings, primary_conninfo },
+      });
+    },
     async start(removed = '') {
       const server = startTethered([programs.postgres, '-D', data, ...flags], {
         launch,

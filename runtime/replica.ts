@@ -1,0 +1,47 @@
+/** Watches how far the replica from which the service reads is behind. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { messageOf } from '../errors.ts';
+import { replicaLagMs } from '../store/db/replica.ts';
+
+export interface ReplicaWatch {
+  /** Milliseconds, as last measured; null: unknown. */
+  readonly lagMs: () => number | null;
+  close(): Promise<void>;
+}
+
+const everyMs = 1000;
+
+/** Measures once a second, and the first time before it returns. */
+export async function watchReplica(primary: pg.Pool, replica: pg.Pool, log: Logger): Promise<ReplicaWatch> {
+  let lagMs: number | null = null;
+  let isKnown = true;
+  const measure = async () => {
+    try {
+      lagMs = await replicaLagMs(primary, replica);
+      if (lagMs === null && isKnown)
+        log.warn('the lag of SERVE_DATABASE_URL is unknown: it is no streaming replica, or has just started');
+    } catch (error) {
+      lagMs = null;
+      if (isKnown) log.warn({ cause: messageOf(error) }, 'the replica cannot be read');
+    }
+    isKnown = lagMs !== null;
+  };
+  await measure();
+  const over = new AbortController();
+  const watching = (async () => {
+    while (!over.signal.aborted) {
+      await delay(everyMs, undefined, { signal: over.signal }).catch(() => {});
+      if (!over.signal.aborted) await measure();
+    }
+  })();
+  return {
+    lagMs: () => lagMs,
+    async close() {
+      over.abort();
+      await watching;
+    },
+  };
+}
