@@ -53,7 +53,7 @@ function terminalTests(): void {
     session.kill('SIGTERM');
     expect(await session.ended).toBe(0);
     const text = session.screen.text();
-    expect(text).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: run started \{"source":"http/m);
+    expect(text).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: run started source=http/m);
     expect(text).toMatch(/INFO: queued \d+ requests?; stored \d+ answers?, 30 new points/);
     expect(session.output()).toContain('\u001b[32mINFO');
   });
