@@ -46,7 +46,8 @@ async function writable<Result>(path: string, work: () => Promise<Result>): Prom
     return await work();
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
-    throw new TidemarkError('FILE_NOT_WRITTEN', `${path}: ${reasonOf(error)}`, { cause: error });
+    const remedy = codeOf(error) === 'ENOENT' ? { remedy: 'create its directory first' } : {};
+    throw new TidemarkError('FILE_NOT_WRITTEN', `${path}: ${reasonOf(error)}`, { cause: error, ...remedy });
   }
 }
 

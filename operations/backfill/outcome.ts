@@ -158,7 +158,7 @@ export async function refusalOf(
 }
 
 const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
-  not_asked: 'not requested yet',
+  not_asked: 'awaits a request',
   awaits_second_answer: 'answered empty, awaits a second answer',
   failed: 'failed',
   stale: 'stale answer',
@@ -176,6 +176,6 @@ export function explainGap(gap: Gap, isSourceDown = false): string {
 function again({ reason, retryAtMs }: Gap, isSourceDown: boolean): string {
   if (reason === 'not_asked') return '';
   return retryAtMs === null || retryAtMs <= Date.now()
-    ? ` (again as soon as ${isSourceDown ? 'the source answers' : 'the budget allows'})`
+    ? ` (again ${isSourceDown ? 'once the source answers' : 'as soon as the budget allows'})`
     : ` (again at ${formatTime(retryAtMs)})`;
 }

@@ -6,7 +6,7 @@ import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
 import { estimateCost } from '../../operations/estimate.ts';
-import { withContext } from '../../runtime/context.ts';
+import { configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { seriesStatus } from '../../store/series/status.ts';
@@ -25,10 +25,11 @@ export interface BackfillOptions extends SelectingOptions {
 
 /** @throws TidemarkError unless the range is complete. */
 export async function run(asked: Selection, options: BackfillOptions): Promise<void> {
+  // Before an embedded database is created.
+  requireSource(configFromEnvironment());
   await withContext(
     { command: 'backfill', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
-      requireSource(context.config);
       const selection = await withinRetention(context, asked);
       const ids: number[] = [];
       for (const series of selection.series) {

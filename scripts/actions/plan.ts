@@ -1,6 +1,7 @@
 /** `tidemark plan`: the cost of completing the tracked series and keeping them fresh. */
 
 import { estimateCost } from '../../operations/estimate.ts';
+import { outageText, readOutage } from '../../operations/source-health.ts';
 import { withContext } from '../../runtime/context.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { costJson, costText } from '../output/cost-report.ts';
@@ -13,6 +14,10 @@ export async function run(options: { json?: true }): Promise<void> {
     const tracked = await seriesStatus(context.database, { nowMs, graceMs });
     const cost = await estimateCost(context, tracked, [], nowMs);
     if (options.json) console.log(JSON.stringify(costJson(cost), null, 2));
-    else printText(costText(cost));
+    else {
+      const outage = await readOutage(context, nowMs);
+      if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
+      printText(costText(cost));
+    }
   });
 }

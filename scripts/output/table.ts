@@ -53,7 +53,9 @@ export function table<Row>(
 
 /** @returns null: standard output is not a terminal. */
 export function terminalWidth(): number | null {
-  return process.stdout.isTTY ? process.stdout.columns : null;
+  if (!process.stdout.isTTY) return null;
+  // A terminal without a size says 0.
+  return process.stdout.columns || Number(process.env.COLUMNS) || 80;
 }
 
 function lengthOf(widths: readonly number[]): number {

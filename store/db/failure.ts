@@ -8,6 +8,8 @@ const networkCodes =
   /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE)$/;
 /** Wrong password or role, no such database, server starting or stopping, too many connections. */
 const connectionStates = new Set(['28P01', '28000', '3D000', '57P01', '57P02', '57P03', '53300']);
+/** The server answers, and refuses this user or database. */
+const refusedLogins = new Set(['28P01', '28000', '3D000']);
 const connectionMessages =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|^SASL:|does not support SSL/i;
 const fullDisk = '53100';
@@ -21,7 +23,11 @@ export function explainDatabaseError(error: unknown): unknown {
   if (error instanceof TidemarkError || !(error instanceof Error)) return error;
   const message = errorMessage(error);
   const explained = explanation(error, errorCode(error), message);
-  return explained === null ? error : new TidemarkError(explained, message, { cause: error });
+  if (explained === null) return error;
+  const remedy = refusedLogins.has(errorCode(error))
+    ? { remedy: 'check the user, the password and the database in DATABASE_URL' }
+    : {};
+  return new TidemarkError(explained, message, { cause: error, ...remedy });
 }
 
 function explanation(error: Error, code: string, message: string): ErrorCode | null {

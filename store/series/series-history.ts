@@ -64,15 +64,27 @@ export async function listSeriesNames(
 const maxSuggested = 3;
 
 /**
- * Finds a series by its id, or by its name as in `status`, ignoring case.
+ * Finds a series by its id, or by its name as in `status`. Case is ignored where that leaves one.
  *
+ * @throws TidemarkError BAD_ARGUMENT for several that differ in case alone.
  * @throws TidemarkError UNKNOWN_SERIES that suggests the names that contain these words, or else the nearest one.
  */
 export async function findSeriesByName(database: Database, name: string): Promise<number> {
-  const wanted = name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
+  const spelled = name.trim().replaceAll(/\s+/g, ' ');
+  const wanted = spelled.toLowerCase();
   const names = await listSeriesNames(database);
-  const found = names.find((one) => String(one.id) === wanted || one.name.toLowerCase() === wanted);
-  if (found !== undefined) return found.id;
+  const exact = names.find((one) => String(one.id) === spelled || one.name === spelled);
+  if (exact !== undefined) return exact.id;
+  const [found, another] = names.filter((one) => one.name.toLowerCase() === wanted);
+  if (found !== undefined && another === undefined) return found.id;
+  if (found !== undefined && another !== undefined)
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `several series are named ${JSON.stringify(spelled)} but for case`,
+      {
+        remedy: `did you mean ${JSON.stringify(found.name)} or ${JSON.stringify(another.name)}?`,
+      },
+    );
   const near = await database.pool.query<{ near: string[] }>('select tidemark.near_names($1, $2) as near', [
     wanted,
     names.map((one) => one.name),

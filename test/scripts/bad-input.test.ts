@@ -113,6 +113,14 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     expect(readdirSync(directory)).toEqual([]);
   });
 
+  it('creates no database to fetch from a source that is not set', async () => {
+    const directory = emptyDirectory();
+    const words = ['backfill', 'history', '--asset', 'bitcoin', '--interval', 'd1', '--from', '2024-01-01'];
+    const ended = await start(words, {}, directory).ended;
+    expectRefusal(ended, 2, 'BAD_CONFIGURATION', 'SOURCE_URL is not set', 'set it');
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
   it('creates no database to import a file that is absent', async () => {
     const directory = emptyDirectory();
     const ended = await start(['import', 'none.csv'], {}, directory).ended;

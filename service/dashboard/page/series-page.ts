@@ -16,7 +16,7 @@ import type { Model, View } from './model.ts';
 import { fetchBands, fetchDetail, RequestError } from './server.ts';
 
 const reasons: Readonly<Record<string, string>> = {
-  not_asked: 'not requested yet',
+  not_asked: 'awaits a request',
   awaits_second_answer: 'empty response, awaits confirmation',
   failed: 'failed',
   stale: 'stale response',

@@ -21,5 +21,5 @@ it('gaps are a table where it fits, and else a paragraph each with the whole rea
   for (const line of narrow.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   const words = narrow.replaceAll(/\s+/g, ' ');
   expect(words).toContain('binance bitcoin/tether m1 (7), 2026-01-01 to 2026-01-04, 3 d: ');
-  expect(words).toContain(`${gap.message} (again as soon as the source answers)`);
+  expect(words).toContain(`${gap.message} (again once the source answers)`);
 });

@@ -153,7 +153,10 @@ for (const kind of ['main', 'plain'] as const) {
         const store = await manyMinutes(kind, 200);
         const directory = emptyDirectory();
         for (const [out, line] of [
-          [join(directory, 'absent', 'x.csv'), /FILE_NOT_WRITTEN: .+: no such file or directory; /],
+          [
+            join(directory, 'absent', 'x.csv'),
+            /FILE_NOT_WRITTEN: .+: no such file or directory; create its directory first/,
+          ],
           [directory, /FILE_NOT_WRITTEN: .+: exists and is not a file; .+--out -/],
           ['/dev/full', /FILE_NOT_WRITTEN: \/dev\/full: exists and is not a file; /],
         ] as const) {

@@ -8,7 +8,7 @@ const name = ['binance', 'bitcoin/tether', 'm1'];
 const series = [...market, '--interval', 'm1'];
 
 it(
-  'status, gaps and why begin with an outage of the source, until it answers',
+  'status, gaps, why and plan begin with an outage of the source, until it answers',
   async () => {
     const { url, drop } = await createMigratedDatabase();
     onTestFinished(drop);
@@ -26,17 +26,18 @@ it(
       return ended.stdout;
     };
     await say('track', 'candles', ...series, '--from', '2024-01-01', '--to', '2024-01-03');
-    expect(await say('gaps')).toContain('not requested yet');
+    expect(await say('gaps')).toContain('awaits a request');
     expect(JSON.parse(await say('gaps', '--json'))).toMatchObject({ sourceOutage: null });
     await simulator.close();
 
     const process = start(['run', '--no-serve'], env);
     const outage = /^the source is unreachable since 20\d\d-[^;]+: [^;]*ECONNREFUSED[^;]*; retr/;
     await waitFor('the outage', async () => outage.test(await say('status')));
+    expect(await say('plan')).toMatch(outage);
     for (const words of [['gaps'], ['why', ...name]]) {
       const text = await say(...words);
       expect(text).toMatch(outage);
-      expect(text).not.toContain('not requested yet');
+      expect(text).not.toContain('awaits a request');
       expect(text).toMatch(/waits until the source answers|unreachable/);
     }
     expect(JSON.parse(await say('status', '--json')).sourceOutage).toMatchObject({ kind: 'unreachable' });

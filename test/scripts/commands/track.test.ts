@@ -2,6 +2,21 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { tidemark } from '../command.ts';
 
+it('a name means the series that is spelled so, and is refused where only case tells two apart', async () => {
+  const { url, drop } = await createMigratedDatabase();
+  onTestFinished(drop);
+  const env = { DATABASE_URL: url };
+  for (const asset of ['BTC', 'btc'])
+    await tidemark(['track', 'history', '--asset', asset, '--interval', 'd1', '--from', '2024-02-01'], env);
+  expect((await tidemark(['untrack', 'btc d1'], env)).stdout).toContain('no longer tracking btc d1');
+  expect((await tidemark(['why', 'BTC', 'd1'], env)).stdout).toMatch(/^BTC d1, id 1\n/);
+  expect(await tidemark(['why', 'Btc d1'], env)).toMatchObject({
+    exitCode: 2,
+    stderr:
+      'tidemark: BAD_ARGUMENT: several series are named "Btc d1" but for case; did you mean "BTC d1" or "btc d1"?\n',
+  });
+});
+
 it('track shows the whole tracked range, and status shows it in full in a pipe', async () => {
   const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);

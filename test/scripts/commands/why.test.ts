@@ -54,7 +54,7 @@ it('explains what is tracked, covered, missing and why, past requests and change
   expect(stdout).toMatch(
     /^Missing, 2 gaps:\n {2}2024-03-05 to 2024-03-06, 1 d: failed: status 500 \(again at /m,
   );
-  expect(stdout).toContain('2024-03-06 to 2024-04-10, 35 d: not requested yet');
+  expect(stdout).toContain('2024-03-06 to 2024-04-10, 35 d: awaits a request');
   expect(stdout).toMatch(/^Next: backfill of 2024-03-06 to 2024-04-05, as soon as/m);
   expect(stdout).toContain(
     '1 value; the newest:\n  2024-03-02 05:00Z was close 1.50 until 2024-03-02 09:00Z',
