@@ -23,6 +23,7 @@ function counted() {
   metrics.work();
   metrics.planning();
   metrics.serving();
+  metrics.measureReplica(() => null);
   metrics.measureState(anyState());
   return metrics.registry
     .getMetricsAsArray()
