@@ -14,11 +14,11 @@ import type { CandlesRequest, HistoryRequest } from '../contract/requests.ts';
 import { type Candle, epochMs } from '../contract/resources.ts';
 import { subtract } from '../planning/ranges.ts';
 import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-coverage.ts';
-import { bodyToShow, type Reply, wordsToShow } from './attempt.ts';
+import type { Reply } from './attempt.ts';
 import { parseExactJson } from './json.ts';
-import { messagesOf, statesUnknownId } from './refusal.ts';
+import { messagesOf, replyError, statesUnknownId } from './refusal.ts';
 import { candleReader, impossible, type RowReader } from './rows.ts';
-import { SourceError } from './source-error.ts';
+import type { SourceError, SourceErrorKind } from './source-error.ts';
 
 /** A row that failed validation, kept for quarantine. */
 export interface Rejected {
@@ -47,20 +47,29 @@ const longestRaw = 2000;
  * service message, `not_found` when it says that an id is unknown.
  */
 export function listAnswer<Row extends object>(reply: Reply, read: RowReader<Row>): Answer<Row> {
-  const value = parsed(reply);
+  const value = parsedBody(reply);
   const data = unwrapped(value);
   if (!Array.isArray(data)) throw notTheResource(reply, value, 'no list');
   // An empty list beside an error is none: it would be taken for a time without points.
   if (data.length === 0 && messagesOf(value).error !== null) throw notTheResource(reply, value, 'no rows');
+  const timestamp = epochMs.safeParse(isObject(value) ? value.timestamp : undefined);
+  return rowsAnswer(reply, data, read, timestamp.success ? timestamp.data : null);
+}
+
+/** The answer of a list of rows. */
+export function rowsAnswer<Row extends object>(
+  reply: Reply,
+  items: readonly unknown[],
+  read: RowReader<Row>,
+  sourceTimeMs: EpochMs | null = null,
+): Answer<Row> {
   const rows: Row[] = [];
   const rejected: Rejected[] = [];
-  for (const item of data) {
+  for (const item of items) {
     const row = read(item);
     if (typeof row === 'string') rejected.push({ raw: rawOf(item), reason: row });
     else rows.push(row);
   }
-  const timestamp = epochMs.safeParse(isObject(value) ? value.timestamp : undefined);
-  const sourceTimeMs = timestamp.success ? timestamp.data : null;
   return { rows, rejected, sourceTimeMs, ...replyFacts(reply) };
 }
 
@@ -77,7 +86,12 @@ function replyFacts({
   return { status, bytes: body.length, durationMs };
 }
 
-function parsed(reply: Reply): unknown {
+/**
+ * The JSON of a body, its numbers exact.
+ *
+ * @throws SourceError `unexpected` for a body that is not JSON.
+ */
+export function parsedBody(reply: Reply): unknown {
   // Decoding would replace invalid UTF-8, and change an id or a symbol silently.
   if (!isUtf8(reply.body)) throw errorOf(reply, 'unexpected', 'not UTF-8');
   const text = reply.body.toString('utf8');
@@ -100,20 +114,11 @@ function notTheResource(reply: Reply, value: unknown, problem: string): SourceEr
 
 function errorOf(
   reply: Reply,
-  kind: 'unexpected' | 'not_found' | 'notice' | 'incomplete',
+  kind: Exclude<SourceErrorKind, 'rate_limited'>,
   problem: string,
   cause?: unknown,
 ): SourceError {
-  return new SourceError({
-    kind,
-    message: `${reply.name}: status ${reply.status}: ${wordsToShow(reply, problem)}`,
-    status: reply.status,
-    unknownId: kind === 'not_found',
-    durationMs: reply.durationMs,
-    bytes: reply.body.length,
-    body: bodyToShow(reply),
-    cause,
-  });
+  return replyError(reply, { kind, said: problem, cause });
 }
 
 function rawOf(item: unknown): string {
@@ -125,7 +130,7 @@ function rawOf(item: unknown): string {
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

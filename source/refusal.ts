@@ -6,34 +6,57 @@ import { parseExactJson } from './json.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
 export function refusal(reply: Reply, nowMs: EpochMs): SourceError {
-  const { name, status, durationMs } = reply;
   const words = messagesOfBody(reply.body.toString('utf8'));
-  const kind = kindOf(status, words);
-  const body = bodyToShow(reply);
-  const said = wordsToShow(reply, words.error ?? words.serviceMessage ?? redirection(reply) ?? body);
-  return new SourceError({
+  const kind = kindOf(reply.status, words);
+  return replyError(reply, {
     kind,
-    message: `${name}: status ${status}${said === '' ? '' : `: ${said}`}`,
-    status,
+    said: words.error ?? words.serviceMessage,
     retryAtMs: kind === 'rate_limited' ? retryAt(reply.header, nowMs) : null,
     unknownId: kind === 'not_found' && statesUnknownId(words),
-    durationMs,
-    bytes: reply.body.length,
-    body,
   });
 }
 
+/**
+ * The error of a response.
+ *
+ * @param details.said the source's words; null: where it redirects to, or its body.
+ * @param details.unknownId by default that of the kind `not_found`.
+ */
+export function replyError(
+  reply: Reply,
+  details: {
+    readonly kind: SourceErrorKind;
+    readonly said: string | null;
+    readonly retryAtMs?: EpochMs | null;
+    readonly unknownId?: boolean;
+    readonly cause?: unknown;
+  },
+): SourceError {
+  const { name, status, durationMs } = reply;
+  const { kind, retryAtMs = null, unknownId = kind === 'not_found', cause } = details;
+  const body = bodyToShow(reply);
+  const said = wordsToShow(reply, details.said ?? redirection(reply) ?? body);
+  const message = `${name}: status ${status}${said === '' ? '' : `: ${said}`}`;
+  const bytes = reply.body.length;
+  return new SourceError({ kind, message, status, retryAtMs, unknownId, durationMs, bytes, body, cause });
+}
+
 function kindOf(status: number, words: StatedMessages): SourceErrorKind {
-  if (status >= 500) return 'server_error';
   // A retired service may answer everything so, with 429 too. Waiting for the budget would wait forever.
-  if (words.serviceMessage !== null) return 'notice';
+  if (status < 500 && words.serviceMessage !== null) return 'notice';
+  const kind = kindOfStatus(status);
+  return kind === 'refused' && statesUnknownId(words) ? 'not_found' : kind;
+}
+
+/** What a status other than 200 means everywhere. */
+export function kindOfStatus(status: number): SourceErrorKind {
+  if (status >= 500) return 'server_error';
   if (status === 429) return 'rate_limited';
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 404) return 'not_found';
   // The gateway timed out. The request itself is valid.
   if (status === 408) return 'timeout';
-  if (status >= 400) return statesUnknownId(words) ? 'not_found' : 'refused';
-  return 'unexpected';
+  return status >= 400 ? 'refused' : 'unexpected';
 }
 
 /** Redirects are not followed: they could send the key to another host. */
@@ -60,10 +83,15 @@ export function messagesOf(value: unknown): StatedMessages {
 
 /** Messages of a body, which may not be JSON. */
 function messagesOfBody(text: string): StatedMessages {
+  return messagesOf(jsonOrNull(text));
+}
+
+/** The JSON of an error's body; null: it is none. */
+export function jsonOrNull(text: string): unknown {
   try {
-    return messagesOf(parseExactJson(text));
+    return parseExactJson(text);
   } catch {
-    return { error: null, serviceMessage: null };
+    return null;
   }
 }
 
@@ -72,12 +100,12 @@ export function statesUnknownId(words: StatedMessages): boolean {
   return words.error !== null && / not found$/i.test(words.error.trim());
 }
 
-function textAt(value: unknown, key: string): string | null {
+export function textAt(value: unknown, key: string): string | null {
   const field = fieldOf(value, key);
   return typeof field === 'string' ? field : null;
 }
 
-function fieldOf(value: unknown, key: string): unknown {
+export function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     ? (value as Record<string, unknown>)[key]
     : undefined;
@@ -86,15 +114,19 @@ function fieldOf(value: unknown, key: string): unknown {
 /** The interface counts per minute, so the budget is free again after a minute. */
 const defaultPauseMs = minuteMs;
 
-/** A pause stops every worker. A source that asks for days is wrong, and one request an hour costs nothing. */
-const longestPauseMs = hourMs;
+/** A pause stops every worker. A Market Data Service that asks for days is wrong, and one request an hour costs nothing. */
+export const longestServicePauseMs = hourMs;
 
 /**
  * Reads the time from a 429 response: `Retry-After` (seconds or an HTTP date), else `X-RateLimit-Reset` (epoch seconds),
- * else one minute from now. At most an hour ahead. A time in the past is ignored: clocks differ, and the client would
+ * else one minute from now. At most `longestPauseMs` ahead, by default an hour. A time in the past is ignored: clocks differ, and the client would
  * retry at once.
  */
-export function retryAt(header: HeaderLookup, nowMs: EpochMs): EpochMs {
+export function retryAt(
+  header: HeaderLookup,
+  nowMs: EpochMs,
+  longestPauseMs = longestServicePauseMs,
+): EpochMs {
   const moments = [retryAfter(header('retry-after'), nowMs), rateLimitReset(header('x-ratelimit-reset'))];
   const named = moments.find((momentMs) => momentMs !== null && momentMs > nowMs);
   return Math.min(named ?? nowMs + defaultPauseMs, nowMs + longestPauseMs);

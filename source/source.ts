@@ -1,5 +1,5 @@
 /**
- * The client of a Market Data Service.
+ * The client of a source, whose profile says how it speaks.
  *
  * Every call makes exactly one HTTP request, without waiting, retries or redirects: the queue counts calls against the
  * source's limit.
@@ -7,23 +7,17 @@
 
 import { Pool } from 'undici';
 import type { EpochMs } from '../contract/intervals.ts';
-import { type Endpoint, pathOf } from '../contract/paths.ts';
-import type {
-  AssetsRequest,
-  CandlesRequest,
-  HistoryRequest,
-  MarketsRequest,
-  PageRequest,
-} from '../contract/requests.ts';
+import type { AssetsRequest, HistoryRequest, MarketsRequest, PageRequest } from '../contract/requests.ts';
 import { TidemarkError } from '../errors.ts';
-import { type Answer, candleAnswer, listAnswer, statedCoverage } from './answer.ts';
-import { attempt, type Reply } from './attempt.ts';
-import { refusal } from './refusal.ts';
-import { readAsset, readAssetMarket, readExchange, readHistoryPoint, readMarket, readRate } from './rows.ts';
+import { attempt } from './attempt.ts';
+import { marketDataService } from './profiles/market-data-service.ts';
+import type { CandlesQuery, Profile, Resource, ResourceName, Resources } from './profiles/profile.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
 export interface SourceOptions {
-  /** Base address, ending in `/v2`. */
+  /** Default: a Market Data Service. */
+  readonly profile?: Profile;
+  /** Base address; of a Market Data Service it ends in `/v2`. */
   readonly baseUrl: string;
   readonly apiKey?: string | undefined;
   /** Timeout of one call, from waiting for a connection to the last byte. */
@@ -38,10 +32,12 @@ export interface SourceOptions {
   readonly now?: () => EpochMs;
   /** Called after each request, for metrics and traces. It is not awaited, and must not throw. */
   readonly onRequest?: ((request: RequestEvent) => void) | undefined;
+  /** Called with each response, before it is read: what it cost, and what the source says was used of its limit. */
+  readonly onReply?: ((reply: { readonly cost: number; readonly used: number | null }) => void) | undefined;
 }
 
 export interface RequestEvent {
-  readonly endpoint: Endpoint;
+  readonly endpoint: ResourceName;
   /** `ok`, the kind of failure, or `defect` for an error of our own. */
   readonly outcome: 'ok' | SourceErrorKind | 'defect';
   /** Until the last byte of the body. */
@@ -66,8 +62,9 @@ export type Source = ReturnType<typeof openSource>;
  * @throws TidemarkError BAD_CONFIGURATION when the address or the key cannot be used in a request.
  */
 export function openSource(options: SourceOptions) {
+  const { profile = marketDataService } = options;
   const { origin, basePath } = baseOf(options.baseUrl);
-  const headers = headersOf(options);
+  const headers = headersOf(options, profile);
   const now = options.now ?? Date.now;
   const pool = new Pool(origin, {
     connections: options.connections,
@@ -77,12 +74,14 @@ export function openSource(options: SourceOptions) {
     connect: { timeout: options.timeoutMs },
   });
 
-  async function get<Read extends Answer<unknown>>(
-    endpoint: Endpoint,
-    { id, query = {} }: { id?: string; query?: object | undefined },
-    read: (reply: Reply) => Read,
-  ): Promise<Read> {
-    const path = pathOf(endpoint, id);
+  async function ask<Name extends ResourceName>(
+    name: Name,
+    query: Resources[Name]['query'],
+  ): Promise<Resources[Name]['answer']> {
+    const resource: Resource<Name> | undefined = profile.resources[name];
+    if (resource === undefined)
+      throw new SourceError({ kind: 'refused', message: `${profile.name} has no ${nameless[name]}` });
+    const path = resource.path(query);
     const begun = performance.now();
     const report = (
       outcome: RequestEvent['outcome'],
@@ -90,20 +89,21 @@ export function openSource(options: SourceOptions) {
       { rows = 0, rejected = 0 } = {},
     ) => {
       const readingMs = Math.max(0, performance.now() - begun - durationMs);
-      options.onRequest?.({ endpoint, outcome, durationMs, readingMs, status, bytes, rows, rejected });
+      options.onRequest?.({ endpoint: name, outcome, durationMs, readingMs, status, bytes, rows, rejected });
     };
     try {
       const reply = await attempt({
         dispatcher: pool,
-        name: `GET ${path}`,
-        path: `${basePath}${path}${queryText(query)}`,
+        name: `GET ${path.replace(/\?.*$/, '')}`,
+        path: `${basePath}${path}`,
         headers,
         timeoutMs: options.timeoutMs,
         maxBodyBytes: options.maxBodyBytes,
         secret: options.apiKey ?? null,
       });
-      if (reply.status !== 200) throw refusal(reply, now());
-      const answer = read(reply);
+      options.onReply?.({ cost: resource.cost ?? 1, used: profile.used?.(reply.header) ?? null });
+      if (reply.status !== 200) throw profile.refusal(reply, now());
+      const answer = resource.read(reply, query, now());
       report('ok', answer, { rows: answer.rows.length, rejected: answer.rejected.length });
       return answer;
     } catch (error) {
@@ -114,24 +114,15 @@ export function openSource(options: SourceOptions) {
   }
 
   return Object.freeze({
-    candles: (query: CandlesRequest) =>
-      get('candles', { query }, (reply) => ({
-        ...candleAnswer(reply, query.interval),
-        known: statedCoverage(reply, query),
-      })),
-    assetHistory: (id: string, query: HistoryRequest) =>
-      get('assetHistory', { id, query }, (reply) => ({
-        ...listAnswer(reply, readHistoryPoint),
-        known: statedCoverage(reply, query),
-      })),
-    rates: () => get('rates', {}, (reply) => listAnswer(reply, readRate)),
-    assets: (query?: Partial<AssetsRequest>) =>
-      get('assets', { query }, (reply) => listAnswer(reply, readAsset)),
-    assetMarkets: (id: string, query?: Partial<PageRequest>) =>
-      get('assetMarkets', { id, query }, (reply) => listAnswer(reply, readAssetMarket)),
-    markets: (query?: Partial<MarketsRequest>) =>
-      get('markets', { query }, (reply) => listAnswer(reply, readMarket)),
-    exchanges: () => get('exchanges', {}, (reply) => listAnswer(reply, readExchange)),
+    profile,
+    candles: (query: CandlesQuery) => ask('candles', query),
+    assetHistory: (id: string, query: HistoryRequest) => ask('assetHistory', { id, ...query }),
+    rates: () => ask('rates', {}),
+    assets: (query: Partial<AssetsRequest> = {}) => ask('assets', query),
+    assetMarkets: (id: string, query: Partial<PageRequest> = {}) => ask('assetMarkets', { id, ...query }),
+    markets: (query: Partial<MarketsRequest> = {}) => ask('markets', query),
+    exchanges: () => ask('exchanges', {}),
+    symbols: () => ask('symbols', {}),
     /** Waits for active calls, then closes the connections. */
     close: async () => {
       if (!pool.destroyed) await pool.close();
@@ -141,6 +132,18 @@ export function openSource(options: SourceOptions) {
   });
 }
 
+/** Resources in words, for a source that lacks one. */
+const nameless: Readonly<Record<ResourceName, string>> = Object.freeze({
+  candles: 'candles',
+  assetHistory: 'asset history',
+  rates: 'rates',
+  assets: 'list of assets',
+  assetMarkets: 'list of the markets of an asset',
+  markets: 'list of markets',
+  exchanges: 'list of exchanges',
+  symbols: 'list of symbols',
+});
+
 function baseOf(baseUrl: string): { origin: string; basePath: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol))
@@ -148,19 +151,14 @@ function baseOf(baseUrl: string): { origin: string; basePath: string } {
   return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
 }
 
-function headersOf({ apiKey, userAgent = 'tidemark' }: SourceOptions): Record<string, string> {
+function headersOf(
+  { apiKey, userAgent = 'tidemark' }: SourceOptions,
+  profile: Profile,
+): Record<string, string> {
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': userAgent };
   if (apiKey === undefined) return headers;
   // The message must not contain the key.
   if (!/^[\x21-\x7e]+$/.test(apiKey))
     throw new TidemarkError('BAD_CONFIGURATION', 'the API key holds a character that no header can carry');
-  return { ...headers, authorization: `Bearer ${apiKey}` };
-}
-
-/** Query string `?interval=d1&start=0` without undefined values; empty if there are none. */
-function queryText(query: object): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined) parameters.set(name, String(value));
-  return parameters.size === 0 ? '' : `?${parameters}`;
+  return { ...headers, ...profile.keyHeaders(apiKey) };
 }

@@ -125,7 +125,7 @@ export function createTracing(
       const nowMs = Date.now();
       const span = endedAt(nowMs - readingMs, durationMs, 'request', SpanKind.CLIENT, {
         'http.request.method': 'GET',
-        'url.template': pathTemplates[endpoint],
+        'url.template': endpoint === 'symbols' ? endpoint : pathTemplates[endpoint],
         'http.response.body.size': bytes,
         ...(status === null ? {} : { 'http.response.status_code': status }),
       });

@@ -27,7 +27,12 @@ const candle = { open: '1.50', high: '2', low: '1', close: '1.5', volume: '0.0',
 const point = { priceUsd: '44090.9649578312884148', time: 0, date: '1970-01-01T00:00:00.000Z' };
 
 describe('endpoints', () => {
-  const lists: [string, (source: Source) => ReturnType<Source[keyof Source]>, object, object][] = [
+  const lists: [
+    string,
+    (source: Source) => ReturnType<Source[Exclude<keyof Source, 'profile'>]>,
+    object,
+    object,
+  ][] = [
     ['/v2/assets', (source) => source.assets(), asset, { rank: 1, maxSupply: null }],
     [
       '/v2/assets?search=bit&limit=2000',

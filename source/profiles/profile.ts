@@ -1,0 +1,133 @@
+/**
+ * A source profile: how one kind of source speaks, as data and pure functions without I/O. The client (source.ts) sends the
+ * requests, the queue counts them, and the store decides what an answer proves.
+ */
+
+import type { CandleInterval, EpochMs, HistoryInterval } from '../../contract/intervals.ts';
+import type {
+  AssetsRequest,
+  CandlesRequest,
+  HistoryRequest,
+  MarketsRequest,
+  PageRequest,
+} from '../../contract/requests.ts';
+import type {
+  Asset,
+  AssetMarket,
+  Candle,
+  Exchange,
+  HistoryPoint,
+  Market,
+  Rate,
+} from '../../contract/resources.ts';
+import type { UpstreamCoverage } from '../../planning/upstream-coverage.ts';
+import type { Answer } from '../answer.ts';
+import type { HeaderLookup, Reply } from '../attempt.ts';
+import type { SourceError } from '../source-error.ts';
+
+/** One of a source's limits. A source may have several at once; each holds by itself. */
+export interface Limit {
+  readonly unit: 'request' | 'weight' | 'credit';
+  readonly amount: number;
+  readonly periodMs: number;
+}
+
+/** A market as the source names it. */
+export interface SourceMarket {
+  /** As requests name it: `BTCUSDT`, `BTC-USD`, `XBTUSD`. */
+  readonly symbol: string;
+  /** Codes of the assets: `BTC`, `USDT`. Kraken's XBT and XDG are BTC and DOGE. */
+  readonly base: string;
+  readonly quote: string;
+  /** Start of trading; null: the source does not say. */
+  readonly listedMs: EpochMs | null;
+  readonly isTrading: boolean;
+}
+
+/** The request of a window of candles. */
+export interface CandlesQuery extends CandlesRequest {
+  /** The market as the source names it. Sources of one exchange need it. */
+  readonly symbol?: string | undefined;
+}
+
+type Windowed<Row> = Answer<Row> & {
+  /** What the source states of its own coverage; null: nothing. */
+  readonly known: UpstreamCoverage | null;
+};
+
+/** The resources that a source may have: what is asked, and what is answered. */
+export interface Resources {
+  candles: { query: CandlesQuery; answer: Windowed<Candle> };
+  assetHistory: { query: HistoryRequest & { readonly id: string }; answer: Windowed<HistoryPoint> };
+  rates: { query: object; answer: Answer<Rate> };
+  assets: { query: Partial<AssetsRequest>; answer: Answer<Asset> };
+  assetMarkets: { query: Partial<PageRequest> & { readonly id: string }; answer: Answer<AssetMarket> };
+  markets: { query: Partial<MarketsRequest>; answer: Answer<Market> };
+  exchanges: { query: object; answer: Answer<Exchange> };
+  /** Every market of a source of one exchange, in one request. */
+  symbols: { query: object; answer: Answer<SourceMarket> };
+}
+
+export type ResourceName = keyof Resources;
+
+/** How a source gives one resource. */
+export interface Resource<Name extends ResourceName> {
+  /** Cost of one request in the unit of the profile's limits; default 1. */
+  readonly cost?: number;
+  /** Path and query after the base address, percent-encoded. */
+  path(query: Resources[Name]['query']): string;
+  /**
+   * The rows of a response with status 200, exact, in any order.
+   *
+   * @throws SourceError for a response that is not the resource, such as an error in a 200.
+   */
+  read(reply: Reply, query: Resources[Name]['query'], nowMs: EpochMs): Resources[Name]['answer'];
+}
+
+export interface Profile {
+  readonly name: string;
+  /** Base address; null: it has to be configured. */
+  readonly url: string | null;
+  /** The exchange whose candles it gives; null: a request names the exchange. */
+  readonly exchange: string | null;
+  /** Of an address without and with a key. */
+  readonly limits: (hasKey: boolean) => readonly Limit[];
+  /** Longest range of one request, milliseconds, by dataset. An interval that is absent is not given. */
+  readonly longestRangeMs: {
+    readonly candles: Partial<Readonly<Record<CandleInterval, number>>>;
+    readonly asset_history: Partial<Readonly<Record<HistoryInterval, number>>>;
+  };
+  /** The newest periods of candles that it keeps; null: all. */
+  readonly depthPeriods: number | null;
+  /** What a period without a row means: no trade, or nothing. */
+  readonly absence: 'no trade' | 'unknown';
+  /** Longest pause that it may ask for, milliseconds. */
+  readonly longestPauseMs: number;
+  /** Headers that carry the key. */
+  readonly keyHeaders: (key: string) => Readonly<Record<string, string>>;
+  readonly resources: { readonly [Name in ResourceName]?: Resource<Name> };
+  /** The error of a response with another status than 200. */
+  readonly refusal: (reply: Reply, nowMs: EpochMs) => SourceError;
+  /** What the source says was used of its first limit in the current period; null: nothing. */
+  readonly used?: (header: HeaderLookup) => number | null;
+}
+
+/** The longest ranges of a source that gives at most `rows` rows. */
+export function rangesOf<Interval extends string>(
+  rows: number,
+  intervals: Partial<Readonly<Record<Interval, unknown>>>,
+  lengthMs: Readonly<Record<Interval, number>>,
+): Partial<Readonly<Record<Interval, number>>> {
+  const names = Object.keys(intervals) as Interval[];
+  return Object.fromEntries(names.map((interval) => [interval, rows * lengthMs[interval]])) as Partial<
+    Record<Interval, number>
+  >;
+}
+
+/** A path with a query string, without undefined values. */
+export function withQuery(path: string, query: object): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) parameters.set(name, String(value));
+  return parameters.size === 0 ? path : `${path}?${parameters}`;
+}

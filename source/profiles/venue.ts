@@ -1,0 +1,126 @@
+/** What the profiles of exchanges share: candles as arrays, errors in a 200, and markets. */
+
+import { isDecimalText } from '../../contract/decimal.ts';
+import type { CandleInterval, EpochMs } from '../../contract/intervals.ts';
+import { mayBeName } from '../../contract/names.ts';
+import type { Candle } from '../../contract/resources.ts';
+import { isObject, parsedBody, rowsAnswer } from '../answer.ts';
+import type { Reply } from '../attempt.ts';
+import { kindOfStatus, replyError, retryAt } from '../refusal.ts';
+import { candleReader, type RowReader } from '../rows.ts';
+import type { SourceError, SourceErrorKind } from '../source-error.ts';
+import type { CandlesQuery, Resources, SourceMarket } from './profile.ts';
+
+/** Range of a request. The pipeline always states it. */
+export function rangeOf({ start = 0, end = 0 }: CandlesQuery): { startMs: EpochMs; endMs: EpochMs } {
+  return { startMs: start, endMs: end };
+}
+
+/** The market of a request, in the source's name. */
+export function symbolOf({ symbol, baseId, quoteId }: CandlesQuery): string {
+  return symbol ?? `${baseId}${quoteId}`;
+}
+
+/** Where each value stands in a candle that is an array. */
+export interface Places {
+  readonly time: number | string;
+  readonly open: number | string;
+  readonly high: number | string;
+  readonly low: number | string;
+  readonly close: number | string;
+  readonly volume: number | string;
+}
+
+/** Reads candles whose values stand at `places`: as text, or as JSON numbers, whose digits are kept. */
+export function placedCandle(
+  interval: CandleInterval,
+  places: Places,
+  timeUnitMs: 1 | 1000,
+): RowReader<Candle> {
+  const read = candleReader(interval);
+  return (row) => {
+    if (typeof row !== 'object' || row === null) return 'not a candle';
+    const at = (place: number | string) => (row as Record<number | string, unknown>)[place];
+    const decimal = (place: number | string) => {
+      const value = at(place);
+      return typeof value === 'number' && isDecimalText(String(value)) ? String(value) : value;
+    };
+    const time = at(places.time);
+    return read({
+      open: decimal(places.open),
+      high: decimal(places.high),
+      low: decimal(places.low),
+      close: decimal(places.close),
+      volume: decimal(places.volume),
+      period: wholeMs(time, timeUnitMs),
+    });
+  };
+}
+
+/** A time as a JSON integer or as digits, in milliseconds; any other value as it is, to be rejected. */
+function wholeMs(time: unknown, unitMs: number): unknown {
+  if (typeof time === 'number') return time * unitMs;
+  return typeof time === 'string' && /^\d{1,15}$/.test(time) ? Number(time) * unitMs : time;
+}
+
+/** The answer of a list of candles. */
+export function candlesAnswer(
+  reply: Reply,
+  rows: unknown,
+  read: RowReader<Candle>,
+): Resources['candles']['answer'] {
+  return { ...rowsAnswer(reply, listOf(reply, rows), read), known: null };
+}
+
+/** @throws SourceError `unexpected` if it is no list. */
+export function listOf(reply: Reply, value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  throw replyError(reply, { kind: 'unexpected', said: 'not the expected shape: no list' });
+}
+
+/** The answer of a list of markets. A market without a symbol or an asset is rejected. */
+export function symbolsAnswer(
+  reply: Reply,
+  rows: unknown,
+  read: (
+    row: Record<string, unknown>,
+  ) => Omit<SourceMarket, 'symbol' | 'base' | 'quote'> &
+    Readonly<Record<'symbol' | 'base' | 'quote', unknown>>,
+): Resources['symbols']['answer'] {
+  return rowsAnswer(reply, listOf(reply, rows), (row): SourceMarket | string => {
+    if (!isObject(row)) return 'not a market';
+    const { symbol, base, quote, ...rest } = read(row);
+    if (!isName(symbol) || !isName(base) || !isName(quote)) return 'no symbol, base or quote';
+    return { symbol, base, quote, ...rest };
+  });
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && mayBeName(value);
+}
+
+/** The fields of a body that must be a JSON object. @throws SourceError `unexpected` */
+export function objectBody(reply: Reply): Record<string, unknown> {
+  const value = parsedBody(reply);
+  if (isObject(value)) return value;
+  throw replyError(reply, { kind: 'unexpected', said: 'not the expected shape: no object' });
+}
+
+/** What a source says of an error, in its own words. */
+export interface Stated {
+  readonly said: string | null;
+  /** Absent: by the status. */
+  readonly kind?: SourceErrorKind | undefined;
+  /** When it accepts requests again; absent: by the headers, else in a minute. */
+  readonly retryAtMs?: EpochMs | undefined;
+}
+
+/** The error of a response, by its status and what the source states. */
+export function refusalOf(reply: Reply, stated: Stated, nowMs: EpochMs, longestPauseMs: number): SourceError {
+  const kind = stated.kind ?? kindOfStatus(reply.status);
+  const retryAtMs =
+    kind === 'rate_limited'
+      ? Math.min(stated.retryAtMs ?? retryAt(reply.header, nowMs, longestPauseMs), nowMs + longestPauseMs)
+      : null;
+  return replyError(reply, { kind, said: stated.said, retryAtMs });
+}
