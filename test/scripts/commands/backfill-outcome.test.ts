@@ -79,7 +79,7 @@ onEachBackend('the outcome of a backfill', (queue) => {
 
   it('waits while many requests fail, and says why', async () => {
     const { begin, simulator, queueEnv } = await open(queue);
-    const running = begin(`backfill candles ${market} --interval m1 --from 2024-03-01 --to 2024-03-07`, {
+    const running = begin(`backfill candles ${market} --interval m1 --from 2024-03-01 --to 2024-03-21`, {
       ...queueEnv,
       WORKER_ATTEMPTS: '1',
       FAILED_RETRY_SECONDS: '5',
