@@ -8,7 +8,7 @@ import { isObject, parsedBody, rowsAnswer } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
 import { kindOfStatus, replyError, retryAt } from '../refusal.ts';
 import { candleReader, type RowReader } from '../rows.ts';
-import type { SourceError, SourceErrorKind } from '../source-error.ts';
+import { SourceError, type SourceErrorKind } from '../source-error.ts';
 import type { CandlesQuery, Resources, SourceMarket } from './profile.ts';
 
 /** Range of a request. The pipeline always states it. */
@@ -19,6 +19,20 @@ export function rangeOf({ start = 0, end = 0 }: CandlesQuery): { startMs: EpochM
 /** The market of a request, in the source's name. */
 export function symbolOf({ symbol, baseId, quoteId }: CandlesQuery): string {
   return symbol ?? `${baseId}${quoteId}`;
+}
+
+/**
+ * What the source calls the interval of a request.
+ *
+ * @throws SourceError `refused` for an interval that it lacks: without the parameter it would answer with its default.
+ */
+export function intervalName<Name>(
+  intervals: Partial<Readonly<Record<CandleInterval, Name>>>,
+  { interval }: CandlesQuery,
+): Name {
+  const name = intervals[interval];
+  if (name !== undefined) return name;
+  throw new SourceError({ kind: 'refused', message: `the source has no candles of ${interval}` });
 }
 
 /** Where each value stands in a candle that is an array. */
@@ -115,12 +129,16 @@ export interface Stated {
   readonly retryAtMs?: EpochMs | undefined;
 }
 
-/** The error of a response, by its status and what the source states. */
+/**
+ * The error of a response, by its status and what the source states. Only a statement makes an id unknown: during an
+ * outage valid paths answer 404 too.
+ */
 export function refusalOf(reply: Reply, stated: Stated, nowMs: EpochMs, longestPauseMs: number): SourceError {
   const kind = stated.kind ?? kindOfStatus(reply.status);
   const retryAtMs =
     kind === 'rate_limited'
       ? Math.min(stated.retryAtMs ?? retryAt(reply.header, nowMs, longestPauseMs), nowMs + longestPauseMs)
       : null;
-  return replyError(reply, { kind, said: stated.said, retryAtMs });
+  const unknownId = stated.kind === 'not_found';
+  return replyError(reply, { kind, said: stated.said, retryAtMs, unknownId });
 }
