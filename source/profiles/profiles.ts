@@ -1,10 +1,20 @@
 /** Every profile, by its name. */
 
 import { binance } from './binance.ts';
+import { bybit } from './bybit.ts';
+import { coinbase } from './coinbase.ts';
+import { coincapV3 } from './coincap-v3.ts';
+import { kraken } from './kraken.ts';
 import { marketDataService } from './market-data-service.ts';
+import { okx } from './okx.ts';
 import type { Profile } from './profile.ts';
 
 export const profiles: Readonly<Record<string, Profile>> = Object.freeze({
   'market-data-service': marketDataService,
+  'coincap-v3': coincapV3,
   binance,
+  bybit,
+  coinbase,
+  kraken,
+  okx,
 });

@@ -1,0 +1,30 @@
+/**
+ * CoinCap's version 3: the histories and lists of a Market Data Service. It has no candles of exchanges.
+ *
+ * Source: pro.coincap.io/api-docs, and its pages on credits and on error responses.
+ */
+
+import { dayMs, minuteMs } from '../../contract/intervals.ts';
+import { longestRangeMs } from '../../contract/limits.ts';
+import { longestServicePauseMs, refusal } from '../refusal.ts';
+import { assetHistory, lists } from './market-data-service.ts';
+import type { Profile } from './profile.ts';
+
+export const coincapV3: Profile = {
+  name: 'coincap-v3',
+  url: 'https://rest.coincap.io/v3',
+  exchange: null,
+  limits: () => [
+    { unit: 'request', amount: 600, periodMs: minuteMs },
+    // Of the free plan, for a calendar month. A request costs one, and one more for each 2,500 bytes of its answer.
+    { unit: 'credit', amount: 4000, periodMs: 30 * dayMs },
+  ],
+  // Of histories, as in version 2.
+  longestRangeMs: { candles: {}, asset_history: longestRangeMs },
+  depthPeriods: null,
+  absence: 'unknown',
+  longestPauseMs: longestServicePauseMs,
+  keyHeaders: (key) => ({ authorization: `Bearer ${key}` }),
+  refusal,
+  resources: { assetHistory, ...lists },
+};
