@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Candle } from '../../../contract/resources.ts';
 import { describeRecordings, recording } from '../../recordings.ts';
-import { market, venueAt } from './venue-at.ts';
+import { market, symbols, venueAt } from './venue-at.ts';
 
 async function candles(name: string, body: unknown, interval: 'm1' | 'h1' | 'w1' = 'm1') {
   const { source } = await venueAt(name, body);
@@ -172,6 +172,10 @@ describe.each(Object.entries(forms))(
     });
   },
 );
+
+test('there is a form for every profile of an exchange', () => {
+  expect(Object.keys(forms)).toEqual(Object.keys(symbols));
+});
 
 test('coinbase: numbers with an exponent stay exact', async () => {
   const answer = await candles('coinbase', `[[${time / 1000},1e-7,2.50E-7,1.0e-7,2e-7,0]]`);

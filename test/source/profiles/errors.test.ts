@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceErrorKind } from '../../../source/source-error.ts';
 import { failureOf, nowMs } from '../failure-at.ts';
-import { market, venueAt } from './venue-at.ts';
+import { market, symbols, venueAt } from './venue-at.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -354,9 +354,12 @@ test.each(cases)(
   },
 );
 
-const venues = ['binance', 'bybit', 'coinbase', 'kraken', 'okx'];
+describe.each(Object.keys(symbols))('%s', (name) => {
+  test('has documented errors in the table', () => {
+    const kinds = cases.filter((one) => one.name === name).map(({ kind }) => kind);
+    expect(kinds).toEqual(expect.arrayContaining(['not_found', 'rate_limited', 'refused', 'server_error']));
+  });
 
-describe.each(venues)('%s', (name) => {
   test.each(['candles', 'symbols'] as const)(
     'a body of %s with another shape is unexpected',
     async (what) => {

@@ -1,0 +1,72 @@
+/** docs/sources.md has a table of all profiles. It must state what they say. */
+
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { candleIntervals, dayMs, historyIntervals, intervalMs } from '../../contract/intervals.ts';
+import type { Limit, Profile } from '../../source/profiles/profile.ts';
+import { profiles } from '../../source/profiles/profiles.ts';
+
+const page = readFileSync('docs/sources.md', 'utf8');
+
+const rows = new Map(
+  [...page.matchAll(/^\| `([\w-]+)` \|(.*)\|$/gm)].map(([, name = '', cells = '']) => [
+    name,
+    cells.split('|').map((cell) => cell.trim()),
+  ]),
+);
+
+test('the table has each profile once, and each has a section', () => {
+  expect([...rows.keys()]).toEqual(Object.keys(profiles));
+  const sections = [...page.matchAll(/^## (.+)$/gm)].map(([, title = '']) =>
+    title.toLowerCase().replaceAll(' ', '-'),
+  );
+  expect(sections).toEqual(expect.arrayContaining(Object.keys(profiles)));
+});
+
+test.each(Object.entries(profiles))('%s: the table states what the profile says', (name, profile) => {
+  const [candles, histories, rowsOfRequest, limits, depth, , absence, key] = rows.get(name) ?? [];
+  expect(candles).toBe(
+    named(candleIntervals.filter((interval) => interval in profile.longestRangeMs.candles)),
+  );
+  expect(histories).toBe(
+    named(historyIntervals.filter((interval) => interval in profile.longestRangeMs.asset_history)),
+  );
+  expect(rowsOfRequest).toBe(longest(profile));
+  expect(limits).toBe(limitsOf(profile));
+  expect(depth).toBe(profile.depthPeriods === null ? 'all' : `newest ${profile.depthPeriods}`);
+  expect(absence).toBe(profile.absence);
+  expect(key === 'none').toBe(Object.keys(profile.keyHeaders('sesame')).length === 0);
+});
+
+function named(intervals: readonly string[]): string {
+  return intervals.length === 0 ? 'none' : `\`${intervals.join(' ')}\``;
+}
+
+/** The rows of the longest range, which are the same for each interval of an exchange. */
+function longest({ exchange, longestRangeMs }: Profile): string {
+  const { m1 = 0, h1 = 0 } = longestRangeMs.asset_history;
+  if (exchange === null) return `a range: ${m1 / dayMs} day of m1, ${h1 / dayMs} of h1`;
+  const counts = candleIntervals
+    .filter((interval) => interval in longestRangeMs.candles)
+    .map((interval) => (longestRangeMs.candles[interval] ?? 0) / intervalMs[interval]);
+  return [...new Set(counts)].map((count) => count.toLocaleString('en-US')).join(', ');
+}
+
+function limitsOf({ limits }: Profile): string {
+  const [without, withKey] = [limits(false), limits(true)];
+  const more = withKey
+    .filter(({ amount }, index) => amount !== without[index]?.amount)
+    .map(({ amount }) => `, ${amount.toLocaleString('en-US')} with a key`);
+  return without.map(textOf).join('; ') + more.join('');
+}
+
+const periods = new Map([
+  [1000, 'a second'],
+  [60_000, 'a minute'],
+  [30 * dayMs, 'in 30 days'],
+]);
+
+function textOf({ unit, amount, periodMs }: Limit): string {
+  const units = unit === 'weight' || amount === 1 ? unit : `${unit}s`;
+  return `${amount.toLocaleString('en-US')} ${units} ${periods.get(periodMs) ?? `in ${periodMs / 1000} seconds`}`;
+}
