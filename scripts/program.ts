@@ -105,7 +105,7 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./commands/board.ts')).boardCommand,
   },
   simulate: {
-    summary: 'serve synthetic data over the interface of a Market Data Service',
+    summary: 'serve synthetic data as a Market Data Service or as an exchange',
     load: async () => (await import('./commands/simulate.ts')).simulateCommand,
   },
   demo: {

@@ -9,13 +9,13 @@ import { ServiceRefusal } from './response.ts';
 
 /**
  * Closes the app when listening fails.
- * @param at port 0 takes any free one.
- * @returns the port, and the base address, which ends in `/v2`.
+ * @param at port 0 takes any free one; the path ends the base address, default `/v2`.
+ * @returns the port, and the base address.
  * @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on.
  */
 export async function listen(
   app: FastifyInstance,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, path = basePath }: { readonly host: string; readonly port: number; readonly path?: string },
 ) {
   try {
     await app.listen({ port, host });
@@ -25,7 +25,7 @@ export async function listen(
   }
   const bound = (app.server.address() as AddressInfo).port;
   const name = host.includes(':') ? `[${host}]` : host;
-  return { url: `http://${name}:${bound}${basePath}`, port: bound };
+  return { url: `http://${name}:${bound}${path}`, port: bound };
 }
 
 /** Explains a system error: unknown address, privileged port, and others. */

@@ -26,15 +26,16 @@ export class RequestLog {
   readonly #byRoute: Record<string, number> = {};
   readonly #byFault: Partial<Record<FaultKind, number>> = {};
   #recent: LoggedRequest[] = [];
-  /** All requests, including refused ones, like the most in any 60 s by the simulator's clock. */
+  /** All requests, including refused ones, like the largest use in any 60 s by the simulator's clock. */
   #total = 0;
   #largestRollingMinute = 0;
 
-  addRequest(atMs: EpochMs, url: string, route: string): LoggedRequest {
+  /** @param cost what the request uses of the source's limit. */
+  addRequest(atMs: EpochMs, url: string, route: string, cost = 1): LoggedRequest {
     const request: LoggedRequest = { atMs, monotonicMs: performance.now(), url, status: null, fault: null };
     this.#total++;
     this.#byRoute[route] = (this.#byRoute[route] ?? 0) + 1;
-    this.#minute.add(atMs);
+    for (let unit = 0; unit < cost; unit++) this.#minute.add(atMs);
     this.#largestRollingMinute = Math.max(this.#largestRollingMinute, this.#minute.count(atMs));
     this.#recent.push(request);
     if (this.#recent.length >= 2 * kept) this.#recent = this.#recent.slice(-kept);
@@ -98,13 +99,19 @@ export class RateLimit {
 }
 
 export class RollingMinute {
-  // The times before `#first` are older than a minute; they are removed in batches.
+  readonly #periodMs: number;
+  // The times before `#first` are older than the period; they are removed in batches.
   #times: EpochMs[] = [];
   #first = 0;
 
-  /** Number of times in the 60 s before `nowMs`. A time exactly 60 s old no longer counts. */
+  /** @param periodMs another length than a minute. */
+  constructor(periodMs: number = minuteMs) {
+    this.#periodMs = periodMs;
+  }
+
+  /** Number of times in the period before `nowMs`. A time exactly a period old no longer counts. */
   count(nowMs: EpochMs): number {
-    while (this.#first < this.#times.length && (this.#times[this.#first] ?? 0) <= nowMs - minuteMs)
+    while (this.#first < this.#times.length && (this.#times[this.#first] ?? 0) <= nowMs - this.#periodMs)
       this.#first++;
     if (this.#first > 10_000) {
       this.#times = this.#times.slice(this.#first);
@@ -119,6 +126,6 @@ export class RollingMinute {
 
   /** When the oldest time expires; `nowMs` without any. */
   freeAt(nowMs: EpochMs): EpochMs {
-    return this.count(nowMs) === 0 ? nowMs : (this.#times[this.#first] ?? nowMs) + minuteMs;
+    return this.count(nowMs) === 0 ? nowMs : (this.#times[this.#first] ?? nowMs) + this.#periodMs;
   }
 }

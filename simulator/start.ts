@@ -5,7 +5,7 @@ import { listen } from '../service/connections.ts';
 import type { RangeLimits } from '../service/ranges.ts';
 import { createService } from '../service/server.ts';
 import { FaultDealer, type Faults, noFaults } from './faults/faults.ts';
-import { addFaults, serviceClock } from './faults/misbehaviour.ts';
+import { addFaults, serviceAnswers, serviceClock } from './faults/misbehaviour.ts';
 import { defaultSeed } from './hash.ts';
 import { RateLimit, RequestLog } from './requests.ts';
 import { simulatedMarketData } from './served.ts';
@@ -37,12 +37,13 @@ export async function startSimulator(options: SimulatorServiceOptions = {}) {
   const clock = serviceClock(now, faults);
   const simulator = createSimulator({ seed, now: clock.now, faults });
   const log = new RequestLog();
-  const parts = { now, clock, rateLimit: new RateLimit(options.perMinute), dealer, log };
+  const rateLimit = new RateLimit(options.perMinute);
+  const answers = serviceAnswers({ now, clock, dealer, rateLimit });
   const app = createService({
     data: simulatedMarketData(simulator, faults),
     now: clock.now,
     limits: options.limits,
-    extend: (app) => addFaults(app, parts),
+    extend: (app) => void addFaults(app, { now, clock, dealer, log, answers }),
   });
 
   const { url, port: bound } = await listen(app, { host, port });

@@ -1,18 +1,22 @@
-/** `tidemark simulate`: a synthetic Market Data Service. */
+/** `tidemark simulate`: a synthetic Market Data Service, or a synthetic venue. */
 
 import { TidemarkError } from '../../errors.ts';
 import { formatCount } from '../../format.ts';
 import { onStop, stopped } from '../../runtime/lifecycle.ts';
-import {
-  type RunningSimulator,
-  type SimulatorServiceOptions,
-  startSimulator,
-} from '../../simulator/start.ts';
+import { type SimulatorServiceOptions, startSimulator } from '../../simulator/start.ts';
+import { startVenueSimulator, type VenueSimulatorOptions } from '../../simulator/venues/start.ts';
 
-/** Serves until SIGTERM or Ctrl-C. */
-export async function run(options: SimulatorServiceOptions): Promise<void> {
+type Options = SimulatorServiceOptions & Omit<VenueSimulatorOptions, 'profile'>;
+type Profile = VenueSimulatorOptions['profile'] | null;
+
+/**
+ * Serves until SIGTERM or Ctrl-C.
+ *
+ * @param profile a venue; null: the Market Data Service.
+ */
+export async function run(profile: Profile, options: Options): Promise<void> {
   const stop = onStop();
-  const simulator = await start(options);
+  const simulator = await start(profile, options);
   console.log(`serving synthetic data at ${simulator.url} (seed ${options.seed}); Ctrl-C stops`);
   await stopped(stop.signal);
   const served = simulator.requests();
@@ -24,9 +28,9 @@ export async function run(options: SimulatorServiceOptions): Promise<void> {
 }
 
 /** @throws TidemarkError BAD_ARGUMENT when the sum of the rates exceeds one. */
-async function start(options: SimulatorServiceOptions): Promise<RunningSimulator> {
+async function start(profile: Profile, options: Options) {
   try {
-    return await startSimulator(options);
+    return await (profile === null ? startSimulator(options) : startVenueSimulator({ ...options, profile }));
   } catch (error) {
     if (error instanceof RangeError) throw new TidemarkError('BAD_ARGUMENT', error.message, { cause: error });
     throw error;

@@ -4,7 +4,10 @@ import { type Command, Option } from 'commander';
 import { TidemarkError } from '../../errors.ts';
 import { type Faults, type RateLimitHeader, rateLimitHeaders } from '../../simulator/faults/faults.ts';
 import { defaultSeed } from '../../simulator/hash.ts';
+import { type VenueName, venueNames } from '../../simulator/venues/venue.ts';
 import { parseWhole } from '../input/parse-options.ts';
+
+const service = 'market-data-service';
 
 /** Options that make the simulator misbehave: name, meaning, and the fault they set. */
 const faultOptions = [
@@ -13,8 +16,8 @@ const faultOptions = [
   ['truncate-rate', 'share of answers cut off in the middle of the JSON', 'truncateRate'],
   ['html-rate', 'share of answers that are an HTML page', 'htmlRate'],
   ['not-found-rate', 'share of valid requests answered with a text 404', 'notFoundRate'],
-  ['empty-rate', 'share of lists answered with an empty `data`', 'emptyRate'],
-  ['rate-limit-rate', 'share of requests that begin a burst of 429', 'rateLimitRate'],
+  ['empty-rate', 'share of lists, or of candles of a venue, answered without a row', 'emptyRate'],
+  ['rate-limit-rate', 'share of requests that begin a burst of 429, or of its like', 'rateLimitRate'],
   ['rate-limit-burst', 'requests that such a burst refuses', 'rateLimitBurst'],
   ['rate-limit-reset-ms', 'retry delay that such a burst reports', 'rateLimitResetMs'],
   ['reset-rate', 'share of answers whose connection breaks within the body', 'resetRate'],
@@ -28,34 +31,55 @@ const faultOptions = [
   ['clock-offset-ms', 'offset of its clock; negative: behind', 'clockOffsetMs'],
   ['revise-rate', 'share of candles and history points that change after they have closed', 'reviseRate'],
   ['revise-after-ms', 'how long after that', 'reviseAfterMs'],
+  ['ban-ms', 'a venue: how long it bans every address from its start on', 'banMs'],
+  ['rows-before-start', 'coinbase: candles before the start of a range', 'rowsBeforeStart'],
 ] as const satisfies ReadonlyArray<
   readonly [string, string, Exclude<keyof Faults, 'rateLimitHeader' | 'capKeeps'>]
 >;
 
+/** Options that only some profiles have. */
+const ownOptions: ReadonlyArray<readonly [string, string, readonly string[]]> = [
+  ['rateLimitHeader', '--rate-limit-header', [service]],
+  ['banMs', '--ban-ms', venueNames],
+  ['rowsBeforeStart', '--rows-before-start', ['coinbase']],
+];
+
 export function simulateCommand(program: Command): void {
   const command = program
     .command('simulate')
+    .addOption(
+      new Option('--profile <name>', 'the source to simulate')
+        .choices([service, ...venueNames])
+        .default(service),
+    )
     .option('--port <port>', 'port to listen on; 0 takes a free one', '4010')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--seed <seed>', 'the same seed gives the same data', defaultSeed)
     .option(
       '--per-minute <count>',
-      'requests in a rolling minute, 0 for no limit (default: 200, with a key 500)',
+      "requests, or weight, in a minute; 0 for no limit (default: the venue's; service: 200, with a key 500)",
     );
   for (const [name, meaning] of faultOptions) command.option(`--${name} <number>`, meaning);
   command.addOption(
-    new Option('--rate-limit-header <form>', 'header with the retry time of a 429').choices(rateLimitHeaders),
+    new Option('--rate-limit-header <form>', 'service: header with the retry time of a 429').choices(
+      rateLimitHeaders,
+    ),
   );
   command.action(simulate);
 }
 
 async function simulate(options: Record<string, string>): Promise<void> {
+  const { profile = service } = options;
+  for (const [name, option, owners] of ownOptions) {
+    if (options[name] !== undefined && !owners.includes(profile))
+      throw new TidemarkError('BAD_ARGUMENT', `the profile ${profile} has no ${option}`);
+  }
   const perMinute =
     options.perMinute === undefined ? undefined : parseWhole(options.perMinute, '--per-minute', 0, 1e6);
   const faults = faultsOf(options);
   const port = parseWhole(options.port ?? '4010', '--port', 0, 65_535);
   const { run } = await import('../actions/simulate.ts');
-  await run({
+  await run(profile === service ? null : (profile as VenueName), {
     port,
     host: options.host ?? '127.0.0.1',
     seed: options.seed ?? defaultSeed,

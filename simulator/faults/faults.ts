@@ -48,6 +48,10 @@ export interface Faults {
   readonly maxRows: number | null;
   /** The rows that truncation keeps. */
   readonly capKeeps: 'oldest' | 'newest';
+  /** A venue bans every address for this long from the setting on, milliseconds; 0: no ban. */
+  readonly banMs: number;
+  /** Candles that a venue adds before the start of a range, as Coinbase may. */
+  readonly rowsBeforeStart: number;
 }
 
 export const rateLimitHeaders = ['reset', 'seconds', 'date', 'none'] as const;
@@ -78,6 +82,8 @@ export const noFaults: Faults = Object.freeze({
   reviseAfterMs: 3_600_000,
   maxRows: null,
   capKeeps: 'oldest',
+  banMs: 0,
+  rowsBeforeStart: 0,
 });
 
 const rates = [
@@ -142,15 +148,15 @@ function checked(faults: Faults): Faults {
     if (!(rate >= 0 && rate <= 1)) throw new RangeError(`${name} must lie within 0 to 1: ${rate}`);
   }
   const sum = dealt.reduce((total, [, rate]) => total + rate, 0);
-  const { rateLimitBurst, maxRows, hugeBytes, clockOffsetMs } = faults;
-  const whole = { rateLimitBurst, maxRows: maxRows ?? 1, hugeBytes };
+  const { rateLimitBurst, maxRows, hugeBytes, clockOffsetMs, rowsBeforeStart } = faults;
+  const whole = { rateLimitBurst, maxRows: maxRows ?? 1, hugeBytes, rowsBeforeStart: rowsBeforeStart + 1 };
   for (const [name, value] of Object.entries(whole)) {
     if (!Number.isInteger(value) || value < 1)
       throw new RangeError(`${name} must be a whole number from 1: ${value}`);
   }
   if (!(Math.abs(clockOffsetMs) < 2 ** 40)) throw new RangeError(`no such clock offset: ${clockOffsetMs}`);
-  const { latencyMs, rateLimitResetMs, staleMs, reviseAfterMs } = faults;
-  const durations = { latencyMs, rateLimitResetMs, staleMs, reviseAfterMs };
+  const { latencyMs, rateLimitResetMs, staleMs, reviseAfterMs, banMs } = faults;
+  const durations = { latencyMs, rateLimitResetMs, staleMs, reviseAfterMs, banMs };
   for (const [name, value] of Object.entries(durations)) {
     if (!(value >= 0 && value < 2 ** 31))
       throw new RangeError(`${name} must be milliseconds from 0: ${value}`);

@@ -16,30 +16,47 @@ import type { FaultDealer, FaultKind, Faults, RateLimitHeader } from './faults.t
 interface Parts {
   readonly now: () => EpochMs;
   readonly clock: ServiceClock;
-  readonly rateLimit: RateLimit;
   readonly dealer: FaultDealer;
   readonly log: RequestLog;
+  readonly answers: SourceAnswers;
+}
+
+/** How a simulated source refuses and fails. */
+export interface SourceAnswers {
+  /** What a request uses of the source's limit. */
+  readonly costOf: (request: FastifyRequest) => number;
+  /** Counts a request against the limits; sends the refusal, or returns null. */
+  readonly admit: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null;
+  /** Sends a refusal that ends at `freeAtMs`. */
+  readonly refuse: (reply: FastifyReply, freeAtMs: EpochMs) => FastifyReply;
+  /** The body of a 500. */
+  readonly failure: () => string;
+  /** Sends an empty list; undefined: the route gives it. */
+  readonly empty: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined;
 }
 
 const singles: readonly string[] = [pathTemplates.asset, pathTemplates.exchange, pathTemplates.rate];
 const htmlPage =
   '<!doctype html><html><head><title>502</title></head><body><h1>Bad Gateway</h1></body></html>';
 
-export function addFaults(app: FastifyInstance, { now, clock, rateLimit, dealer, log }: Parts): void {
+/** @returns the fault of a request. */
+export function addFaults(
+  app: FastifyInstance,
+  { now, clock, dealer, log, answers }: Parts,
+): (request: FastifyRequest) => FaultKind | null {
   const logged = new WeakMap<FastifyRequest, LoggedRequest>();
 
   app.addHook('onRequest', async (request, reply) => {
     const route = request.routeOptions.url;
-    const entry = log.addRequest(now(), request.url, route ?? 'unknown');
+    const entry = log.addRequest(now(), request.url, route ?? 'unknown', answers.costOf(request));
     logged.set(request, entry);
-    const key = bearerKey(request.headers.authorization);
-    const freeAtMs = rateLimit.admit(key, request.ip, now());
-    if (freeAtMs !== null) return refuse(reply, rateLimit.limitOf(key), freeAtMs);
+    const refusal = answers.admit(request, reply);
+    if (refusal !== null) return refusal;
     const fault = route === undefined ? null : dealer.draw();
     if (dealer.faults.latencyMs > 0) await wait(dealer.faults.latencyMs);
     if (fault === null || (fault === 'empty' && isSingle(route))) return;
     log.addFault(entry, fault);
-    return misbehave(reply, fault);
+    return misbehave(request, reply, fault);
   });
 
   app.addHook('onRequest', (request, _reply, done) => {
@@ -58,18 +75,22 @@ export function addFaults(app: FastifyInstance, { now, clock, rateLimit, dealer,
     if (entry !== undefined && isWhole) log.addResponse(entry, reply.statusCode);
   });
 
-  function misbehave(reply: FastifyReply, fault: FaultKind): FastifyReply | undefined {
+  function misbehave(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    fault: FaultKind,
+  ): FastifyReply | undefined {
     switch (fault) {
       case 'error':
-        return reply.code(500).type('application/json').send(errorBody('internal server error', clock.now()));
+        return reply.code(500).type('application/json').send(answers.failure());
       case 'html':
         return reply.code(200).type('text/html').send(htmlPage);
       case 'not_found':
         return reply.code(404).type('text/plain').send('404 page not found');
       case 'empty':
-        return reply.code(200).type('application/json').send(`{"data":[],"timestamp":${clock.now()}}`);
+        return answers.empty(request, reply);
       case 'rate_limit':
-        return refuse(reply, null, now() + dealer.faults.rateLimitResetMs);
+        return answers.refuse(reply, now() + dealer.faults.rateLimitResetMs);
       case 'timeout':
         // Never answered: Fastify gives up control, and closing the service closes the connection.
         return reply.hijack();
@@ -88,6 +109,16 @@ export function addFaults(app: FastifyInstance, { now, clock, rateLimit, dealer,
     }
   }
 
+  return (request) => logged.get(request)?.fault ?? null;
+}
+
+/** The answers of the Market Data Service. */
+export function serviceAnswers({
+  now,
+  clock,
+  dealer,
+  rateLimit,
+}: Omit<Parts, 'log' | 'answers'> & { readonly rateLimit: RateLimit }): SourceAnswers {
   /** The body is plain text, as in the field. */
   function refuse(reply: FastifyReply, limit: number | null, freeAtMs: EpochMs): FastifyReply {
     const inMs = freeAtMs - now();
@@ -97,6 +128,18 @@ export function addFaults(app: FastifyInstance, { now, clock, rateLimit, dealer,
       .type('text/plain')
       .send(`You exceeded your ${limit ?? 'current'} request(s) rate limit of your FREE plan`);
   }
+  return {
+    costOf: () => 1,
+    admit(request, reply) {
+      const key = bearerKey(request.headers.authorization);
+      const freeAtMs = rateLimit.admit(key, request.ip, now());
+      return freeAtMs === null ? null : refuse(reply, rateLimit.limitOf(key), freeAtMs);
+    },
+    refuse: (reply, freeAtMs) => refuse(reply, null, freeAtMs),
+    failure: () => errorBody('internal server error', clock.now()),
+    empty: (_request, reply) =>
+      reply.code(200).type('application/json').send(`{"data":[],"timestamp":${clock.now()}}`),
+  };
 }
 
 function retryHeaders(form: RateLimitHeader, inMs: number, atMs: EpochMs): Record<string, string> {

@@ -1,0 +1,167 @@
+/** A simulated venue: its routes, limits and errors over the markets of one synthetic exchange. */
+
+import type { DecimalText } from '../../contract/decimal.ts';
+import {
+  type CandleInterval,
+  type EpochMs,
+  intervalMs,
+  periodStart,
+  type Range,
+} from '../../contract/intervals.ts';
+import type { Candle } from '../../contract/resources.ts';
+import { assetPlans, currencyPlans, type MarketPlan, marketPlans } from '../catalogue.ts';
+import { fixedText, fractionDigits } from '../digits.ts';
+import type { Faults } from '../faults/faults.ts';
+import type { Simulator } from '../simulator.ts';
+import type { LimitRefusal, VenueLimit } from './limits.ts';
+
+export const venueNames = ['binance'] as const;
+
+export type VenueName = (typeof venueNames)[number];
+
+export interface VenueAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface VenueMarket extends MarketPlan {
+  /** Codes of the assets, such as `BTC`. */
+  readonly base: string;
+  readonly quote: string;
+}
+
+export interface VenueRequest {
+  readonly query: Readonly<Record<string, string | undefined>>;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly header: (name: string) => string | undefined;
+  readonly nowMs: EpochMs;
+  readonly data: VenueData;
+}
+
+export interface VenueRoute {
+  /** As Fastify writes it, after the base address. */
+  readonly path: string;
+  /** In the unit of the limit. Default: 1. */
+  readonly cost?: number;
+  /** A limit of this route alone, in place of the venue's. */
+  readonly limit?: VenueLimit;
+  readonly answer: (request: VenueRequest) => VenueAnswer | Promise<VenueAnswer>;
+}
+
+export interface Venue {
+  /** The synthetic exchange whose markets it has. */
+  readonly exchange: string;
+  /** The end of the base address. Default: none. */
+  readonly basePath?: string;
+  readonly limit: VenueLimit;
+  readonly routes: readonly VenueRoute[];
+  /** Headers of every answer, by the use of the address. */
+  readonly headers?: (used: number) => Readonly<Record<string, string>>;
+  /** Refuses a request for another reason than its limit. */
+  readonly admit?: (request: VenueRequest) => VenueAnswer | null;
+  /** Told of the size of every answer. */
+  readonly sent?: (bytes: number, nowMs: EpochMs) => void;
+  /** A refusal by the limit that ends `inMs` from now, at `freeAtMs` by the venue's clock. */
+  readonly refuse: (refusal: LimitRefusal & { readonly inMs: number }) => VenueAnswer;
+  readonly failure: VenueAnswer;
+  readonly unknownPath: VenueAnswer;
+}
+
+export function json(value: unknown, status = 200): VenueAnswer {
+  return { status, body: JSON.stringify(value) };
+}
+
+/** A whole number of a query; null if it is none. */
+export function wholeOf(text: string): number | null {
+  return /^\d{1,16}$/.test(text) ? Number(text) : null;
+}
+
+/** The markets and candles of one venue as one request sees them. */
+export class VenueData {
+  /** In the order of the catalogue. */
+  readonly markets: readonly VenueMarket[];
+  readonly #simulator: Simulator;
+  readonly #faults: Faults;
+  readonly #isEmpty: boolean;
+  readonly #nowMs: EpochMs;
+
+  /** @param isEmpty whether the request draws the fault of an empty answer. */
+  constructor(
+    { exchange }: Venue,
+    simulator: Simulator,
+    {
+      faults,
+      isEmpty,
+      nowMs,
+    }: { readonly faults: Faults; readonly isEmpty: boolean; readonly nowMs: EpochMs },
+  ) {
+    this.markets = marketsOf(exchange).filter((market) => market.beganMs <= nowMs);
+    this.#simulator = simulator;
+    this.#faults = faults;
+    this.#isEmpty = isEmpty;
+    this.#nowMs = nowMs;
+  }
+
+  /** All candles that begin in `range`, ascending. */
+  candles(market: VenueMarket, interval: CandleInterval, range: Range): Candle[] {
+    const { exchangeId: exchange, baseId, quoteId } = market;
+    const series = { dataset: 'candles', exchange, baseId, quoteId, interval } as const;
+    return this.#simulator.candles(series, range, this.#nowMs) ?? [];
+  }
+
+  /** The oldest or newest `limit` candles that begin in `range`, ascending, cut as the faults say. */
+  page(
+    market: VenueMarket,
+    interval: CandleInterval,
+    range: Range,
+    { limit, keep }: { readonly limit: number; readonly keep: 'oldest' | 'newest' },
+  ): Candle[] {
+    const firstMs = Math.max(range.startMs, periodStart(market.beganMs, interval));
+    const lastMs = Math.min(range.endMs, this.#nowMs + 1);
+    // Read in parts: a range may be years, and periods without a trade have no candle.
+    const partMs = Math.max(1, limit) * intervalMs[interval];
+    const rows: Candle[] = [];
+    for (let readMs = 0; readMs < lastMs - firstMs && rows.length < limit; readMs += partMs) {
+      if (keep === 'oldest') {
+        const startMs = firstMs + readMs;
+        rows.push(...this.candles(market, interval, { startMs, endMs: Math.min(startMs + partMs, lastMs) }));
+      } else {
+        const endMs = lastMs - readMs;
+        rows.unshift(
+          ...this.candles(market, interval, { startMs: Math.max(endMs - partMs, firstMs), endMs }),
+        );
+      }
+    }
+    return this.cut(keep === 'oldest' ? rows.slice(0, limit) : rows.slice(Math.max(0, rows.length - limit)));
+  }
+
+  /** Ascending rows as the faults leave them. */
+  cut<Row>(rows: Row[]): Row[] {
+    const { maxRows, capKeeps } = this.#faults;
+    if (this.#isEmpty) return [];
+    if (maxRows === null) return rows;
+    return capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
+  }
+}
+
+function marketsOf(exchange: string): VenueMarket[] {
+  const symbols = new Map([...assetPlans, ...currencyPlans].map(({ id, symbol }) => [id, symbol]));
+  return marketPlans
+    .filter((plan) => plan.exchangeId === exchange)
+    .map((plan) => ({
+      ...plan,
+      base: symbols.get(plan.baseId) ?? '',
+      quote: symbols.get(plan.quoteId) ?? '',
+    }));
+}
+
+/** Traded amount in the quote asset: volume times close, rounded down to 16 fraction digits. */
+export function turnoverOf({ volume, close }: Candle): DecimalText {
+  return fixedText((units(volume) * units(close)) / units('1.0000000000000000'));
+}
+
+function units(text: string): bigint {
+  const [whole = '0', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(fractionDigits, '0'));
+}

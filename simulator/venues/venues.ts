@@ -1,0 +1,6 @@
+/** Every simulated venue, by the name of its profile. */
+
+import { binance } from './binance.ts';
+import type { Venue, VenueName } from './venue.ts';
+
+export const venues: Readonly<Record<VenueName, Venue>> = { binance };

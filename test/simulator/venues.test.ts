@@ -1,0 +1,245 @@
+import { parse, stringify } from 'lossless-json';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type CandleInterval, dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import type { Candle } from '../../contract/resources.ts';
+import {
+  type RunningVenueSimulator,
+  startVenueSimulator,
+  type VenueSimulatorOptions,
+} from '../../simulator/venues/start.ts';
+import { describeRecordings, recording } from '../recordings.ts';
+import { runInProcess } from '../scripts/in-process.ts';
+import { candleSeries } from './exact.ts';
+
+const startMs = Date.UTC(2024, 4, 16, 10, 7, 31, 250);
+let nowMs = startMs;
+let venue: RunningVenueSimulator | undefined;
+afterEach(() => {
+  nowMs = startMs;
+  return venue?.close();
+});
+
+async function begin(
+  profile: VenueSimulatorOptions['profile'],
+  options: Omit<VenueSimulatorOptions, 'profile' | 'now'> = {},
+): Promise<void> {
+  await venue?.close();
+  venue = await startVenueSimulator({ profile, now: () => nowMs, ...options });
+}
+
+async function get(path: string) {
+  const response = await fetch(`${venue?.url}${path}`);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text };
+}
+
+/** The body of an answer with JSON numbers as the text that they are. */
+async function body<Body>(path: string): Promise<Body> {
+  return parse((await get(path)).text, undefined, (number) => number) as Body;
+}
+
+function truth(market: string, interval: CandleInterval, fromMs: number, toMs: number): Candle[] {
+  return venue?.truth.candles(candleSeries(market, interval), { startMs: fromMs, endMs: toMs }) ?? [];
+}
+
+const ohlcv = ({ period, open, high, low, close, volume }: Candle) => [
+  String(period),
+  open,
+  high,
+  low,
+  close,
+  volume,
+];
+
+/** Structure of JSON: keys, types, and the elements of arrays; rows of a list that look alike count once. */
+function shape(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const shapes = value.map(shape);
+    const isList = shapes.every((one) => typeof one === 'object' && stringify(one) === stringify(shapes[0]));
+    return isList ? shapes.slice(0, 1) : shapes;
+  }
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shape(inner)]));
+}
+
+describe('binance', () => {
+  const klines = (query: string) => `/api/v3/klines?symbol=BTCUSDT&${query}`;
+
+  test('gives the truth ascending, both bounds inclusive by the opening', async () => {
+    await begin('binance');
+    const fromMs = Date.UTC(2024, 4, 16, 9);
+    const rows = await body<string[][]>(
+      klines(`interval=1m&startTime=${fromMs}&endTime=${fromMs + 10 * minuteMs}`),
+    );
+    expect(rows.map((row) => row.slice(0, 6))).toEqual(
+      truth('binance bitcoin/tether', 'm1', fromMs, fromMs + 10 * minuteMs + 1).map(ohlcv),
+    );
+    expect(rows).toHaveLength(11);
+    expect(rows.map((row) => Number(row[6]) - Number(row[0]))).toEqual(rows.map(() => minuteMs - 1));
+  });
+
+  test('gives 500 rows, at most 1,000, the newest without a start, the last one open', async () => {
+    await begin('binance');
+    const open = (await body<string[][]>(klines('interval=1h'))).at(-1);
+    expect(open?.slice(0, 6)).toEqual(
+      truth('binance bitcoin/tether', 'h1', nowMs - hourMs, nowMs).map(ohlcv)[0],
+    );
+    expect(await body(klines('interval=1h'))).toHaveLength(500);
+    const first = Date.UTC(2024, 0, 1);
+    const rows = await body<string[][]>(klines(`interval=1m&startTime=${first}&limit=5000`));
+    expect(rows).toHaveLength(1000);
+    expect(rows[0]?.[0]).toBe(String(first));
+    expect(await body(klines('interval=1m&limit=3&endTime=1262304000000'))).toHaveLength(1);
+    // Minutes without a row do not shorten a page.
+    const thin = await body<string[][]>('/api/v3/klines?symbol=GLMUSDT&interval=1m&limit=1000');
+    expect(thin).toHaveLength(1000);
+    expect(thin.map((row) => row.slice(0, 6))).toEqual(
+      truth('binance galleon/tether', 'm1', nowMs - 7 * dayMs, nowMs)
+        .slice(-1000)
+        .map(ohlcv),
+    );
+  });
+
+  test('counts weight by the minute of the clock, refuses, then bans', async () => {
+    await begin('binance', { perMinute: 42 });
+    expect((await get('/api/v3/exchangeInfo')).headers.get('x-mbx-used-weight-1m')).toBe('20');
+    expect((await get('/api/v3/exchangeInfo')).status).toBe(200);
+    expect((await get(klines('interval=1m&limit=1'))).headers.get('x-mbx-used-weight-1m')).toBe('42');
+    const refused = await get(klines('interval=1m&limit=1'));
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('29');
+    expect(refused.headers.get('x-mbx-used-weight-1m')).toBe('44');
+    expect(JSON.parse(refused.text)).toMatchObject({ code: -1003 });
+    for (let at = 0; at < 9; at++) expect((await get(klines('interval=1m&limit=1'))).status).toBe(429);
+    const banned = await get(klines('interval=1m&limit=1'));
+    expect(banned.status).toBe(418);
+    expect(banned.headers.get('retry-after')).toBe('120');
+    expect(banned.text).toContain(`IP banned until ${nowMs + 120_000}`);
+    nowMs += minuteMs;
+    expect((await get(klines('interval=1m&limit=1'))).status).toBe(418);
+    nowMs += minuteMs;
+    expect((await get(klines('interval=1m&limit=1'))).status).toBe(200);
+    expect(venue?.requests()).toMatchObject({ total: 16, largestRollingMinute: 64, count429: 10 });
+    expect(venue?.requests().byStatus[418]).toBe(2);
+    expect(venue?.requests().byRoute).toEqual({ '/api/v3/exchangeInfo': 2, '/api/v3/klines': 14 });
+  });
+
+  test('starts a new count with a minute of the clock', async () => {
+    await begin('binance', { perMinute: 4 });
+    nowMs = Date.UTC(2024, 4, 16, 10, 0, 59, 999);
+    for (let at = 0; at < 2; at++) expect((await get(klines('interval=1m&limit=1'))).status).toBe(200);
+    nowMs += 1;
+    for (let at = 0; at < 2; at++) expect((await get(klines('interval=1m&limit=1'))).status).toBe(200);
+    expect((await get(klines('interval=1m&limit=1'))).status).toBe(429);
+  });
+
+  test('bans every address when asked to', async () => {
+    await begin('binance', { faults: { banMs: 180_000 } });
+    const banned = await get(klines('interval=1m'));
+    expect([banned.status, banned.headers.get('retry-after')]).toEqual([418, '180']);
+    nowMs += 180_000;
+    expect((await get(klines('interval=1m'))).status).toBe(200);
+  });
+
+  test.each([
+    ['', -1102],
+    ['symbol=BTCUSDT', -1102],
+    ['symbol=btcusdt&interval=1m', -1100],
+    ['symbol=BTCUSDT&interval=1m&startTime=2024-01-01', -1100],
+    ['symbol=BTCUSDT&interval=m1', -1120],
+    ['symbol=BTCXYZ&interval=1m', -1121],
+  ])('refuses klines?%s with %i', async (query, code) => {
+    await begin('binance');
+    const { status, text } = await get(`/api/v3/klines?${query}`);
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toEqual({ code, msg: expect.any(String) });
+  });
+
+  test('lists its markets', async () => {
+    await begin('binance');
+    const { symbols, rateLimits } = await body<{ symbols: object[]; rateLimits: object[] }>(
+      '/api/v3/exchangeInfo',
+    );
+    expect(symbols).toHaveLength(13);
+    expect(symbols[0]).toMatchObject({
+      symbol: 'BTCUSDT',
+      status: 'TRADING',
+      baseAsset: 'BTC',
+      quoteAsset: 'USDT',
+    });
+    expect(rateLimits[0]).toMatchObject({ rateLimitType: 'REQUEST_WEIGHT', limit: '6000' });
+  });
+});
+
+describe('faults', () => {
+  const path = '/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=9';
+
+  test('cuts an answer silently', async () => {
+    await begin('binance', { faults: { maxRows: 2 } });
+    expect(await body(path)).toHaveLength(2);
+    venue?.setFaults({ emptyRate: 1 });
+    expect(await body(path)).toEqual([]);
+    venue?.setFaults({ truncateRate: 1 });
+    const { text } = await get(path);
+    expect(() => JSON.parse(text)).toThrow(SyntaxError);
+  });
+
+  test.each([
+    [{ errorRate: 1 }, 500],
+    [{ htmlRate: 1 }, 200],
+    [{ notFoundRate: 1 }, 404],
+    [{ rateLimitRate: 1 }, 429],
+  ])('answers as %o says', async (faults, status) => {
+    await begin('binance', { faults });
+    expect((await get(path)).status).toBe(status);
+  });
+
+  test('breaks the connection, and serves data of the past', async () => {
+    await begin('binance', { faults: { resetRate: 1 } });
+    await expect(get(path)).rejects.toThrow();
+    venue?.setFaults({ staleRate: 1, staleMs: dayMs });
+    expect((await body<string[][]>(path)).at(-1)?.[0]).toBe(String(Date.UTC(2024, 4, 15, 10, 7)));
+  });
+
+  test('revises what it gave, as the truth does', async () => {
+    await begin('binance', { faults: { reviseRate: 1, reviseAfterMs: hourMs } });
+    const early = await body<string[][]>(path);
+    const rows = () => truth('binance bitcoin/tether', 'm1', nowMs - 9 * minuteMs, nowMs).map(ohlcv);
+    expect(early.map((row) => row.slice(0, 6))).toEqual(rows());
+  });
+});
+
+describe('the command', () => {
+  const simulate = (...words: string[]) => runInProcess(['simulate', ...words], {});
+
+  test.each([
+    [['--profile', 'nonsense'], 'nonsense'],
+    [
+      ['--profile', 'binance', '--rate-limit-header', 'reset'],
+      'the profile binance has no --rate-limit-header',
+    ],
+    [['--profile', 'binance', '--rows-before-start', '3'], 'the profile binance has no --rows-before-start'],
+    [['--ban-ms', '3'], 'the profile market-data-service has no --ban-ms'],
+  ])('refuses %j', async (words, said) => {
+    const ended = await simulate(...words);
+    expect(ended.stderr).toContain('BAD_ARGUMENT');
+    expect(ended.stderr).toContain(said);
+  });
+
+  test('starts a venue with its options', async () => {
+    await begin('binance');
+    const options = ['--ban-ms', '5', '--per-minute', '0', '--error-rate', '0.5'];
+    const ended = await simulate('--profile', 'binance', '--port', String(venue?.port), ...options);
+    expect(ended.stderr).toContain(`port ${venue?.port} on 127.0.0.1 is in use`);
+  });
+});
+
+describeRecordings('answers have the structure of recorded ones', () => {
+  const recorded = (name: string) => shape(JSON.parse(recording(`sources/${name}`)));
+
+  test('klines of binance', async () => {
+    await begin('binance');
+    const { text } = await get('/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=9');
+    expect(shape(JSON.parse(text))).toEqual(recorded('binance-spot-klines-m1-BTCUSDT-20211022'));
+  });
+});
