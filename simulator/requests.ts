@@ -29,6 +29,7 @@ export class RequestLog {
   /** All requests, including refused ones, like the largest use in any 60 s by the simulator's clock. */
   #total = 0;
   #largestRollingMinute = 0;
+  #refused = 0;
 
   /** @param cost what the request uses of the source's limit. */
   addRequest(atMs: EpochMs, url: string, route: string, cost = 1): LoggedRequest {
@@ -47,6 +48,11 @@ export class RequestLog {
     this.#byFault[fault] = (this.#byFault[fault] ?? 0) + 1;
   }
 
+  /** A request beyond a limit or in a ban, or without a needed key, with whatever status. */
+  addRefusal(): void {
+    this.#refused++;
+  }
+
   addResponse(request: LoggedRequest, status: number): void {
     request.status = status;
     this.#byStatus[status] = (this.#byStatus[status] ?? 0) + 1;
@@ -58,6 +64,7 @@ export class RequestLog {
       total: this.#total,
       largestRollingMinute: this.#largestRollingMinute,
       count429: this.#byStatus[429] ?? 0,
+      refused: this.#refused,
       byStatus: { ...this.#byStatus },
       byRoute: { ...this.#byRoute },
       byFault: { ...this.#byFault },

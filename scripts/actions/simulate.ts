@@ -23,7 +23,7 @@ export async function run(profile: Profile, options: Options): Promise<void> {
   await simulator.close();
   stop.release();
   console.log(
-    `answered ${formatCount(served.total)} requests with synthetic data, ${formatCount(served.count429)} of them 429`,
+    `answered ${formatCount(served.total)} requests with synthetic data, refused ${formatCount(served.refused)} of them`,
   );
 }
 

@@ -51,7 +51,10 @@ export function addFaults(
     const entry = log.addRequest(now(), request.url, route ?? 'unknown', answers.costOf(request));
     logged.set(request, entry);
     const refusal = answers.admit(request, reply);
-    if (refusal !== null) return refusal;
+    if (refusal !== null) {
+      log.addRefusal();
+      return refusal;
+    }
     const fault = route === undefined ? null : dealer.draw();
     if (dealer.faults.latencyMs > 0) await wait(dealer.faults.latencyMs);
     if (fault === null || (fault === 'empty' && isSingle(route))) return;
@@ -90,6 +93,7 @@ export function addFaults(
       case 'empty':
         return answers.empty(request, reply);
       case 'rate_limit':
+        log.addRefusal();
         return answers.refuse(reply, now() + dealer.faults.rateLimitResetMs);
       case 'timeout':
         // Never answered: Fastify gives up control, and closing the service closes the connection.

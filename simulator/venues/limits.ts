@@ -101,7 +101,7 @@ const counters: Readonly<Record<VenueLimit['kind'], (limit: VenueLimit) => Count
   bucket({ amount, periodMs, burst = amount }) {
     let level = 0;
     let atMs = 0;
-    const levelAt = (nowMs: EpochMs) => Math.max(0, level - ((nowMs - atMs) * amount) / periodMs);
+    const levelAt = (nowMs: EpochMs) => Math.max(0, level - (Math.max(0, nowMs - atMs) * amount) / periodMs);
     return {
       take(cost, nowMs) {
         const before = levelAt(nowMs);

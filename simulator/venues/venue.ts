@@ -3,6 +3,7 @@
 import type { DecimalText } from '../../contract/decimal.ts';
 import {
   type CandleInterval,
+  dayMs,
   type EpochMs,
   intervalMs,
   periodStart,
@@ -15,7 +16,7 @@ import type { Faults } from '../faults/faults.ts';
 import type { Simulator } from '../simulator.ts';
 import type { LimitRefusal, VenueLimit } from './limits.ts';
 
-export const venueNames = ['binance'] as const;
+export const venueNames = ['binance', 'kraken'] as const;
 
 export type VenueName = (typeof venueNames)[number];
 
@@ -134,6 +135,16 @@ export class VenueData {
       }
     }
     return this.cut(keep === 'oldest' ? rows.slice(0, limit) : rows.slice(Math.max(0, rows.length - limit)));
+  }
+
+  /** The last candle before a time; undefined before the first. */
+  lastBefore(market: VenueMarket, interval: CandleInterval, timeMs: EpochMs): Candle | undefined {
+    const firstMs = periodStart(market.beganMs, interval);
+    for (let rangeMs = dayMs; ; rangeMs *= 8) {
+      const startMs = Math.max(timeMs - rangeMs, firstMs);
+      const last = this.candles(market, interval, { startMs, endMs: timeMs }).at(-1);
+      if (last !== undefined || startMs <= firstMs) return last;
+    }
   }
 
   /** Ascending rows as the faults leave them. */

@@ -1,6 +1,7 @@
 /** Every simulated venue, by the name of its profile. */
 
 import { binance } from './binance.ts';
+import { kraken } from './kraken.ts';
 import type { Venue, VenueName } from './venue.ts';
 
-export const venues: Readonly<Record<VenueName, Venue>> = { binance };
+export const venues: Readonly<Record<VenueName, Venue>> = { binance, kraken };

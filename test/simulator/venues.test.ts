@@ -171,6 +171,93 @@ describe('binance', () => {
   });
 });
 
+describe('kraken', () => {
+  type Ohlc = { error: string[]; result: Record<string, string[][]> & { last: string } };
+  const rowsOf = async (query: string, key: string) =>
+    (await body<Ohlc>(`/0/public/OHLC?${query}`)).result[key] ?? [];
+  const inMs = (row: readonly string[]) => [`${row[0]}000`, ...row.slice(1, 5), row[6]];
+
+  test('gives the newest 720 minutes whatever is asked, the last one open', async () => {
+    await begin('kraken');
+    const openMs = Date.UTC(2024, 4, 16, 10, 7);
+    const fromMs = openMs - 719 * minuteMs;
+    const expected = truth('kraken bitcoin/united-states-dollar', 'm1', fromMs, nowMs);
+    for (const query of ['pair=XBTUSD', 'pair=XXBTZUSD&since=0', 'pair=XBT/USD&interval=1']) {
+      const rows = await rowsOf(query, 'XXBTZUSD');
+      expect(rows).toHaveLength(720);
+      expect(rows.filter((row) => row[6] !== '0.00000000').map(inMs)).toEqual(expected.map(ohlcv));
+    }
+    const { result } = await body<Ohlc>('/0/public/OHLC?pair=XBTUSD');
+    expect(result.last).toBe(String((openMs - minuteMs) / 1000));
+  });
+
+  test('gives a minute without a trade as the previous close without volume', async () => {
+    await begin('kraken');
+    const rows = await rowsOf('pair=LTCEUR', 'XLTCZEUR');
+    const silent = rows.findIndex((row) => row[6] === '0.00000000');
+    const close = rows[silent - 1]?.[4];
+    expect(rows[silent]?.slice(1)).toEqual([close, close, close, close, '0.0', '0.00000000', '0']);
+    const traded = truth('kraken litecoin/euro', 'm1', nowMs - 719 * minuteMs - 31_250, nowMs);
+    expect(traded.length).toBeLessThan(700);
+    expect(rows.filter((row) => row[6] !== '0.00000000').map(inMs)).toEqual(traded.map(ohlcv));
+    // In a week without trading, the close of the minute before it.
+    nowMs = Date.UTC(2021, 2, 7);
+    const [last] = truth('kraken litecoin/euro', 'm1', Date.UTC(2021, 1, 27), nowMs).slice(-1);
+    const quiet = await rowsOf('pair=LTCEUR', 'XLTCZEUR');
+    expect(quiet).toHaveLength(720);
+    expect(quiet[0]?.slice(1, 5)).toEqual(new Array(4).fill(last?.close));
+  });
+
+  test('gives rows after `since`, and the open one always', async () => {
+    await begin('kraken');
+    const at = Date.UTC(2024, 4, 16, 8) / 1000;
+    const rows = await rowsOf(`pair=XBTUSD&interval=60&since=${at}`, 'XXBTZUSD');
+    expect(rows.map((row) => Number(row[0]) - at)).toEqual([3600, 7200]);
+    expect(await rowsOf(`pair=XBTUSD&interval=60&since=${at + 9e6}`, 'XXBTZUSD')).toHaveLength(1);
+  });
+
+  test('refuses in a 200 after a burst, then one a second', async () => {
+    await begin('kraken');
+    const path = '/0/public/OHLC?pair=XBTUSD&interval=1440';
+    for (let at = 0; at < 15; at++) expect((await body<Ohlc>(path)).error).toEqual([]);
+    const refused = await get(path);
+    expect(refused).toMatchObject({ status: 200, text: '{"error":["EGeneral:Too many requests"]}' });
+    nowMs += 1000;
+    expect((await body<Ohlc>(path)).error).toEqual([]);
+    expect((await get(path)).text).toContain('Too many');
+    expect(venue?.requests()).toMatchObject({ total: 18, refused: 2, largestRollingMinute: 18 });
+  });
+
+  test.each([
+    ['OHLC?pair=XBTXYZ', 'EQuery:Unknown asset pair'],
+    ['OHLC?pair=XBTUSD&interval=2', 'EGeneral:Invalid arguments'],
+    ['OHLC?pair=XBTUSD&since=now', 'EGeneral:Invalid arguments'],
+    ['AssetPairs?pair=XBTUSD,XYZ', 'EQuery:Unknown asset pair'],
+  ])('refuses %s in a 200', async (path, error) => {
+    await begin('kraken');
+    expect(await get(`/0/public/${path}`)).toMatchObject({ status: 200, text: `{"error":["${error}"]}` });
+  });
+
+  test('lists its pairs', async () => {
+    await begin('kraken');
+    const { result } = await body<Ohlc>('/0/public/AssetPairs');
+    expect(Object.keys(result)).toEqual([
+      'XXBTZUSD',
+      'XXBTZEUR',
+      'XETHZEUR',
+      'USDTZUSD',
+      'XLTCZEUR',
+      'XXRPZEUR',
+    ]);
+    expect(result.XXBTZUSD).toMatchObject({
+      altname: 'XBTUSD',
+      wsname: 'XBT/USD',
+      base: 'XXBT',
+      quote: 'ZUSD',
+    });
+  });
+});
+
 describe('faults', () => {
   const path = '/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=9';
 
