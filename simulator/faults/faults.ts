@@ -50,7 +50,7 @@ export interface Faults {
   readonly capKeeps: 'oldest' | 'newest';
   /** A venue bans every address for this long from the setting on, milliseconds; 0: no ban. */
   readonly banMs: number;
-  /** Candles that a venue adds before the start of a range, as Coinbase may. */
+  /** Periods before the start of a range whose candles Coinbase adds. */
   readonly rowsBeforeStart: number;
 }
 

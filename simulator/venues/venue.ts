@@ -16,7 +16,7 @@ import type { Faults } from '../faults/faults.ts';
 import type { Simulator } from '../simulator.ts';
 import type { LimitRefusal, VenueLimit } from './limits.ts';
 
-export const venueNames = ['binance', 'kraken'] as const;
+export const venueNames = ['binance', 'kraken', 'coinbase'] as const;
 
 export type VenueName = (typeof venueNames)[number];
 
@@ -102,6 +102,11 @@ export class VenueData {
     this.#faults = faults;
     this.#isEmpty = isEmpty;
     this.#nowMs = nowMs;
+  }
+
+  /** Periods before the start of a range that the faults add. */
+  get rowsBeforeStart(): number {
+    return this.#faults.rowsBeforeStart;
   }
 
   /** All candles that begin in `range`, ascending. */

@@ -258,6 +258,121 @@ describe('kraken', () => {
   });
 });
 
+describe('coinbase', () => {
+  const candles = (query: string, id = 'BTC-USD') => `/products/${id}/candles?${query}`;
+  const market = 'coinbase bitcoin/united-states-dollar';
+  const fromMs = Date.UTC(2024, 4, 16, 9);
+  const iso = (timeMs: number) => new Date(timeMs).toISOString();
+  /** `[time, low, high, open, close, volume]` */
+  const placed = ([time, low = '', high = '', open = '', close = '', volume = '']: readonly string[]) => [
+    `${time}000`,
+    open,
+    high,
+    low,
+    close,
+    volume,
+  ];
+
+  test('gives the truth as numbers with all digits, descending, both bounds inclusive', async () => {
+    await begin('coinbase');
+    const expected = truth(market, 'm1', fromMs, fromMs + 5 * minuteMs + 1).map(ohlcv);
+    const toMs = fromMs + 5 * minuteMs;
+    for (const query of [
+      `start=${iso(fromMs)}&end=${iso(toMs)}`,
+      `start=${fromMs / 1000}&end=${toMs / 1000}`,
+    ]) {
+      const rows = await body<string[][]>(candles(`granularity=60&${query}`));
+      expect(rows.map(placed)).toEqual(expected.toReversed());
+      expect(rows).toHaveLength(6);
+    }
+    const { text } = await get(candles(`granularity=60&start=${iso(fromMs)}&end=${iso(fromMs)}`));
+    expect(text).toMatch(/^\[\[\d+(,\d+\.\d{16}){5}\]\]$/);
+  });
+
+  test('gives the newest 300 periods without a range, also if a bound is missing', async () => {
+    await begin('coinbase');
+    for (const query of ['granularity=60', 'granularity=60&start=2020-01-01']) {
+      const rows = await body<string[][]>(candles(query));
+      expect(rows).toHaveLength(300);
+      expect(rows.map(placed)).toEqual(
+        truth(market, 'm1', nowMs - 300 * minuteMs, nowMs)
+          .map(ohlcv)
+          .toReversed(),
+      );
+    }
+  });
+
+  test('omits minutes without a trade', async () => {
+    await begin('coinbase');
+    const rows = await body<string[][]>(candles('granularity=60', 'BTC-USDC'));
+    expect(rows.length).toBeLessThan(300);
+    expect(rows.map(placed)).toEqual(
+      truth('coinbase bitcoin/usd-coin', 'm1', nowMs - 300 * minuteMs, nowMs)
+        .map(ohlcv)
+        .toReversed(),
+    );
+  });
+
+  test('refuses more than 300 periods', async () => {
+    await begin('coinbase');
+    const range = (periods: number) =>
+      candles(`granularity=60&start=${iso(fromMs)}&end=${iso(fromMs + (periods - 1) * minuteMs)}`);
+    nowMs += dayMs;
+    expect(await body(range(300))).toHaveLength(300);
+    expect(await get(range(301))).toMatchObject({
+      status: 400,
+      text: '{"message":"granularity too small for the requested time range. Count of aggregations requested exceeds 300"}',
+    });
+  });
+
+  test('may give rows before the start', async () => {
+    await begin('coinbase', { faults: { rowsBeforeStart: 2 } });
+    const rows = await body<string[][]>(candles(`granularity=60&start=${iso(fromMs)}&end=${iso(fromMs)}`));
+    expect(rows.map(placed)).toEqual(
+      truth(market, 'm1', fromMs - 2 * minuteMs, fromMs + 1)
+        .map(ohlcv)
+        .toReversed(),
+    );
+    expect(rows).toHaveLength(3);
+  });
+
+  test('allows a burst of 15, then 10 a second', async () => {
+    await begin('coinbase');
+    const statuses = async (count: number) => {
+      const found: number[] = [];
+      for (let at = 0; at < count; at++) found.push((await get('/products')).status);
+      return found;
+    };
+    expect(await statuses(16)).toEqual([...new Array(15).fill(200), 429]);
+    expect((await get('/products')).text).toBe('{"message":"Public rate limit exceeded"}');
+    nowMs += 500;
+    expect(await statuses(6)).toEqual([...new Array(5).fill(200), 429]);
+    expect(venue?.requests()).toMatchObject({ total: 23, refused: 3, byStatus: { 200: 20, 429: 3 } });
+  });
+
+  test.each([
+    ['/products/BTC-XYZ/candles', 404, 'NotFound'],
+    ['/nothing', 404, 'NotFound'],
+    ['/products/BTC-USD/candles?granularity=7', 400, 'Unsupported granularity'],
+    ['/products/BTC-USD/candles?start=x&end=y', 400, 'invalid start or end'],
+  ])('answers %s with %i', async (path, status, message) => {
+    await begin('coinbase');
+    expect(await get(path)).toMatchObject({ status, text: JSON.stringify({ message }) });
+  });
+
+  test('lists its products', async () => {
+    await begin('coinbase');
+    const products = await body<object[]>('/products');
+    expect(products).toHaveLength(5);
+    expect(products[0]).toMatchObject({
+      id: 'BTC-USD',
+      base_currency: 'BTC',
+      quote_currency: 'USD',
+      status: 'online',
+    });
+  });
+});
+
 describe('faults', () => {
   const path = '/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=9';
 
