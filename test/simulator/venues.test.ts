@@ -373,6 +373,102 @@ describe('coinbase', () => {
   });
 });
 
+describe('bybit', () => {
+  interface Bybit {
+    readonly retCode: string;
+    readonly retMsg: string;
+    readonly result: { category: string; symbol: string; list: string[][] };
+  }
+  const kline = (query: string) => `/v5/market/kline?category=spot&symbol=BTCUSDT&${query}`;
+  const listOf = async (query: string) => (await body<Bybit>(kline(query))).result.list;
+  const market = 'bybit bitcoin/tether';
+  const fromMs = Date.UTC(2024, 4, 16, 9);
+
+  test('gives the truth of its own exchange, descending, both bounds inclusive', async () => {
+    await begin('bybit');
+    const list = await listOf(`interval=5&start=${fromMs}&end=${fromMs + 20 * minuteMs}`);
+    expect(list.map((row) => row.slice(0, 6))).toEqual(
+      truth(market, 'm5', fromMs, fromMs + 20 * minuteMs + 1)
+        .map(ohlcv)
+        .toReversed(),
+    );
+    expect(list).toHaveLength(5);
+  });
+
+  test('gives the newest rows of a range: 200, at most 1,000, the first one open', async () => {
+    await begin('bybit');
+    const range = `start=${fromMs - 7 * dayMs}&end=${fromMs}`;
+    const expected = truth(market, 'm1', fromMs - 7 * dayMs, fromMs + 1)
+      .map(ohlcv)
+      .toReversed();
+    expect((await listOf(`interval=1&${range}`)).map((row) => row.slice(0, 6))).toEqual(
+      expected.slice(0, 200),
+    );
+    expect((await listOf(`interval=1&limit=9999&${range}`)).map((row) => row.slice(0, 6))).toEqual(
+      expected.slice(0, 1000),
+    );
+    expect((await listOf('interval=D&limit=1'))[0]?.slice(0, 6)).toEqual(
+      truth(market, 'd1', nowMs - dayMs, nowMs).map(ohlcv)[0],
+    );
+    expect((await listOf(`interval=1&start=${fromMs - dayMs}&limit=2`)).map((row) => Number(row[0]))).toEqual(
+      [fromMs - dayMs + minuteMs, fromMs - dayMs],
+    );
+  });
+
+  test('bans an address at the first request over 600 in 5 s', async () => {
+    await begin('bybit');
+    const path = kline('interval=W&limit=1');
+    for (let at = 0; at < 600; at++) await get(path);
+    expect(venue?.requests()).toMatchObject({
+      byStatus: { 200: 600 },
+      refused: 0,
+      largestRollingMinute: 600,
+    });
+    expect(await get(path)).toMatchObject({ status: 403, text: 'access too frequent' });
+    nowMs += 599_999;
+    expect((await get(path)).status).toBe(403);
+    nowMs += 1;
+    expect((await get(path)).status).toBe(200);
+  });
+
+  test('refuses with 10006 in a 200 as a fault', async () => {
+    await begin('bybit', { faults: { rateLimitRate: 1 } });
+    const { status, text } = await get(kline('interval=1'));
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toEqual({
+      retCode: 10006,
+      retMsg: 'Too many visits!',
+      result: {},
+      retExtInfo: {},
+      time: nowMs,
+    });
+  });
+
+  test.each([
+    ['symbol=BTCUSDT&interval=1', 'Illegal category'],
+    ['category=spot&symbol=BTCXYZ&interval=1', 'Not supported symbols'],
+    ['category=spot&symbol=BTCUSDT&interval=7', 'Invalid period!'],
+    ['category=spot&symbol=BTCUSDT&interval=1&start=x', 'params error: start invalid'],
+  ])('refuses kline?%s in a 200', async (query, retMsg) => {
+    await begin('bybit');
+    const { status, text } = await get(`/v5/market/kline?${query}`);
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toMatchObject({ retCode: 10001, retMsg, result: {} });
+  });
+
+  test('lists its instruments', async () => {
+    await begin('bybit');
+    const { result } = await body<Bybit>('/v5/market/instruments-info?category=spot');
+    expect(result.list).toHaveLength(13);
+    expect(result.list[0]).toMatchObject({
+      symbol: 'BTCUSDT',
+      baseCoin: 'BTC',
+      quoteCoin: 'USDT',
+      status: 'Trading',
+    });
+  });
+});
+
 describe('faults', () => {
   const path = '/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=9';
 
@@ -443,5 +539,11 @@ describeRecordings('answers have the structure of recorded ones', () => {
     await begin('binance');
     const { text } = await get('/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=9');
     expect(shape(JSON.parse(text))).toEqual(recorded('binance-spot-klines-m1-BTCUSDT-20211022'));
+  });
+
+  test('klines of bybit', async () => {
+    await begin('bybit');
+    const { text } = await get('/v5/market/kline?category=spot&symbol=BTCUSDT&interval=1&limit=9');
+    expect(shape(JSON.parse(text))).toEqual(recorded('bybit-v5-kline-linear-BTCUSDT'));
   });
 });
