@@ -16,7 +16,7 @@ import type { Faults } from '../faults/faults.ts';
 import type { Simulator } from '../simulator.ts';
 import type { LimitRefusal, VenueLimit } from './limits.ts';
 
-export const venueNames = ['binance', 'kraken', 'coinbase', 'bybit'] as const;
+export const venueNames = ['binance', 'kraken', 'coinbase', 'bybit', 'okx'] as const;
 
 export type VenueName = (typeof venueNames)[number];
 

@@ -469,6 +469,100 @@ describe('bybit', () => {
   });
 });
 
+describe('okx', () => {
+  interface Okx {
+    readonly code: string;
+    readonly data: string[][];
+  }
+  const history = (query: string) => `/api/v5/market/history-candles?instId=BTC-USDT&${query}`;
+  const dataOf = async (path: string) => (await body<Okx>(path)).data;
+  const market = 'okx bitcoin/tether';
+  const fromMs = Date.UTC(2024, 4, 16, 9);
+
+  test('gives the truth of its own exchange, descending, both bounds exclusive', async () => {
+    await begin('okx');
+    const data = await dataOf(history(`bar=1m&before=${fromMs - 1}&after=${fromMs + 5 * minuteMs}`));
+    const expected = truth(market, 'm1', fromMs, fromMs + 5 * minuteMs)
+      .map(ohlcv)
+      .toReversed();
+    expect(data.map((row) => row.slice(0, 6))).toEqual(expected);
+    expect(data).toHaveLength(5);
+    expect(await dataOf(history(`before=${fromMs}&after=${fromMs + 5 * minuteMs}`))).toEqual(
+      data.slice(0, 4),
+    );
+  });
+
+  test('gives the newest 100 closed candles of a range', async () => {
+    await begin('okx');
+    const expected = truth(market, 'h1', fromMs - 30 * dayMs, fromMs)
+      .map(ohlcv)
+      .toReversed();
+    const data = await dataOf(history(`bar=1H&limit=300&before=${fromMs - 30 * dayMs}&after=${fromMs}`));
+    expect(data.map((row) => row.slice(0, 6))).toEqual(expected.slice(0, 100));
+    expect(await dataOf(history(`bar=1H&limit=3&after=${fromMs}`))).toEqual(data.slice(0, 3));
+    const [newest] = await dataOf(history('bar=1Dutc'));
+    expect([newest?.[0], newest?.[8]]).toEqual([String(Date.UTC(2024, 4, 15)), '1']);
+  });
+
+  test('keeps the newest 1,440 periods in `candles`, the first one open', async () => {
+    await begin('okx');
+    const candles = (query: string) => dataOf(`/api/v5/market/candles?instId=BTC-USDT&${query}`);
+    const data = await candles('bar=1m&limit=500');
+    expect(data).toHaveLength(300);
+    expect(data.map((row) => row.slice(0, 6))).toEqual(
+      truth(market, 'm1', nowMs - 300 * minuteMs, nowMs)
+        .map(ohlcv)
+        .toReversed(),
+    );
+    expect(data.slice(0, 2).map((row) => row[8])).toEqual(['0', '1']);
+    const openMs = Date.UTC(2024, 4, 16, 10, 7);
+    expect((await candles(`after=${openMs - 1430 * minuteMs}`)).map((row) => Number(row[0]))).toEqual(
+      Array.from({ length: 9 }, (_, at) => openMs - (1431 + at) * minuteMs),
+    );
+    expect(await candles('bar=1m')).toHaveLength(100);
+  });
+
+  test('refuses over 20 requests in 2 s, each path by itself', async () => {
+    await begin('okx');
+    for (let at = 0; at < 20; at++) expect((await get(history('limit=1'))).status).toBe(200);
+    const refused = await get(history('limit=1'));
+    expect(refused.status).toBe(429);
+    expect(JSON.parse(refused.text)).toEqual({ code: '50011', msg: 'Too Many Requests' });
+    expect((await get('/api/v5/market/candles?instId=BTC-USDT')).status).toBe(200);
+    nowMs += 2000;
+    expect((await get(history('limit=1'))).status).toBe(200);
+  });
+
+  test.each([
+    ['market/history-candles?instId=BTC-XYZ', 200, '51001'],
+    ['market/history-candles', 400, '50014'],
+    ['market/history-candles?instId=BTC-USDT&bar=1D', 400, '51000'],
+    ['market/candles?instId=BTC-USDT&after=now', 400, '51000'],
+    ['public/instruments', 400, '50014'],
+    ['public/instruments?instType=SPOT&instId=BTC-XYZ', 200, '51001'],
+  ])('answers %s with %i and %s', async (path, status, code) => {
+    await begin('okx');
+    const answer = await get(`/api/v5/${path}`);
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.text)).toEqual({ code, msg: expect.any(String), data: [] });
+  });
+
+  test('lists its instruments with the time of their listing', async () => {
+    await begin('okx');
+    const data = (await dataOf('/api/v5/public/instruments?instType=SPOT')) as object[];
+    expect(data).toHaveLength(13);
+    expect(data).toContainEqual(
+      expect.objectContaining({
+        instId: 'DOGE-USDT',
+        baseCcy: 'DOGE',
+        quoteCcy: 'USDT',
+        state: 'live',
+        listTime: String(Date.UTC(2019, 5, 1)),
+      }),
+    );
+  });
+});
+
 describe('faults', () => {
   const path = '/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=9';
 
@@ -545,5 +639,11 @@ describeRecordings('answers have the structure of recorded ones', () => {
     await begin('bybit');
     const { text } = await get('/v5/market/kline?category=spot&symbol=BTCUSDT&interval=1&limit=9');
     expect(shape(JSON.parse(text))).toEqual(recorded('bybit-v5-kline-linear-BTCUSDT'));
+  });
+
+  test('candles of okx', async () => {
+    await begin('okx');
+    const { text } = await get('/api/v5/market/candles?instId=BTC-USDT&limit=9');
+    expect(shape(JSON.parse(text))).toEqual(recorded('okx-candles-m1-20250512'));
   });
 });
