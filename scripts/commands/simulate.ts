@@ -42,6 +42,8 @@ const ownOptions: ReadonlyArray<readonly [string, string, readonly string[]]> = 
   ['rateLimitHeader', '--rate-limit-header', [service]],
   ['banMs', '--ban-ms', venueNames],
   ['rowsBeforeStart', '--rows-before-start', ['coinbase']],
+  ['apiKey', '--api-key', ['coincap-v3']],
+  ['creditsPerMonth', '--credits-per-month', ['coincap-v3']],
 ];
 
 export function simulateCommand(program: Command): void {
@@ -65,6 +67,9 @@ export function simulateCommand(program: Command): void {
       rateLimitHeaders,
     ),
   );
+  command
+    .option('--api-key <key>', 'coincap-v3: the key without which it refuses requests')
+    .option('--credits-per-month <count>', 'coincap-v3: credits of a month (default: no limit)');
   command.action(simulate);
 }
 
@@ -76,6 +81,7 @@ async function simulate(options: Record<string, string>): Promise<void> {
   }
   const perMinute =
     options.perMinute === undefined ? undefined : parseWhole(options.perMinute, '--per-minute', 0, 1e6);
+  const { apiKey, creditsPerMonth } = options;
   const faults = faultsOf(options);
   const port = parseWhole(options.port ?? '4010', '--port', 0, 65_535);
   const { run } = await import('../actions/simulate.ts');
@@ -84,6 +90,10 @@ async function simulate(options: Record<string, string>): Promise<void> {
     host: options.host ?? '127.0.0.1',
     seed: options.seed ?? defaultSeed,
     ...(perMinute === undefined ? {} : { perMinute: perMinute === 0 ? null : perMinute }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(creditsPerMonth === undefined
+      ? {}
+      : { creditsPerMonth: parseWhole(creditsPerMonth, '--credits-per-month', 0, 1e9) }),
     faults,
   });
 }

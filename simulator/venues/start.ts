@@ -10,12 +10,20 @@ import { FaultDealer, type Faults, noFaults } from '../faults/faults.ts';
 import { addFaults, type SourceAnswers, serviceClock } from '../faults/misbehaviour.ts';
 import { defaultSeed } from '../hash.ts';
 import { RequestLog } from '../requests.ts';
+import { simulatedMarketData } from '../served.ts';
 import { createSimulator } from '../simulator.ts';
 import { type LimitRefusal, type VenueLimit, VenueLimits } from './limits.ts';
-import { type VenueAnswer, VenueData, type VenueName, type VenueRequest, type VenueRoute } from './venue.ts';
+import {
+  type VenueAnswer,
+  VenueData,
+  type VenueName,
+  type VenueOptions,
+  type VenueRequest,
+  type VenueRoute,
+} from './venue.ts';
 import { venues } from './venues.ts';
 
-export interface VenueSimulatorOptions {
+export interface VenueSimulatorOptions extends VenueOptions {
   readonly profile: VenueName;
   /** Default: any free port. */
   readonly port?: number;
@@ -35,12 +43,13 @@ export type RunningVenueSimulator = Awaited<ReturnType<typeof startVenueSimulato
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
 export async function startVenueSimulator(options: VenueSimulatorOptions) {
   const { profile, port = 0, host = '127.0.0.1', seed = defaultSeed, now = Date.now, perMinute } = options;
-  const venue = venues[profile];
+  const venue = venues[profile](options);
   const { basePath = '' } = venue;
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
   const faults = () => dealer.faults;
   const clock = serviceClock(now, faults);
   const simulator = createSimulator({ seed, now: clock.now, faults });
+  const service = simulatedMarketData(simulator, faults);
   const log = new RequestLog();
   const banEndMs = () => (dealer.faults.banMs === 0 ? 0 : now() + dealer.faults.banMs);
   let bannedUntilMs = banEndMs();
@@ -98,6 +107,7 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
       header: (name) => [request.headers[name]].flat()[0],
       nowMs,
       data: new VenueData(venue, simulator, {
+        service,
         faults: dealer.faults,
         isEmpty: faultOf(request) === 'empty',
         nowMs,
@@ -112,13 +122,15 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
 
   function send(reply: FastifyReply, { status, body, headers = {} }: VenueAnswer): FastifyReply {
     const bytes = Buffer.from(body);
-    venue.sent?.(bytes.length, now());
+    venue.sent?.({ status, bytes: bytes.length, nowMs: now() });
     return reply.code(status).type('application/json; charset=utf-8').headers(headers).send(bytes);
   }
 
   /** A venue has the markets of a synthetic exchange under its own name. */
   const known = <Key extends SeriesKey>(series: Key): Key =>
-    'exchange' in series && series.exchange === profile ? { ...series, exchange: venue.exchange } : series;
+    'exchange' in series && series.exchange === profile && venue.exchange !== null
+      ? { ...series, exchange: venue.exchange }
+      : series;
   const { truth } = simulator;
   const { url, port: bound } = await listen(app, { host, port, path: basePath });
   return {
@@ -133,8 +145,8 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
     },
     /** Changes the responses and the truth from a given time onward. */
     revise: (revision: Revision) => simulator.revise({ ...revision, series: known(revision.series) }),
-    /** Counts of requests; `largestRollingMinute` is in the venue's unit. */
-    requests: () => log.counts(),
+    /** Counts of requests: `largestRollingMinute` is in the venue's unit, `creditsUsed` are those of the current month. */
+    requests: () => ({ ...log.counts(), creditsUsed: venue.creditsUsed?.(now()) ?? 0 }),
     /** Replaces the faults from the next request on. @throws RangeError for a rate outside 0 to 1. */
     setFaults(faults: Partial<Faults>): void {
       dealer.set({ ...noFaults, ...faults });

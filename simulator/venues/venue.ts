@@ -5,18 +5,20 @@ import {
   type CandleInterval,
   dayMs,
   type EpochMs,
+  type HistoryInterval,
   intervalMs,
   periodStart,
   type Range,
 } from '../../contract/intervals.ts';
-import type { Candle } from '../../contract/resources.ts';
+import type { Candle, HistoryPoint } from '../../contract/resources.ts';
+import type { MarketData } from '../../service/market-data.ts';
 import { assetPlans, currencyPlans, type MarketPlan, marketPlans } from '../catalogue.ts';
 import { fixedText, fractionDigits } from '../digits.ts';
 import type { Faults } from '../faults/faults.ts';
 import type { Simulator } from '../simulator.ts';
 import type { LimitRefusal, VenueLimit } from './limits.ts';
 
-export const venueNames = ['binance', 'kraken', 'coinbase', 'bybit', 'okx'] as const;
+export const venueNames = ['binance', 'kraken', 'coinbase', 'bybit', 'okx', 'coincap-v3'] as const;
 
 export type VenueName = (typeof venueNames)[number];
 
@@ -50,9 +52,17 @@ export interface VenueRoute {
   readonly answer: (request: VenueRequest) => VenueAnswer | Promise<VenueAnswer>;
 }
 
+/** What some venues ask for or count. */
+export interface VenueOptions {
+  /** The only valid key. Default: none is asked for. */
+  readonly apiKey?: string;
+  /** Default: unlimited. */
+  readonly creditsPerMonth?: number;
+}
+
 export interface Venue {
-  /** The synthetic exchange whose markets it has. */
-  readonly exchange: string;
+  /** The synthetic exchange whose markets it has; null: it is none. */
+  readonly exchange: string | null;
   /** The end of the base address. Default: none. */
   readonly basePath?: string;
   readonly limit: VenueLimit;
@@ -61,8 +71,14 @@ export interface Venue {
   readonly headers?: (used: number) => Readonly<Record<string, string>>;
   /** Refuses a request for another reason than its limit. */
   readonly admit?: (request: VenueRequest) => VenueAnswer | null;
-  /** Told of the size of every answer. */
-  readonly sent?: (bytes: number, nowMs: EpochMs) => void;
+  /** Counts what an answer costs. */
+  readonly sent?: (answer: {
+    readonly status: number;
+    readonly bytes: number;
+    readonly nowMs: EpochMs;
+  }) => void;
+  /** Credits of the current month. */
+  readonly creditsUsed?: (nowMs: EpochMs) => number;
   /** A refusal by the limit that ends `inMs` from now, at `freeAtMs` by the venue's clock. */
   readonly refuse: (refusal: LimitRefusal & { readonly inMs: number }) => VenueAnswer;
   readonly failure: VenueAnswer;
@@ -78,30 +94,34 @@ export function wholeOf(text: string): number | null {
   return /^\d{1,16}$/.test(text) ? Number(text) : null;
 }
 
-/** The markets and candles of one venue as one request sees them. */
+/** The data of one venue as one request sees them. */
 export class VenueData {
   /** In the order of the catalogue. */
   readonly markets: readonly VenueMarket[];
+  /** The lists of the whole synthetic market. */
+  readonly service: MarketData;
+  /** Whether the request draws the fault of an empty answer. */
+  readonly isEmpty: boolean;
   readonly #simulator: Simulator;
   readonly #faults: Faults;
-  readonly #isEmpty: boolean;
   readonly #nowMs: EpochMs;
 
-  /** @param isEmpty whether the request draws the fault of an empty answer. */
   constructor(
     { exchange }: Venue,
     simulator: Simulator,
-    {
-      faults,
-      isEmpty,
-      nowMs,
-    }: { readonly faults: Faults; readonly isEmpty: boolean; readonly nowMs: EpochMs },
+    at: {
+      readonly service: MarketData;
+      readonly faults: Faults;
+      readonly isEmpty: boolean;
+      readonly nowMs: EpochMs;
+    },
   ) {
-    this.markets = marketsOf(exchange).filter((market) => market.beganMs <= nowMs);
+    this.markets = marketsOf(exchange).filter((market) => market.beganMs <= at.nowMs);
+    this.service = at.service;
+    this.isEmpty = at.isEmpty;
     this.#simulator = simulator;
-    this.#faults = faults;
-    this.#isEmpty = isEmpty;
-    this.#nowMs = nowMs;
+    this.#faults = at.faults;
+    this.#nowMs = at.nowMs;
   }
 
   /** Periods before the start of a range that the faults add. */
@@ -114,6 +134,11 @@ export class VenueData {
     const { exchangeId: exchange, baseId, quoteId } = market;
     const series = { dataset: 'candles', exchange, baseId, quoteId, interval } as const;
     return this.#simulator.candles(series, range, this.#nowMs) ?? [];
+  }
+
+  /** The points of an asset's history, ascending; null: an unknown asset. */
+  history(assetId: string, interval: HistoryInterval, range: Range): HistoryPoint[] | null {
+    return this.#simulator.history({ dataset: 'asset_history', assetId, interval }, range, this.#nowMs);
   }
 
   /** The oldest or newest `limit` candles that begin in `range`, ascending, cut as the faults say. */
@@ -155,13 +180,13 @@ export class VenueData {
   /** Ascending rows as the faults leave them. */
   cut<Row>(rows: Row[]): Row[] {
     const { maxRows, capKeeps } = this.#faults;
-    if (this.#isEmpty) return [];
+    if (this.isEmpty) return [];
     if (maxRows === null) return rows;
     return capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
   }
 }
 
-function marketsOf(exchange: string): VenueMarket[] {
+function marketsOf(exchange: string | null): VenueMarket[] {
   const symbols = new Map([...assetPlans, ...currencyPlans].map(({ id, symbol }) => [id, symbol]));
   return marketPlans
     .filter((plan) => plan.exchangeId === exchange)

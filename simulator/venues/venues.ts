@@ -3,8 +3,16 @@
 import { binance } from './binance.ts';
 import { bybit } from './bybit.ts';
 import { coinbase } from './coinbase.ts';
+import { coincapV3 } from './coincap.ts';
 import { kraken } from './kraken.ts';
 import { okx } from './okx.ts';
-import type { Venue, VenueName } from './venue.ts';
+import type { Venue, VenueName, VenueOptions } from './venue.ts';
 
-export const venues: Readonly<Record<VenueName, Venue>> = { binance, kraken, coinbase, bybit, okx };
+export const venues: Readonly<Record<VenueName, (options: VenueOptions) => Venue>> = {
+  binance: () => binance,
+  kraken: () => kraken,
+  coinbase: () => coinbase,
+  bybit: () => bybit,
+  okx: () => okx,
+  'coincap-v3': coincapV3,
+};

@@ -563,6 +563,102 @@ describe('okx', () => {
   });
 });
 
+describe('coincap-v3', () => {
+  interface Answer<Row> {
+    readonly timestamp: string;
+    readonly data: Row[];
+  }
+  const dataOf = async <Row>(path: string) => (await body<Answer<Row>>(path)).data;
+  const fromMs = Date.UTC(2024, 4, 15);
+  const history = `/assets/bitcoin/history?interval=h1&start=${fromMs}&end=${fromMs + dayMs}`;
+
+  test('gives the truth of a history with its date and supply, half-open', async () => {
+    await begin('coincap-v3');
+    expect(venue?.url).toMatch(/\/v3$/);
+    const points = venue?.truth.history(
+      { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' },
+      { startMs: fromMs, endMs: fromMs + dayMs },
+    );
+    expect(points).toHaveLength(24);
+    expect(await dataOf(history)).toEqual(
+      points?.map(({ priceUsd, time }) => ({
+        priceUsd,
+        time: String(time),
+        date: new Date(time).toISOString(),
+        circulatingSupply: expect.stringMatching(/^\d+\.\d{16}$/),
+      })),
+    );
+  });
+
+  test('gives the lists of the synthetic market', async () => {
+    await begin('coincap-v3');
+    const assets = venue?.truth.assets() ?? [];
+    expect(await dataOf('/assets')).toEqual(
+      assets.map((asset) => ({ ...asset, rank: String(asset.rank), explorer: null, tokens: {} })),
+    );
+    expect(await dataOf('/assets?ids=tether,bitcoin')).toHaveLength(2);
+    expect(await dataOf('/rates')).toEqual(venue?.truth.rates());
+    expect(await dataOf('/markets?exchangeId=kraken')).toHaveLength(6);
+    expect(await dataOf('/assets/bitcoin/markets')).toHaveLength(9);
+    expect((await dataOf<{ exchangeId: string }>('/exchanges')).map((row) => row.exchangeId)).toEqual(
+      venue?.truth.exchanges().map((exchange) => exchange.id),
+    );
+    expect((await get('/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=m1')).status).toBe(
+      404,
+    );
+  });
+
+  test('refuses over 600 requests in any minute', async () => {
+    await begin('coincap-v3');
+    for (let at = 0; at < 600; at++) await get('/rates/euro');
+    const refused = await get('/rates/euro');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    nowMs += minuteMs;
+    expect((await get('/rates/euro')).status).toBe(200);
+  });
+
+  test('counts a credit a call and one per 2,500 bytes, and refuses without any left', async () => {
+    await begin('coincap-v3', { creditsPerMonth: 5 });
+    const { text } = await get(history);
+    const expected = 1 + Math.ceil(Buffer.byteLength(text) / 2500);
+    expect(venue?.requests().creditsUsed).toBe(expected);
+    expect((await get(history)).status).toBe(200);
+    const refused = await get(history);
+    expect(refused).toMatchObject({ status: 403 });
+    expect(venue?.requests()).toMatchObject({ creditsUsed: 2 * expected, refused: 1 });
+    nowMs = Date.UTC(2024, 5, 1);
+    expect((await get(history)).status).toBe(200);
+    expect(venue?.requests().creditsUsed).toBe(expected);
+  });
+
+  test('asks for a key: in the header or in the query', async () => {
+    await begin('coincap-v3', { apiKey: 'one' });
+    expect((await get('/rates')).status).toBe(401);
+    expect((await get('/rates?apiKey=other')).status).toBe(403);
+    expect((await get('/rates?apiKey=one')).status).toBe(200);
+    const response = await fetch(`${venue?.url}/rates`, { headers: { authorization: 'Bearer one' } });
+    expect(response.status).toBe(200);
+  });
+
+  test.each([
+    ['/assets/nothing', 404],
+    ['/assets/nothing/history?interval=h1', 404],
+    ['/assets/bitcoin/history?interval=h4', 400],
+    ['/assets/bitcoin/history?interval=m1&start=0&end=99999999999', 400],
+    ['/markets?limit=5000', 400],
+  ])('answers %s with %i', async (path, status) => {
+    await begin('coincap-v3');
+    const answer = await get(path);
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.text)).toEqual({ error: expect.any(String), timestamp: nowMs });
+  });
+
+  test('gives an empty list as a fault', async () => {
+    await begin('coincap-v3', { faults: { emptyRate: 1 } });
+    expect(await body(history)).toEqual({ timestamp: String(nowMs), data: [] });
+  });
+});
+
 describe('faults', () => {
   const path = '/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=9';
 
@@ -584,6 +680,36 @@ describe('faults', () => {
   ])('answers as %o says', async (faults, status) => {
     await begin('binance', { faults });
     expect((await get(path)).status).toBe(status);
+  });
+
+  const lists = [
+    ['binance', path, (found: never) => found],
+    ['kraken', '/0/public/OHLC?pair=XBTUSD', (found: { result: { XXBTZUSD: [] } }) => found.result.XXBTZUSD],
+    ['coinbase', '/products/BTC-USD/candles', (found: never) => found],
+    [
+      'bybit',
+      '/v5/market/kline?category=spot&symbol=BTCUSDT&interval=1',
+      (found: { result: { list: [] } }) => found.result.list,
+    ],
+    ['okx', '/api/v5/market/history-candles?instId=BTC-USDT', (found: { data: [] }) => found.data],
+    ['coincap-v3', '/assets/bitcoin/history?interval=h1', (found: { data: [] }) => found.data],
+  ] as const;
+
+  test.each(lists)('apply to %s', async (profile, path, rowsOf) => {
+    await begin(profile, { faults: { emptyRate: 1 } });
+    const count = async () => (rowsOf(JSON.parse((await get(path)).text) as never) as unknown[]).length;
+    expect(await count()).toBe(0);
+    venue?.setFaults({ maxRows: 2 });
+    expect(await count()).toBe(2);
+    venue?.setFaults({ errorRate: 1 });
+    const failed = await get(path);
+    expect([failed.status, typeof JSON.parse(failed.text)]).toEqual([500, 'object']);
+    venue?.setFaults({ rateLimitRate: 1 });
+    await get(path);
+    expect(venue?.requests().refused).toBe(1);
+    venue?.setFaults({ banMs: 1000 });
+    await get(path);
+    expect(venue?.requests().refused).toBe(2);
   });
 
   test('breaks the connection, and serves data of the past', async () => {
@@ -612,6 +738,8 @@ describe('the command', () => {
     ],
     [['--profile', 'binance', '--rows-before-start', '3'], 'the profile binance has no --rows-before-start'],
     [['--ban-ms', '3'], 'the profile market-data-service has no --ban-ms'],
+    [['--profile', 'okx', '--api-key', 'one'], 'the profile okx has no --api-key'],
+    [['--profile', 'coincap-v3', '--credits-per-month', 'many'], '--credits-per-month'],
   ])('refuses %j', async (words, said) => {
     const ended = await simulate(...words);
     expect(ended.stderr).toContain('BAD_ARGUMENT');
@@ -645,5 +773,11 @@ describeRecordings('answers have the structure of recorded ones', () => {
     await begin('okx');
     const { text } = await get('/api/v5/market/candles?instId=BTC-USDT&limit=9');
     expect(shape(JSON.parse(text))).toEqual(recorded('okx-candles-m1-20250512'));
+  });
+
+  test('history of coincap-v3', async () => {
+    await begin('coincap-v3');
+    const { text } = await get('/assets/bitcoin/history?interval=h1');
+    expect(shape(JSON.parse(text))).toEqual(recorded('coincap-v3-history-h1-bitcoin-20250610-rows'));
   });
 });
