@@ -73,7 +73,7 @@ export const sections = {
     SOURCE_REQUESTS_PER_MINUTE: whole(0, 60_000)
       .optional()
       .describe(
-        'Request budget, shared by all workers. Default: 200, with a key 500. 0: no limit. Requests are spaced by whole milliseconds, rounded up: of 500 a minute 495 are used, of 5,000 only 4,615.',
+        'Request budget, shared by all workers. Default: 200, with a key 500. 0: no limit. Requests are spaced by whole milliseconds, rounded up: of 500 a minute 495 are used, of 5,000 4,958.',
       ),
     SOURCE_CANDLE_DAYS: daysByInterval(candleIntervals).describe(
       'Longest range of one candle request in days, by interval, such as `m1=0.5,h8=100`. Default: the limits of the interface. If the source refuses a range and accepts half of it, the shorter range is stored as `longest_range ...` in `tidemark.settings`; delete that row and restart the workers to try longer ranges again.',

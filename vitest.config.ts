@@ -1,13 +1,13 @@
 import { defineConfig } from 'vitest/config';
 import { PartsReporter } from './test/parts/parts-reporter.ts';
 
-/** Faults, hostile sources, random trials, containers: `npm run test:slow`. */
+/** Faults, hostile sources, random trials, simulated exchanges, containers: `npm run test:slow`. */
 const slow = [
   'test/{faults,fuzz,hostile,model}/**/*.test.ts',
   'test/deploy/{compose,package,scraped}.test.ts',
   'test/docs/{backup,screens,screenshots}.test.ts',
   'test/queue/{cluster,outage}.test.ts',
-  'test/scripts/**/{*-trouble,backfill-outcome,demo,full-disk,phases}.test.ts',
+  'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,phases,sources,verify-against}.test.ts',
   'test/service/stored/hostile.test.ts',
   'test/store/embedded/crash.test.ts',
 ];

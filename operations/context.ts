@@ -3,14 +3,16 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
-import type { SeriesKey } from '../contract/series.ts';
+import { type SeriesKey, seriesName } from '../contract/series.ts';
 import type { Range } from '../planning/ranges.ts';
-import { longestRange } from '../planning/windows.ts';
+import { longestRange, type RangeLimits } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Database } from '../store/db/database.ts';
 import { listRetentions, type Retention } from '../store/retention/retention.ts';
+import { readNamedSeries, type SourceName } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import type { ShowPhase } from './progress.ts';
+import type { ConfiguredSources } from './sources/configured.ts';
 
 /** A scheduler or worker in this process. */
 export interface Running {
@@ -23,8 +25,13 @@ export interface OperationContext {
   readonly database: Database;
   readonly phase: ShowPhase;
   openQueues(): Promise<QueueBackend>;
-  /** @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set. */
-  runWorker(queues: QueueBackend): Promise<Running>;
+  /** The sources beside the default one, by name. @throws TidemarkError BAD_WATCH_LIST */
+  sources(): Promise<ConfiguredSources>;
+  /**
+   * @param source null: the default one.
+   * @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set, or no source has the name.
+   */
+  runWorker(queues: QueueBackend, source: SourceName): Promise<Running>;
   /** @param only plans only gaps of these series within these ranges. */
   runScheduler(queues: QueueBackend, only: ReadonlyMap<number, Range>): Promise<Running>;
   /**
@@ -35,13 +42,26 @@ export interface OperationContext {
   assertFreeSpace(): void;
 }
 
-/** @returns the longest range of one request for a series: as configured, and as the source accepts. */
-export async function readRangeLimits({
-  config,
-  database,
-}: Pick<OperationContext, 'config' | 'database'>): Promise<(series: SeriesKey) => number> {
+/**
+ * @param pending sources of series that are not tracked yet, by their names.
+ * @param which of a series with an archive, its requests for months (`history`) or any other (`live`).
+ * @returns the longest range of one request for a series: as configured, and as the source accepts.
+ */
+export async function readRangeLimits(
+  { config, database, sources }: Pick<OperationContext, 'config' | 'database' | 'sources'>,
+  which: 'history' | 'live' = 'live',
+  pending: ReadonlyMap<string, string> = new Map(),
+): Promise<(series: SeriesKey) => number> {
   const accepted = await readLongestRanges(database);
-  return (series) => longestRange(series, config.source.rangeLimits, accepted);
+  const named = new Map([...(await readNamedSeries(database, which)), ...pending]);
+  if (named.size === 0) return (series) => longestRange(series, config.source.rangeLimits, accepted);
+  const limits = new Map<string, { limits: RangeLimits; accepted: typeof accepted }>();
+  for (const [name, source] of await sources())
+    limits.set(name, { limits: source.rangeLimits, accepted: await readLongestRanges(database, name) });
+  return (series) => {
+    const own = limits.get(named.get(seriesName(series)) ?? '');
+    return longestRange(series, own?.limits ?? config.source.rangeLimits, own?.accepted ?? accepted);
+  };
 }
 
 /** @returns the retentions in force, each with its current cut. */

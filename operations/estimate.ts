@@ -2,7 +2,8 @@
 
 import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
 import { pageSize, requestsPerMinute } from '../contract/limits.ts';
-import type { SeriesKey } from '../contract/series.ts';
+import { type SeriesKey, seriesName } from '../contract/series.ts';
+import type { Limit } from '../contract/sources.ts';
 import { budgetInForce } from '../planning/budget.ts';
 import {
   type Cost,
@@ -19,8 +20,10 @@ import { requestsFor } from '../planning/windows.ts';
 import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
 import { bytesPerPoint } from '../store/measures/measures.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
+import { readNamedSeries } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
 import { type OperationContext, readRangeLimits } from './context.ts';
+import type { ConfiguredSource } from './sources/configured.ts';
 
 export interface PlannedRange {
   readonly series: SeriesKey;
@@ -37,11 +40,28 @@ export interface PlanCost extends Estimate {
   readonly lastAtMs: EpochMs | null;
   /** Whether a key would raise the budget. */
   readonly isWithoutKey: boolean;
+  /** The part of each source beside the default one. */
+  readonly sources: readonly SourceCost[];
+}
+
+export interface SourceCost {
+  readonly source: string;
+  readonly series: number;
+  readonly requests: number;
+  /** In the unit of the source's limits. */
+  readonly cost: number;
+  readonly unit: Limit['unit'];
+  readonly requestsPerMinute: number;
+  /** Null: no limit. */
+  readonly durationMs: number | null;
+  /** Newest periods that it keeps; null: all. */
+  readonly depthPeriods: number | null;
 }
 
 /**
  * @param wanted ranges to fetch. @param beside other followed ranges that share the budget.
  * @param pending changes of a watch list that are not applied yet, with the times between two requests of polls.
+ * @param sources of wanted series that are not tracked yet, by their names.
  */
 export async function estimateCost(
   context: OperationContext,
@@ -49,6 +69,7 @@ export async function estimateCost(
   beside: readonly PlannedRange[],
   nowMs: EpochMs,
   pending?: { readonly reread: RereadSettings; readonly pollsEveryMs: readonly number[] },
+  sources: ReadonlyMap<string, string> = new Map(),
 ): Promise<PlanCost> {
   const { config, database } = context;
   const { graceMs } = config.worker;
@@ -75,8 +96,8 @@ export async function estimateCost(
   );
   const perMinute = await readBudget(context);
   const { source, scheduler } = config;
-  const longestRangeMs = await readRangeLimits(context);
-  const estimated = estimate([...planned, ...others], {
+  const longestRangeMs = await readRangeLimits(context, 'history', sources);
+  const rules = {
     longestRangeMs,
     requestsPerMinute: perMinute,
     backfillShare: scheduler.backfillShare,
@@ -85,7 +106,16 @@ export async function estimateCost(
     pollsEveryMs:
       pending?.pollsEveryMs ??
       pollsEveryMs(await ratesEveryMs(database, scheduler.ratesMs), await listStatus(database, nowMs)),
-  });
+  };
+  const bySource = await groupBySource(context, [...planned, ...others], sources);
+  const parts = [...bySource].map(([source, series]) => ({
+    source,
+    series,
+    estimated: estimate(series, source === null ? rules : { ...rules, ...source, pollsEveryMs: [] }),
+  }));
+  const estimated = inAll(parts.map((part) => part.estimated));
+  // How fresh the series stay is said of the source with most of them; the budget is its.
+  const [largest] = [...parts].sort((a, b) => b.series.length - a.series.length);
   const each = await bytesPerPoint(database);
   const costs = estimated.costs.map((cost) => ({
     ...cost,
@@ -106,7 +136,11 @@ export async function estimateCost(
     ...estimated,
     costs: costs.filter((cost) => cost.series > 0),
     disk: { candles: disk('candles'), asset_history: disk('asset_history') },
-    requestsPerMinute: perMinute,
+    freshness: largest?.estimated.freshness ?? estimated.freshness,
+    requestsPerMinute: largest?.source?.requestsPerMinute ?? perMinute,
+    sources: parts.flatMap(({ source, series, estimated }) =>
+      source === null ? [] : [sourceCost(source, series.length, estimated)],
+    ),
     laterRequests: found.reduce(
       (sum, { series, later }) =>
         later.reduce((of, range) => of + requestsFor(range, longestRangeMs(series)), sum),
@@ -117,6 +151,75 @@ export async function estimateCost(
       null,
     ),
     isWithoutKey: source.apiKey === undefined && perMinute === requestsPerMinute.withoutKey,
+  };
+}
+
+/** The series of each source; null: the default one, which is there even without any. */
+async function groupBySource(
+  context: OperationContext,
+  planned: readonly PlannedSeries[],
+  pending: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<ConfiguredSource | null, readonly PlannedSeries[]>> {
+  const named = new Map([...(await readNamedSeries(context.database)), ...pending]);
+  const groups = new Map<ConfiguredSource | null, PlannedSeries[]>([[null, []]]);
+  const configured = named.size === 0 ? new Map<string, ConfiguredSource>() : await context.sources();
+  for (const entry of planned) {
+    const source = configured.get(named.get(seriesName(entry.series)) ?? '') ?? null;
+    groups.set(source, [...(groups.get(source) ?? []), entry]);
+  }
+  return groups;
+}
+
+/** The sources work at the same time: the longest duration counts. */
+function inAll(estimates: readonly Estimate[]): Estimate {
+  const [first, ...others] = estimates;
+  if (first === undefined) throw new Error('there is always the default source');
+  return others.reduce(
+    (sum, one) => ({
+      costs: (['candles', 'asset_history'] as const).flatMap((dataset) => {
+        const of = [...sum.costs, ...one.costs].filter((cost) => cost.dataset === dataset);
+        const add = (field: 'series' | 'missingMs' | 'requests' | 'points') =>
+          of.reduce((total, cost) => total + cost[field], 0);
+        if (of.length === 0) return [];
+        return [
+          {
+            dataset,
+            series: add('series'),
+            missingMs: add('missingMs'),
+            requests: add('requests'),
+            points: add('points'),
+          },
+        ];
+      }),
+      requests: sum.requests + one.requests,
+      points: sum.points + one.points,
+      durationMs:
+        sum.durationMs === null || one.durationMs === null
+          ? (sum.durationMs ?? one.durationMs)
+          : Math.max(sum.durationMs, one.durationMs),
+      freshness: sum.freshness,
+    }),
+    first,
+  );
+}
+
+function sourceCost(
+  source: ConfiguredSource,
+  series: number,
+  { requests, durationMs }: Estimate,
+): SourceCost {
+  const { name, profile, requestsPerMinute, depthPeriods } = source;
+  const cost = (profile.resources.candles ?? profile.resources.assetHistory)?.cost ?? 1;
+  const unit = profile.limits(source.apiKey !== undefined)[0]?.unit ?? 'request';
+  return {
+    source: name,
+    series,
+    requests,
+    cost: requests * cost,
+    unit,
+    requestsPerMinute,
+    durationMs,
+    depthPeriods,
   };
 }
 

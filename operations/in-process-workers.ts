@@ -3,22 +3,25 @@
 import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { readServiceMessage } from '../store/ledger/ledger.ts';
+import type { SourceName } from '../store/series/sources.ts';
 import type { OperationContext } from './context.ts';
 import { Disposer } from './disposer.ts';
+import { joinQueues } from './sources/queues.ts';
 
 /**
  * @param ranges to fill, by series; null: no scheduler is needed.
- * @param run whose queued windows are removed at the end.
+ * @param of.sources that give the series. @param of.run whose queued windows are removed at the end.
  */
 export function inProcessWorkers(
   context: OperationContext,
   ranges: ReadonlyMap<number, Range> | null,
-  run?: string,
+  of: { readonly sources: readonly SourceName[]; readonly run?: string },
 ) {
+  const { sources, run } = of;
   const closing = new Disposer();
   let queues: QueueBackend | undefined;
   let isScheduling = false;
-  let isWorking = false;
+  const working = new Set<SourceName>();
 
   async function openQueues(): Promise<QueueBackend> {
     const opened = await context.openQueues();
@@ -37,9 +40,10 @@ export function inProcessWorkers(
   }
 
   /** Queued windows would otherwise run in the next backfill or service. */
-  async function dropOwn({ requests, isLost }: QueueBackend): Promise<void> {
+  async function dropOwn(opened: QueueBackend): Promise<void> {
     // Leases expire, and coverage is in the database.
-    if (isLost()) return;
+    if (opened.isLost()) return;
+    const requests = joinQueues(opened, sources);
     if (run !== undefined) await requests.dropRun(run);
     if (!isScheduling || ranges === null) return;
     for (const seriesId of ranges.keys()) await requests.dropSeries(seriesId);
@@ -50,10 +54,11 @@ export function inProcessWorkers(
     async ensure(isNeeded: boolean): Promise<QueueBackend> {
       const opened = queues ?? (await openQueues());
       if (!isNeeded) return opened;
-      if (!isWorking && (await opened.requests.countWorkers()) === 0) {
-        const worker = await context.runWorker(opened);
+      for (const source of sources) {
+        if (working.has(source) || (await opened.requestsOf(source).countWorkers()) > 0) continue;
+        const worker = await context.runWorker(opened, source);
         closing.add(() => worker.close());
-        isWorking = true;
+        working.add(source);
       }
       if (ranges !== null && !isScheduling && (await opened.planning.countWorkers()) === 0) {
         const scheduler = await context.runScheduler(opened, ranges);

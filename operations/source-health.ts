@@ -3,11 +3,13 @@
 import type { EpochMs } from '../contract/intervals.ts';
 import { printable } from '../contract/names.ts';
 import { TidemarkError } from '../errors.ts';
-import { formatDuration, formatTime, isoTime } from '../format.ts';
-import { type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
+import { counted, formatCount, formatDuration, formatTime, isoTime } from '../format.ts';
+import { requestsLeft } from '../planning/budget.ts';
+import { costSince, type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
 import { readSourceOutage, type SourceOutage } from '../store/ledger/source-outage.ts';
 import type { OperationContext } from './context.ts';
 import { isPausedBySource } from './progress.ts';
+import type { ConfiguredSource } from './sources/configured.ts';
 
 /** Failed requests without a success after which the source is considered unusable. */
 const hopelessAfter = 4;
@@ -44,6 +46,36 @@ export function assertSourceUsable(tally: FetchTally): void {
   if (failedMostlyBy('unreachable', 'timeout')) throw new TidemarkError('SOURCE_UNREACHABLE', last.message);
 }
 
+/** The default source is a Market Data Service. */
+const ofDefault: Readonly<Partial<Record<SourceOutage['kind'], string>>> = Object.freeze({
+  unexpected: 'does not answer as a Market Data Service',
+  not_found: 'does not know the addresses of a Market Data Service',
+});
+
+/**
+ * The planner stops before a limit of a long period, such as the credits of a month, is exceeded.
+ *
+ * @throws TidemarkError SOURCE_REFUSED when nothing is left of it.
+ */
+export async function assertCreditsLeft(
+  { database }: Pick<OperationContext, 'database'>,
+  { name, longLimit }: ConfiguredSource,
+  nowMs: EpochMs,
+): Promise<void> {
+  if (longLimit === null) return;
+  const { periodMs, bytesEach, amount, unit } = longLimit;
+  const cost = await costSince(database, name, { sinceMs: nowMs - periodMs, bytesEach });
+  if (requestsLeft(longLimit, cost) > 0) return;
+  throw new TidemarkError(
+    'SOURCE_REFUSED',
+    `${name}: ${formatCount(cost.used)} of ${counted(amount, unit)} in ${formatDuration(periodMs)} are used`,
+    {
+      remedy:
+        '`run` goes on when they are free again; `credits` of the watch list states those of another plan',
+    },
+  );
+}
+
 export interface ExplainedOutage extends SourceOutage {
   /** A worker tries again at this time; null: no worker is connected. */
   readonly retryAtMs: EpochMs | null;
@@ -58,7 +90,7 @@ export async function readOutage(
   if (outage === null) return null;
   const queues = await context.openQueues();
   try {
-    const { requests } = queues;
+    const requests = queues.requestsOf(outage.source);
     const [workers, pausedMs] = await Promise.all([requests.countWorkers(), requests.pausedForMs()]);
     return withRetry(outage, { workers, pausedMs }, nowMs);
   } finally {
@@ -76,13 +108,13 @@ export function withRetry(
 }
 
 const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze({
-  unreachable: 'the source is unreachable',
-  timeout: 'the source does not answer in time',
-  server_error: 'the source fails',
-  unexpected: 'the source does not answer as a Market Data Service',
-  not_found: 'the source does not know the addresses of a Market Data Service',
-  notice: 'the source answers with a service message',
-  unauthorized: 'the source refuses the API key',
+  unreachable: 'is unreachable',
+  timeout: 'does not answer in time',
+  server_error: 'fails',
+  unexpected: 'does not answer as expected',
+  not_found: 'does not know the addresses of its profile',
+  notice: 'answers with a service message',
+  unauthorized: 'refuses the API key',
 });
 
 /** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; retry in 12 s`. */
@@ -98,8 +130,8 @@ export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
 }
 
 /** Without the next try: the text stays the same as long as the outage. */
-export function outageSince({ kind, sinceMs, message }: SourceOutage): string {
-  return `${whatFails[kind]} since ${formatTime(sinceMs)}: ${printable(message)}`;
+export function outageSince({ source, kind, sinceMs, message }: SourceOutage): string {
+  return `${source ?? 'the source'} ${source === null ? (ofDefault[kind] ?? whatFails[kind]) : whatFails[kind]} since ${formatTime(sinceMs)}: ${printable(message)}`;
 }
 
 export function outageJson(outage: ExplainedOutage | null) {

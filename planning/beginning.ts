@@ -42,6 +42,18 @@ export interface HeldBack {
  */
 const maxPlainWindows = 10;
 
+/** Whether the beginning is searched for: a gap with no stored point before it is long, and probes may find it. */
+export function isSought({
+  gaps,
+  beginning,
+  spanMs,
+  probeSpanMs,
+}: Pick<Parameters<typeof holdBack>[0], 'gaps' | 'beginning' | 'spanMs' | 'probeSpanMs'>): boolean {
+  const worthMs = maxPlainWindows * Math.max(spanMs, dayMs);
+  if (beginning === undefined || !beginning.mayProbe || probeSpanMs <= worthMs) return false;
+  return lengthMs(beforeMoment(gaps, beginning.knownMs)) > worthMs;
+}
+
 /**
  * @param gaps all gaps that may be requested now. @param free gaps without a queued job.
  * @param spanMs longest range of a request of the series; `probeSpanMs` the same for days.
@@ -55,12 +67,9 @@ export function holdBack(input: {
   readonly probeSpanMs: number;
 }): HeldBack {
   const { gaps, free, beginning, spanMs, probeSpanMs } = input;
-  const worthMs = maxPlainWindows * Math.max(spanMs, dayMs);
-  if (beginning === undefined || !beginning.mayProbe || probeSpanMs <= worthMs)
-    return { open: free, ahead: null };
+  if (beginning === undefined || !isSought(input)) return { open: free, ahead: null };
   const { knownMs } = beginning;
   const before = beforeMoment(gaps, knownMs);
-  if (lengthMs(before) <= worthMs) return { open: free, ahead: null };
   const open = subtract(free, before);
   const isUnderWay = input.claimed.some(
     (claim) => claim.lane !== 'refresh' && before.some((range) => overlaps(claim, range)),

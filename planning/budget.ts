@@ -7,12 +7,63 @@
 const spacingMargin = 1.005;
 
 /**
- * The queue's limiter: one request every `durationMs`. Even spacing suits sources that count a fixed minute and those
+ * The queue's limiter: `max` requests every `durationMs`, one unless the budget is large. Even spacing suits sources that count a fixed minute and those
  * that count a rolling minute. Null: no limit.
  */
-export function limiterFor(requestsPerMinute: number): { max: 1; durationMs: number } | null {
+export function limiterFor(requestsPerMinute: number): { max: number; durationMs: number } | null {
   if (requestsPerMinute <= 0) return null;
-  return { max: 1, durationMs: Math.ceil((60_000 * spacingMargin) / requestsPerMinute) };
+  // A spacing of a few milliseconds, rounded up, would lose several percent of the budget.
+  const max = requestsPerMinute <= singlyUpTo ? 1 : Math.floor(requestsPerMinute * togetherShare);
+  return { max, durationMs: Math.ceil((max * 60_000 * spacingMargin) / requestsPerMinute) };
+}
+
+/** Requests a minute up to which each is spaced alone. */
+const singlyUpTo = 1000;
+/** Of a minute's budget, what may start together. It is less than the margin, so a rolling minute stays within the budget. */
+const togetherShare = 0.004;
+
+/** What a limit allows each minute. */
+export interface PeriodLimit {
+  readonly amount: number;
+  readonly periodMs: number;
+}
+
+/** Limits of a longer period are no spacing: a month's credits may be used in a day. */
+const longestSpacedMs = 3_600_000;
+
+/** The limit of a long period, such as the credits of a month; null: there is none. */
+export function longLimitOf<Kind extends PeriodLimit>(limits: readonly Kind[]): Kind | null {
+  return limits.find(({ periodMs }) => periodMs > longestSpacedMs) ?? null;
+}
+
+/**
+ * Requests that are left of a long limit, by what a request has cost so far.
+ *
+ * @param used of the limit, in `requests` requests.
+ */
+export function requestsLeft(
+  { amount }: PeriodLimit,
+  { used, requests }: { readonly used: number; readonly requests: number },
+): number {
+  const each = requests === 0 ? 1 : used / requests;
+  return Math.max(0, Math.floor((amount - used) / each));
+}
+
+/**
+ * Requests a minute that all limits allow.
+ *
+ * @param cost of one request, in the unit of the limits.
+ * @param budget what may be used each minute of the first limit; null: all.
+ */
+export function requestsPerMinuteOf(
+  limits: readonly PeriodLimit[],
+  cost: number,
+  budget: number | null,
+): number {
+  const spaced = limits.filter(({ periodMs }) => periodMs <= longestSpacedMs);
+  const perMinute = spaced.map(({ amount, periodMs }) => (amount * 60_000) / periodMs);
+  const least = Math.min(...perMinute, budget ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(least) ? Math.max(1, Math.floor(least / cost)) : 0;
 }
 
 /** Budget of a process, from its configuration. */

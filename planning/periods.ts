@@ -31,3 +31,11 @@ export function periodOf(timeMs: EpochMs, interval: Interval): Range {
   const startMs = periodStart(timeMs, interval);
   return { startMs, endMs: startMs + intervalMs[interval] };
 }
+
+/** Periods that may close between planning and the answer. */
+const depthMargin = 2;
+
+/** Start of the oldest period that a source still has when the request arrives, if it keeps the newest `depthPeriods`. */
+export function oldestKept({ interval }: SeriesKey, depthPeriods: number, nowMs: EpochMs): EpochMs {
+  return periodStart(nowMs, interval) - (depthPeriods - 1 - depthMargin) * intervalMs[interval];
+}

@@ -45,6 +45,8 @@ export interface PlanInput {
   readonly graceMs: number;
   /** Longest range of one request of a series, milliseconds. */
   readonly longestRangeMs: (series: SeriesKey) => number;
+  /** Cuts a range into windows where the source gives calendar months; absent: by the longest range. */
+  readonly cut?: ((range: Range) => Iterable<Range>) | undefined;
   readonly slots: FreeSlots;
   /** Closed periods that each refresh reads again; default 2. */
   readonly rereadPeriods?: number | undefined;
@@ -85,7 +87,7 @@ export function planWindows(input: PlanInput): Plan {
       spanMs,
       probeSpanMs: input.longestRangeMs(probedSeries(series.series)),
     });
-    if (held.ahead !== null || held.open.length > 0) pending.push(planned(held, spanMs, series));
+    if (held.ahead !== null || held.open.length > 0) pending.push(planned(held, spanMs, series, input.cut));
   }
 
   // The series that is furthest behind comes first, so that a small budget is shared.
@@ -135,12 +137,19 @@ function startsIn(timeMs: EpochMs, { startMs, endMs }: Range): boolean {
 }
 
 /** A range whose answer had no point of its own is requested without witnesses: a cap cannot make an answer empty. */
-function* planned({ ahead, open }: HeldBack, spanMs: number, entry: SeriesGaps): Generator<Window> {
+function* planned(
+  { ahead, open }: HeldBack,
+  spanMs: number,
+  entry: SeriesGaps,
+  cutter: PlanInput['cut'],
+): Generator<Window> {
   if (ahead !== null) yield windowOf(entry, ahead, ahead.lane);
   for (const range of open) {
-    for (const piece of cut(range, spanMs)) {
+    for (const piece of cutter?.(range) ?? cut(range, spanMs)) {
       const window = windowOf(entry, piece, 'backfill');
-      yield subtract([piece], entry.silent ?? []).length === 0 ? window : withWitnesses(window, spanMs);
+      // The part of a calendar month is in the month's file: no witness can be beside it.
+      const isAlone = cutter !== undefined || subtract([piece], entry.silent ?? []).length === 0;
+      yield isAlone ? window : withWitnesses(window, spanMs);
     }
   }
 }

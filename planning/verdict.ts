@@ -64,6 +64,7 @@ export interface Evaluation {
  * @param rejectedPeriods periods of the window with invalid rows only.
  * @param outOfRangeRows valid rows that belong neither to the window nor beside it.
  * @param rows all rows of the answer, as a cap counts them.
+ * @param isWhole whether a checksum proves that no row was cut off; absent: it does not.
  * @param maxRows rows of the largest recent answer under the same cap.
  * @param isNewest whether the window is the newest data, which the next refresh reads again.
  * @param closedUpToMs end of the last closed period, by our clock.
@@ -79,6 +80,7 @@ export function evaluateAnswer(input: {
   readonly rejectedPeriods: number;
   readonly outOfRangeRows: number;
   readonly rows: number;
+  readonly isWhole?: boolean;
   readonly maxRows: number;
   readonly isNewest: boolean;
   readonly closedUpToMs: EpochMs;
@@ -138,7 +140,7 @@ function proved(
     return (periods.size + input.rejectedPeriods) * length >= answered.endMs - answered.startMs;
   }
   function edge(silenceMs: number, isContradicted: boolean, mayPause: boolean): Edge {
-    if (silenceMs < length || isWhole()) return 'bounded';
+    if (silenceMs < length || input.isWhole === true || isWhole()) return 'bounded';
     if (isContradicted || input.rows >= input.maxRows) return 'cut';
     return mayPause || isUsualPause(input, length, silenceMs) ? 'believed' : 'cut';
   }

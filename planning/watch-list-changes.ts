@@ -28,6 +28,15 @@ export interface WantedSeries {
   /** Of every entry that names it; the earliest counts. */
   readonly starts: readonly Start[];
   readonly endMs: EpochMs | null;
+  /** Its sources, in order of preference; absent: they stay as they are. */
+  readonly sources?: readonly WantedSource[];
+}
+
+export interface WantedSource {
+  readonly source: string;
+  /** The market, or the asset, as the source names it. */
+  readonly symbol: string;
+  readonly isArchive: boolean;
 }
 
 export interface KnownSeries {

@@ -32,6 +32,12 @@ export interface Window extends Range {
   readonly askedEndMs?: EpochMs;
   /** Requested by days, as a probe is. */
   readonly byDays?: boolean;
+  /** The source that was asked; absent: the default one. */
+  readonly source?: string;
+  /** Compared with another source than the series' own, which is named by `source`. */
+  readonly isAgainst?: boolean;
+  /** The market as that source names it. */
+  readonly symbol?: string;
   /** Start of the round of its reread. */
   readonly roundMs?: EpochMs;
 }

@@ -2,7 +2,7 @@
 
 import type { Queue } from 'bullmq';
 import type { Logger } from 'pino';
-import { type Processor, queueNames, type RequestJob } from './jobs.ts';
+import { type Processor, queueNames, type RequestJob, requestsQueueName } from './jobs.ts';
 import { withBackend } from './packages.ts';
 import { type PlanningJob, planningQueue } from './planning.ts';
 import { dropPostgresQueue, migratePostgresQueue, postgresStore } from './postgres.ts';
@@ -49,16 +49,35 @@ export async function openQueueBackend(
     `the queue on ${store.kind === 'redis' ? 'Redis' : 'PostgreSQL'} reports an error`,
   );
   const settings = { connection: 'queue', streams: { events: { maxLen: maxEvents } } } as const;
-  const requests = new classes.Queue<RequestJob['data'], void, RequestJob['name']>(
-    queueNames.requests,
-    settings,
-  );
+  const openRequests = (source: string | null) => {
+    const queue = new classes.Queue<RequestJob['data'], void, RequestJob['name']>(
+      requestsQueueName(source),
+      settings,
+    );
+    queue.on('error', logError);
+    const requests = requestQueue(queue, {
+      attempts: options.attempts,
+      workerName: namespace,
+      carry: options.carry ?? (() => undefined),
+      listsAtOnce: store.kind === 'redis',
+    });
+    return { queue, requests };
+  };
+  const ofDefault = openRequests(null);
+  // Each source has a queue and so a limiter of its own: the pause of one stops no other.
+  const opened = new Map<string | null, ReturnType<typeof openRequests>>([[null, ofDefault]]);
+  const queueOf = (source: string | null) => {
+    const known = opened.get(source) ?? openRequests(source);
+    opened.set(source, known);
+    return known;
+  };
+  const allQueues = () => [...[...opened.values()].map(({ queue }) => queue), planning];
   const planning = new classes.Queue<PlanningJob['data'], void, PlanningJob['name']>(
     queueNames.planning,
     settings,
   );
-  for (const queue of [requests, planning]) queue.on('error', logError);
-  await Promise.all([requests.waitUntilReady(), planning.waitUntilReady()]);
+  planning.on('error', logError);
+  await Promise.all([ofDefault.queue.waitUntilReady(), planning.waitUntilReady()]);
 
   const worker = { classes, workerName: namespace, logError, isLost: store.isLost };
   // Commands that only read the queue do not log it.
@@ -68,28 +87,34 @@ export async function openQueueBackend(
   };
   return Object.freeze({
     kind: store.kind,
-    requests: requestQueue(requests, {
-      attempts: options.attempts,
-      workerName: namespace,
-      carry: options.carry ?? (() => undefined),
-      listsAtOnce: store.kind === 'redis',
-    }),
+    /** The requests to the default source. */
+    requests: ofDefault.requests,
+    /** The requests to a source; null: the default one. */
+    requestsOf: (source: string | null) => queueOf(source).requests,
     planning: planningQueue(planning, namespace),
     /** BullMQ's own objects, for the board only. */
-    bullQueues: [requests, planning] as unknown as readonly Queue[],
-    startRequestWorker(processor: Processor<RequestJob>, settings: WorkerSettings) {
+    bullQueues: () => allQueues() as unknown as readonly Queue[],
+    /** @param source whose requests it takes; null: the default one. */
+    startRequestWorker(
+      processor: Processor<RequestJob>,
+      settings: WorkerSettings,
+      source: string | null = null,
+    ) {
       warnOnce();
-      return startQueueWorker({ ...worker, queueName: queueNames.requests, processor, settings });
+      return startQueueWorker({ ...worker, queueName: requestsQueueName(source), processor, settings });
     },
     startPlanningWorker(processor: Processor<PlanningJob>, settings: WorkerSettings) {
       warnOnce();
       return startQueueWorker({ ...worker, queueName: queueNames.planning, processor, settings });
     },
-    /** Distinct budgets of connected workers and schedulers, in requests a minute; 0: no limit. */
-    async connectedBudgets() {
+    /**
+     * Distinct budgets of a source's connected workers, in requests a minute; 0: no limit. For the default source also those of
+     * connected schedulers.
+     */
+    async connectedBudgets(source: string | null = null) {
       const present = await Promise.all([
-        countWorkersOn(requests, namespace),
-        countWorkersOn(planning, namespace),
+        countWorkersOn(queueOf(source).queue, namespace),
+        ...(source === null ? [countWorkersOn(planning, namespace)] : []),
       ]);
       return [...new Set(present.flatMap(({ budgets }) => budgets))].sort((one, other) => one - other);
     },
@@ -98,10 +123,10 @@ export async function openQueueBackend(
     /** Close the workers first. Connections to an unreachable store are dropped. */
     async close() {
       if (store.isLost()) {
-        for (const queue of [requests, planning]) void queue.disconnect().catch(() => {});
+        for (const queue of allQueues()) void queue.disconnect().catch(() => {});
         return;
       }
-      await Promise.all([requests.close(), planning.close()]);
+      await Promise.all(allQueues().map((queue) => queue.close()));
     },
   });
 }

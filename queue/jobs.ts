@@ -9,6 +9,11 @@ import type { Lane, Window } from '../planning/windows.ts';
 
 export const queueNames = Object.freeze({ requests: 'requests', planning: 'planning' });
 
+/** The queue of a source's requests; null: of the default source. */
+export function requestsQueueName(source: string | null): string {
+  return source === null ? queueNames.requests : `${queueNames.requests}-${source}`;
+}
+
 /** A job is named after the dataset of its window, `page` for a page of a list, `rates` for a poll of the rates. */
 export type RequestJob =
   | { readonly name: Window['series']['dataset']; readonly data: Window }

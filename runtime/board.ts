@@ -27,7 +27,7 @@ const contentPolicy = [
 
 /** Creates the server, not listening yet. Every path requires the password, with ten wrong attempts per minute. */
 export async function createBoard(
-  queues: QueueBackend['bullQueues'],
+  queues: ReturnType<QueueBackend['bullQueues']>,
   { password, now = Date.now }: { readonly password: string; readonly now?: () => number },
 ): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true, bodyLimit: 16_384, requestTimeout: 10_000 });

@@ -150,10 +150,23 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     await close();
     throw explainDatabaseError(error);
   }
-  const parts = { config, log, database, embedded, metrics, tracing, phase };
+  let sources: ReturnType<OperationContext['sources']> | undefined;
+  const parts = {
+    config,
+    log,
+    database,
+    embedded,
+    metrics,
+    tracing,
+    phase,
+    sources: () =>
+      (sources ??= import('../operations/sources/configured.ts').then(({ configuredSources }) =>
+        configuredSources(config),
+      )),
+  };
   return {
     ...parts,
-    runWorker: async (queues) => (await import('./pipeline.ts')).runWorker(parts, queues),
+    runWorker: async (queues, source) => (await import('./pipeline.ts')).runWorker(parts, queues, { source }),
     runScheduler: async (queues, only) => (await import('./pipeline.ts')).runScheduler(parts, queues, only),
     async openQueues() {
       const before = phase(

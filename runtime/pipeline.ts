@@ -3,19 +3,25 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { dayMs } from '../contract/intervals.ts';
-import { TidemarkError } from '../errors.ts';
+import { messageOf, TidemarkError } from '../errors.ts';
+import type { ConfiguredSource, ConfiguredSources } from '../operations/sources/configured.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
+import { repeat } from '../scheduler/upkeep.ts';
+import { marketDataService } from '../source/profiles/market-data-service.ts';
+import { pauseForUse } from '../source/profiles/use.ts';
 import { openSource } from '../source/source.ts';
+import { type SourceName, sourcesInUse } from '../store/series/sources.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { version } from '../version.ts';
-import { type RunningWorker, startWorker } from '../workers/worker.ts';
+import { type RunningWorker, startWorker, transactionSlots } from '../workers/worker.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
 import type { ActivityLog } from './activity-log.ts';
 import { exportState, type MeasuredContext, type OpenMetrics } from './telemetry.ts';
 
 export interface PipelineContext extends MeasuredContext {
+  readonly sources: () => Promise<ConfiguredSources>;
   readonly log: Logger;
   readonly metrics: OpenMetrics | null;
   readonly tracing: Tracing | null;
@@ -31,17 +37,42 @@ export function requireSource(config: Config): string {
   });
 }
 
-/** Starts a worker with its own source client. */
+/** @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set, and no series has another source. */
+export async function requireSources({
+  config,
+  database,
+}: Pick<PipelineContext, 'config' | 'database'>): Promise<void> {
+  const named = await sourcesInUse(database);
+  if (!named.some((source) => source !== null)) requireSource(config);
+}
+
+export interface WorkerChoice {
+  /** Null or absent: the default source. */
+  readonly source?: SourceName | undefined;
+  readonly concurrency?: number | undefined;
+  /** Shared by the workers of a process. */
+  readonly transactions?: ReturnType<typeof transactionSlots> | undefined;
+}
+
+/**
+ * Starts a worker with its own source client.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set, or no source has the name.
+ */
 export async function runWorker(
   context: PipelineContext,
   queues: QueueBackend,
-  concurrency = context.config.worker.concurrency,
+  choice: WorkerChoice = {},
 ): Promise<RunningWorker> {
   const { config, database, log, metrics, tracing, activity } = context;
+  const { source: sourceName = null, concurrency = config.worker.concurrency } = choice;
   const listeners = [metrics?.work().request, tracing?.request].filter((listener) => listener !== undefined);
+  const settings = await settingsOf(context, sourceName);
+  const requests = queues.requestsOf(sourceName);
   const source = openSource({
-    baseUrl: requireSource(config),
-    apiKey: config.source.apiKey,
+    profile: settings.profile,
+    baseUrl: settings.url,
+    apiKey: settings.apiKey,
     timeoutMs: config.source.timeoutMs,
     maxBodyBytes: config.source.maxBodyBytes,
     connections: concurrency,
@@ -49,12 +80,19 @@ export async function runWorker(
     onRequest: (request) => {
       for (const listener of listeners) listener(request);
     },
+    onReply: (reply) => {
+      const pauseMs = pauseForUse(settings.profile, reply, { concurrency, nowMs: Date.now() });
+      // An unreachable queue starts no job, and logs that itself.
+      if (pauseMs > 0) void requests.pauseForMs(pauseMs).catch(() => {});
+    },
   });
   const worker = await startWorker({
     database,
     source,
+    sourceName,
+    transactions: choice.transactions,
     queues,
-    requestsPerMinute: config.source.requestsPerMinute,
+    requestsPerMinute: settings.requestsPerMinute,
     settings: { ...config.worker, concurrency },
     log,
     middleware: tracing?.attempt,
@@ -65,6 +103,62 @@ export async function runWorker(
       await worker.close(graceMs);
       // Unanswered requests went back to the queue. Waiting for them could exceed the supervisor's limit.
       await source.abandon();
+    },
+  };
+}
+
+async function settingsOf(
+  { config, sources }: PipelineContext,
+  name: SourceName,
+): Promise<Pick<ConfiguredSource, 'profile' | 'url' | 'apiKey' | 'requestsPerMinute'>> {
+  if (name === null) {
+    const { apiKey, requestsPerMinute } = config.source;
+    return { profile: marketDataService, url: requireSource(config), apiKey, requestsPerMinute };
+  }
+  const found = (await sources()).get(name);
+  if (found !== undefined) return found;
+  throw new TidemarkError('BAD_CONFIGURATION', `no source is named ${name}`, {
+    remedy: `add it to \`sources\` of ${config.watchList}`,
+  });
+}
+
+/** How often a process looks for sources that series have got meanwhile. */
+const sourcesEveryMs = 3000;
+
+/**
+ * Starts a worker for the default source, if it is configured, and one for each other source of tracked series, also of those
+ * that are tracked later.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION when there is neither.
+ */
+export async function runWorkers(
+  context: PipelineContext,
+  queues: QueueBackend,
+  concurrency?: number,
+): Promise<{ close(): Promise<void> }> {
+  const { config, database, log } = context;
+  const transactions = transactionSlots(database);
+  const workers = new Map<SourceName, RunningWorker>();
+  const failed = new Set<SourceName>();
+  const start = async (source: SourceName) =>
+    void workers.set(source, await runWorker(context, queues, { source, concurrency, transactions }));
+  const named = await sourcesInUse(database);
+  if (config.source.url !== undefined || !named.some((source) => source !== null)) await start(null);
+  async function startMissing(): Promise<void> {
+    for (const source of await sourcesInUse(database)) {
+      if (source === null || workers.has(source) || failed.has(source)) continue;
+      await start(source).catch((error: unknown) => {
+        failed.add(source);
+        log.error({ source, cause: messageOf(error) }, 'no worker can be started for a source');
+      });
+    }
+  }
+  await startMissing();
+  const keeper = repeat(sourcesEveryMs, () => startMissing().catch(() => {}), sourcesEveryMs);
+  return {
+    async close() {
+      await keeper.close();
+      await Promise.all([...workers.values()].map((worker) => worker.close()));
     },
   };
 }
@@ -92,7 +186,7 @@ function workerEvents(
 }
 
 /** @param only plans only gaps of these series within these ranges; absent: all series, open candles and polls. */
-export function runScheduler(
+export async function runScheduler(
   context: PipelineContext,
   queues: QueueBackend,
   only?: ReadonlyMap<number, Range>,
@@ -115,6 +209,7 @@ export function runScheduler(
     seriesIds: only === undefined ? undefined : [...only.keys()],
     within: only,
     rangeLimits: config.source.rangeLimits,
+    sources: await context.sources(),
     middleware: tracing?.pass,
     events: (pass) => {
       counted?.(pass);

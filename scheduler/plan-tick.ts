@@ -1,25 +1,44 @@
 /** One planning pass: gaps minus claimed windows, cut into as many windows and pages as the budget has slots. */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import { dayMs, type EpochMs, intervalMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
-import { freeSlots, rereadSlots } from '../planning/budget.ts';
+import type { Limit } from '../contract/sources.ts';
+import { formatDuration } from '../format.ts';
+import { isSought, probedSeries } from '../planning/beginning.ts';
+import { type FreeSlots, freeSlots, requestsLeft, rereadSlots } from '../planning/budget.ts';
+import { oldestKept } from '../planning/periods.ts';
 import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
 import type { PollPage } from '../planning/polls.ts';
 import { clip, type Range } from '../planning/ranges.ts';
 import { planRereads, type RereadSettings, roundStart } from '../planning/reread.ts';
+import { archiveShare, cutByMonth, nextShare } from '../planning/source-share.ts';
 import { longestRange, type RangeLimits, type Window } from '../planning/windows.ts';
 import { pageJobId } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
+import { deferUpstreamGaps } from '../store/commit/deferred-windows.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
-import { countFetchesSince } from '../store/ledger/ledger.ts';
+import { costSince, countFetchesSince } from '../store/ledger/ledger.ts';
 import { beginPolls, cutOff, giveUpPolls, isCutOff, openPages } from '../store/lists/polls.ts';
 import { readDueRereads } from '../store/recheck/reread.ts';
 import { seriesWithGaps } from '../store/series/gaps.ts';
+import { readShares, type Share, type SourceName } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 
 export interface TickParts {
   readonly database: Database;
   readonly requests: RequestQueue;
+  /** Plans the series of this source; null or absent: of the default one. */
+  readonly source?: SourceName | undefined;
+  /** The source's limit of a long period, such as the credits of a month; null or absent: it has none. */
+  readonly longLimit?: Limit | null | undefined;
+  /** Of an archive, which gives calendar months: how long after its end a month is there; null or absent: it is none. */
+  readonly archiveLagMs?: number | null | undefined;
+  /** Of an archive, the longest ranges of the source after it. */
+  readonly nextRangeLimits?: RangeLimits | undefined;
+  /** The lags of other sources that are archives, by name. */
+  readonly archiveLags?: ReadonlyMap<string, number> | undefined;
+  /** Newest periods that the source keeps; null or absent: all. */
+  readonly depthPeriods?: number | null | undefined;
   /** 0: the source has no limit. */
   readonly requestsPerMinute: number;
   readonly backfillShare: number;
@@ -58,23 +77,33 @@ const rangesFactor = 8;
  * they cut the same gaps into the same windows, and a window is queued only once.
  */
 export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number): Promise<Tick> {
-  const { database, requests, graceMs } = parts;
+  const { database, requests, graceMs, source = null } = parts;
   // Claims before gaps: a window that ends between the two reads is then claimed, and not requested twice.
   const claimed = await requests.claimedWindows();
   const { refresh, backfill, probe, reread } = claimed.load;
   const queued = refresh + claimed.pages.size + backfill + probe + reread;
-  const started = await countFetchesSince(database, nowMs - 60_000);
-  const slots = freeSlots({
+  const started = await countFetchesSince(database, nowMs - 60_000, source);
+  const slots: { -readonly [Kind in keyof FreeSlots]: FreeSlots[Kind] } = freeSlots({
     requestsPerMinute: parts.requestsPerMinute,
     backfillShare: parts.backfillShare,
     // Pages rank before backfill, like refreshes, and share their slots.
     queued: { refresh: refresh + claimed.pages.size, backfill: backfill + probe, reread },
     refreshesStarted: started.refresh + started.poll,
   });
+  const left = await leftOfLongLimit(parts, nowMs);
+  slots.total = Math.min(slots.total, Math.max(0, left - queued));
+  slots.refresh = Math.min(slots.refresh, slots.total);
   if (slots.total === 0) return { added: 0, queued, cursor };
-  const accepted = await readLongestRanges(database);
+  const accepted = await readLongestRanges(database, source);
   const longestRangeMs = (key: SeriesKey) => longestRange(key, parts.rangeLimits, accepted);
-  const again = await rereads(parts, { nowMs, most: slots.total, claimed: claimed.windows, longestRangeMs });
+  const shares = source === null ? new Map<number, Share>() : await readShares(database, source);
+  const dueAgain = await rereads(parts, {
+    nowMs,
+    most: slots.total,
+    claimed: claimed.windows,
+    longestRangeMs,
+  });
+  const again = dueAgain.filter(({ seriesId }) => isLive(shares.get(seriesId), parts));
   const share = rereadSlots({ requestsPerMinute: parts.requestsPerMinute, queued: reread });
   const due =
     parts.polls === true
@@ -86,8 +115,11 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
     planWindows({
       series: series.map((entry) => {
         const bounds = parts.within?.get(entry.seriesId);
-        return bounds === undefined ? entry : { ...entry, gaps: clip(entry.gaps, bounds) };
+        const wanted = bounds === undefined ? entry.gaps : clip(entry.gaps, bounds);
+        const gaps = withinDepth(wanted, entry.series, parts.depthPeriods, nowMs);
+        return shareOf({ ...entry, gaps }, shares.get(entry.seriesId), { ...parts, longestRangeMs }, nowMs);
       }),
+      cut: parts.archiveLagMs == null ? undefined : cutByMonth,
       claimed: claimed.windows,
       nowMs,
       graceMs,
@@ -106,11 +138,13 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
     const maxRead = rangesPerSeries;
     const series = await seriesWithGaps(database, {
       ...parts,
+      source,
       nowMs,
       rangesPerSeries,
       first: { count, cursor },
     });
     plan = planFrom(series);
+    await deferBeyondDepth(parts, series, nowMs);
     isAll = series.length < count && series.every(({ gaps }) => gaps.length <= maxRead);
     rangesPerSeries *= rangesFactor;
     count *= rangesFactor;
@@ -128,6 +162,93 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   return { added, queued: queued + added, cursor: plan.cursor };
 }
 
+/** Requests that the source's long limit leaves. */
+async function leftOfLongLimit({ database, source, longLimit }: TickParts, nowMs: EpochMs): Promise<number> {
+  if (longLimit == null || source == null) return Number.POSITIVE_INFINITY;
+  const { periodMs, bytesEach } = longLimit;
+  return requestsLeft(longLimit, await costSince(database, source, { sinceMs: nowMs - periodMs, bytesEach }));
+}
+
+/** The gaps of a series that this source is to fill. */
+function shareOf(
+  entry: SeriesGaps,
+  share: Share | undefined,
+  parts: TickParts & { readonly longestRangeMs: (series: SeriesKey) => number },
+  nowMs: EpochMs,
+): SeriesGaps {
+  const { archiveLagMs, archiveLags, nextRangeLimits } = parts;
+  const spanOf = (series: SeriesKey) =>
+    nextRangeLimits === undefined ? parts.longestRangeMs(series) : longestRange(series, nextRangeLimits);
+  const sought = isSought({
+    ...entry,
+    beginning: entry.beginning,
+    spanMs: spanOf(entry.series),
+    probeSpanMs: spanOf(probedSeries(entry.series)),
+  });
+  if (archiveLagMs != null)
+    return archiveShare(entry, {
+      lagMs: archiveLagMs,
+      nowMs,
+      isSought: share?.hasNext === true && nextRangeLimits !== undefined && sought,
+    });
+  if (share === undefined || share.better.length === 0) return entry;
+  const lags = share.better.map((source) => archiveLags?.get(source));
+  const known = lags.filter((lagMs) => lagMs !== undefined);
+  return nextShare(
+    entry,
+    {
+      lacks: share.lacks,
+      archiveLagMs: known.length < lags.length ? null : Math.max(...known),
+      isSought: sought,
+    },
+    nowMs,
+  );
+}
+
+/** Whether the source gives the newest data of a series: the first that is no archive. */
+function isLive(share: Share | undefined, { archiveLagMs, archiveLags }: TickParts): boolean {
+  if (archiveLagMs != null) return false;
+  return share === undefined || share.better.every((source) => archiveLags?.has(source) === true);
+}
+
+/** The part of some gaps that the source still has. */
+function withinDepth(
+  gaps: readonly Range[],
+  series: SeriesKey,
+  depthPeriods: number | null | undefined,
+  nowMs: EpochMs,
+): readonly Range[] {
+  if (depthPeriods == null) return gaps;
+  return clip(gaps, { startMs: oldestKept(series, depthPeriods, nowMs), endMs: Number.POSITIVE_INFINITY });
+}
+
+/** How often a range beyond a source's depth is looked at again: its series may have got another source. */
+const beyondDepthRetryMs = dayMs;
+
+/** Defers what the source no longer has: it stays a gap with this reason, and is never asked for. */
+async function deferBeyondDepth(
+  { database, source, depthPeriods }: TickParts,
+  series: readonly SeriesGaps[],
+  nowMs: EpochMs,
+): Promise<void> {
+  if (depthPeriods == null) return;
+  for (const { seriesId, series: key, gaps } of series) {
+    const oldestMs = oldestKept(key, depthPeriods, nowMs);
+    const lengthMs = depthPeriods * intervalMs[key.interval];
+    const message = `${source ?? 'the source'} keeps the newest ${depthPeriods} periods (${formatDuration(lengthMs)} of ${key.interval}); older ones cannot be requested there`;
+    for (const range of clip(gaps, { startMs: Number.NEGATIVE_INFINITY, endMs: oldestMs }))
+      await deferUpstreamGaps(database.pool, {
+        seriesId,
+        range,
+        source,
+        message,
+        attempts: 0,
+        nowMs,
+        retryAtMs: nowMs + beyondDepthRetryMs,
+      });
+  }
+}
+
 /** Windows of the recent range of each series that this round has not read again yet. */
 async function rereads(
   parts: TickParts,
@@ -138,7 +259,7 @@ async function rereads(
     longestRangeMs: (key: SeriesKey) => number;
   },
 ): Promise<Window[]> {
-  const { database, trailing, seriesIds } = parts;
+  const { database, trailing, seriesIds, source = null } = parts;
   if (trailing === undefined || trailing.rangeMs === 0) return [];
   const { nowMs, most, claimed, longestRangeMs } = pass;
   const roundMs = roundStart(nowMs, trailing.everyMs);
@@ -151,6 +272,7 @@ async function rereads(
     roundMs,
     nowMs,
     seriesIds,
+    source,
     limit: most + waiting,
   });
   return planRereads({ due, claimed, longestRangeMs, roundMs, most });

@@ -9,7 +9,8 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
-import { budgetInForce, differingBudgets } from '../planning/budget.ts';
+import type { Limit } from '../contract/sources.ts';
+import { budgetInForce, differingBudgets, lowestBudget } from '../planning/budget.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -20,14 +21,18 @@ import { pruneLedger } from '../store/ledger/ledger.ts';
 import { ratesEveryMs } from '../store/lists/lists.ts';
 import { applyRetention } from '../store/retention/drop-old.ts';
 import type { ChunkDays } from '../store/retention/retention.ts';
+import { sourcesInUse } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
-import { planTick, type Tick, type TickParts } from './plan-tick.ts';
+import { type SourceFacts, watchedSources } from '../watch-list/source-facts.ts';
+import { planTick, type Tick as SourceTick, type TickParts } from './plan-tick.ts';
 import { keepColumnstore, keepRollups, repeat } from './upkeep.ts';
 import { keepWatchList } from './watch-list-keeper.ts';
 
 export interface SchedulerOptions
   extends Pick<TickParts, 'database' | 'requestsPerMinute' | 'graceMs' | 'seriesIds' | 'rangeLimits'> {
   readonly queues: QueueBackend;
+  /** Sources beside the default one, by name; absent: none. */
+  readonly sources?: ReadonlyMap<string, PlannedSource> | undefined;
   /** False: the budget of connected workers applies instead. Default true. */
   readonly isBudgetStated?: boolean;
   readonly settings: Config['scheduler'];
@@ -61,11 +66,25 @@ export interface SchedulerOptions
   readonly now?: () => EpochMs;
 }
 
+/** What planning needs to know of a source. */
+export interface PlannedSource extends SourceFacts {
+  readonly requestsPerMinute: number;
+  /** Newest periods that it keeps; null: all. */
+  readonly depthPeriods: number | null;
+  /** Its limit of a long period, such as the credits of a month; null: it has none. */
+  readonly longLimit: Limit | null;
+  /** Of an archive, how long after its end a month is there; null: it is none. */
+  readonly archiveLagMs: number | null;
+}
+
 export interface PassEvents {
   readonly durationMs: number;
   /** Added windows and pages; null: the pass failed. */
   readonly added: number | null;
 }
+
+/** A pass over all sources. */
+export type Tick = Pick<SourceTick, 'added' | 'queued'>;
 
 export type RunningScheduler = Awaited<ReturnType<typeof startScheduler>>;
 
@@ -100,8 +119,20 @@ export async function startScheduler(options: SchedulerOptions) {
   const checkWatchList =
     options.watchList === undefined || options.chunkDays === undefined
       ? null
-      : keepWatchList({ database, file: options.watchList, chunkDays: options.chunkDays, log });
-  let cursor = 0;
+      : keepWatchList({
+          database,
+          file: options.watchList,
+          chunkDays: options.chunkDays,
+          sources: watchedSources(options.sources ?? new Map()),
+          log,
+        });
+  const { sources = new Map<string, PlannedSource>() } = options;
+  const archiveLags = new Map(
+    [...sources].flatMap(([name, { archiveLagMs }]) => (archiveLagMs === null ? [] : [[name, archiveLagMs]])),
+  );
+  const budgets = new Map<string, number>();
+  const cursors = new Map<string | null, number>();
+  const reportedUnknown = new Set<string>();
   let isFailing = false;
   let loggedBudgets: string | null = null;
 
@@ -112,15 +143,52 @@ export async function startScheduler(options: SchedulerOptions) {
     return { ...parts, rereadPeriods: reread.periods, trailing: reread };
   }
 
+  /** The series of each source, within its own budget. */
+  async function planAll(): Promise<Tick> {
+    const shared = await withOverrides({ ...parts, requestsPerMinute });
+    const named = (await sourcesInUse(database)).filter((source) => source !== null);
+    let added = 0;
+    let queued = 0;
+    for (const source of [null, ...named]) {
+      const partsOf = source === null ? shared : namedParts(source, shared);
+      if (partsOf === null) continue;
+      const pass = await planTick(partsOf, now(), cursors.get(source) ?? 0);
+      cursors.set(source, pass.cursor);
+      added += pass.added;
+      queued += pass.queued;
+    }
+    return { added, queued };
+  }
+
+  function namedParts(source: string, shared: TickParts): TickParts | null {
+    const settings = sources.get(source);
+    if (settings === undefined) {
+      if (!reportedUnknown.has(source)) log.warn({ source }, 'series have a source that is not configured');
+      reportedUnknown.add(source);
+      return null;
+    }
+    return {
+      ...shared,
+      source,
+      requests: queues.requestsOf(source),
+      requestsPerMinute: budgets.get(source) ?? settings.requestsPerMinute,
+      rangeLimits: settings.rangeLimits,
+      depthPeriods: settings.depthPeriods,
+      longLimit: settings.longLimit,
+      archiveLagMs: settings.archiveLagMs,
+      nextRangeLimits: [...sources.values()].find(({ archive }) => archive === source)?.rangeLimits,
+      archiveLags,
+      polls: false,
+    };
+  }
+
   async function tick(attempt: { id: string }): Promise<Outcome> {
     let added = 0;
     await checkWatchList?.(now());
     const begun = performance.now();
     try {
-      const pass = await middleware(async () =>
-        planTick(await withOverrides({ ...parts, requestsPerMinute }), now(), cursor),
-      );
-      ({ added, cursor } = pass);
+      const pass = await middleware(() => planAll());
+      ({ added } = pass);
       options.events?.({ durationMs: performance.now() - begun, added });
       if (added > 0) log.debug(pass, 'planned');
       if (isFailing) log.info('planning works again');
@@ -142,6 +210,11 @@ export async function startScheduler(options: SchedulerOptions) {
     await queues.planning.tickEvery(settings.tickMs);
     const present = await queues.connectedBudgets();
     requestsPerMinute = budgetInForce(own, present);
+    for (const source of cursors.keys()) {
+      const ownBudget = source === null ? undefined : sources.get(source)?.requestsPerMinute;
+      if (source === null || ownBudget === undefined) continue;
+      budgets.set(source, lowestBudget([ownBudget, ...(await queues.connectedBudgets(source))]));
+    }
     const differing = differingBudgets(own, present);
     if (differing !== null && differing !== loggedBudgets) log.warn(differing);
     loggedBudgets = differing;

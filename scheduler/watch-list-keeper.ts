@@ -22,7 +22,7 @@ import type { Database } from '../store/db/database.ts';
 import { requestListPoll } from '../store/settings/polled-lists.ts';
 import { readApplied } from '../store/settings/settings.ts';
 import { applyWatchList, hashOf } from '../watch-list/apply.ts';
-import { isNothing, type WatchListPlan } from '../watch-list/plan.ts';
+import { isNothing, type WatchListContext, type WatchListPlan } from '../watch-list/plan.ts';
 import { type FileText, readWatchList, readWatchListFile } from '../watch-list/read.ts';
 import { problemText, type WatchList } from '../watch-list/watch-list.ts';
 
@@ -36,9 +36,10 @@ export function keepWatchList(options: {
   readonly database: Database;
   readonly file: string;
   readonly chunkDays: StorageSettings['chunkDays'];
+  readonly sources?: WatchListContext['sources'];
   readonly log: Logger;
 }): (nowMs: EpochMs) => Promise<void> {
-  const { database, file, chunkDays, log } = options;
+  const { database, file, chunkDays, sources, log } = options;
   let seen: FileText = { kind: 'absent' };
   let isSettled = false;
   /** Of the text whose error was logged. */
@@ -98,9 +99,18 @@ export function keepWatchList(options: {
 
   /** @returns false: its patterns await a poll. */
   async function apply(list: WatchList, hash: string, nowMs: EpochMs): Promise<boolean> {
-    const context = { nowMs, chunkDays, prune: list.prune, mayDrop: new Set<never>(), hash };
+    const given = sources === undefined ? {} : { sources };
+    const context = { nowMs, chunkDays, prune: list.prune, mayDrop: new Set<never>(), hash, ...given };
     const plan = await applyWatchList(database, list, context);
     if (plan.kind === 'lists') {
+      for (const source of plan.sources)
+        sayOnce(`markets ${source}`, () =>
+          log.warn(
+            { file, source },
+            `the watch list waits for the markets of a source: run \`tidemark markets --source ${source}\``,
+          ),
+        );
+      if (plan.lists.length === 0) return false;
       const lists = plan.lists.map(listName);
       sayOnce(lists.join(), () =>
         log.info({ file, lists }, 'the watch list waits for a poll of the lists that its patterns need'),

@@ -35,6 +35,14 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'track series and fetch the range until no gap is left; exits 0 only then',
     load: async () => (await import('./commands/backfill.ts')).backfillCommand,
   },
+  sources: {
+    summary: 'show the sources: limits, use, series, outages and pauses',
+    load: async () => (await import('./commands/sources.ts')).sourcesCommand,
+  },
+  markets: {
+    summary: 'list the markets of a source',
+    load: async () => (await import('./commands/sources.ts')).marketsCommand,
+  },
   plan: {
     summary: 'show the cost of what is missing (requests, time, points, disk) and of staying fresh',
     load: async () => (await import('./commands/plan.ts')).planCommand,

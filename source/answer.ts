@@ -25,12 +25,16 @@ export interface Rejected {
   /** JSON text of the row, truncated if long. */
   readonly raw: string;
   readonly reason: string;
+  /** Its time; absent: the one in the field that rows of the interface have. */
+  readonly timeMs?: EpochMs | null;
 }
 
 /** Rows in the order of the answer. An invalid row does not affect the others. */
 export interface Answer<Row> {
   readonly rows: Row[];
   readonly rejected: Rejected[];
+  /** Whether a checksum proves that no row was cut off. */
+  readonly isWhole?: boolean;
   /** The answer's `timestamp`, which reveals a stale copy; null: it has none. */
   readonly sourceTimeMs: EpochMs | null;
   readonly status: number;
@@ -56,19 +60,20 @@ export function listAnswer<Row extends object>(reply: Reply, read: RowReader<Row
   return rowsAnswer(reply, data, read, timestamp.success ? timestamp.data : null);
 }
 
-/** The answer of a list of rows. */
+/** The answer of a list of rows. @param timeOf reads the time of a rejected row, where it has another place than in rows of the interface. */
 export function rowsAnswer<Row extends object>(
   reply: Reply,
   items: readonly unknown[],
   read: RowReader<Row>,
   sourceTimeMs: EpochMs | null = null,
+  timeOf?: (item: unknown) => EpochMs | null,
 ): Answer<Row> {
   const rows: Row[] = [];
   const rejected: Rejected[] = [];
   for (const item of items) {
     const row = read(item);
-    if (typeof row === 'string') rejected.push({ raw: rawOf(item), reason: row });
-    else rows.push(row);
+    if (typeof row !== 'string') rows.push(row);
+    else rejected.push({ raw: rawOf(item), reason: row, ...(timeOf && { timeMs: timeOf(item) }) });
   }
   return { rows, rejected, sourceTimeMs, ...replyFacts(reply) };
 }
@@ -78,7 +83,7 @@ function unwrapped(value: unknown): unknown {
   return isObject(value) && Object.hasOwn(value, 'data') ? value.data : value;
 }
 
-function replyFacts({
+export function replyFacts({
   status,
   body,
   durationMs,

@@ -9,7 +9,7 @@ import { Pool } from 'undici';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { AssetsRequest, HistoryRequest, MarketsRequest, PageRequest } from '../contract/requests.ts';
 import { TidemarkError } from '../errors.ts';
-import { attempt } from './attempt.ts';
+import { attempt, type Reply } from './attempt.ts';
 import { marketDataService } from './profiles/market-data-service.ts';
 import type { CandlesQuery, Profile, Resource, ResourceName, Resources } from './profiles/profile.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
@@ -74,6 +74,24 @@ export function openSource(options: SourceOptions) {
     connect: { timeout: options.timeoutMs },
   });
 
+  const send = (path: string) =>
+    attempt({
+      dispatcher: pool,
+      name: `GET ${path.replace(/\?.*$/, '')}`,
+      path: `${basePath}${path}`,
+      headers,
+      timeoutMs: options.timeoutMs,
+      maxBodyBytes: options.maxBodyBytes,
+      secret: options.apiKey ?? null,
+    });
+
+  async function requestChecksum(path: string | undefined): Promise<Reply | null> {
+    if (path === undefined) return null;
+    const reply = await send(path);
+    options.onReply?.({ cost: 1, used: null });
+    return reply;
+  }
+
   async function ask<Name extends ResourceName>(
     name: Name,
     query: Resources[Name]['query'],
@@ -92,18 +110,11 @@ export function openSource(options: SourceOptions) {
       options.onRequest?.({ endpoint: name, outcome, durationMs, readingMs, status, bytes, rows, rejected });
     };
     try {
-      const reply = await attempt({
-        dispatcher: pool,
-        name: `GET ${path.replace(/\?.*$/, '')}`,
-        path: `${basePath}${path}`,
-        headers,
-        timeoutMs: options.timeoutMs,
-        maxBodyBytes: options.maxBodyBytes,
-        secret: options.apiKey ?? null,
-      });
+      const reply = await send(path);
       options.onReply?.({ cost: resource.cost ?? 1, used: profile.used?.(reply.header) ?? null });
       if (reply.status !== 200) throw profile.refusal(reply, now());
-      const answer = resource.read(reply, query, now());
+      const checksum = reply.status === 200 ? await requestChecksum(resource.checksumPath?.(query)) : null;
+      const answer = resource.read(reply, query, now(), checksum);
       report('ok', answer, { rows: answer.rows.length, rejected: answer.rejected.length });
       return answer;
     } catch (error) {

@@ -17,7 +17,12 @@ export function describeRecordings(title: string, body: () => void): void {
 
 /** The text of `<name>.json`, verbatim. */
 export function recording(name: string): string {
-  return readFileSync(join(directory, `${name}.json`), 'utf8');
+  return recordingFile(`${name}.json`);
+}
+
+/** The text of a file, verbatim. */
+export function recordingFile(name: string): string {
+  return readFileSync(join(directory, name), 'utf8');
 }
 
 /** The recorded lists, and the resource of each. */

@@ -1,10 +1,12 @@
 /** Applies a watch list in one transaction, so that a crash leaves all changes or none. */
 
 import { createHash } from 'node:crypto';
+import { nameOfChange } from '../planning/watch-list-changes.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { startPolling, stopPolling } from '../store/lists/lists.ts';
 import { writeRetention } from '../store/retention/retention.ts';
-import { writeSeriesChanges } from '../store/settings/series-changes.ts';
+import { setSeriesSources } from '../store/series/sources.ts';
+import { readKnownSeries, writeSeriesChanges } from '../store/settings/series-changes.ts';
 import { lockWatchList, writeApplied, writeRereadOverride } from '../store/settings/settings.ts';
 import { type ListsMissing, planWatchList, type WatchListContext, type WatchListPlan } from './plan.ts';
 import type { WatchList } from './watch-list.ts';
@@ -26,6 +28,16 @@ export function applyWatchList(
     if (plan.kind === 'lists') return plan;
     const { nowMs, hash } = context;
     const series = await writeSeriesChanges(client, plan.series, nowMs);
+    if (plan.sources.length > 0) {
+      const ids = new Map(
+        (await readKnownSeries(client)).map((known) => [nameOfChange(known.series), known.seriesId]),
+      );
+      for (const { series, sources } of plan.sources) {
+        const id = ids.get(nameOfChange(series));
+        // A series that retention leaves out is not known.
+        if (id !== undefined) await setSeriesSources(client, id, sources);
+      }
+    }
     for (const { list, afterMs } of plan.lists)
       await (afterMs === null ? stopPolling(client, list, nowMs) : startPolling(client, list, afterMs));
     for (const { dataset, after } of plan.retention) await writeRetention(client, dataset, after);

@@ -8,11 +8,15 @@ import type { SeriesKey, StoredDataset } from '../contract/series.ts';
 import { timeOfAge } from '../planning/time-text.ts';
 import {
   type KnownSeries,
+  nameOfChange,
   type SeriesChange,
   type Span,
   seriesChanges,
+  type WantedSeries,
+  type WantedSource,
 } from '../planning/watch-list-changes.ts';
 import { findCut, hasPointsBefore, retentionAges } from '../store/retention/retention.ts';
+import { readMarkets, readSourceLists } from '../store/series/sources.ts';
 import {
   isRecent,
   type ListState,
@@ -23,7 +27,7 @@ import {
 import { readKnownSeries } from '../store/settings/series-changes.ts';
 import { type RereadOverride, readRereadOverride } from '../store/settings/settings.ts';
 import { type ListChange, listChanges } from './list-changes.ts';
-import { listsNeeded, resolve } from './resolve.ts';
+import { type ListedSource, listsNeeded, resolve, sourcesNeeded } from './resolve.ts';
 import type { Problem, WatchList } from './watch-list.ts';
 
 export interface WatchListContext {
@@ -31,6 +35,8 @@ export interface WatchListContext {
   readonly chunkDays: StorageSettings['chunkDays'];
   /** Untracks series and lists that the file does not name. */
   readonly prune: boolean;
+  /** The sources beside the default one, by name; absent: there is none. */
+  readonly sources?: ReadonlyMap<string, Omit<ListedSource, 'markets'>>;
   /** Datasets whose points a new retention may drop. For others such a retention is held back. */
   readonly mayDrop: ReadonlySet<StoredDataset>;
 }
@@ -56,6 +62,8 @@ export interface WatchListPlan {
   readonly kind: 'plan';
   readonly series: readonly SeriesChange[];
   readonly lists: readonly ListChange[];
+  /** Series whose sources change, and new ones with a source of their own. */
+  readonly sources: ReadonlyArray<{ readonly series: SeriesKey; readonly sources: readonly WantedSource[] }>;
   readonly retention: readonly RetentionChange[];
   /** Unconfirmed retentions that would drop stored points. */
   readonly heldBack: readonly RetentionChange[];
@@ -83,6 +91,8 @@ export interface WatchListPlan {
 export interface ListsMissing {
   readonly kind: 'lists';
   readonly lists: readonly SnapshotList[];
+  /** Sources whose markets were never listed. */
+  readonly sources: readonly string[];
 }
 
 export async function planWatchList(
@@ -94,12 +104,15 @@ export async function planWatchList(
   const standings = await readListStates(client);
   const standing = (dataset: string) => standings.find((one) => one.list.dataset === dataset);
   const missing = [...listsNeeded(list)].filter((dataset) => !isRecent(standing(dataset), nowMs));
-  if (missing.length > 0)
-    return { kind: 'lists', lists: missing.map((dataset) => ({ dataset, asset: null })) };
+  const sources = await listedSources(client, list, context.sources ?? new Map());
+  const unlisted = sourcesNeeded(list).filter((name) => sources.get(name)?.markets.length === 0);
+  if (missing.length + unlisted.length > 0)
+    return { kind: 'lists', lists: missing.map((dataset) => ({ dataset, asset: null })), sources: unlisted };
   const wasPolled = (dataset: string) => (standing(dataset)?.completedMs ?? null) !== null;
   const { series, lists, notes } = resolve(list, {
     markets: wasPolled('markets') ? await readListedMarkets(client) : null,
     assets: wasPolled('assets') ? await readListedAssets(client) : null,
+    sources,
   });
 
   const { cuts, ...retention } = await retentionChanges(client, list, context);
@@ -112,6 +125,7 @@ export async function planWatchList(
     kind: 'plan',
     series: changes.changes,
     lists: polled.changes,
+    sources: await changedSources(client, series, known),
     retention: retention.changes,
     heldBack: retention.heldBack,
     reread: isSame(before, list.reread) ? null : { before, after: list.reread },
@@ -135,9 +149,38 @@ export function isNothing(plan: WatchListPlan): boolean {
   return (
     plan.series.every(({ kind }) => kind === 'kept') &&
     plan.lists.length === 0 &&
+    plan.sources.length === 0 &&
     plan.retention.length === 0 &&
     plan.reread === null
   );
+}
+
+/** The sources with their stored markets, of those that the list names. */
+async function listedSources(
+  client: pg.Pool | pg.PoolClient,
+  list: WatchList,
+  known: NonNullable<WatchListContext['sources']>,
+): Promise<ReadonlyMap<string, ListedSource>> {
+  const needed = new Set(sourcesNeeded(list));
+  const listed = new Map<string, ListedSource>();
+  for (const [name, source] of known)
+    listed.set(name, { ...source, markets: needed.has(name) ? await readMarkets(client, name) : [] });
+  return listed;
+}
+
+async function changedSources(
+  client: pg.Pool | pg.PoolClient,
+  wanted: readonly WantedSeries[],
+  known: readonly KnownSeries[],
+): Promise<WatchListPlan['sources']> {
+  const named = wanted.flatMap(({ series, sources }) => (sources === undefined ? [] : [{ series, sources }]));
+  if (named.length === 0) return [];
+  const ids = new Map(known.map(({ series, seriesId }) => [nameOfChange(series), seriesId]));
+  const stored = await readSourceLists(client);
+  return named.filter(({ series, sources }) => {
+    const before = stored.get(ids.get(nameOfChange(series)) ?? 0) ?? [];
+    return JSON.stringify(before) !== JSON.stringify(sources);
+  });
 }
 
 /** Compares the retentions. `cuts` holds the retention and the cut of each dataset after the changes. */

@@ -106,7 +106,12 @@ class Reader {
 
   #candles(entry: NonNullable<WatchListText['candles']>[number], path: Path): CandleEntry {
     const filter = marketFilter(entry);
-    if (entry.top === undefined && isAny(filter))
+    const { source, symbol } = entry;
+    if (symbol !== undefined && source === undefined) this.#wrong(path, 'has a symbol without a source');
+    if (source !== undefined && symbol === undefined) this.#wrong(path, 'has a source without a symbol');
+    if (symbol !== undefined && !(isAny(filter) && entry.top === undefined && entry.except === undefined))
+      this.#wrong(path, 'names markets by symbol: exchange, base, quote, top and except name others');
+    if (symbol === undefined && entry.top === undefined && isAny(filter))
       this.#wrong(path, 'names no market: it needs exchange, base, quote or top');
     const sizes = [filter.exchange, filter.base, filter.quote, many(entry.interval)];
     if (sizes.reduce((product, names) => product * (names?.length ?? 1), 1) > maxSeries)
@@ -116,6 +121,7 @@ class Reader {
       ...this.#range(entry, path),
       top: entry.top ?? null,
       except: many(entry.except).map(marketFilter),
+      source: source === undefined ? null : { name: source, symbols: many(symbol) },
       intervals: many(entry.interval),
       place: this.#yaml.place(path),
     };
@@ -125,6 +131,7 @@ class Reader {
     return {
       ...this.#assets(entry, path),
       ...this.#range(entry, path),
+      source: entry.source ?? null,
       intervals: many(entry.interval),
     };
   }

@@ -8,7 +8,7 @@
 import type { EpochMs } from '../contract/intervals.ts';
 import { listName, type PolledList } from '../contract/lists.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
-import type { Start, WantedSeries } from '../planning/watch-list-changes.ts';
+import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
 import type { AssetRow, MarketRow } from '../store/settings/polled-lists.ts';
 import { anyOf, didYouMean, isPattern, type Matcher } from './names.ts';
 import type { AssetFilter, CandleEntry, MarketFilter, Names, Problem, WatchList } from './watch-list.ts';
@@ -30,7 +30,8 @@ export interface Resolved {
 export function listsNeeded(list: WatchList): ReadonlySet<'assets' | 'markets'> {
   const assets = [...list.history, ...list.assetMarkets];
   const needed = new Set<'assets' | 'markets'>();
-  if (list.candles.some((entry) => marketsNamed(entry) === null)) needed.add('markets');
+  if (list.candles.some((entry) => entry.source === null && marketsNamed(entry) === null))
+    needed.add('markets');
   if (list.candles.some(({ top }) => top !== null) || assets.some((entry) => assetsNamed(entry) === null))
     needed.add('assets');
   return needed;
@@ -39,25 +40,45 @@ export function listsNeeded(list: WatchList): ReadonlySet<'assets' | 'markets'> 
 /** @param listed contains every needed list. */
 export function resolve(list: WatchList, listed: Listed): Resolved {
   const notes: Problem[] = [];
-  const series = new Map<string, { series: SeriesKey; starts: Start[]; endMs: EpochMs | null }>();
-  const want = (key: SeriesKey, { start, endMs }: { start: Start; endMs: EpochMs | null }) => {
+  const series = new Map<
+    string,
+    WantedSeries & { starts: Start[]; endMs: EpochMs | null; sources?: WantedSources }
+  >();
+  const want = (
+    key: SeriesKey,
+    { start, endMs }: { start: Start; endMs: EpochMs | null },
+    sources?: WantedSources,
+  ) => {
     const name = `${key.dataset} ${seriesName(key)}`;
     const same = series.get(name);
-    if (same === undefined) series.set(name, { series: key, starts: [start], endMs });
-    else {
+    if (same === undefined) {
+      const given = sources === undefined ? {} : { sources };
+      series.set(name, { series: key, starts: [start], endMs, ...given });
+    } else {
+      if (sources !== undefined) same.sources ??= sources;
       same.starts.push(start);
       same.endMs = same.endMs === null || endMs === null ? null : Math.max(same.endMs, endMs);
     }
   };
   for (const entry of list.candles) {
+    if (entry.source !== null) {
+      for (const { key, sources } of atSource(entry, entry.source, listed, notes)) want(key, entry, sources);
+      continue;
+    }
     for (const { exchange, base, quote } of marketsOf(entry, listed, notes)) {
       for (const interval of entry.intervals)
         want({ dataset: 'candles', exchange, baseId: base, quoteId: quote, interval }, entry);
     }
   }
   for (const entry of list.history) {
+    const source = entry.source === null ? null : sourceOf(entry, entry.source, listed, notes);
+    if (source === undefined) continue;
     for (const assetId of assetsOf(entry, listed, notes)) {
-      for (const interval of entry.intervals) want({ dataset: 'asset_history', assetId, interval }, entry);
+      for (const interval of given(entry, source, 'asset_history', notes)) {
+        const key = { dataset: 'asset_history', assetId, interval } as const;
+        const sources = [{ source: entry.source ?? '', symbol: assetId, isArchive: false }];
+        want(key, entry, source === null ? undefined : sources);
+      }
     }
   }
   const lists = new Map<string, WantedList>();
@@ -73,6 +94,87 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
     }
   }
   return { series: [...series.values()], lists: [...lists.values()], notes };
+}
+
+type WantedSources = readonly WantedSource[];
+
+/** A source as the watch list needs it. */
+export interface ListedSource {
+  readonly exchange: string;
+  /** The intervals that it gives. */
+  readonly intervals: Readonly<Record<SeriesKey['dataset'], readonly string[]>>;
+  /** The source that has its history by months; null: none. */
+  readonly archive: { readonly name: string; readonly intervals: readonly string[] } | null;
+  /** Its stored list of markets. */
+  readonly markets: ReadonlyArray<{ readonly symbol: string; readonly base: string; readonly quote: string }>;
+}
+
+/** The sources whose markets the watch list names. */
+export function sourcesNeeded(list: WatchList): string[] {
+  return [...new Set(list.candles.flatMap(({ source }) => source?.name ?? []))];
+}
+
+/** @returns undefined: there is no such source, which is noted. */
+function sourceOf(
+  entry: Noted,
+  name: string,
+  { sources }: Listed,
+  notes: Problem[],
+): ListedSource | undefined {
+  const found = sources?.get(name);
+  if (found === undefined)
+    notes.push({
+      ...entry.place,
+      message: `no source is named ${JSON.stringify(name)}${didYouMean(name, sources?.keys() ?? [])}`,
+    });
+  return found;
+}
+
+/** The intervals of an entry that its source gives. Notes the others. */
+function given<Interval extends string>(
+  { intervals, place }: Noted & { readonly intervals: readonly Interval[] },
+  source: ListedSource | null,
+  dataset: SeriesKey['dataset'],
+  notes: Problem[],
+): readonly Interval[] {
+  if (source === null) return intervals;
+  const known = source.intervals[dataset];
+  const lacked = intervals.filter((interval) => !known.includes(interval));
+  if (lacked.length > 0) {
+    const only = known.length === 0 ? '' : `, only ${known.join(', ')}`;
+    notes.push({ ...place, message: `left out: the source does not give ${lacked.join(', ')}${only}` });
+  }
+  return intervals.filter((interval) => known.includes(interval));
+}
+
+/** The series of an entry that names markets by the symbols of a source. */
+function* atSource(
+  entry: CandleEntry,
+  { name, symbols }: NonNullable<CandleEntry['source']>,
+  listed: Listed,
+  notes: Problem[],
+): Generator<{ key: SeriesKey; sources: WantedSources }> {
+  const source = sourceOf(entry, name, listed, notes);
+  if (source === undefined) return;
+  const intervals = given(entry, source, 'candles', notes);
+  const { archive, exchange, markets } = source;
+  const pairs = markets.map((market) => ({ ...market, pair: `${market.base}/${market.quote}` }));
+  noteUnknown(
+    symbols,
+    () => new Set(pairs.flatMap(({ pair, symbol }) => [pair, symbol])),
+    `a market of ${name}`,
+    entry,
+    notes,
+  );
+  const fits = anyOf(symbols);
+  const isArchived = archive !== null && intervals.every((interval) => archive.intervals.includes(interval));
+  for (const { symbol, base, quote, pair } of pairs) {
+    if (!fits(pair) && !fits(symbol)) continue;
+    const own = { source: name, symbol, isArchive: false };
+    const sources = isArchived ? [{ source: archive.name, symbol, isArchive: true }, own] : [own];
+    for (const interval of intervals)
+      yield { key: { dataset: 'candles', exchange, baseId: base, quoteId: quote, interval }, sources };
+  }
 }
 
 type Market = Omit<MarketRow, 'goneSinceMs'>;
@@ -200,4 +302,6 @@ function noteUnlisted(market: Market, markets: Listed['markets'], entry: Noted, 
 export interface Listed {
   readonly markets: readonly MarketRow[] | null;
   readonly assets: readonly AssetRow[] | null;
+  /** By name; absent: there is none beside the default one. */
+  readonly sources?: ReadonlyMap<string, ListedSource>;
 }

@@ -107,8 +107,12 @@ const top = whole(1, 100_000).describe('Only the so many assets that rank first 
 const market = { exchange: names.optional(), base: names.optional(), quote: names.optional() };
 const exceptMarkets = oneOrMany(map('a map of exchange, base or quote', market));
 
+const ofSource = text('the name of a source').describe('The source that gives it; by default SOURCE_URL.');
+
 const candles = map('a map such as { exchange: binance, quote: tether, interval: h1, from: 5y }', {
   ...market,
+  source: ofSource.optional(),
+  symbol: oneOrMany(name).describe('Markets of the source, such as BTC/USDT or */USDT.').optional(),
   top: top.optional(),
   interval: intervals(candleIntervals, 'candles'),
   from,
@@ -118,6 +122,7 @@ const candles = map('a map such as { exchange: binance, quote: tether, interval:
 
 const history = map('a map such as { asset: bitcoin, interval: d1, from: 11y }', {
   asset: names.optional(),
+  source: ofSource.optional(),
   top: top.optional(),
   interval: intervals(historyIntervals, 'histories'),
   from,
@@ -130,6 +135,40 @@ const assetMarkets = map('a map such as { asset: bitcoin, every: 1h }', {
   top: top.optional(),
   every,
   except: names.optional(),
+});
+
+const source = map('a map such as { profile: binance, budget: 3000 }', {
+  profile: text('the name of a profile')
+    .describe('How it speaks; by default the profile of its own name.')
+    .optional(),
+  url: textThat((value) => URL.canParse(value) && /^https?:/.test(value), 'an http or https address')
+    .describe("Its base address; by default the profile's.")
+    .optional(),
+  'key-variable': text('the name of a variable').describe('The variable that holds its key.').optional(),
+  'key-file': text('a path').describe('The file that holds its key.').optional(),
+  archive: text('the name of a source')
+    .describe(
+      'The source that has its history by months; by default that of the profile, at its public address only.',
+    )
+    .optional(),
+  credits: whole(1, 1_000_000_000)
+    .describe('Credits of its plan in a month; by default those of the free plan.')
+    .optional(),
+  budget: whole(1, 1_000_000)
+    .describe('What may be used of its limit each minute, in its unit (requests, weight); by default all.')
+    .optional(),
+});
+
+/** Names of sources are parts of names of queues. */
+const sourceName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,30}$/, 'must be lower-case letters, digits and hyphens');
+
+export const sourcesShape = z.record(sourceName, source, {
+  error: (issue) =>
+    issue.code === 'invalid_key'
+      ? 'has a name that is not lower-case letters, digits and hyphens'
+      : wrong('a map of sources')(issue),
 });
 
 export const watchListShape = map('a map with candles, history or lists', {
@@ -149,6 +188,9 @@ export const watchListShape = map('a map with candles, history or lists', {
     days: whole(0, 3650).describe('Instead of REREAD_DAYS.').optional(),
     every: every.describe('Instead of REREAD_HOURS.').optional(),
   }).optional(),
+  sources: sourcesShape
+    .describe('Sources beside SOURCE_URL, by name: other addresses, keys and budgets of the profiles.')
+    .optional(),
   retention: map('a map such as { candles: 2y }', {
     candles: keptFor.optional(),
     history: keptFor.optional(),
@@ -162,12 +204,16 @@ export const watchListShape = map('a map with candles, history or lists', {
     .optional(),
 });
 
+export type SourceEntry = z.output<typeof source>;
 export type WatchListText = z.output<typeof watchListShape>;
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-export function problemsOf(error: z.ZodError, yaml: Extract<Located, { kind: 'value' }>): Problem[] {
+export function problemsOf(
+  error: Pick<z.ZodError, 'issues'>,
+  yaml: Extract<Located, { kind: 'value' }>,
+): Problem[] {
   return error.issues.flatMap((issue) => problemsOfIssue(issue, [], yaml));
 }
 

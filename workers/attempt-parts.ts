@@ -9,6 +9,7 @@ import { postponeProbe } from '../store/commit/commit-probe.ts';
 import { deferUpstreamGaps, deferWindow, incompleteKind } from '../store/commit/deferred-windows.ts';
 import type { Database } from '../store/db/database.ts';
 import { publishResult } from '../store/recheck/command-results.ts';
+import type { SourceName } from '../store/series/sources.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { RangeLimitLearner } from './range-limit-learner.ts';
 import type { Work } from './work.ts';
@@ -16,6 +17,8 @@ import type { WorkerEvents } from './worker-events.ts';
 
 export interface AttemptParts {
   readonly database: Database;
+  /** Null or absent: the default source. */
+  readonly sourceName?: SourceName | undefined;
   readonly requests: RequestQueue;
   readonly sourceBreaker: CircuitBreaker;
   /** For a source that answers with a service message. */
@@ -59,6 +62,7 @@ export async function deferWork<Answer>(
       // The source's statement concerns the requested range only.
       await deferUpstreamGaps(parts.database.pool, {
         ...failure,
+        source: parts.sourceName,
         seriesId: window.seriesId,
         range: work.window,
         attempts: attempt.number,
@@ -66,6 +70,7 @@ export async function deferWork<Answer>(
     else
       await deferWindow(parts.database.pool, {
         ...failure,
+        source: parts.sourceName,
         seriesId: window.seriesId,
         window,
         attempts: attempt.number,

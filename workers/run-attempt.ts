@@ -76,7 +76,7 @@ async function afterAccepted(window: Window, parts: AttemptParts): Promise<void>
   const learned = parts.rangeLimits.accepted(window);
   if (learned === null) return;
   const { key, longestMs } = learned;
-  await storeLongestRange(parts.database, key, longestMs);
+  await storeLongestRange(parts.database, key, longestMs, parts.sourceName);
   parts.log.warn(
     { ranges: key, hours: longestMs / hourMs },
     'the source refuses longer ranges: requests are shorter from now on',

@@ -185,6 +185,7 @@ export async function afterSourceError<Answer>(
     error: message,
     bytes: error.bytes,
     durationMs: error.durationMs,
+    source: work.window?.source ?? null,
   });
   return carryOut(reaction, { kind, message, nowMs }, work, attempt, parts);
 }

@@ -40,6 +40,8 @@ export type CommitSlot = <Result>(commit: () => Promise<Result>) => Promise<Resu
 
 export interface WorkParts {
   readonly source: Source;
+  /** The market of a series in the source's terms; undefined: it has none, as in the default source. */
+  readonly symbolOf: (seriesId: number) => Promise<string | undefined>;
   readonly database: Database;
   /**
    * Bounds concurrent commits, since each holds a connection. Retries a commit that waits for a lock (store-failure.ts).
@@ -65,7 +67,9 @@ export function windowWork(window: Window, parts: WorkParts): Work<Answer> {
     lane,
     window,
     async fetch() {
-      const answer = await requestPoints(parts.source, series, window.requested ?? window);
+      const answer = await requestPoints(parts, window, series, window.requested ?? window);
+      // Of a file whose checksum is right, a row that it lacks is a difference.
+      if (answer.isWhole === true) return window.run === undefined ? answer : { ...answer, known: null };
       return window.run === undefined ? answer : assertWhole(answer, window);
     },
     commit: (answer, { number, nowMs }) =>
@@ -93,7 +97,7 @@ export function probeWork(window: Window, parts: WorkParts): Work<Answer> {
     async fetch() {
       // The day that contains the start begins before it.
       const days = { startMs: periodStart(window.startMs, 'd1'), endMs: window.endMs };
-      return assertWhole(await requestPoints(parts.source, { ...series, interval: 'd1' }, days), window);
+      return assertWhole(await requestPoints(parts, window, { ...series, interval: 'd1' }, days), window);
     },
     async commit({ rows, ...answer }, attempt) {
       const result = await parts.commitSlot(() =>
@@ -117,12 +121,24 @@ export function probeWork(window: Window, parts: WorkParts): Work<Answer> {
   };
 }
 
-function requestPoints(source: Source, series: SeriesKey, range: Range): Promise<Answer> {
+async function requestPoints(
+  { source, symbolOf }: WorkParts,
+  { seriesId, symbol }: Window,
+  series: SeriesKey,
+  range: Range,
+): Promise<Answer> {
   const bounds = { start: range.startMs, end: range.endMs };
   if (series.dataset === 'asset_history')
     return source.assetHistory(series.assetId, { interval: series.interval, ...bounds });
   const { exchange, interval, baseId, quoteId } = series;
-  return source.candles({ exchange, interval, baseId, quoteId, ...bounds });
+  return source.candles({
+    exchange,
+    interval,
+    baseId,
+    quoteId,
+    symbol: symbol ?? (await symbolOf(seriesId)),
+    ...bounds,
+  });
 }
 
 /**

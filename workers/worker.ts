@@ -1,7 +1,7 @@
 /** A worker: takes jobs from the `requests` queue within the budget, and runs them. */
 
 import { setMaxListeners } from 'node:events';
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
@@ -14,6 +14,7 @@ import type { Source } from '../source/source.ts';
 import { prepareWindow } from '../store/commit/prepare-window.ts';
 import type { Database } from '../store/db/database.ts';
 import { verifyWindow } from '../store/recheck/verification.ts';
+import { readSymbol, type SourceName } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { createCircuitBreaker, serviceMessagePauses } from './circuit-breaker.ts';
@@ -27,6 +28,10 @@ import { type AttemptMiddleware, laneOf, type WorkerEvents } from './worker-even
 export interface WorkerOptions {
   readonly database: Database;
   readonly source: Source;
+  /** Name of the source; null or absent: the default one. */
+  readonly sourceName?: SourceName | undefined;
+  /** Bounds the transactions of all workers of the process; absent: of this one. */
+  readonly transactions?: LimitFunction | undefined;
   readonly queues: QueueBackend;
   /** The budget that all workers share; 0: the source has no limit. */
   readonly requestsPerMinute: number;
@@ -56,11 +61,19 @@ const outageThreshold = 5;
 const maxTransactions = 3;
 /** Connections reserved for the planner and `status`. */
 const reservedConnections = 2;
+/** How long the symbol of a series is known without reading it again. */
+const symbolsKnownMs = 60_000;
+
+/** Concurrent transactions of a process. */
+export function transactionSlots(database: Database): LimitFunction {
+  const connections = database.pool.options.max;
+  return pLimit(Math.max(1, Math.min(maxTransactions, connections - reservedConnections)));
+}
 
 export async function startWorker(options: WorkerOptions) {
   const { database, queues, settings, log } = options;
-  const connections = database.pool.options.max;
-  const slot = pLimit(Math.max(1, Math.min(maxTransactions, connections - reservedConnections)));
+  const { sourceName = null } = options;
+  const slot = options.transactions ?? transactionSlots(database);
   const closing = new AbortController();
   // Every waiting commit adds a listener.
   setMaxListeners(0, closing.signal);
@@ -73,12 +86,18 @@ export async function startWorker(options: WorkerOptions) {
   const parts: AttemptParts & WorkParts = {
     database,
     source: options.source,
-    requests: queues.requests,
+    sourceName,
+    symbolOf: symbols(database, sourceName),
+    requests: queues.requestsOf(sourceName),
     commitSlot: (commit) => unlocked(() => slot(commit)),
     commitWindow: groupCommits(database, slot, unlocked),
-    sourceBreaker: createCircuitBreaker({ what: 'the source', threshold: outageThreshold, log }),
+    sourceBreaker: createCircuitBreaker({
+      what: sourceName ?? 'the source',
+      threshold: outageThreshold,
+      log,
+    }),
     serviceMessageBreaker: createCircuitBreaker({
-      what: 'the source',
+      what: sourceName ?? 'the source',
       threshold: 1,
       log,
       pauses: options.serviceMessagePauses ?? serviceMessagePauses,
@@ -99,14 +118,19 @@ export async function startWorker(options: WorkerOptions) {
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
   };
-  for (const [key, longestMs] of await readLongestRanges(database)) parts.rangeLimits.learn(key, longestMs);
+  for (const [key, longestMs] of await readLongestRanges(database, sourceName))
+    parts.rangeLimits.learn(key, longestMs);
   const middleware = options.middleware ?? ((_attempt, run) => run());
-  const worker = queues.startRequestWorker((attempt) => middleware(attempt, () => run(attempt, parts)), {
-    concurrency: settings.concurrency,
-    limiter: limiterFor(options.requestsPerMinute),
-    requestsPerMinute: options.requestsPerMinute,
-    ...(options.lockMs === undefined ? {} : { lockMs: options.lockMs }),
-  });
+  const worker = queues.startRequestWorker(
+    (attempt) => middleware(attempt, () => run(attempt, parts)),
+    {
+      concurrency: settings.concurrency,
+      limiter: limiterFor(options.requestsPerMinute),
+      requestsPerMinute: options.requestsPerMinute,
+      ...(options.lockMs === undefined ? {} : { lockMs: options.lockMs }),
+    },
+    sourceName,
+  );
   await worker.ready();
   const budgets = keepLowestBudget(worker, options);
   await budgets.check();
@@ -124,11 +148,14 @@ export async function startWorker(options: WorkerOptions) {
  * Workers may be configured with different budgets. BullMQ's limiter applies the spacing of the worker that sends the
  * request, so neither budget would hold. All workers apply the lowest one, and log it.
  */
-function keepLowestBudget(worker: QueueWorker, { queues, requestsPerMinute, log }: WorkerOptions) {
+function keepLowestBudget(
+  worker: QueueWorker,
+  { queues, requestsPerMinute, log, sourceName = null }: WorkerOptions,
+) {
   let said: string | null = null;
   async function check(): Promise<void> {
     // An unreachable queue logs that itself, and starts no job.
-    const present = await queues.connectedBudgets().catch(() => null);
+    const present = await queues.connectedBudgets(sourceName).catch(() => null);
     if (present === null) return;
     worker.setLimiter(limiterFor(lowestBudget([requestsPerMinute, ...present])));
     // A worker always states a budget.
@@ -140,13 +167,26 @@ function keepLowestBudget(worker: QueueWorker, { queues, requestsPerMinute, log 
   return { check, stop: () => clearInterval(timer) };
 }
 
+/** The market of a series in the source's terms, read once a minute. */
+function symbols(database: Database, source: SourceName): WorkParts['symbolOf'] {
+  const known = new Map<number, { readonly symbol: string | undefined; readonly untilMs: number }>();
+  return async (seriesId) => {
+    if (source === null) return undefined;
+    const before = known.get(seriesId);
+    if (before !== undefined && Date.now() < before.untilMs) return before.symbol;
+    const symbol = (await readSymbol(database, seriesId, source)) ?? undefined;
+    known.set(seriesId, { symbol, untilMs: Date.now() + symbolsKnownMs });
+    return symbol;
+  };
+}
+
 /** Runs one attempt at a job, by the kind of its work. */
 async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts): Promise<Outcome> {
   const { job, waitedMs } = attempt;
   if (waitedMs !== null) parts.events?.claimed({ lane: laneOf(job), waitedMs });
   if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
   if (job.name === 'page') return runAttempt(pageWork(job.data, parts), attempt, parts);
-  const whole = job.data;
+  const whole = parts.sourceName == null ? job.data : { ...job.data, source: parts.sourceName };
   const { series, lane } = whole;
   const window = parts.rangeLimits.shortened(whole);
   if (isProbe(whole)) return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);

@@ -14,7 +14,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EpochMs, minuteMs, nextPeriodStart, periodStart } from '../../contract/intervals.ts';
-import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
+import { budgetInForce, differingBudgets, lowestBudget } from '../../planning/budget.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../planning/ranges.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
@@ -23,13 +23,15 @@ import { countFetchesSince, tallyFetches } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
+import { readAllSources, readSourcesOf } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { explainQueueError, pollUntil } from '../poll-until.ts';
 import type { BackfillProgress, Portion } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
-import { assertNoServiceMessage, assertSourceUsable } from '../source-health.ts';
+import { assertCreditsLeft, assertNoServiceMessage, assertSourceUsable } from '../source-health.ts';
+import { distinctSources, joinQueues } from '../sources/queues.ts';
 import {
   type BackfillOutcome,
   deferredText,
@@ -70,18 +72,27 @@ export async function runBackfill(
   const { database, config } = context;
   const startedMs = Date.now();
   const bounds = await boundsOf(context, request, startedMs);
-  const parts = inProcessWorkers(context, bounds.ranges);
+  const sourcesOf = await readSourcesOf(database, request.seriesIds);
+  const sources = await readAllSources(database, request.seriesIds);
+  const parts = inProcessWorkers(context, bounds.ranges, { sources });
   let wanted: ReadonlyMap<number, number> | undefined;
   let reportedWait: string | null = null;
   let accepted = 0;
   let perMinute = config.source.requestsPerMinute;
+  const [only, ...others] = distinctSources(request.seriesIds, sourcesOf);
+  // A backfill of one source other than the default one reports that one's budget.
+  const named = others.length === 0 && only != null ? (await context.sources()).get(only) : undefined;
   const requestsOfLastMinute = lastMinuteOf(database);
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
   const tallyNow = atMostEverySecond(async () => tallyFetches(await ledger.read(Date.now())));
 
   /** Connected workers may have another budget than this process. */
   async function reportBudgets(queues: QueueBackend): Promise<void> {
-    const present = await queues.connectedBudgets();
+    const present = await queues.connectedBudgets(named?.name);
+    if (named !== undefined) {
+      perMinute = lowestBudget([named.requestsPerMinute, ...present]);
+      return;
+    }
     perMinute = budgetInForce(config.source, present);
     const differing = differingBudgets(config.source, present);
     if (differing !== null) request.progress.say(differing);
@@ -91,20 +102,27 @@ export async function runBackfill(
     context.assertFreeSpace();
     const queues = await parts.ensure(wanted !== undefined);
     // Read claims before gaps: a window that ends in between is then still claimed, not lost.
-    const claimed = await queues.requests
+    const requests = joinQueues(queues, sources, sourcesOf);
+    const claimed = await requests
       .claimedWindows()
       .catch((error: unknown) => explainQueueError(error, queues.kind));
     const nowMs = Date.now();
     const gaps = await missingWithin(context, bounds, nowMs);
     if (wanted === undefined) await reportBudgets(queues);
     wanted ??= lengths(gaps);
-    const left = remaining(gaps, wanted, bounds, windowsLeft(gaps, nowMs, await readRangeLimits(context)));
+    const left = remaining(
+      gaps,
+      wanted,
+      bounds,
+      windowsLeft(gaps, nowMs, await readRangeLimits(context, 'history')),
+    );
     const queued = gaps.some((gap) =>
       claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
     );
     const isWorking = queued || gaps.some((gap) => isWorkable(gap, nowMs));
     const awaited = isWorking ? [] : gaps.filter((gap) => isAwaited(gap, nowMs, request.wait === true));
-    const pausedMs = await queues.requests.pausedForMs();
+    if (isWorking && !queued && named !== undefined) await assertCreditsLeft(context, named, nowMs);
+    const pausedMs = await requests.pausedForMs();
     const tally = await tallyNow();
     request.progress.update({
       series: left,

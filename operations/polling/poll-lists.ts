@@ -37,7 +37,7 @@ export async function pollLists(
     const id = await requestListPoll(database, { list, nowMs: startedMs, isPatient: false });
     if (id !== null) polls.set(id, list);
   }
-  const parts = inProcessWorkers(context, null);
+  const parts = inProcessWorkers(context, null, { sources: [null] });
 
   async function poll(): Promise<object | null> {
     if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped while lists were polled');

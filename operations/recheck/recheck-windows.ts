@@ -27,12 +27,14 @@ import {
 } from '../../store/recheck/command-results.ts';
 import { countDiffering, type Difference, readDifferences } from '../../store/recheck/differences.ts';
 import { emptiedKind, unboundedKind } from '../../store/recheck/verification.ts';
+import { readSourcesOf } from '../../store/series/sources.ts';
 import type { OperationContext } from '../context.ts';
 import { readBudget } from '../estimate.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { explainQueueError, pollUntil } from '../poll-until.ts';
 import type { WindowProgress } from '../progress.ts';
 import { assertNoServiceMessage, assertSourceUsable } from '../source-health.ts';
+import { distinctSources, joinQueues, type SourcesOf } from '../sources/queues.ts';
 
 /** The result of a window, summed over its answers. */
 export interface RecheckedWindow extends Omit<CommandResult, 'reached' | 'seriesId' | 'startMs' | 'endMs'> {
@@ -56,6 +58,8 @@ export interface RecheckRequest {
   readonly count: number;
   readonly seriesIds: readonly number[];
   readonly longestRangeMs: (series: SeriesKey) => number;
+  /** Another source that answers instead of the series' own, and the symbol of each series there; absent: their own. */
+  readonly against?: SourcesOf | undefined;
   readonly signal: AbortSignal;
   readonly progress: WindowProgress;
   readonly onSettled: (settled: RecheckedWindow) => void;
@@ -90,7 +94,10 @@ export async function recheckWindows(
   const { database } = context;
   const requestsPerMinute = await readBudget(context);
   const run = randomBytes(8).toString('hex');
-  const parts = inProcessWorkers(context, null, run);
+  const { against } = request;
+  const sourcesOf = against ?? (await readSourcesOf(database, request.seriesIds));
+  const sources = distinctSources(request.seriesIds, sourcesOf);
+  const parts = inProcessWorkers(context, null, { sources, run });
   const startedMs = Date.now();
   const ledger = ledgerMinutes(database, {
     sinceMs: startedMs,
@@ -137,13 +144,23 @@ export async function recheckWindows(
       open.kind = answer.kind ?? open.kind;
       for (const range of subtract([piece], [answer.reached])) {
         const { requested: _, ...alone } = piece;
-        const rest = withWitnesses({ ...alone, ...range }, request.longestRangeMs(piece.series));
+        const rest = witnessed({ ...alone, ...range });
         rests.push({ piece: rest, open, emptied: 0 });
         open.pieces += 1;
       }
     }
     open.pieces -= 1;
     if (open.pieces === 0) settle(open);
+  }
+
+  /** A month of an archive is a file: no witness can be beside it. */
+  const isArchive = [...(against?.values() ?? [])].some((source) => source.isArchive);
+  const witnessed = (window: Window) =>
+    isArchive ? window : withWitnesses(window, request.longestRangeMs(window.series));
+
+  function otherSource(seriesId: number): Pick<Window, 'isAgainst' | 'symbol'> {
+    const symbol = against?.get(seriesId)?.symbol;
+    return symbol === undefined ? {} : { isAgainst: true, symbol };
   }
 
   function nextPiece(): Entry | null {
@@ -158,7 +175,14 @@ export async function recheckWindows(
       const window = next.value;
       const open: Open = { ...noResult, window, reached: [], pieces: 1 };
       const refused = unknown.get(window.seriesId);
-      if (refused === undefined) return { piece: { ...window, lane: request.lane, run }, open, emptied: 0 };
+      const { requested: _, ...alone } = window;
+      const asked = {
+        ...(isArchive ? alone : window),
+        lane: request.lane,
+        run,
+        ...otherSource(window.seriesId),
+      };
+      if (refused === undefined) return { piece: asked, open, emptied: 0 };
       settle({ ...open, kind: refused.kind, message: refused.message });
     }
   }
@@ -167,7 +191,8 @@ export async function recheckWindows(
     context.assertFreeSpace();
     const queues = await parts.ensure(true);
     // Read claims before results: a window that ends in between is then still queued, not lost.
-    const claimed = await queues.requests
+    const requests = joinQueues(queues, sources, sourcesOf);
+    const claimed = await requests
       .claimedWindows()
       .catch((error: unknown) => explainQueueError(error, queues.kind));
     for (const answer of await consumeResults(database, run)) receive(answer);
@@ -186,9 +211,9 @@ export async function recheckWindows(
         waiting.set(keyOf(next.piece), next);
         added.push(next.piece);
       }
-      await queues.requests.addWindows(added);
+      await requests.addWindows(added);
     }
-    const pausedMs = await queues.requests.pausedForMs();
+    const pausedMs = await requests.pausedForMs();
     request.progress.update({
       done: settled,
       of: request.count,
@@ -210,7 +235,10 @@ export async function recheckWindows(
     const ranges = differing.flatMap(({ window: { seriesId }, reached }) =>
       reached.map((range) => ({ seriesId, ...range })),
     );
-    const differences = ranges.length === 0 ? [] : await readDifferences(database, ranges);
+    const differences =
+      ranges.length === 0
+        ? []
+        : await readDifferences(database, ranges, [...(against?.values() ?? [])][0]?.source);
     return { isWhole, differing, differences, unanswered };
   } finally {
     request.progress.stop();

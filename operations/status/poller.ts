@@ -39,7 +39,7 @@ export class StatusPoller {
       this.#pollQueue(),
       seriesStatus(database, { nowMs, graceMs }),
       listGaps(database, { nowMs, graceMs }),
-      readRangeLimits(this.#context),
+      readRangeLimits(this.#context, 'history'),
       this.#recent(nowMs),
       readServiceMessage(database, nowMs),
       readSourceOutage(database),

@@ -2,10 +2,12 @@
 
 import type { Config } from '../../config.ts';
 import type { StoredDataset } from '../../contract/series.ts';
+import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
 import { estimateCost, type PlanCost, pollsEveryMs } from '../../operations/estimate.ts';
 import { pollLists } from '../../operations/polling/poll-lists.ts';
+import { marketsOf } from '../../operations/sources/markets.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { storedDatasets } from '../../store/retention/retention.ts';
 import { overrideReread } from '../../store/settings/settings.ts';
@@ -17,6 +19,8 @@ import {
   type WatchListPlan,
 } from '../../watch-list/plan.ts';
 import { readWatchList, readWatchListFile } from '../../watch-list/read.ts';
+import { sourcesNeeded } from '../../watch-list/resolve.ts';
+import { watchedSources } from '../../watch-list/source-facts.ts';
 import { problemText, type WatchList } from '../../watch-list/watch-list.ts';
 import { type Ask, askOnTerminal, confirmByName } from '../input/confirm.ts';
 import { datasetNames, datasetOf } from '../input/datasets.ts';
@@ -45,7 +49,9 @@ export async function run(options: ApplyOptions): Promise<void> {
         chunkDays: context.config.storage.chunkDays,
         prune: options.prune === true || list.prune,
         mayDrop: new Set(storedDatasets),
+        sources: watchedSources(await context.sources()),
       };
+      await readOldMarkets(context, list, planContext.nowMs);
       const plan = await planned(context, list, planContext, signal);
       const cost = await costAfter(context, plan, planContext.nowMs);
       // Text shows the planned changes first; JSON shows only the result.
@@ -100,6 +106,16 @@ async function readList(file: string): Promise<{ list: WatchList; hash: string }
   throw new TidemarkError('BAD_WATCH_LIST', `${lines.length} lines of ${file} are wrong, see above`);
 }
 
+/** Reads the markets of the sources that the list names, if they are old. */
+async function readOldMarkets(context: Context, list: WatchList, nowMs: number): Promise<void> {
+  const sources = await context.sources();
+  for (const name of sourcesNeeded(list)) {
+    const source = sources.get(name);
+    // The plan notes a name that no source has.
+    if (source !== undefined) await marketsOf(context, source, nowMs);
+  }
+}
+
 /** Polls the lists that it needs if they are old. */
 async function planned(
   context: Context,
@@ -117,12 +133,17 @@ async function planned(
 }
 
 /** The cost after the changes, as `plan` shows it. */
-async function costAfter(context: Context, { after }: WatchListPlan, nowMs: number): Promise<PlanCost> {
+async function costAfter(context: Context, plan: WatchListPlan, nowMs: number): Promise<PlanCost> {
   const { config } = context;
-  return estimateCost(context, after.series, [], nowMs, {
+  const { after } = plan;
+  const pending = {
     reread: overrideReread(config.reread, after.reread),
     pollsEveryMs: pollsAfter(after.lists, config),
-  });
+  };
+  const sources = plan.sources.flatMap(({ series, sources: [first] }) =>
+    first === undefined ? [] : [[seriesName(series), first.source] as const],
+  );
+  return estimateCost(context, after.series, [], nowMs, pending, new Map(sources));
 }
 
 function pollsAfter(lists: WatchListPlan['after']['lists'], config: Config): number[] {

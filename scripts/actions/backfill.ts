@@ -1,15 +1,19 @@
 /** `tidemark backfill candles|history ...`: tracks series and fetches a range until no gap is left. */
 
+import type { Config } from '../../config.ts';
 import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
 import { estimateCost } from '../../operations/estimate.ts';
-import { configFromEnvironment, withContext } from '../../runtime/context.ts';
+import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
+import { hasDatabase } from '../../store/embedded/home.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { readNamedSeries, setSeriesSources } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/series/status.ts';
+import { atSource } from '../input/at-source.ts';
 import type { SelectingOptions, Selection } from '../input/selectors.ts';
 import { withinRetention } from '../input/within-retention.ts';
 import { showProgress } from '../output/backfill-progress.ts';
@@ -25,16 +29,21 @@ export interface BackfillOptions extends SelectingOptions {
 
 /** @throws TidemarkError unless the range is complete. */
 export async function run(asked: Selection, options: BackfillOptions): Promise<void> {
+  const configured = configFromEnvironment();
   // Before an embedded database is created.
-  requireSource(configFromEnvironment());
+  if (asked.source === null && isNew(configured)) requireSource(configured);
   await withContext(
     { command: 'backfill', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
-      const selection = await withinRetention(context, asked);
+      await assertSource(context, asked);
+      const selection = await withinRetention(context, await atSource(context, asked));
       const ids: number[] = [];
       for (const series of selection.series) {
         const fromMs = selection.trackFromMs(series);
-        ids.push((await trackSeries(context.database, series, fromMs, selection.toMs)).seriesId);
+        const { seriesId } = await trackSeries(context.database, series, fromMs, selection.toMs);
+        if (selection.sources !== null)
+          await setSeriesSources(context.database.pool, seriesId, selection.sources);
+        ids.push(seriesId);
       }
       const outcome = await runBackfill(context, {
         seriesIds: ids,
@@ -66,11 +75,22 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
   );
 }
 
+function isNew({ database, directory }: Config): boolean {
+  return database.url === undefined && !hasDatabase(directory);
+}
+
+/** @throws TidemarkError BAD_CONFIGURATION when a series needs SOURCE_URL, which is not set. */
+async function assertSource({ config, database }: Context, { source, series }: Selection): Promise<void> {
+  if (source !== null || config.source.url !== undefined) return;
+  const named = await readNamedSeries(database);
+  if (series.some((key) => !named.has(seriesName(key)))) requireSource(config);
+}
+
 /** Estimates the cost beside all tracked series, which share the budget. */
 export async function estimate(asked: Selection, options: SelectingOptions): Promise<void> {
   await withContext({ command: 'backfill', defaultLogLevel: 'error' }, async (context) => {
     const nowMs = Date.now();
-    const selection = await withinRetention(context, asked);
+    const selection = await withinRetention(context, await atSource(context, asked));
     const wanted = selection.series.map((series) => ({
       series,
       tracked: { startMs: selection.trackFromMs(series), endMs: selection.toMs },
@@ -79,7 +99,11 @@ export async function estimate(asked: Selection, options: SelectingOptions): Pro
     const { graceMs } = context.config.worker;
     const tracked = await seriesStatus(context.database, { nowMs, graceMs });
     const beside = tracked.filter(({ series }) => !names.has(seriesName(series)));
-    const cost = await estimateCost(context, wanted, beside, nowMs);
+    const [source] = selection.sources ?? [];
+    const sources = new Map(
+      source === undefined ? [] : selection.series.map((series) => [seriesName(series), source.source]),
+    );
+    const cost = await estimateCost(context, wanted, beside, nowMs, undefined, sources);
     if (options.json) console.log(JSON.stringify(costJson(cost), null, 2));
     else printText(costText(cost));
   });

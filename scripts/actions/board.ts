@@ -20,7 +20,7 @@ export async function run(): Promise<void> {
         const queues = await context.openQueues();
         closing.add(() => queues.close());
         const { boardUser, createBoard } = await import('../../runtime/board.ts');
-        const app = await createBoard(queues.bullQueues, { password });
+        const app = await createBoard(queues.bullQueues(), { password });
         const listening = await listen(app, { host, port });
         closing.add(() => app.close());
         console.log(`queues at ${new URL('/', listening.url)}, as ${boardUser}; Ctrl-C stops`);

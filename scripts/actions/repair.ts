@@ -11,7 +11,7 @@ import { probedSeries, probesAgain } from '../../planning/beginning.ts';
 import { allWindows, type CoveredWindow, countWindows, windowsAround } from '../../planning/sample.ts';
 import { withWitnesses } from '../../planning/windows.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
-import { requireSource } from '../../runtime/pipeline.ts';
+import { requireSources } from '../../runtime/pipeline.ts';
 import { readDifferingPeriods } from '../../store/recheck/differences.ts';
 import { readOldEmptyRanges } from '../../store/recheck/reread.ts';
 import { findSeries } from '../../store/series/series-history.ts';
@@ -38,7 +38,7 @@ export async function run(words: string[], options: Options): Promise<void> {
   await withContext(
     { command: 'repair', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
-      requireSource(context.config);
+      await requireSources(context);
       const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
       const outcome = await repair(context, {
         seriesIds,

@@ -6,8 +6,9 @@ import { Disposer } from '../../operations/disposer.ts';
 import { openActivityLog } from '../../runtime/activity-log.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
 import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
-import { requireSource, runScheduler, runWorker } from '../../runtime/pipeline.ts';
+import { requireSource, runScheduler, runWorkers } from '../../runtime/pipeline.ts';
 import { runService } from '../../runtime/service.ts';
+import { hasDatabase } from '../../store/embedded/home.ts';
 
 interface Parts {
   readonly scheduler: boolean;
@@ -24,7 +25,9 @@ export async function run(command: string, parts: Parts): Promise<void> {
   const closing = new Disposer();
   const start = startSteps(closing, stop.signal, log);
   try {
-    if (parts.worker) requireSource(config);
+    // Before an embedded database is created. Series of other sources need no SOURCE_URL.
+    if (parts.worker && config.database.url === undefined && !hasDatabase(config.directory))
+      requireSource(config);
     const context = await start('the database', () =>
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
     );
@@ -32,7 +35,7 @@ export async function run(command: string, parts: Parts): Promise<void> {
     const activity = openActivityLog(log);
     closing.add(() => activity.close());
     const logged = { ...context, activity };
-    if (parts.worker) await start('the worker', () => runWorker(logged, queues, parts.concurrency));
+    if (parts.worker) await start('the worker', () => runWorkers(logged, queues, parts.concurrency));
     if (parts.scheduler) await start('the scheduler', () => runScheduler(logged, queues));
     const service = parts.service
       ? await start('the service', () => runService(context, config.service, { queues }))

@@ -13,6 +13,8 @@ import { withContext } from '../../runtime/context.ts';
 import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
 import { type TrackedSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
 import { findSeries } from '../../store/series/series-history.ts';
+import { setSeriesSources } from '../../store/series/sources.ts';
+import { atSource } from '../input/at-source.ts';
 import type { SelectingOptions, Selection } from '../input/selectors.ts';
 import { withinRetention } from '../input/within-retention.ts';
 import type { JsonDocument } from '../output/documents.ts';
@@ -20,7 +22,7 @@ import type { JsonDocument } from '../output/documents.ts';
 /** Tracks each series from the cut of its retention on, and prints it. */
 export async function trackAll(asked: Selection, options: SelectingOptions): Promise<void> {
   await withContext({ command: 'track', defaultLogLevel: 'warn' }, async (context) => {
-    const selection = await withinRetention(context, asked);
+    const selection = await withinRetention(context, await atSource(context, asked));
     for (const series of selection.series) {
       const result = await trackSeries(
         context.database,
@@ -28,6 +30,8 @@ export async function trackAll(asked: Selection, options: SelectingOptions): Pro
         selection.trackFromMs(series),
         selection.toMs,
       );
+      if (selection.sources !== null)
+        await setSeriesSources(context.database.pool, result.seriesId, selection.sources);
       console.log(options.json ? JSON.stringify(asJson(result)) : asText(result));
     }
   });

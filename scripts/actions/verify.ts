@@ -3,11 +3,12 @@
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount } from '../../format.ts';
 import { readRangeLimits } from '../../operations/context.ts';
+import { comparedWith } from '../../operations/recheck/other-source.ts';
 import { type RecheckedWindow, recheckWindows } from '../../operations/recheck/recheck-windows.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { allWindows, type CoveredSeries, countWindows, sampleWindows } from '../../planning/sample.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
-import { requireSource } from '../../runtime/pipeline.ts';
+import { requireSources } from '../../runtime/pipeline.ts';
 import { countRejected } from '../../store/ledger/quarantine.ts';
 import { countDiffering } from '../../store/recheck/differences.ts';
 import { unboundedKind } from '../../store/recheck/verification.ts';
@@ -26,21 +27,24 @@ export interface Options {
   /** Number of windows, drawn at random; null: every covered window. */
   readonly sample: number | null;
   readonly isJson: boolean;
+  /** Name of another source to compare with; null: each series' own. */
+  readonly against: string | null;
 }
 
-export async function run(words: string[], { sample, isJson }: Options): Promise<void> {
+export async function run(words: string[], { sample, isJson, against }: Options): Promise<void> {
   await withContext(
     { command: 'verify', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
-      requireSource(context.config);
+      if (against === null) await requireSources(context);
       const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
       const outcome = await verify(context, {
         seriesIds,
         sample,
+        against,
         signal,
       });
       console.log(isJson ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome));
-      refuseDifferences(outcome);
+      refuseDifferences(outcome, against ?? 'the source');
     },
   );
 }
@@ -49,11 +53,19 @@ type Verification = Awaited<ReturnType<typeof verify>>;
 
 async function verify(
   context: Context,
-  request: { seriesIds: number[] | undefined; sample: number | null; signal: AbortSignal },
+  request: {
+    seriesIds: number[] | undefined;
+    sample: number | null;
+    against: string | null;
+    signal: AbortSignal;
+  },
 ) {
   const { database } = context;
-  const covered = await readCoveredRanges(database, request.seriesIds);
-  const longestRangeMs = await readRangeLimits(context);
+  const all = await readCoveredRanges(database, request.seriesIds);
+  const other = request.against === null ? null : await comparedWith(context, request.against, all);
+  for (const line of other?.notes ?? []) console.error(`tidemark: ${line}`);
+  const covered = other?.covered ?? all;
+  const longestRangeMs = other?.longestRangeMs ?? (await readRangeLimits(context));
   const windows = countWindows(covered, longestRangeMs);
   const wanted = Math.min(windows, request.sample ?? windows);
   const counts = {
@@ -75,6 +87,7 @@ async function verify(
         : sampleWindows(covered, longestRangeMs, wanted, Math.random),
     count: wanted,
     longestRangeMs,
+    against: other?.symbols,
     seriesIds: covered.map(({ seriesId }) => seriesId),
     signal: request.signal,
     progress: showWindowProgress('verify'),
@@ -138,12 +151,12 @@ function verificationJson({
 }
 
 /** @throws TidemarkError unless all requested windows were compared and are equal. */
-function refuseDifferences(outcome: Verification): void {
+function refuseDifferences(outcome: Verification, source: string): void {
   const { differing, unanswered, compared } = outcome;
   if (differing.length > 0) {
     throw new TidemarkError(
       'DIFFERENCES_FOUND',
-      `${counted(pointsOf(differing), 'point')} in ${formatCount(differing.length)} of ${counted(compared, 'compared window')} differ from the source`,
+      `${counted(pointsOf(differing), 'point')} in ${formatCount(differing.length)} of ${counted(compared, 'compared window')} differ from ${source}`,
     );
   }
   if (!outcome.isWhole) {

@@ -15,6 +15,7 @@ import {
   readSeriesHistory,
   type SeriesHistory,
 } from '../../store/series/series-history.ts';
+import { readSourcesOf } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { readRereadSettings } from '../../store/settings/settings.ts';
 import { printText } from '../output/table.ts';
@@ -113,7 +114,8 @@ async function nextLine(
   const { config } = context;
   const queues = await context.openQueues();
   try {
-    const claimed = (await queues.requests.claimedWindows()).windows.get(seriesId) ?? [];
+    const source = (await readSourcesOf(context.database, [seriesId])).get(seriesId)?.source ?? null;
+    const claimed = (await queues.requestsOf(source).claimedWindows()).windows.get(seriesId) ?? [];
     const [first] = [...claimed].sort((a, b) => a.startMs - b.startMs);
     if (first !== undefined)
       return `Queued or running: ${counted(claimed.length, 'window')}, the first ${formatTime(first.startMs)} to ${formatTime(first.endMs)}.`;

@@ -32,6 +32,7 @@ const faultOptions = [
   ['revise-rate', 'share of candles and history points that change after they have closed', 'reviseRate'],
   ['revise-after-ms', 'how long after that', 'reviseAfterMs'],
   ['ban-ms', 'a venue: how long it bans every address from its start on', 'banMs'],
+  ['bad-file-rate', 'binance-archive: share of files with a defect', 'badFileRate'],
   ['rows-before-start', 'coinbase: candles before the start of a range', 'rowsBeforeStart'],
 ] as const satisfies ReadonlyArray<
   readonly [string, string, Exclude<keyof Faults, 'rateLimitHeader' | 'capKeeps'>]
@@ -42,6 +43,7 @@ const ownOptions: ReadonlyArray<readonly [string, string, readonly string[]]> = 
   ['rateLimitHeader', '--rate-limit-header', [service]],
   ['banMs', '--ban-ms', venueNames],
   ['rowsBeforeStart', '--rows-before-start', ['coinbase']],
+  ['badFileRate', '--bad-file-rate', ['binance-archive']],
   ['apiKey', '--api-key', ['coincap-v3']],
   ['creditsPerMonth', '--credits-per-month', ['coincap-v3']],
 ];

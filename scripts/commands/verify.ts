@@ -7,6 +7,7 @@ interface VerifyOptions {
   readonly sample?: string;
   readonly all?: true;
   readonly json?: true;
+  readonly against?: string;
 }
 
 const defaultSample = 30;
@@ -22,9 +23,14 @@ export function verifyCommand(program: Command): void {
       ).conflicts('all'),
     )
     .addOption(new Option('--all', 'every covered window'))
+    .option('--against <source>', 'compare with another source, to the tick of the coarser one')
     .option('--json', 'print the outcome as JSON, with every difference')
-    .action(async (words: string[], { all, sample, json }: VerifyOptions) => {
+    .action(async (words: string[], { all, sample, json, against }: VerifyOptions) => {
       const count = all ? null : parseWhole(sample ?? String(defaultSample), '--sample', 1, 9_999_999);
-      await (await import('../actions/verify.ts')).run(words, { sample: count, isJson: json === true });
+      await (await import('../actions/verify.ts')).run(words, {
+        sample: count,
+        isJson: json === true,
+        against: against ?? null,
+      });
     });
 }

@@ -11,6 +11,7 @@ import {
 import { mayBeName, visible } from '../../contract/names.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
+import type { SourceChoice } from '../../operations/sources/markets.ts';
 import { parseTime } from './parse-options.ts';
 
 export interface Selection {
@@ -18,6 +19,13 @@ export interface Selection {
   readonly fromMs: EpochMs;
   /** Null: open-ended. */
   readonly toMs: EpochMs | null;
+  /** Where to get it; null: the default source. The names of its series are the source's to say. */
+  readonly source: SourceChoice | null;
+}
+
+interface SourceOptions {
+  readonly source?: string;
+  readonly symbol?: string;
 }
 
 interface RangeOptions {
@@ -59,22 +67,81 @@ export function addSelections<Options extends SelectingOptions>(
   },
   run: (selection: Selection, options: Options) => Promise<void>,
 ): void {
-  const flags = (command: Command) => {
-    command
-      .requiredOption('--from <time>', `start: ${times}`)
+  const flags = (command: Command, kind: 'option' | 'requiredOption') => {
+    command[kind]('--from <time>', `start: ${times}`)
       .option('--to <time>', 'end (excluded), as --from; default: open-ended')
       .option('--json', help.json);
     for (const [flag, text] of Object.entries(help.flags ?? {})) command.option(flag, text);
     return help.dryRun === undefined ? command : command.option('--dry-run', help.dryRun);
   };
-  flags(candleOptions(parent.command('candles').description('candles of a market'))).action(
-    (options: CandleNames & RangeOptions & Options) =>
-      run({ series: candlesNamed(oneEach(options)), ...rangeOf(options, Date.now()) }, options),
+  const candles = parent.command('candles').description('candles of a market');
+  flags(sourceOptions(candleOptions(candles, 'option'), true), 'option').action(
+    (options: Partial<CandleNames> & SourceOptions & Partial<RangeOptions> & Options) => {
+      const { from, ...chosen } = candlesChosen(oneEach(options), candles);
+      return run({ ...chosen, ...rangeOf({ ...options, from }, Date.now()) }, options);
+    },
   );
-  flags(historyOptions(parent.command('history').description('price history of an asset'))).action(
-    (options: HistoryNames & RangeOptions & Options) =>
-      run({ series: historyNamed(oneEach(options)), ...rangeOf(options, Date.now()) }, options),
+  const history = parent.command('history').description('price history of an asset');
+  flags(sourceOptions(historyOptions(history), false), 'requiredOption').action(
+    (options: HistoryNames & SourceOptions & RangeOptions & Options) =>
+      run(
+        {
+          series: historyNamed(oneEach(options)),
+          source: choiceOf(options),
+          ...rangeOf(options, Date.now()),
+        },
+        options,
+      ),
   );
+}
+
+function sourceOptions(command: Command, hasSymbol: boolean): Command {
+  command.option('--source <name>', 'source that gives it, such as binance (default: SOURCE_URL)');
+  return hasSymbol
+    ? command.option('--symbol <pair>', 'market as the source names it, such as BTC/USDT; needs --source')
+    : command;
+}
+
+function choiceOf({ source, symbol }: SourceOptions): SourceChoice | null {
+  return source === undefined ? null : { name: source.trim(), symbol: symbol?.trim() ?? null };
+}
+
+/** The options of these names, in this order. */
+function optionsNamed(command: Command, names: readonly string[]): Array<{ name: string; flags: string }> {
+  return names.flatMap((name) => {
+    const flags = command.options.find((option) => option.attributeName() === name)?.flags;
+    return flags === undefined ? [] : [{ name, flags }];
+  });
+}
+
+/** With a source its symbol names the market, and the names are optional. */
+function candlesChosen(
+  options: Partial<CandleNames> & SourceOptions & Partial<RangeOptions>,
+  command: Command,
+): Pick<Selection, 'series' | 'source'> & Pick<RangeOptions, 'from'> {
+  const choice = choiceOf(options);
+  const needed = choice === null ? ['exchange', 'base', 'quote', 'interval', 'from'] : ['interval', 'from'];
+  const missing = optionsNamed(command, needed).find(({ name }) => !Object.hasOwn(options, name));
+  if (missing !== undefined)
+    command.error(`error: required option '${missing.flags}' not specified`, {
+      code: 'commander.missingMandatoryOptionValue',
+    });
+  if (choice === null && options.symbol !== undefined)
+    throw new TidemarkError('BAD_ARGUMENT', '--symbol needs --source');
+  if (choice !== null && choice.symbol === null)
+    throw new TidemarkError('BAD_ARGUMENT', '--source needs --symbol, such as --symbol BTC/USDT');
+  const { exchange, base, quote, interval = '', from = '' } = options;
+  const named = {
+    exchange: exchange ?? options.source,
+    base: base ?? 'base',
+    quote: quote ?? 'quote',
+    interval,
+  };
+  return {
+    series: candlesNamed({ ...named, exchange: named.exchange ?? '' }),
+    source: choice === null ? null : { ...choice, exchange, base, quote },
+    from,
+  };
 }
 
 /**
@@ -93,13 +160,15 @@ function oneEach<Names extends Partial<CandleNames & HistoryNames>>(names: Names
   return names;
 }
 
-/** Adds the options that name candles. */
-export function candleOptions(command: Command): Command {
-  return command
-    .requiredOption('--exchange <id>', 'exchange, such as binance')
-    .requiredOption('--base <id>', 'asset that is bought, such as bitcoin')
-    .requiredOption('--quote <id>', 'asset it is paid with, such as tether')
-    .requiredOption('--interval <list>', `one or more of ${candleIntervals.join(', ')}, with commas`);
+/** Adds the options that name candles. @param kind `option` where a source may name them instead. */
+export function candleOptions(
+  command: Command,
+  kind: 'option' | 'requiredOption' = 'requiredOption',
+): Command {
+  return command[kind]('--exchange <id>', 'exchange, such as binance')
+    [kind]('--base <id>', 'asset that is bought, such as bitcoin')
+    [kind]('--quote <id>', 'asset it is paid with, such as tether')
+    [kind]('--interval <list>', `one or more of ${candleIntervals.join(', ')}, with commas`);
 }
 
 /** Adds the options that name histories. */

@@ -8,17 +8,20 @@ import { readRetentions } from '../../operations/context.ts';
 import type { Context } from '../../runtime/context.ts';
 import type { Selection } from './selectors.ts';
 
-export interface KeptSelection extends Selection {
+export type KeptSelection<Selected> = Selected & {
   /** Where to track a series from: the first period after the cut. */
   readonly trackFromMs: (series: SeriesKey) => EpochMs;
-}
+};
 
 /**
  * Moves an earlier start to the cut of the retention, and prints a line about it on standard error.
  *
  * @throws TidemarkError BAD_ARGUMENT when all of it is older.
  */
-export async function withinRetention(context: Context, selection: Selection): Promise<KeptSelection> {
+export async function withinRetention<Selected extends Selection>(
+  context: Context,
+  selection: Selected,
+): Promise<KeptSelection<Selected>> {
   const dataset = selection.series[0]?.dataset;
   const retention = (await readRetentions(context, Date.now())).find((one) => one.dataset === dataset);
   if (retention === undefined || selection.fromMs >= retention.cutMs) {

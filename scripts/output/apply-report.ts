@@ -20,6 +20,7 @@ export function planText(plan: WatchListPlan, file: string): string {
     const of = plan.series.filter((change) => change.kind === kind);
     return shortened(of.map(seriesLine), `more series ${kind}`);
   });
+  lines.push(...shortened(plan.sources.map(sourceLine), 'more sources'));
   lines.push(...shortened(plan.lists.map(listLine), 'more lists'));
   for (const change of plan.retention) lines.push(retentionLine(change));
   if (plan.reread !== null) lines.push(rereadLine(plan.reread.before, plan.reread.after));
@@ -42,6 +43,7 @@ function summary(plan: WatchListPlan, file: string): string {
     return many === 0 ? [] : [`${formatCount(many)} series ${kind}`];
   });
   const others = [
+    plan.sources.length === 0 ? [] : [`sources of ${formatCount(plan.sources.length)} series`],
     plan.lists.length === 0 ? [] : [`${counted(plan.lists.length, 'list')} changed`],
     plan.retention.length === 0 && plan.reread === null ? [] : ['settings changed'],
   ].flat();
@@ -53,6 +55,11 @@ function seriesLine({ kind, series, before, after }: SeriesChange): string {
   if (after === null) return `${kind}: ${name}; stored data stays`;
   const was = before === null ? '' : `, was ${formatSpan(before)}`;
   return `${kind}: ${name} ${formatSpan(after)}${was}`;
+}
+
+function sourceLine({ series, sources }: WatchListPlan['sources'][number]): string {
+  const names = sources.map(({ source, symbol }) => `${source} (${symbol})`);
+  return `source: ${seriesName(series)} from ${names.join(', then ')}`;
 }
 
 function listLine({ kind, list, beforeMs, afterMs }: ListChange): string {
@@ -114,6 +121,10 @@ export function planJson(plan: WatchListPlan) {
         ? []
         : [{ change: kind, seriesId, ...series, before: spanJson(before), after: spanJson(after) }],
     ),
+    sources: plan.sources.map(({ series, sources }) => ({
+      ...series,
+      sources: sources.map(({ source, symbol }) => ({ source, symbol })),
+    })),
     lists: plan.lists.map(({ kind, list, beforeMs, afterMs }) => ({
       change: kind,
       list: list.dataset,

@@ -27,7 +27,7 @@ export function costText(cost: PlanCost): string {
     disk: inAll(cost, 'bytes'),
   };
   if (all.requests === 0 && all.series > 0)
-    return [backfillLine(cost), ...laterLines(cost), ...freshLines(cost)].join('\n');
+    return [backfillLine(cost), ...laterLines(cost), ...freshLines(cost), ...sourceLines(cost)].join('\n');
   if (all.series === 0) return 'no series is tracked: see `tidemark track --help`';
   const rows = lines.length > 1 ? [...lines, all] : lines;
   return [
@@ -51,7 +51,25 @@ export function costText(cost: PlanCost): string {
     ...laterLines(cost),
     ...peakLines(cost),
     ...freshLines(cost),
+    ...sourceLines(cost),
   ].join('\n');
+}
+
+/** The part of each source, in its own unit, and what its depth loses. */
+function sourceLines({ sources }: PlanCost): string[] {
+  return sources.flatMap((one) => {
+    const cost = one.unit === 'request' ? '' : `, ${formatCount(one.cost)} ${one.unit}`;
+    const time =
+      one.durationMs === null ? 'no limit' : `about ${formatDuration(Math.max(1000, one.durationMs))}`;
+    const at = one.requestsPerMinute === 0 ? '' : ` at ${formatCount(one.requestsPerMinute)} a minute`;
+    const line = `${one.source}: ${counted(one.requests, 'request')}${cost}, ${time}${at}`;
+    if (one.depthPeriods === null) return [line];
+    const kept = `${formatCount(one.depthPeriods)} periods`;
+    return [
+      line,
+      `warning: ${one.source} keeps the newest ${kept} (${formatDuration(one.depthPeriods * 60_000)} of m1): a longer break loses data for good`,
+    ];
+  });
 }
 
 function backfillLine({ requests, durationMs, requestsPerMinute }: PlanCost): string {
@@ -134,6 +152,11 @@ export function costJson(cost: PlanCost): JsonDocument<'plan'> {
     laterRequests: cost.laterRequests,
     laterUntil: isoTime(cost.lastAtMs),
     requestsPerMinute: cost.requestsPerMinute,
+    sources: cost.sources.map(({ durationMs, depthPeriods, ...one }) => ({
+      ...one,
+      seconds: seconds(durationMs),
+      keepsPeriods: depthPeriods,
+    })),
     datasets: cost.costs.map((line) => ({
       dataset: line.dataset,
       series: line.series,

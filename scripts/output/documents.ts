@@ -65,6 +65,18 @@ const plan = z
     laterRequests: count,
     laterUntil: timeOrNull,
     requestsPerMinute: perMinute,
+    sources: z.array(
+      z.strictObject({
+        source: text,
+        series: count,
+        requests: count,
+        cost: count,
+        unit: z.enum(['request', 'weight', 'credit']),
+        requestsPerMinute: perMinute,
+        seconds: amount.nullable(),
+        keepsPeriods: count.nullable(),
+      }),
+    ),
     datasets: z.array(
       z.strictObject({
         dataset: z.enum(['candles', 'asset_history']),
@@ -102,6 +114,7 @@ const apply = z
         after: span.nullable(),
       }),
     ),
+    sources: z.array(ofSeries({ sources: z.array(z.strictObject({ source: text, symbol: text })) })),
     lists: z.array(
       z.strictObject({
         change: z.enum(['added', 'changed', 'stopped']),
@@ -387,6 +400,38 @@ function eachLane<Field extends z.ZodType>(field: Field) {
   return Object.fromEntries(lanes.map((lane) => [lane, field])) as Record<(typeof lanes)[number], Field>;
 }
 
+const sources = z
+  .strictObject({
+    sources: z.array(
+      z.strictObject({
+        name: text,
+        profile: text,
+        url: textOrNull,
+        isDefault: z.boolean(),
+        series: count,
+        requestsPerMinute: perMinute,
+        lastMinute: count,
+        limits: z.array(z.strictObject({ unit: text, amount, seconds: amount })),
+        creditsUsed: count.nullable(),
+        lastRequest: timeOrNull,
+        outage: sourceOutage,
+        pausedSeconds: amount,
+        workers: count,
+      }),
+    ),
+  })
+  .describe('`sources --json`: every source with its limits, its use and its state');
+
+const markets = z
+  .strictObject({
+    source: text,
+    asOf: timeOrNull,
+    markets: z.array(
+      z.strictObject({ symbol: text, base: text, quote: text, listed: timeOrNull, trading: z.boolean() }),
+    ),
+  })
+  .describe('`markets --json`: the markets of a source');
+
 /** Schemas by the names of their files. */
 export const documents = {
   apply,
@@ -395,9 +440,11 @@ export const documents = {
   gaps,
   import: imported,
   keys,
+  markets,
   move,
   plan,
   repair,
+  sources,
   status,
   'status-watch': watch,
   track,

@@ -50,6 +50,8 @@ export interface Faults {
   readonly capKeeps: 'oldest' | 'newest';
   /** A venue bans every address for this long from the setting on, milliseconds; 0: no ban. */
   readonly banMs: number;
+  /** Share of an archive's files that are absent, corrupt, cut, without a checksum, or beside a wrong one. */
+  readonly badFileRate: number;
   /** Periods before the start of a range whose candles Coinbase adds. */
   readonly rowsBeforeStart: number;
 }
@@ -83,6 +85,7 @@ export const noFaults: Faults = Object.freeze({
   maxRows: null,
   capKeeps: 'oldest',
   banMs: 0,
+  badFileRate: 0,
   rowsBeforeStart: 0,
 });
 
@@ -144,7 +147,11 @@ export class FaultDealer {
 
 function checked(faults: Faults): Faults {
   const dealt = rates.map(([, name]) => [name, faults[name]] as const);
-  for (const [name, rate] of [...dealt, ['reviseRate', faults.reviseRate] as const]) {
+  for (const [name, rate] of [
+    ...dealt,
+    ['reviseRate', faults.reviseRate] as const,
+    ['badFileRate', faults.badFileRate] as const,
+  ]) {
     if (!(rate >= 0 && rate <= 1)) throw new RangeError(`${name} must lie within 0 to 1: ${rate}`);
   }
   const sum = dealt.reduce((total, [, rate]) => total + rate, 0);

@@ -9,7 +9,7 @@ import { type CandleInterval, type EpochMs, intervalMs, minuteMs } from '../../c
 import type { Candle } from '../../contract/resources.ts';
 import { json, turnoverOf, type Venue, type VenueAnswer, type VenueRequest, wholeOf } from './venue.ts';
 
-const intervals: Readonly<Record<string, CandleInterval>> = {
+export const intervals: Readonly<Record<string, CandleInterval>> = {
   '1m': 'm1',
   '5m': 'm5',
   '15m': 'm15',

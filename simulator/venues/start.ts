@@ -89,7 +89,7 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
       return other === null ? null : send(reply, other);
     },
     refuse: (reply, freeAtMs) => refuse(reply, { isBan: false, freeAtMs }),
-    failure: () => venue.failure.body,
+    failure: () => String(venue.failure.body),
     empty: () => undefined,
   };
   const faultOf = addFaults(app, { now, clock, dealer, log, answers });
@@ -121,7 +121,7 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
   }
 
   function send(reply: FastifyReply, { status, body, headers = {} }: VenueAnswer): FastifyReply {
-    const bytes = Buffer.from(body);
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     venue.sent?.({ status, bytes: bytes.length, nowMs: now() });
     return reply.code(status).type('application/json; charset=utf-8').headers(headers).send(bytes);
   }

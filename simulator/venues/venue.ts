@@ -18,13 +18,21 @@ import type { Faults } from '../faults/faults.ts';
 import type { Simulator } from '../simulator.ts';
 import type { LimitRefusal, VenueLimit } from './limits.ts';
 
-export const venueNames = ['binance', 'kraken', 'coinbase', 'bybit', 'okx', 'coincap-v3'] as const;
+export const venueNames = [
+  'binance',
+  'kraken',
+  'coinbase',
+  'bybit',
+  'okx',
+  'coincap-v3',
+  'binance-archive',
+] as const;
 
 export type VenueName = (typeof venueNames)[number];
 
 export interface VenueAnswer {
   readonly status: number;
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -122,6 +130,11 @@ export class VenueData {
     this.#simulator = simulator;
     this.#faults = at.faults;
     this.#nowMs = at.nowMs;
+  }
+
+  /** Share of an archive's files with a defect. */
+  get badFileRate(): number {
+    return this.#faults.badFileRate;
   }
 
   /** Periods before the start of a range that the faults add. */

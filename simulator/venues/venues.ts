@@ -1,6 +1,7 @@
 /** Every simulated venue, by the name of its profile. */
 
 import { binance } from './binance.ts';
+import { binanceArchive } from './binance-archive.ts';
 import { bybit } from './bybit.ts';
 import { coinbase } from './coinbase.ts';
 import { coincapV3 } from './coincap.ts';
@@ -15,4 +16,5 @@ export const venues: Readonly<Record<VenueName, (options: VenueOptions) => Venue
   bybit: () => bybit,
   okx: () => okx,
   'coincap-v3': coincapV3,
+  'binance-archive': () => binanceArchive,
 };

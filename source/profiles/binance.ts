@@ -48,6 +48,8 @@ export const binance: Profile = {
   limits: () => [{ unit: 'weight', amount: 6000, periodMs: minuteMs }],
   longestRangeMs: { candles: rangesOf(maxRows, intervals, intervalMs), asset_history: {} },
   depthPeriods: null,
+  archiveLagMs: null,
+  archive: 'binance-archive',
   absence: 'unknown',
   longestPauseMs,
   keyHeaders: (key) => ({ 'x-mbx-apikey': key }),

@@ -17,11 +17,12 @@ export const coincapV3: Profile = {
   limits: () => [
     { unit: 'request', amount: 600, periodMs: minuteMs },
     // Of the free plan, for a calendar month. A request costs one, and one more for each 2,500 bytes of its answer.
-    { unit: 'credit', amount: 4000, periodMs: 30 * dayMs },
+    { unit: 'credit', amount: 4000, periodMs: 30 * dayMs, bytesEach: 2500 },
   ],
   // Of histories, as in version 2.
   longestRangeMs: { candles: {}, asset_history: longestRangeMs },
   depthPeriods: null,
+  archiveLagMs: null,
   absence: 'unknown',
   longestPauseMs: longestServicePauseMs,
   keyHeaders: (key) => ({ authorization: `Bearer ${key}` }),

@@ -50,6 +50,7 @@ export const marketDataService: Profile = {
   ],
   longestRangeMs: { candles: longestRangeMs, asset_history: longestRangeMs },
   depthPeriods: null,
+  archiveLagMs: null,
   absence: 'no trade',
   longestPauseMs: longestServicePauseMs,
   keyHeaders: (key) => ({ authorization: `Bearer ${key}` }),

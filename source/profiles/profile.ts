@@ -20,29 +20,11 @@ import type {
   Market,
   Rate,
 } from '../../contract/resources.ts';
+import type { Limit, SourceMarket } from '../../contract/sources.ts';
 import type { UpstreamCoverage } from '../../planning/upstream-coverage.ts';
 import type { Answer } from '../answer.ts';
 import type { HeaderLookup, Reply } from '../attempt.ts';
 import type { SourceError } from '../source-error.ts';
-
-/** One of a source's limits. A source may have several at once; each holds by itself. */
-export interface Limit {
-  readonly unit: 'request' | 'weight' | 'credit';
-  readonly amount: number;
-  readonly periodMs: number;
-}
-
-/** A market as the source names it. */
-export interface SourceMarket {
-  /** As requests name it: `BTCUSDT`, `BTC-USD`, `XBTUSD`. */
-  readonly symbol: string;
-  /** Codes of the assets: `BTC`, `USDT`. Kraken's XBT and XDG are BTC and DOGE. */
-  readonly base: string;
-  readonly quote: string;
-  /** Start of trading; null: the source does not say. */
-  readonly listedMs: EpochMs | null;
-  readonly isTrading: boolean;
-}
 
 /** The request of a window of candles. */
 export interface CandlesQuery extends CandlesRequest {
@@ -74,6 +56,8 @@ export type ResourceName = keyof Resources;
 export interface Resource<Name extends ResourceName> {
   /** Cost of one request in the unit of the profile's limits; default 1. */
   readonly cost?: number;
+  /** Path of a checksum that is requested too. */
+  checksumPath?(query: Resources[Name]['query']): string;
   /** Path and query after the base address, percent-encoded. */
   path(query: Resources[Name]['query']): string;
   /**
@@ -81,7 +65,12 @@ export interface Resource<Name extends ResourceName> {
    *
    * @throws SourceError for a response that is not the resource, such as an error in a 200.
    */
-  read(reply: Reply, query: Resources[Name]['query'], nowMs: EpochMs): Resources[Name]['answer'];
+  read(
+    reply: Reply,
+    query: Resources[Name]['query'],
+    nowMs: EpochMs,
+    checksum: Reply | null,
+  ): Resources[Name]['answer'];
 }
 
 export interface Profile {
@@ -99,6 +88,10 @@ export interface Profile {
   };
   /** The newest periods of candles that it keeps; null: all. */
   readonly depthPeriods: number | null;
+  /** Of an archive, which gives calendar months: how long after its end a month is there; null: it is none. */
+  readonly archiveLagMs: number | null;
+  /** Name of the profile of its archive; absent: it has none. */
+  readonly archive?: string;
   /** What a period without a row means: no trade, or nothing. */
   readonly absence: 'no trade' | 'unknown';
   /** Longest pause that it may ask for, milliseconds. */

@@ -1,6 +1,7 @@
 /** Every profile, by its name. */
 
 import { binance } from './binance.ts';
+import { binanceArchive } from './binance-archive.ts';
 import { bybit } from './bybit.ts';
 import { coinbase } from './coinbase.ts';
 import { coincapV3 } from './coincap-v3.ts';
@@ -13,6 +14,7 @@ export const profiles: Readonly<Record<string, Profile>> = Object.freeze({
   'market-data-service': marketDataService,
   'coincap-v3': coincapV3,
   binance,
+  'binance-archive': binanceArchive,
   bybit,
   coinbase,
   kraken,

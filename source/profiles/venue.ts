@@ -4,21 +4,24 @@ import { isDecimalText } from '../../contract/decimal.ts';
 import type { CandleInterval, EpochMs } from '../../contract/intervals.ts';
 import { mayBeName } from '../../contract/names.ts';
 import type { Candle } from '../../contract/resources.ts';
+import type { SourceMarket } from '../../contract/sources.ts';
 import { isObject, parsedBody, rowsAnswer } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
 import { kindOfStatus, replyError, retryAt } from '../refusal.ts';
 import { candleReader, type RowReader } from '../rows.ts';
 import { SourceError, type SourceErrorKind } from '../source-error.ts';
-import type { CandlesQuery, Resources, SourceMarket } from './profile.ts';
+import type { CandlesQuery, Resources } from './profile.ts';
 
 /** Range of a request. The pipeline always states it. */
 export function rangeOf({ start = 0, end = 0 }: CandlesQuery): { startMs: EpochMs; endMs: EpochMs } {
   return { startMs: start, endMs: end };
 }
 
-/** The market of a request, in the source's name. */
+/** The market of a request, as the source names it. @throws SourceError `refused` without one: names are not guessed. */
 export function symbolOf({ symbol, baseId, quoteId }: CandlesQuery): string {
-  return symbol ?? `${baseId}${quoteId}`;
+  if (symbol !== undefined) return symbol;
+  const message = `the market ${baseId}/${quoteId} has no symbol at this source any more`;
+  throw new SourceError({ kind: 'refused', message });
 }
 
 /**
@@ -45,30 +48,39 @@ export interface Places {
   readonly volume: number | string;
 }
 
+/** Reads candles whose values stand at fixed places. */
+export interface PlacedCandles {
+  readonly read: RowReader<Candle>;
+  /** The time of a row, which may be invalid otherwise. */
+  readonly timeOf: (row: unknown) => EpochMs | null;
+}
+
 /** Reads candles whose values stand at `places`: as text, or as JSON numbers, whose digits are kept. */
-export function placedCandle(
-  interval: CandleInterval,
-  places: Places,
-  timeUnitMs: 1 | 1000,
-): RowReader<Candle> {
-  const read = candleReader(interval);
-  return (row) => {
+export function placedCandle(interval: CandleInterval, places: Places, timeUnitMs: 1 | 1000): PlacedCandles {
+  const readCandle = candleReader(interval);
+  const at = (row: unknown, place: number | string): unknown =>
+    typeof row === 'object' && row !== null ? (row as Record<number | string, unknown>)[place] : undefined;
+  const timeAt = (row: unknown) => wholeMs(at(row, places.time), timeUnitMs);
+  const read: RowReader<Candle> = (row) => {
     if (typeof row !== 'object' || row === null) return 'not a candle';
-    const at = (place: number | string) => (row as Record<number | string, unknown>)[place];
     const decimal = (place: number | string) => {
-      const value = at(place);
+      const value = at(row, place);
       return typeof value === 'number' && isDecimalText(String(value)) ? String(value) : value;
     };
-    const time = at(places.time);
-    return read({
+    return readCandle({
       open: decimal(places.open),
       high: decimal(places.high),
       low: decimal(places.low),
       close: decimal(places.close),
       volume: decimal(places.volume),
-      period: wholeMs(time, timeUnitMs),
+      period: timeAt(row),
     });
   };
+  const timeOf = (row: unknown) => {
+    const time = timeAt(row);
+    return typeof time === 'number' ? time : null;
+  };
+  return { read, timeOf };
 }
 
 /** A time as a JSON integer or as digits, in milliseconds; any other value as it is, to be rejected. */
@@ -81,9 +93,9 @@ function wholeMs(time: unknown, unitMs: number): unknown {
 export function candlesAnswer(
   reply: Reply,
   rows: unknown,
-  read: RowReader<Candle>,
+  { read, timeOf }: PlacedCandles,
 ): Resources['candles']['answer'] {
-  return { ...rowsAnswer(reply, listOf(reply, rows), read), known: null };
+  return { ...rowsAnswer(reply, listOf(reply, rows), read, null, timeOf), known: null };
 }
 
 /** @throws SourceError `unexpected` if it is no list. */

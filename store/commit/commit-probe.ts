@@ -18,7 +18,7 @@ import type { PreparedWindow } from './prepare-window.ts';
 type CommonFields = 'seriesId' | 'series' | 'attempt' | 'answer' | 'nowMs' | 'graceMs' | 'emptyConfirmMs';
 
 export interface ProbeCommit extends Pick<PreparedWindow, CommonFields> {
-  readonly window: Range & Pick<Window, 'lane' | 'run' | 'askedEndMs'>;
+  readonly window: Range & Pick<Window, 'source' | 'lane' | 'run' | 'askedEndMs'>;
   /** Times of the days in the answer. */
   readonly timesMs: readonly EpochMs[];
 }
@@ -60,6 +60,7 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
       status: answer.status,
       bytes: answer.bytes,
       durationMs: answer.durationMs,
+      source: window.source ?? null,
     });
     return { beginsMs, empty, doubt: null };
   });

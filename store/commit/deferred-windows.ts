@@ -13,6 +13,7 @@ import { formatDuration } from '../../format.ts';
 import { normalize, type Range } from '../../planning/ranges.ts';
 import { missingPauseMs } from '../../planning/upstream-coverage.ts';
 import { arrayOf, type Database, timeRange, timestamp } from '../db/database.ts';
+import type { SourceName } from '../series/sources.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 
 interface DeferredWindow {
@@ -25,6 +26,8 @@ interface DeferredWindow {
   readonly attempts: number;
   readonly nowMs: EpochMs;
   readonly retryAtMs: EpochMs;
+  /** The source that could not give it; null or absent: the default one. */
+  readonly source?: SourceName | undefined;
   /** Whether the window is covered and was to be read again. It is deferred all the same. */
   readonly ofCovered?: boolean;
   /**
@@ -45,10 +48,10 @@ export async function deferWindow(client: pg.Pool | pg.PoolClient, deferred: Def
        where s.id = $1 and ($9 or not $2::tstzrange <@ s.covered) for no key update
      )
      insert into tidemark.pending_windows as p
-       (series_id, range, verdict, kind, message, attempts, first_at, retry_at, of_covered)
-     select id, $2, $3, $4, $5, $6, $7, $8, $9 from open
+       (series_id, range, verdict, kind, message, attempts, first_at, retry_at, of_covered, source)
+     select id, $2, $3, $4, $5, $6, $7, $8, $9, $11 from open
      on conflict (series_id, range) do update
-       set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message,
+       set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message, source = excluded.source,
            attempts = p.attempts + excluded.attempts,
            retry_at = greatest(excluded.retry_at, excluded.first_at + least(
              make_interval(secs => $10::double precision / 1000), excluded.first_at - p.first_at)),
@@ -64,6 +67,7 @@ export async function deferWindow(client: pg.Pool | pg.PoolClient, deferred: Def
       timestamp(deferred.retryAtMs),
       deferred.ofCovered ?? false,
       deferred.maxPauseMs ?? 0,
+      deferred.source ?? null,
     ],
   );
 }
@@ -129,14 +133,14 @@ export async function deferUpstreamGaps(
           and p.range <@ o.range and p.range <> o.range
       )
       insert into tidemark.pending_windows as p
-        (series_id, range, verdict, kind, message, attempts, first_at, retry_at, of_covered)
+        (series_id, range, verdict, kind, message, attempts, first_at, retry_at, of_covered, source)
       select $1, range, 'failed', '${incompleteKind}', $3, attempts + $4, first_at,
              $5::timestamptz + greatest($6::timestamptz - $5, least($5 - greatest(first_at, lower(range)),
-                                                                   make_interval(secs => ${maxMissingPauseMs / 1000}))), false
+                                                                   make_interval(secs => ${maxMissingPauseMs / 1000}))), false, $7
       from known
       on conflict (series_id, range) do update
         set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message, attempts = excluded.attempts,
-            first_at = excluded.first_at, retry_at = excluded.retry_at, of_covered = false`,
+            first_at = excluded.first_at, retry_at = excluded.retry_at, of_covered = false, source = excluded.source`,
     values: [
       deferred.seriesId,
       timeRange(deferred.range.startMs, deferred.range.endMs),
@@ -144,6 +148,7 @@ export async function deferUpstreamGaps(
       deferred.attempts,
       timestamp(deferred.nowMs),
       timestamp(deferred.retryAtMs),
+      deferred.source ?? null,
     ],
   });
 }
@@ -158,7 +163,7 @@ const maxFirstMissingPauseMs = 600_000;
 /** Defers the ranges of an answer that could not be used. The series is locked already. */
 export async function deferUnusableRanges(client: pg.PoolClient, evaluated: EvaluatedWindow): Promise<void> {
   const { evaluation, seriesId, attempt, nowMs } = evaluated;
-  const deferred = { seriesId, attempts: attempt, nowMs };
+  const deferred = { seriesId, attempts: attempt, nowMs, source: evaluated.window.source };
   const { stale } = evaluation;
   // The source knows nothing of this range yet: it lags, and the answer is not stale.
   const lags = stale !== null && evaluated.knownUntilMs <= stale.startMs;
@@ -210,6 +215,7 @@ async function deferMissingRange(
     attempts: attempt,
     nowMs,
     retryAtMs: nowMs + pauseMs,
+    source: evaluated.window.source,
   };
   await deferUpstreamGaps(client, { ...deferred, range });
   // The range is covered, and the re-read of it is deferred as well.

@@ -2,7 +2,6 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { type Contradiction, type Evaluation, evaluateAnswer } from '../../planning/verdict.ts';
@@ -43,7 +42,7 @@ export async function evaluateAnswers(
     const { verdict } = window.evaluation;
     const mayBeContradicted = verdict === 'cut_short' || verdict === 'empty';
     const contradicted = mayBeContradicted ? await findContradiction(client, window) : noContradiction;
-    const maxRows = most.get(capKey(window.series)) ?? 0;
+    const maxRows = most.get(capKey(window)) ?? 0;
     evaluated.push({ ...window, evaluation: evaluateWindow(window, { maxRows, contradicted }) });
   }
   return evaluated;
@@ -65,6 +64,7 @@ function evaluateWindow(
     rejectedPeriods: written.rejectedPeriodsMs.length,
     outOfRangeRows: written.outOfRangeRows,
     rows: written.rows,
+    isWhole: answer.isWhole === true,
     ...known,
     isNewest: written.lane === 'refresh',
     closedUpToMs: closedUpTo(series, nowMs, written.graceMs),
@@ -131,9 +131,11 @@ export async function mayContainPoints(
 }
 
 /** Key of the answers that share a cap on rows: a source has one cap for an address and an interval. */
-function capKey({ dataset, interval }: SeriesKey): string {
-  return `${dataset} ${interval}`;
+function capKey({ series: { dataset, interval }, window: { source } }: Capped): string {
+  return `${dataset} ${interval} ${source ?? ''}`;
 }
+
+type Capped = Pick<PreparedWindow, 'seriesId' | 'series' | 'window' | 'rows'>;
 
 /**
  * Locks the series of some windows for the rest of the transaction. They are locked in order, so that two
@@ -156,20 +158,26 @@ export async function lockSeries(
  */
 async function readMaxRows(
   client: pg.PoolClient,
-  windows: ReadonlyArray<{ seriesId: number; series: SeriesKey; rows: number }>,
+  windows: readonly Capped[],
   nowMs: EpochMs,
 ): Promise<Map<string, number>> {
   await lockSeries(client, windows);
-  const result = await client.query<{ dataset: string; interval: string; most_rows: number }>({
-    name: 'most-rows',
-    text: `select dataset, interval, max(most_rows) as most_rows from tidemark.series
-           where most_rows_at > $1 group by dataset, interval`,
-    values: [timestamp(nowMs - recentMs)],
-  });
-  const most = new Map(result.rows.map((row) => [`${row.dataset} ${row.interval}`, row.most_rows]));
-  for (const { series, rows } of windows) {
-    const cap = capKey(series);
-    most.set(cap, Math.max(most.get(cap) ?? 0, rows));
+  const result = await client.query<{ dataset: string; interval: string; source: string; most_rows: number }>(
+    {
+      name: 'most-rows',
+      text: `select dataset, interval, coalesce(source, '') as source, max(most_rows) as most_rows from tidemark.series
+           left join (select distinct on (series_id) series_id, source from tidemark.series_sources
+                      where not archive order by series_id, rank) x on series_id = id
+           where most_rows_at > $1 group by dataset, interval, source`,
+      values: [timestamp(nowMs - recentMs)],
+    },
+  );
+  const most = new Map(
+    result.rows.map((row) => [`${row.dataset} ${row.interval} ${row.source}`, row.most_rows]),
+  );
+  for (const window of windows) {
+    const cap = capKey(window);
+    most.set(cap, Math.max(most.get(cap) ?? 0, window.rows));
   }
   return most;
 }

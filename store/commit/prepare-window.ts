@@ -23,6 +23,8 @@ export interface WindowAnswer<Row> {
   readonly sourceTimeMs: EpochMs | null;
   /** The source's own coverage; null or absent: it does not say. */
   readonly known?: UpstreamCoverage | null;
+  /** Whether a checksum proves that no row was cut off: it says nothing about caps of other answers. */
+  readonly isWhole?: boolean;
   readonly status: number;
   readonly bytes: number;
   readonly durationMs: number;
@@ -31,7 +33,8 @@ export interface WindowAnswer<Row> {
 export interface WindowCommit {
   readonly seriesId: number;
   readonly series: SeriesKey;
-  readonly window: Range & Pick<Window, 'run' | 'askedEndMs' | 'roundMs' | 'requested'>;
+  readonly window: Range &
+    Pick<Window, 'run' | 'askedEndMs' | 'roundMs' | 'requested' | 'source' | 'isAgainst'>;
   readonly lane: Lane;
   readonly attempt: number;
   /** Its rows are of the series' dataset. */
@@ -111,7 +114,7 @@ export function prepareWindow(request: WindowCommit): PreparedWindow {
     (sum, { timesMs }) => sum + timesMs.length,
     0,
   );
-  const rejectedMs = answer.rejected.map(({ raw }) => readRejectedTime(raw, commit.series.dataset));
+  const rejectedMs = answer.rejected.map((row) => readRejectedTime(row, commit.series.dataset));
   return {
     ...facts,
     missing,

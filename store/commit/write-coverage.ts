@@ -131,7 +131,7 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
       windows.map((window) => timestampOrNull(storedTimes(window)[0])),
       windows.map((window) => timestampOrNull(storedTimes(window).at(-1))),
       windows.map(({ lane }) => lane === 'refresh'),
-      windows.map(({ rows }) => rows),
+      windows.map(({ rows, answer }) => (answer.isWhole === true ? 0 : rows)),
       recentMs / 1000,
       windows.map(({ reopened }) => (reopened.length === 0 ? null : timeRanges(reopened))),
       windows.map((window) => changedDays(window)),
@@ -156,6 +156,7 @@ export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEnt
     rejected: answer.rejected.length,
     bytes: answer.bytes,
     durationMs: answer.durationMs,
+    source: evaluated.window.source ?? null,
   };
 }
 

@@ -47,6 +47,8 @@ export interface LedgerEntry {
   readonly bytes: number;
   readonly durationMs: number;
   readonly error: string | null;
+  /** Null: the default source. */
+  readonly source: string | null;
 }
 
 /** Of a request that concerns no series, changes nothing and succeeds. */
@@ -59,6 +61,7 @@ const defaults = Object.freeze({
   unchanged: 0,
   rejected: 0,
   error: null,
+  source: null,
 });
 
 export type NewEntry = Omit<LedgerEntry, keyof typeof defaults> & Partial<LedgerEntry>;
@@ -80,6 +83,7 @@ const columns = Object.freeze({
   bytes: 'bigint',
   duration_ms: 'int',
   error: 'text',
+  source: 'text',
 });
 
 /**
@@ -112,6 +116,7 @@ export function ledgerValues(entries: readonly NewEntry[]): unknown[][] {
     entry.bytes,
     Math.round(entry.durationMs),
     entry.error?.slice(0, 1000),
+    entry.source,
   ]);
   return Object.keys(columns).map((_, index) => rows.map((row) => row[index]));
 }
@@ -121,19 +126,40 @@ export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: NewEnt
   await client.query({ name: 'record-fetch', text: ledgerInsert(1), values: ledgerValues([entry]) });
 }
 
-/** Counts requests since `sinceMs` by lane. */
+/** Counts requests since `sinceMs` by lane. @param source null: the default one; absent: all. */
 export async function countFetchesSince(
   database: Database,
   sinceMs: EpochMs,
+  source?: string | null,
 ): Promise<Readonly<Record<LedgerEntry['lane'], number>>> {
   const result = await database.pool.query<{ lane: LedgerEntry['lane']; requests: number }>({
     name: 'fetches-since',
-    text: 'select lane, count(*) as requests from tidemark.fetches where time > $1 group by lane',
-    values: [timestamp(sinceMs)],
+    text: `select lane, count(*) as requests from tidemark.fetches
+           where time > $1 and ($2 or source is not distinct from $3) group by lane`,
+    values: [timestamp(sinceMs), source === undefined, source],
   });
   const counts = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0, poll: 0 };
   for (const row of result.rows) counts[row.lane] = row.requests;
   return counts;
+}
+
+/**
+ * What the requests to a source since `sinceMs` have cost: one each, and one for each `bytesEach` bytes of an answer.
+ *
+ * @param bytesEach absent: size costs nothing.
+ */
+export async function costSince(
+  database: Database,
+  source: string,
+  { sinceMs, bytesEach }: { readonly sinceMs: EpochMs; readonly bytesEach?: number | undefined },
+): Promise<{ readonly used: number; readonly requests: number }> {
+  const result = await database.pool.query<{ used: number; requests: number }>({
+    name: 'cost-since',
+    text: `select count(*)::int as requests, (count(*) + coalesce(sum(ceil(bytes / $3::float8)), 0))::int as used
+           from tidemark.fetches where time > $1 and source = $2`,
+    values: [timestamp(sinceMs), source, bytesEach],
+  });
+  return result.rows[0] ?? { used: 0, requests: 0 };
 }
 
 /**

@@ -8,6 +8,8 @@ import { type Database, timeRange, timestamp, timestampOrNull } from '../db/data
 export interface RejectedRow {
   /** The row's JSON text. */
   readonly raw: string;
+  /** Its time, where the row's text does not have it in the field of the dataset. */
+  readonly timeMs?: EpochMs | null;
   readonly reason: string;
 }
 
@@ -34,7 +36,7 @@ export async function quarantineRows(
       entry.window ? timeRange(entry.window.startMs, entry.window.endMs) : null,
       entry.rows.map((row) => toStorable(row.reason)),
       entry.rows.map((row) => toStorable(row.raw)),
-      entry.rows.map(({ raw }) => timestampOrNull(readRejectedTime(raw, entry.dataset))),
+      entry.rows.map((row) => timestampOrNull(readRejectedTime(row, entry.dataset))),
     ],
   );
 }
@@ -114,8 +116,10 @@ export async function readQuarantined(database: Database): Promise<Quarantined[]
   return result.rows;
 }
 
-/** The row's own time, from the field of its dataset; null: it has none. */
-export function readRejectedTime(raw: string, dataset: string): EpochMs | null {
+/** The row's own time, by default from the field of its dataset; null: it has none. */
+export function readRejectedTime(rejected: RejectedRow, dataset: string): EpochMs | null {
+  const { raw, timeMs } = rejected;
+  if (timeMs !== undefined) return isTime(timeMs) ? timeMs : null;
   let row: unknown;
   try {
     row = JSON.parse(raw);
@@ -125,9 +129,11 @@ export function readRejectedTime(raw: string, dataset: string): EpochMs | null {
   if (typeof row !== 'object' || row === null) return null;
   const field = dataset === 'candles' ? 'period' : 'time';
   const time: unknown = field in row ? (row as Record<string, unknown>)[field] : null;
-  return typeof time === 'number' && Number.isInteger(time) && time >= 0 && time <= latestTimeMs
-    ? time
-    : null;
+  return isTime(time) ? time : null;
+}
+
+function isTime(time: unknown): time is EpochMs {
+  return typeof time === 'number' && Number.isInteger(time) && time >= 0 && time <= latestTimeMs;
 }
 
 /** The end of the year 9999, which every calendar library handles. */

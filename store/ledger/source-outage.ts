@@ -2,6 +2,7 @@
 
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Database } from '../db/database.ts';
+import { type SourceName, sourcesInUse } from '../series/sources.ts';
 
 /**
  * Kinds of failures that say something about the source, and not about the request. `not_found` is a 404 that names no id,
@@ -18,6 +19,8 @@ export const sourceTrouble = [
 ] as const;
 
 export interface SourceOutage {
+  /** Null: the default source. */
+  readonly source: SourceName;
   /** The first failure since the last successful request. */
   readonly sinceMs: EpochMs;
   readonly lastTriedMs: EpochMs;
@@ -29,33 +32,46 @@ export interface SourceOutage {
 /** A source with fewer failures in a row fails now and then, as every source does. */
 const fewestFailures = 3;
 
-/** Reads the ledger backwards, no further than to the newest success. All but the counts is null without failures. */
-export async function readFailures(database: Database) {
+/**
+ * Reads the ledger backwards, no further than to the newest success. All but the counts is null without failures.
+ *
+ * @param source null: the default one.
+ */
+export async function readFailures(database: Database, source: SourceName = null) {
   const result = await database.pool.query<
     { failures: number; successAtMs: EpochMs | null } & {
-      [Name in keyof SourceOutage]: SourceOutage[Name] | null;
+      [Name in Exclude<keyof SourceOutage, 'source'>]: SourceOutage[Name] | null;
     }
   >({
     name: 'source-outage',
     text: `
       with newest as materialized (
-        select time from tidemark.fetches where error is null order by time desc limit 1
+        select time from tidemark.fetches where error is null and source is not distinct from $2 order by time desc limit 1
       )
       select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "sinceMs",
              max(time) as "lastTriedMs", (array_agg(verdict order by time desc))[1] as kind,
              (array_agg(error order by time desc))[1] as message
       from tidemark.fetches
       where time > coalesce((select time from newest), '-infinity')
-        and verdict = any ($1) and status is distinct from 403`,
-    values: [sourceTrouble],
+        and source is not distinct from $2 and verdict = any ($1) and status is distinct from 403`,
+    values: [sourceTrouble, source],
   });
   const [row] = result.rows;
   if (row === undefined) throw new Error('a query without rows');
   return row;
 }
 
-/** @returns null while the source answers. */
+/** @returns the first outage among the default source and those of tracked series; null: all of them answer. */
 export async function readSourceOutage(database: Database): Promise<SourceOutage | null> {
-  const { failures, successAtMs: _, ...outage } = await readFailures(database);
-  return failures < fewestFailures ? null : (outage as SourceOutage);
+  for (const source of new Set([null, ...(await sourcesInUse(database))])) {
+    const outage = await readOutageOf(database, source);
+    if (outage !== null) return outage;
+  }
+  return null;
+}
+
+/** @returns null while the source answers. */
+export async function readOutageOf(database: Database, source: SourceName): Promise<SourceOutage | null> {
+  const { failures, successAtMs: _, ...outage } = await readFailures(database, source);
+  return failures < fewestFailures ? null : ({ source, ...outage } as SourceOutage);
 }

@@ -24,16 +24,17 @@ export interface Difference {
 /** Limit on listed differences: a source with other data differs everywhere. All differences are stored. */
 const maxListed = 100_000;
 
-/** The differences within some ranges, in order of series and time, up to a limit. */
+/** The differences within some ranges, in order of series and time, up to a limit. @param against another source; null: the series' own. */
 export async function readDifferences(
   database: Database,
   ranges: ReadonlyArray<Range & { readonly seriesId: number }>,
+  against: string | null = null,
 ): Promise<Difference[]> {
   const texts = (column: string) =>
     `(select jsonb_object_agg(key, value) from jsonb_each_text(d.${column})) as ${column}`;
   const result = await database.pool.query<Difference>(
     `select d.series_id as "seriesId", d.time as "timeMs", d.kind, ${texts('here')}, ${texts('there')}
-     from tidemark.differences d
+     from ${against === null ? 'tidemark.differences' : '(select * from tidemark.source_differences where source = $3)'} d
      join (select series_id, range_agg(range) as ranges
            from unnest($1::int[], $2::tstzrange[]) as u (series_id, range) group by series_id) u
        on u.series_id = d.series_id and u.ranges @> d.time
@@ -41,6 +42,7 @@ export async function readDifferences(
     [
       arrayOf(ranges.map(({ seriesId }) => String(seriesId))),
       ranges.map(({ startMs, endMs }) => timeRange(startMs, endMs)),
+      ...(against === null ? [] : [against]),
     ],
   );
   return result.rows.map((row) => ({
@@ -111,6 +113,8 @@ export async function compareStored(
   client: pg.PoolClient,
   compared: {
     readonly seriesId: number;
+    /** Another source than the series' own; null: its own. */
+    readonly against: string | null;
     readonly range: Range;
     readonly points: PointLines;
     readonly nowMs: EpochMs;
@@ -119,20 +123,30 @@ export async function compareStored(
     readonly periodMs: number;
   },
 ): Promise<Comparison> {
-  const { seriesId, range, points, nowMs } = compared;
+  const { seriesId, range, points, nowMs, against } = compared;
   const bounds = [seriesId, timestamp(range.startMs), timestamp(range.endMs)];
   // A statement of its own, and the first one: within one statement the new rows would conflict with the old
   // ones.
-  await client.query({
-    name: 'delete-differences',
-    text: 'delete from tidemark.differences where series_id = $1 and time >= $2 and time < $3',
-    values: bounds,
-  });
+  await client.query(
+    against === null
+      ? {
+          name: 'delete-differences',
+          text: 'delete from tidemark.differences where series_id = $1 and time >= $2 and time < $3',
+          values: bounds,
+        }
+      : {
+          name: 'delete-source-differences',
+          text: `delete from tidemark.source_differences
+                 where series_id = $1 and time >= $2 and time < $3 and source = $4`,
+          values: [...bounds, against],
+        },
+  );
   const result = await client.query<Comparison>({
-    ...statements[points.dataset],
+    ...(against === null ? statements : againstStatements)[points.dataset],
     values: [
       ...[...bounds, timestamp(nowMs), timestamps(compared.unreadable), compared.periodMs / 1000],
       ...pointParameters(points),
+      ...(against === null ? [] : [against]),
     ],
   });
   const [row] = result.rows;
@@ -141,19 +155,45 @@ export async function compareStored(
 }
 
 const statements = Object.freeze({
-  candles: comparison('candles'),
-  asset_history: comparison('asset_history'),
+  candles: comparison('candles', false),
+  asset_history: comparison('asset_history', false),
+});
+
+/** Compare with another source. */
+const againstStatements = Object.freeze({
+  candles: comparison('candles', true),
+  asset_history: comparison('asset_history', true),
 });
 
 /**
  * `$1` series, `$2` and `$3` the range, `$4` the time of the observation, `$5` unreadable periods and `$6` their
- * seconds, `$7` times, `$8`... the value columns.
+ * seconds, `$7` times, `$8`... the value columns; after them the name of another source.
+ *
+ * @param isAgainst compares to the tick of the coarser of two sources: its most decimals in the range, column by column.
  */
-function comparison(dataset: PointLines['dataset']) {
-  const { incoming, stored, different, writtenOtherwise, object } = pointSql(dataset, 7);
+function comparison(dataset: PointLines['dataset'], isAgainst: boolean) {
+  const { columns, incoming, stored, different, writtenOtherwise, object } = pointSql(dataset, 7);
+  const scale = (from: string, column: string) => `(select max(min_scale(${column})) from ${from})`;
+  const differs = isAgainst
+    ? columns
+        .map((column) => {
+          const ticks = `least(${scale('incoming', column)}, ${scale('stored', column)})`;
+          return `round(i.${column}, ${ticks}) <> round(s.${column}, ${ticks})`;
+        })
+        .join(' or ')
+    : different;
+  const source = `$${8 + columns.length}::text`;
+  const target = isAgainst
+    ? {
+        table: 'source_differences',
+        column: 'source, ',
+        value: `${source}, `,
+        key: 'series_id, source, time',
+      }
+    : { table: 'differences', column: '', value: '', key: 'series_id, time' };
   const valuesOf = (from: string) => `case when ${from}.time is not null then ${object(from)} end`;
   return {
-    name: `compare-${dataset}`,
+    name: `compare-${dataset}${isAgainst ? '-against' : ''}`,
     text: `
       with incoming as (
         ${incoming} where time >= $2 and time < $3
@@ -165,15 +205,15 @@ function comparison(dataset: PointLines['dataset']) {
         select coalesce(i.time, s.time) as time, ${valuesOf('s')} as here, ${valuesOf('i')} as there,
                case when s.time is null then 'missing_here'
                     when i.time is null then 'missing_there'
-                    when ${different} then 'changed'
+                    when ${differs} then 'changed'
                     when ${writtenOtherwise} then 'rewritten'
                     else 'same' end as kind
         from incoming i full join stored s on s.time = i.time
       ), kept as (
-        insert into tidemark.differences (series_id, time, seen_at, kind, here, there)
-        select $1, time, $4, kind, here, there from compared
+        insert into tidemark.${target.table} (series_id, ${target.column}time, seen_at, kind, here, there)
+        select $1, ${target.value}time, $4, kind, here, there from compared
         where kind in ('missing_here', 'missing_there', 'changed')
-        on conflict (series_id, time) do update
+        on conflict (${target.key}) do update
           set seen_at = excluded.seen_at, kind = excluded.kind, here = excluded.here, there = excluded.there
       )
       select count(*)::int as points, count(*) filter (where kind = 'missing_here')::int as "missingHere",

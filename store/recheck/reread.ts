@@ -12,6 +12,7 @@ import type { EvaluatedWindow } from '../commit/evaluate-answers.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 import { groupBySeries, type RangeRow } from '../series/ranges.ts';
 import { seriesColumns, toSeriesKey } from '../series/series.ts';
+import { isOfSource, type SourceName } from '../series/sources.ts';
 
 export interface RereadQuery {
   /** Start of the round. */
@@ -23,6 +24,8 @@ export interface RereadQuery {
   /** Limit on series. Those whose last re-read is longest ago come first. */
   readonly limit: number;
   readonly seriesIds?: readonly number[] | undefined;
+  /** Null: the default source; absent: all. */
+  readonly source?: SourceName | undefined;
 }
 
 /**
@@ -31,16 +34,18 @@ export interface RereadQuery {
  * in this round: all of their data is fresh.
  */
 export async function readDueRereads(database: Database, query: RereadQuery): Promise<RereadDue[]> {
+  const { source } = query;
+  const ofSource = source === undefined ? '$7::text is null' : isOfSource(source, '$7');
   const origin = `'${new Date(gridOriginMs).toISOString()}'`;
   const result = await database.pool.query<RangeRow>({
-    name: 'rereads-due',
+    name: `rereads-due ${source === undefined ? 'all' : source === null ? 'default' : 'named'}`,
     text: `
       with ranged as (
         select s.*, date_bin(s.period, $2::timestamptz - make_interval(secs => $3::double precision / 1000), ${origin}) as since,
                least(upper(s.tracked), date_bin(s.period, $2::timestamptz, ${origin})) as until
         from tidemark.series s
         where s.untracked_at is null and (s.blocked_until is null or s.blocked_until <= $1)
-          and ($5::int[] is null or s.id = any ($5))
+          and ($5::int[] is null or s.id = any ($5)) and ${ofSource}
           and not (s.created_at >= $2 and s.created_at < $2::timestamptz + make_interval(secs => $6::double precision / 1000))
       ), held as (
         select series_id, range_agg(range) as ranges from tidemark.pending_windows where retry_at > $1 group by series_id
@@ -63,6 +68,7 @@ export async function readDueRereads(database: Database, query: RereadQuery): Pr
       query.limit,
       query.seriesIds,
       query.everyMs,
+      source ?? null,
     ],
   });
   return groupBySeries(result.rows);

@@ -76,6 +76,8 @@ async function settleWindow(client: pg.PoolClient, window: EvaluatedWindow): Pro
       ? null
       : await compareStored(client, {
           seriesId,
+          // An answer of another source is compared to the tick, and its differences are kept apart.
+          against: window.window.isAgainst === true ? (window.window.source ?? null) : null,
           range: reached,
           points,
           nowMs,

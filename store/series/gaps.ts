@@ -8,6 +8,7 @@ import type { Range } from '../../planning/ranges.ts';
 import { truncatedKind } from '../commit/empty-answers.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from './series.ts';
+import { isLackOfBetterSource, isLeftToNext, isOfSource, type SourceName } from './sources.ts';
 
 /**
  * Series with their last closed period (`closed_up_to`), for now and the grace in milliseconds, both as SQL.
@@ -46,6 +47,8 @@ export interface GapsQuery {
   readonly graceMs: number;
   /** Least time between two requests for an open candle; null: open candles are not requested. */
   readonly openRefreshMs: number | null;
+  /** Only series of this source; null: the default one; absent: of all. */
+  readonly source?: SourceName | undefined;
   /** Only these series; absent: all tracked ones. */
   readonly seriesIds?: readonly number[] | undefined;
   /** Limit on a series' oldest gaps. The newest gap is always included. */
@@ -77,18 +80,21 @@ type GapRow = SeriesRow &
  * series that the source refuses. All are compared in the database, and only those of `first` are read.
  */
 export async function seriesWithGaps(database: Database, query: GapsQuery): Promise<SeriesGaps[]> {
+  const { source } = query;
+  const ofSource = source === undefined ? '$8::text is null' : isOfSource(source, '$8');
   const result = await database.pool.query<GapRow>({
-    name: 'series-with-gaps',
+    // One for each text.
+    name: `series-with-gaps ${source === undefined ? 'all' : source === null ? 'default' : 'named'}`,
     text: `
       with closed as (${closedSeries}
         where s.untracked_at is null
           and (s.blocked_until is null or s.blocked_until <= $1)
-          and ($4::int[] is null or s.id = any ($4))
+          and ($4::int[] is null or s.id = any ($4)) and ${ofSource}
       ), waiting as materialized (
-        select series_id, range_agg(range) filter (where retry_at > $1) as ranges,
+        select series_id, range_agg(range) filter (where retry_at > $1${source == null ? '' : ` and not ${isLackOfBetterSource('$8')}`}) as ranges,
                min(lower(range)) as asked_from,
                range_agg(range) filter (where verdict = 'empty' or kind = '${truncatedKind}') as silent
-        from tidemark.pending_windows group by series_id
+        from tidemark.pending_windows p group by series_id
       ), due as materialized (  -- materialized: else the gaps are computed again for each use
         select s.id, s.newest, s.period, s.closed_up_to, ${missingRanges} - coalesce(p.ranges, '{}') as gaps,
                lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1) as reaches_now,
@@ -132,6 +138,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
       query.rangesPerSeries,
       query.first?.count,
       query.first?.cursor ?? 0,
+      source ?? null,
     ],
   });
   const found = new Map<number, SeriesGaps & { gaps: Range[]; silent: Range[] }>();
@@ -194,7 +201,7 @@ export function gapPieces(at: { now: string; graceMs: string; which: string; led
        select ${seriesColumns}, s.blocked_until, s.blocked_message, ${missingRanges} as gaps from closed s
      ), asked as (
        select m.id, m.gaps, p.range, p.verdict, p.message, p.retry_at, p.first_at, null::timestamptz as asked_at
-       from missing m join tidemark.pending_windows p on p.series_id = m.id and p.range && m.gaps
+       from missing m join tidemark.pending_windows p on p.series_id = m.id and p.range && m.gaps and not ${isLeftToNext}
        ${at.ledger ? requested : ''}
      ), apart as (
        select *, coalesce(lower(range) >= max(upper(range)) over (partition by id order by range ${unboundedToPrevious}),

@@ -8,6 +8,7 @@ import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
 import type { RereadSettings } from '../../planning/reread.ts';
 import type { RangeKey } from '../../planning/windows.ts';
 import { type Database, inTransaction } from '../db/database.ts';
+import { isOfSource, type SourceName } from '../series/sources.ts';
 
 /** Re-read settings of the watch list. Absent ones come from the environment. */
 export interface RereadOverride {
@@ -90,7 +91,8 @@ export async function lockWatchList(client: pg.PoolClient): Promise<void> {
   await client.query(`select pg_advisory_xact_lock(hashtext('tidemark.watch_list'))`);
 }
 
-const rangePrefix = 'longest_range ';
+/** Names of the settings with the longest ranges of a source. */
+const rangePrefix = (source: SourceName) => `longest_range${source === null ? '' : `@${source}`} `;
 
 /**
  * Stores the length, unless a shorter one is stored, and deletes the refused windows, so that they are
@@ -98,29 +100,37 @@ const rangePrefix = 'longest_range ';
  *
  * @param key dataset and interval.
  */
-export async function storeLongestRange(database: Database, key: RangeKey, longestMs: number): Promise<void> {
+export async function storeLongestRange(
+  database: Database,
+  key: RangeKey,
+  longestMs: number,
+  source: SourceName = null,
+): Promise<void> {
   const [dataset, interval] = key.split(' ');
   await inTransaction(database, async (client) => {
     await client.query(
       `insert into tidemark.settings as s (name, value) values ($1, $2)
        on conflict (name) do update set value = least(s.value::bigint, excluded.value::bigint)::text`,
-      [`${rangePrefix}${key}`, String(longestMs)],
+      [`${rangePrefix(source)}${key}`, String(longestMs)],
     );
     await client.query(
       `delete from tidemark.pending_windows p using tidemark.series s
        where s.id = p.series_id and s.dataset = $1 and s.interval = $2 and p.verdict = 'failed' and p.kind = 'refused'
-         and extract(epoch from upper(p.range) - lower(p.range)) * 1000 > $3`,
-      [dataset, interval, longestMs],
+         and extract(epoch from upper(p.range) - lower(p.range)) * 1000 > $3 and ${isOfSource(source, '$4')}`,
+      [dataset, interval, longestMs, source],
     );
   });
 }
 
 /** Milliseconds by dataset and interval. */
-export async function readLongestRanges(database: Database): Promise<ReadonlyMap<RangeKey, number>> {
+export async function readLongestRanges(
+  database: Database,
+  source: SourceName = null,
+): Promise<ReadonlyMap<RangeKey, number>> {
   const result = await database.pool.query<{ key: RangeKey; value: string }>({
     name: 'longest-ranges',
     text: `select substr(name, length($1) + 1) as key, value from tidemark.settings where starts_with(name, $1)`,
-    values: [rangePrefix],
+    values: [rangePrefix(source)],
   });
   return new Map(result.rows.map((row) => [row.key, Number(row.value)]));
 }

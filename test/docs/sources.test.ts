@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { candleIntervals, dayMs, historyIntervals, intervalMs } from '../../contract/intervals.ts';
-import type { Limit, Profile } from '../../source/profiles/profile.ts';
+import type { Limit } from '../../contract/sources.ts';
+import type { Profile } from '../../source/profiles/profile.ts';
 import { profiles } from '../../source/profiles/profiles.ts';
 
 const page = readFileSync('docs/sources.md', 'utf8');
@@ -43,7 +44,8 @@ function named(intervals: readonly string[]): string {
 }
 
 /** The rows of the longest range, which are the same for each interval of an exchange. */
-function longest({ exchange, longestRangeMs }: Profile): string {
+function longest({ exchange, archiveLagMs, longestRangeMs }: Profile): string {
+  if (archiveLagMs !== null) return 'a calendar month';
   const { m1 = 0, h1 = 0 } = longestRangeMs.asset_history;
   if (exchange === null) return `a range: ${m1 / dayMs} day of m1, ${h1 / dayMs} of h1`;
   const counts = candleIntervals
@@ -57,7 +59,7 @@ function limitsOf({ limits }: Profile): string {
   const more = withKey
     .filter(({ amount }, index) => amount !== without[index]?.amount)
     .map(({ amount }) => `, ${amount.toLocaleString('en-US')} with a key`);
-  return without.map(textOf).join('; ') + more.join('');
+  return without.length === 0 ? 'none stated' : without.map(textOf).join('; ') + more.join('');
 }
 
 const periods = new Map([

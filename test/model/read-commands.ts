@@ -42,7 +42,7 @@ function compared(model: SeriesModel, answer: Answered, { startMs, endMs }: Rang
   // An answer says nothing of a period with rejected rows only.
   const unreadable = new Set(
     answer.rejected.flatMap(({ raw }) => {
-      const timeMs = readRejectedTime(raw, dataset);
+      const timeMs = readRejectedTime({ raw, reason: '' }, dataset);
       return timeMs === null ? [] : [periodOf(timeMs)];
     }),
   );

@@ -6,9 +6,20 @@ describe('limiterFor', () => {
   it('never allows more requests in a minute than the budget', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60_000 }), (perMinute) => {
-        const limiter = limiterFor(perMinute);
-        expect(limiter?.max).toBe(1);
-        expect(60_000 / (limiter?.durationMs ?? 0)).toBeLessThanOrEqual(perMinute);
+        const { max, durationMs } = limiterFor(perMinute) ?? { max: 0, durationMs: 1 };
+        // The most that fall into a minute: of those that start together at each of its ends, all.
+        const most = max * (Math.floor(60_000 / durationMs) + 1);
+        expect(most).toBeLessThanOrEqual(Math.max(perMinute, max));
+      }),
+    );
+  });
+
+  it('uses at least 97 % of a budget, and spaces requests singly up to 1,000', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 60_000 }), (perMinute) => {
+        const { max, durationMs } = limiterFor(perMinute) ?? { max: 0, durationMs: 1 };
+        expect((max * 60_000) / durationMs).toBeGreaterThanOrEqual(0.97 * perMinute);
+        if (perMinute <= 1000) expect(max).toBe(1);
       }),
     );
   });

@@ -58,7 +58,7 @@ onEachBackend('the requests queue', (kind) => {
 
   test('lists a window that moves while the states are read one after the other', async () => {
     const queues = await openQueue(await prepareQueue(kind));
-    const [queue] = queues.bullQueues;
+    const [queue] = queues.bullQueues();
     const options = { attempts: 1, workerName: 'test', carry: () => undefined, listsAtOnce: false };
     const requests = requestQueue(queue as never, options);
     await requests.addWindows([windowAt(1)]);

@@ -19,6 +19,21 @@ describe('an invalid watch list', () => {
     ['empty', '', ['t:1:1: the file is empty']],
     ['only a comment', '# later\n', ['t:1:1: the file is empty']],
     ['nothing said', 'prune: true', ['t:1:1: says nothing: it needs candles, history, lists or a setting']],
+    [
+      'a symbol without a source',
+      "candles:\n  - { symbol: BTC/USDT, interval: h1, from: '2024-01-01' }",
+      ['t:2:5: has a symbol without a source'],
+    ],
+    [
+      'a source without a symbol',
+      "candles:\n  - { source: binance, interval: h1, from: '2024-01-01' }",
+      ['t:2:5: has a source without a symbol', 't:2:5: names no market'],
+    ],
+    [
+      'symbols beside other names',
+      "candles:\n  - { source: binance, symbol: BTC/USDT, base: bitcoin, interval: h1, from: '2024-01-01' }",
+      ['t:2:5: names markets by symbol: exchange, base, quote, top and except name others'],
+    ],
     ['a list at the top', '- a', ['t:1:1: it must be a map with candles, history or lists, not a list']],
     ['a tab', 'candles:\n\t- a: 1', ['t:2:1: invalid YAML: Tabs are not allowed as indentation']],
     [
@@ -42,12 +57,14 @@ describe('an invalid watch list', () => {
     [
       'a key like no other',
       'foo: 1\ncandles: []',
-      ['t:1:1: there is no "foo" here, only candles, history, lists, read-again, retention, prune'],
+      ['t:1:1: there is no "foo" here, only candles, history, lists, read-again, sources, retention, prune'],
     ],
     [
       '__proto__',
       '__proto__: 1\ncandles: []',
-      ['t:1:1: there is no "__proto__" here, only candles, history, lists, read-again, retention, prune'],
+      [
+        't:1:1: there is no "__proto__" here, only candles, history, lists, read-again, sources, retention, prune',
+      ],
     ],
     ['a key twice', 'candles: []\nlists: {}\ncandles: []', ['t:3:1: invalid YAML: Map keys must be unique']],
     ...['\\u202e', '\\u200b', '\\u0085', '\\u2028', '\\u001b'].map((unseen): [string, string, string[]] => [
@@ -58,7 +75,9 @@ describe('an invalid watch list', () => {
     [
       'what cannot be seen in a key',
       '"\\u202efoo": 1\ncandles: []',
-      ['t:1:1: there is no "\\u202efoo" here, only candles, history, lists, read-again, retention, prune'],
+      [
+        't:1:1: there is no "\\u202efoo" here, only candles, history, lists, read-again, sources, retention, prune',
+      ],
     ],
     ['a list as a key', '? [a]\n: b', ['there is no "[ a ]" here']],
     [

@@ -19,6 +19,8 @@ export interface MovedTable {
 export const movedTables: readonly MovedTable[] = Object.freeze([
   ...[
     'series',
+    'series_sources',
+    'source_markets',
     'currencies',
     'lists',
     'list_polls',
@@ -42,6 +44,7 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'pending_windows',
     'empty_answers',
     'differences',
+    'source_differences',
     'asked_windows',
     'api_keys',
   ].map((name) => ({ name })),

@@ -79,11 +79,12 @@ onEachBackend('the outcome of a backfill', (queue) => {
 
   it('waits while many requests fail, and says why', async () => {
     const { begin, simulator, queueEnv } = await open(queue);
-    const running = begin(`backfill candles ${market} --interval m1 --from 2024-03-01 --to 2024-03-21`, {
+    const running = begin(`backfill candles ${market} --interval m1 --from 2024-03-01 --to 2024-03-07`, {
       ...queueEnv,
       WORKER_ATTEMPTS: '1',
       FAILED_RETRY_SECONDS: '5',
-      SOURCE_REQUESTS_PER_MINUTE: '300',
+      // Slow enough that some requests are left when they begin to fail.
+      SOURCE_REQUESTS_PER_MINUTE: '80',
     });
     await waitFor('its first answers', () => (simulator.requests().byStatus[200] ?? 0) >= 2);
     simulator.setFaults({ errorRate: 1 });

@@ -72,6 +72,7 @@ const watched: LiveStatus = {
     message: 'This version\r\nis being \u001b[31mretired 比特币比特币比特币比特币比特币',
   },
   outage: {
+    source: null,
     kind: 'unreachable',
     sinceMs: Date.UTC(2026, 10, 20, 16),
     lastTriedMs: Date.UTC(2026, 10, 20, 17, 3),

@@ -44,6 +44,7 @@ describeRecordings('recorded candles: every digit survives', () => {
       {
         raw: '["1709891679000","27450","27460","27440","27455","123.45","3390000"]',
         reason: 'does not start a period of m1',
+        timeMs: 1709891679000,
       },
     ]);
     const answer = await candles('bybit', text.replace('1709891679000', '1709891640000'));

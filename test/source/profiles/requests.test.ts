@@ -45,7 +45,7 @@ const paths: Readonly<Record<string, { m1: string; d1: string; symbols: string }
 };
 
 test('there is a path for every profile of an exchange', () => {
-  const ofExchanges = Object.values(profiles).filter(({ exchange }) => exchange !== null);
+  const ofExchanges = Object.values(profiles).filter(({ resources }) => resources.symbols !== undefined);
   expect(ofExchanges.map(({ name }) => name).sort()).toEqual(Object.keys(paths));
   expect(Object.keys(symbols)).toEqual(Object.keys(paths));
 });

@@ -154,7 +154,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
     });
     await makeOld(database, role);
 
-    expect(await up(database)).toEqual(['0010_rollups', 'views and rollups']);
+    expect(await up(database)).toEqual(['0010_rollups', '0011_sources', 'views and rollups']);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
     expect(aggregates.rowCount).toBe(0);
     expect(await rangesBehind(database)).toHaveLength(1);
@@ -210,5 +210,11 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
                     update tidemark.settings set value = 'older' where name = 'derived: views and functions'`);
   await pool.query(`drop table if exists tidemark.rollup_days, tidemark.rollup_hours`);
   await pool.query('alter table tidemark.series drop column if exists rollups_behind cascade');
-  await pool.query(`delete from tidemark.migrations where name = '0010_rollups'`);
+  await pool.query(`drop view if exists public.source_differences`);
+  await pool.query(
+    `drop table tidemark.source_differences, tidemark.source_markets, tidemark.series_sources`,
+  );
+  for (const table of ['fetches', 'pending_windows'])
+    await pool.query(`alter table tidemark.${table} drop column source`);
+  await pool.query(`delete from tidemark.migrations where name in ('0010_rollups', '0011_sources')`);
 }

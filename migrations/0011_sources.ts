@@ -1,0 +1,63 @@
+/** Sources beside the default one: which series they give, and the markets that they have. */
+
+import type { MigrationBuilder } from 'node-pg-migrate';
+
+export function up(pgm: MigrationBuilder): void {
+  pgm.sql(`
+    create table tidemark.series_sources (
+      series_id integer not null references tidemark.series (id) on delete cascade,
+      rank      smallint not null check (rank > 0),
+      source    text not null,
+      symbol    text not null,
+      archive   boolean not null default false,
+      primary key (series_id, rank),
+      unique (series_id, source)
+    );
+    create index series_sources_of on tidemark.series_sources (source, series_id);
+    comment on table tidemark.series_sources is
+      'The sources of a series, in order of preference. A series without a row has the default source.';
+    comment on column tidemark.series_sources.symbol is 'The market as the source names it.';
+    comment on column tidemark.series_sources.archive is
+      'It gives whole months; the next source gives what is newer, and answers comparisons.';
+
+    create table tidemark.source_markets (
+      source    text not null,
+      symbol    text not null,
+      base      text not null,
+      quote     text not null,
+      listed_at timestamptz,
+      trading   boolean not null,
+      seen_at   timestamptz not null,
+      primary key (source, symbol)
+    );
+    create index source_markets_pair on tidemark.source_markets (source, base, quote);
+    comment on table tidemark.source_markets is 'The markets of each source, as its newest list has them.';
+    comment on column tidemark.source_markets.listed_at is 'Start of trading; null: the source does not say.';
+
+    create table tidemark.source_differences (
+      series_id integer not null references tidemark.series (id) on delete cascade,
+      source    text not null,
+      time      timestamptz not null,
+      seen_at   timestamptz not null,
+      kind      text not null check (kind in ('missing_here', 'missing_there', 'changed')),
+      here      jsonb,
+      there     jsonb,
+      primary key (series_id, source, time)
+    );
+    comment on table tidemark.source_differences is
+      'Where another source differs from the stored points, with both values. Nothing is overwritten by it.';
+
+    alter table tidemark.fetches add column source text;
+    alter table tidemark.pending_windows add column source text;
+    comment on column tidemark.pending_windows.source is 'The source that could not give it; null: the default one.';
+    comment on column tidemark.fetches.source is 'The source that was asked; null: the default one.';
+  `);
+}
+
+export function down(pgm: MigrationBuilder): void {
+  pgm.sql(`
+    alter table tidemark.pending_windows drop column source;
+    alter table tidemark.fetches drop column source;
+    drop table tidemark.source_differences, tidemark.source_markets, tidemark.series_sources;
+  `);
+}

@@ -1,0 +1,94 @@
+/** The sources beside the default one: every profile with a public address, and the entries of the watch list. */
+
+import { readFileSync } from 'node:fs';
+import type { Config } from '../../config.ts';
+import type { Limit } from '../../contract/sources.ts';
+import { TidemarkError } from '../../errors.ts';
+import { longLimitOf, requestsPerMinuteOf } from '../../planning/budget.ts';
+import type { PlannedSource } from '../../scheduler/scheduler.ts';
+import type { Profile } from '../../source/profiles/profile.ts';
+import { profiles } from '../../source/profiles/profiles.ts';
+import { readSourceEntries } from '../../watch-list/source-entries.ts';
+
+export interface ConfiguredSource extends PlannedSource {
+  readonly name: string;
+  readonly profile: Profile;
+  /** Base address, without a trailing slash. */
+  readonly url: string;
+  readonly apiKey: string | undefined;
+  readonly limits: readonly Limit[];
+}
+
+export type ConfiguredSources = ReadonlyMap<string, ConfiguredSource>;
+
+/** @throws TidemarkError BAD_WATCH_LIST for an entry that is not usable. */
+export async function configuredSources({ watchList: file }: Config): Promise<ConfiguredSources> {
+  const sources = new Map<string, ConfiguredSource>();
+  for (const profile of Object.values(profiles))
+    if (profile.url !== null) sources.set(profile.name, configured(profile.name, profile, profile.url));
+  const entries = file === undefined ? {} : await readSourceEntries(file);
+  for (const [name, entry] of Object.entries(entries)) {
+    const fail = (problem: string) =>
+      new TidemarkError('BAD_WATCH_LIST', `${file}: the source ${JSON.stringify(name)} ${problem}`);
+    const profile = profiles[entry.profile ?? name];
+    if (profile === undefined) throw fail(`needs a profile: one of ${Object.keys(profiles).join(', ')}`);
+    const url = entry.url?.replace(/\/$/, '') ?? profile.url;
+    if (url === null) throw fail(`needs a url: the profile ${profile.name} has no public address`);
+    const { 'key-variable': variable, 'key-file': keyFile, budget = null } = entry;
+    const apiKey = variable === undefined ? textOf(keyFile) : process.env[variable];
+    if (apiKey === undefined && variable !== undefined) throw fail(`has no key: ${variable} is not set`);
+    if (apiKey === undefined && keyFile !== undefined) throw fail(`has no key: ${keyFile} cannot be read`);
+    sources.set(
+      name,
+      configured(name, profile, url, { apiKey, budget, archive: entry.archive, credits: entry.credits }),
+    );
+  }
+  return sources;
+}
+
+function configured(
+  name: string,
+  profile: Profile,
+  url: string,
+  {
+    apiKey,
+    budget = null,
+    archive = url === profile.url ? (profile.archive ?? null) : null,
+    credits,
+  }: {
+    readonly apiKey?: string | undefined;
+    readonly budget?: number | null;
+    readonly archive?: string | null | undefined;
+    readonly credits?: number | undefined;
+  } = {},
+): ConfiguredSource {
+  const { candles, assetHistory } = profile.resources;
+  const cost = (candles ?? assetHistory)?.cost ?? 1;
+  const limits = profile
+    .limits(apiKey !== undefined)
+    .map((limit) => (limit.unit === 'credit' ? { ...limit, amount: credits ?? limit.amount } : limit));
+  return {
+    name,
+    profile,
+    url,
+    apiKey,
+    limits,
+    longLimit: longLimitOf(limits),
+    requestsPerMinute: requestsPerMinuteOf(limits, cost, budget),
+    exchange: profile.exchange,
+    rangeLimits: profile.longestRangeMs,
+    depthPeriods: profile.depthPeriods,
+    archiveLagMs: profile.archiveLagMs,
+    archive,
+  };
+}
+
+function textOf(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    // The caller reports it, with the name of the source.
+    return undefined;
+  }
+}

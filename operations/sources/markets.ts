@@ -1,0 +1,226 @@
+/** The markets of sources: read from the source when the stored list is old, and found by symbol. */
+
+import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { pauseForUse } from '../../source/profiles/use.ts';
+import { openSource } from '../../source/source.ts';
+import { SourceError } from '../../source/source-error.ts';
+import {
+  readMarkets,
+  readSymbols,
+  type SeriesSource,
+  type StoredMarket,
+  storeMarkets,
+} from '../../store/series/sources.ts';
+import { version } from '../../version.ts';
+import { didYouMean } from '../../watch-list/names.ts';
+import type { OperationContext } from '../context.ts';
+import type { ConfiguredSource } from './configured.ts';
+
+/** Markets are listed and delisted daily at most. */
+const oldAfterMs = dayMs;
+
+/** @throws TidemarkError BAD_ARGUMENT for a name that no source has. */
+export async function sourceNamed(context: OperationContext, name: string): Promise<ConfiguredSource> {
+  const sources = await context.sources();
+  const found = sources.get(name);
+  if (found !== undefined) return found;
+  const known = [...sources.keys()];
+  const meant = didYouMean(name, known) || `; there are ${known.join(', ')}`;
+  throw new TidemarkError('BAD_ARGUMENT', `no source is named ${JSON.stringify(name)}${meant}`, {
+    remedy: '`tidemark sources` lists them; docs/sources.md says how to add one',
+  });
+}
+
+/**
+ * The markets of a source, from its own list: one request if the stored list is older than a day.
+ *
+ * @throws TidemarkError SOURCE_UNREACHABLE or SOURCE_REFUSED when it does not give the list.
+ */
+export async function marketsOf(
+  context: OperationContext,
+  source: ConfiguredSource,
+  nowMs: EpochMs,
+): Promise<StoredMarket[]> {
+  const { database } = context;
+  const stored = await readMarkets(database.pool, source.name);
+  if (stored.some(({ seenAtMs }) => nowMs - seenAtMs < oldAfterMs)) return stored;
+  if (source.profile.resources.symbols === undefined)
+    throw new TidemarkError('BAD_ARGUMENT', `the profile ${source.profile.name} has no list of markets`);
+  const { rows } = await requestSymbols(context, source);
+  await storeMarkets(database, source.name, rows, nowMs);
+  return readMarkets(database.pool, source.name);
+}
+
+/** Makes one request. The queue of the source pauses for what it costs. */
+async function requestSymbols(context: OperationContext, { name, profile, url, apiKey }: ConfiguredSource) {
+  const { config } = context;
+  context.phase(`reading the markets of ${name}`);
+  let pauseMs = 0;
+  const client = openSource({
+    profile,
+    baseUrl: url,
+    apiKey,
+    timeoutMs: config.source.timeoutMs,
+    maxBodyBytes: config.source.maxBodyBytes,
+    connections: 1,
+    userAgent: `tidemark/${version}`,
+    onReply: (reply) => {
+      pauseMs = pauseForUse(profile, reply, { concurrency: 0, nowMs: Date.now() });
+    },
+  });
+  try {
+    return await client.symbols();
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    const isRefusal = error.kind === 'rate_limited' || error.kind === 'unauthorized';
+    throw new TidemarkError(
+      isRefusal ? 'SOURCE_REFUSED' : 'SOURCE_UNREACHABLE',
+      `the markets of ${name} cannot be read: ${error.message}`,
+      { cause: error, remedy: 'run the same command again later' },
+    );
+  } finally {
+    context.phase(null);
+    await client.close();
+    await spend(context, name, pauseMs);
+  }
+}
+
+async function spend(context: OperationContext, source: string, pauseMs: number): Promise<void> {
+  if (pauseMs <= 0) return;
+  const queues = await context.openQueues();
+  try {
+    await queues.requestsOf(source).pauseForMs(pauseMs);
+  } finally {
+    await queues.close();
+  }
+}
+
+/** What a command selects: series in the words of a source. */
+export interface SourceChoice {
+  readonly name: string;
+  /** `BTC/USDT`, or as the source names it; null: of an asset's history. */
+  readonly symbol: string | null;
+  /** Names that the user gives the series; absent: the source's own. */
+  readonly exchange?: string | undefined;
+  readonly base?: string | undefined;
+  readonly quote?: string | undefined;
+}
+
+/**
+ * The series that a user selects at a source, and the source of each.
+ *
+ * @param series as far as their names are known: intervals, and the asset of a history.
+ * @throws TidemarkError BAD_ARGUMENT when the source lacks the market, the dataset or the interval.
+ */
+export async function chooseSource(
+  context: OperationContext,
+  choice: SourceChoice,
+  series: readonly SeriesKey[],
+  nowMs: EpochMs,
+): Promise<{ readonly series: SeriesKey[]; readonly sources: SeriesSource[] }> {
+  const source = await sourceNamed(context, choice.name);
+  for (const key of series) assertGives(source, key);
+  if (choice.symbol === null) {
+    const [first] = series;
+    const symbol = first?.dataset === 'asset_history' ? first.assetId : '';
+    return { series: [...series], sources: [{ source: source.name, symbol, isArchive: false }] };
+  }
+  const market = await findMarket(context, source, choice.symbol, nowMs);
+  const names = {
+    exchange: choice.exchange ?? source.profile.exchange ?? source.name,
+    baseId: choice.base ?? market.base,
+    quoteId: choice.quote ?? market.quote,
+  };
+  return {
+    series: series.map((key) => (key.dataset === 'candles' ? { ...key, ...names } : key)),
+    sources: await withArchive(context, source, market.symbol, series),
+  };
+}
+
+/** The source, after its archive if that has every interval. */
+async function withArchive(
+  context: OperationContext,
+  { name, archive }: ConfiguredSource,
+  symbol: string,
+  series: readonly SeriesKey[],
+): Promise<SeriesSource[]> {
+  const own = { source: name, symbol, isArchive: false };
+  if (archive === null) return [own];
+  const { profile } = await sourceNamed(context, archive);
+  const has = ({ dataset, interval }: SeriesKey) => Object.hasOwn(profile.longestRangeMs[dataset], interval);
+  return series.every(has) ? [{ source: archive, symbol, isArchive: true }, own] : [own];
+}
+
+async function findMarket(
+  context: OperationContext,
+  source: ConfiguredSource,
+  symbol: string,
+  nowMs: EpochMs,
+): Promise<StoredMarket> {
+  const wanted = symbol.toUpperCase();
+  const markets = await marketsOf(context, source, nowMs);
+  const pairs = new Map(markets.map((market) => [pairOf(market).toUpperCase(), market]));
+  const found = pairs.get(wanted) ?? markets.find((market) => market.symbol.toUpperCase() === wanted);
+  if (found !== undefined) return found;
+  throw new TidemarkError(
+    'UNKNOWN_AT_SOURCE',
+    `${source.name} has no market ${JSON.stringify(symbol)}${didYouMean(wanted, pairs.keys())}`,
+    {
+      remedy: `\`tidemark markets --source ${source.name} --search ${wanted.split('/')[0]}\` lists its markets`,
+    },
+  );
+}
+
+/** `BTC/USDT` */
+export function pairOf({ base, quote }: { readonly base: string; readonly quote: string }): string {
+  return `${base}/${quote}`;
+}
+
+function assertGives({ name, profile }: ConfiguredSource, key: SeriesKey): void {
+  const given: object = profile.longestRangeMs[key.dataset];
+  const what = key.dataset === 'candles' ? 'candles' : 'asset history';
+  const intervals = Object.keys(given);
+  if (intervals.includes(key.interval)) return;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    intervals.length === 0
+      ? `${name} gives no ${what}`
+      : `${name} gives no ${what} of ${key.interval}, only ${intervals.join(', ')}`,
+    { remedy: 'docs/sources.md lists what each source gives' },
+  );
+}
+
+/**
+ * The symbols of series at a source: of those that it gives, by their own row or by the codes of their assets.
+ *
+ * @param series of any dataset; one that the source lacks is absent from the result.
+ */
+export async function symbolsAt(
+  context: OperationContext,
+  source: ConfiguredSource,
+  series: ReadonlyArray<{ readonly seriesId: number; readonly series: SeriesKey }>,
+  nowMs: EpochMs,
+): Promise<ReadonlyMap<number, string>> {
+  const given = series.filter(({ series: { dataset, interval } }) =>
+    Object.hasOwn(source.profile.longestRangeMs[dataset], interval),
+  );
+  const own = await readSymbols(context.database, source.name);
+  const pairs = new Map<string, string>();
+  if (given.some(({ seriesId, series: { dataset } }) => dataset === 'candles' && !own.has(seriesId))) {
+    const listing =
+      source.profile.resources.symbols === undefined ? [] : await marketsOf(context, source, nowMs);
+    for (const market of listing) pairs.set(pairOf(market), market.symbol);
+  }
+  const symbolOf = (key: SeriesKey) =>
+    key.dataset === 'asset_history'
+      ? key.assetId
+      : pairs.get(pairOf({ base: key.baseId, quote: key.quoteId }));
+  return new Map(
+    given.flatMap(({ seriesId, series: key }) => {
+      const symbol = own.get(seriesId) ?? symbolOf(key);
+      return symbol === undefined ? [] : [[seriesId, symbol] as const];
+    }),
+  );
+}

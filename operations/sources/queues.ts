@@ -1,0 +1,68 @@
+/** The sources of series, and the queues of several sources as one. */
+
+import type { Range } from '../../planning/ranges.ts';
+import type { Window } from '../../planning/windows.ts';
+import type { QueueBackend } from '../../queue/backend.ts';
+import type { ClaimedWindow } from '../../queue/requests.ts';
+import type { SeriesSource, SourceName } from '../../store/series/sources.ts';
+
+/** The source of each series; a series that is absent has the default one. */
+export type SourcesOf = ReadonlyMap<number, SeriesSource>;
+
+/** The sources of some series, each once. */
+export function distinctSources(seriesIds: readonly number[], sourcesOf: SourcesOf): SourceName[] {
+  return [...new Set(seriesIds.map((id) => sourcesOf.get(id)?.source ?? null))];
+}
+
+export type SourceQueues = ReturnType<typeof joinQueues>;
+
+/** The queues of these sources as one. A window goes to the queue of its series' source. */
+export function joinQueues(
+  queues: QueueBackend,
+  sources: readonly SourceName[],
+  sourcesOf: SourcesOf = new Map(),
+) {
+  const all = sources.map((source) => queues.requestsOf(source));
+  return {
+    async addWindows(windows: readonly Window[]) {
+      for (const source of new Set(windows.map(({ seriesId }) => sourcesOf.get(seriesId)?.source ?? null)))
+        await queues
+          .requestsOf(source)
+          .addWindows(windows.filter(({ seriesId }) => (sourcesOf.get(seriesId)?.source ?? null) === source));
+    },
+    async claimedWindows() {
+      const found = await Promise.all(all.map((requests) => requests.claimedWindows()));
+      const windows = new Map<number, ClaimedWindow[]>();
+      const load = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0 };
+      for (const each of found) {
+        for (const [id, ranges] of each.windows) windows.set(id, [...(windows.get(id) ?? []), ...ranges]);
+        for (const lane of Object.keys(load) as (keyof typeof load)[]) load[lane] += each.load[lane];
+      }
+      return { windows, load };
+    },
+    async depth() {
+      const depths = await Promise.all(all.map((requests) => requests.depth()));
+      const sum = (count: 'waiting' | 'active' | 'delayed') =>
+        depths.reduce((total, depth) => total + depth[count], 0);
+      return { waiting: sum('waiting'), active: sum('active'), delayed: sum('delayed') };
+    },
+    async queuedRanges(): Promise<ReadonlyMap<number, readonly Range[]>> {
+      const found = await Promise.all(all.map((requests) => requests.queuedRanges()));
+      return new Map(found.flatMap((ranges) => [...ranges]));
+    },
+    /** The longest pause of any. */
+    async pausedForMs() {
+      return Math.max(0, ...(await Promise.all(all.map((requests) => requests.pausedForMs()))));
+    },
+    async countWorkers() {
+      const counts = await Promise.all(all.map((requests) => requests.countWorkers()));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+    async dropRun(run: string) {
+      for (const requests of all) await requests.dropRun(run);
+    },
+    async dropSeries(seriesId: number) {
+      for (const requests of all) await requests.dropSeries(seriesId);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** The state of every source: its limits, its use, and whether it answers. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import { marketDataService } from '../../source/profiles/market-data-service.ts';
+import { costSince } from '../../store/ledger/ledger.ts';
+import { readOutageOf } from '../../store/ledger/source-outage.ts';
+import { readSourceUse } from '../../store/series/sources.ts';
+import type { OperationContext } from '../context.ts';
+import { withRetry } from '../source-health.ts';
+
+export type SourceState = Awaited<ReturnType<typeof readSources>>[number];
+
+/** The default source, if it is configured or used, and every other one. */
+export async function readSources(context: OperationContext, nowMs: EpochMs) {
+  const { config, database } = context;
+  const { url, apiKey, requestsPerMinute } = config.source;
+  const use = new Map((await readSourceUse(database, nowMs)).map((line) => [line.source, line]));
+  const named = [...(await context.sources()).values()];
+  const settings = [
+    ...(url === undefined && !use.has(null)
+      ? []
+      : [
+          {
+            source: null,
+            profile: marketDataService,
+            url: url ?? null,
+            limits: marketDataService.limits(apiKey !== undefined),
+            longLimit: null,
+            requestsPerMinute,
+          },
+        ]),
+    ...named.map((source) => ({ ...source, source: source.name })),
+  ];
+  const queues = await context.openQueues();
+  try {
+    return await Promise.all(
+      settings.map(async ({ source, profile, url, limits, longLimit, requestsPerMinute }) => {
+        const requests = queues.requestsOf(source);
+        const [workers, pausedMs, outage] = await Promise.all([
+          requests.countWorkers(),
+          requests.pausedForMs(),
+          readOutageOf(database, source),
+        ]);
+        const { series = 0, lastMinute = 0, lastRequestMs = null } = use.get(source) ?? {};
+        return {
+          /** Null: the default one. */
+          source,
+          profile: profile.name,
+          url,
+          limits,
+          /** What is used of the limit of a long period; null: there is none. */
+          longUse:
+            source === null || longLimit === null
+              ? null
+              : (
+                  await costSince(database, source, {
+                    sinceMs: nowMs - longLimit.periodMs,
+                    bytesEach: longLimit.bytesEach,
+                  })
+                ).used,
+          requestsPerMinute,
+          series,
+          lastMinute,
+          lastRequestMs,
+          workers,
+          pausedMs,
+          outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
+        };
+      }),
+    );
+  } finally {
+    await queues.close();
+  }
+}

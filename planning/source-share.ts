@@ -1,0 +1,76 @@
+/**
+ * Which gaps of a series a source is to fill, where several give it.
+ *
+ * The preferred source comes first; the next one fills what the preferred ones say they lack. An archive gives whole calendar
+ * months some time after their end; the source after it gives what is newer, refreshes, and finds where the series begins
+ * (beginning.ts), since an archive cannot be asked for days.
+ */
+
+import { type EpochMs, periodStart } from '../contract/intervals.ts';
+import type { SeriesGaps } from './plan.ts';
+import { clip, normalize, type Range, subtract } from './ranges.ts';
+
+/** A source's place among those of a series. */
+export interface SourceShare {
+  /** What the preferred sources say they lack. */
+  readonly lacks: readonly Range[];
+  /** Lags of the preferred sources that are archives, milliseconds; null: one of them is none. */
+  readonly archiveLagMs: number | null;
+  /** Whether the beginning of the series is searched for. */
+  readonly isSought: boolean;
+}
+
+/** The whole months that an archive has at `nowMs`: those that end before this time. */
+export function archivedUpTo(nowMs: EpochMs, lagMs: number): EpochMs {
+  const at = new Date(nowMs - lagMs);
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1);
+}
+
+/** What an archive is to fill. The open candle, refreshes and the search for the beginning are left to the next source. */
+export function archiveShare(
+  entry: SeriesGaps,
+  { lagMs, nowMs, isSought }: { readonly lagMs: number; readonly nowMs: EpochMs; readonly isSought: boolean },
+): SeriesGaps {
+  const { beginning, ...rest } = entry;
+  const startMs = isSought ? firstDay(beginning?.knownMs ?? null) : Number.NEGATIVE_INFINITY;
+  const gaps = clip(entry.gaps, { startMs, endMs: archivedUpTo(nowMs, lagMs) });
+  return { ...rest, gaps, reachesNow: false, refreshDue: false };
+}
+
+/** What a source is to fill after others. */
+export function nextShare(entry: SeriesGaps, share: SourceShare, nowMs: EpochMs): SeriesGaps {
+  const { gaps, beginning } = entry;
+  const isLive = share.archiveLagMs !== null;
+  const isSought = isLive && share.isSought;
+  const knownMs = beginning?.knownMs ?? null;
+  if (isSought && knownMs === null) return entry;
+  const newestMs =
+    share.archiveLagMs === null ? Number.POSITIVE_INFINITY : archivedUpTo(nowMs, share.archiveLagMs);
+  const before = clip(gaps, {
+    startMs: Number.NEGATIVE_INFINITY,
+    endMs: isSought ? firstDay(knownMs) : Number.NEGATIVE_INFINITY,
+  });
+  const lacked = subtract(gaps, subtract(gaps, share.lacks));
+  const newer = clip(gaps, { startMs: newestMs, endMs: Number.POSITIVE_INFINITY });
+  return {
+    ...entry,
+    gaps: normalize([...before, ...lacked, ...newer]),
+    reachesNow: entry.reachesNow && isLive,
+    refreshDue: entry.refreshDue && isLive,
+  };
+}
+
+function firstDay(knownMs: EpochMs | null): EpochMs {
+  return knownMs === null ? Number.POSITIVE_INFINITY : periodStart(knownMs, 'd1');
+}
+
+/** Cuts a range at the beginnings of calendar months, UTC. */
+export function* cutByMonth({ startMs, endMs }: Range): Generator<Range> {
+  let fromMs = startMs;
+  while (fromMs < endMs) {
+    const at = new Date(fromMs);
+    const toMs = Math.min(endMs, Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1));
+    yield { startMs: fromMs, endMs: toMs };
+    fromMs = toMs;
+  }
+}

@@ -1,0 +1,116 @@
+/** `tidemark sources`: every source with its limits, use and state. `tidemark markets`: the markets of one. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { Limit } from '../../contract/sources.ts';
+import { counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
+import { outageJson, outageText } from '../../operations/source-health.ts';
+import { marketsOf, pairOf, sourceNamed } from '../../operations/sources/markets.ts';
+import { readSources, type SourceState } from '../../operations/sources/state.ts';
+import { withContext } from '../../runtime/context.ts';
+import type { StoredMarket } from '../../store/series/sources.ts';
+import type { JsonDocument } from '../output/documents.ts';
+import { type Column, printText, table, terminalWidth } from '../output/table.ts';
+
+export async function run(options: { json?: true }): Promise<void> {
+  await withContext({ command: 'sources', defaultLogLevel: 'warn' }, async (context) => {
+    const nowMs = Date.now();
+    const lines = await readSources(context, nowMs);
+    if (options.json) console.log(JSON.stringify(asJson(lines), null, 2));
+    else {
+      for (const { outage } of lines) if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
+      console.log(table(columns(nowMs), lines, terminalWidth()));
+    }
+  });
+}
+
+/** Shorter ones are the spacing of requests. */
+const shownPauseMs = 5000;
+
+const columns = (nowMs: EpochMs): readonly Column<SourceState>[] => [
+  { title: 'source', value: ({ source }) => source ?? 'SOURCE_URL' },
+  { title: 'profile', value: ({ profile }) => profile, omit: 2 },
+  { title: 'series', value: ({ series }) => formatCount(series), right: true },
+  {
+    title: 'used',
+    value: ({ lastMinute, requestsPerMinute }) =>
+      `${formatCount(lastMinute)} of ${requestsPerMinute === 0 ? 'no limit' : formatCount(requestsPerMinute)}/min`,
+  },
+  { title: 'limits', value: ({ limits }) => limits.map(limitText).join(', '), omit: 1 },
+  {
+    title: 'credits',
+    value: ({ longUse, limits }) =>
+      longUse === null ? '' : `${formatCount(longUse)} of ${formatCount(limits.at(-1)?.amount ?? 0)}`,
+    omit: 2,
+  },
+  { title: 'state', value: (line) => stateOf(line, nowMs) },
+  { title: 'address', value: ({ url }) => url ?? 'not set', omit: 3, shorten: 'end' },
+];
+
+function limitText({ unit, amount, periodMs }: Limit): string {
+  return `${counted(amount, unit === 'weight' ? 'weight' : unit)} per ${formatDuration(periodMs)}`;
+}
+
+function stateOf({ outage, pausedMs, lastRequestMs, series }: SourceState, nowMs: EpochMs): string {
+  if (outage !== null) return `${outage.kind} since ${formatTime(outage.sinceMs)}`;
+  if (pausedMs >= shownPauseMs) return `paused until ${formatTime(nowMs + pausedMs)}`;
+  if (lastRequestMs !== null)
+    return `answers, last ${formatDuration(Math.max(0, nowMs - lastRequestMs))} ago`;
+  return series === 0 ? 'not used' : 'not asked yet';
+}
+
+function asJson(lines: readonly SourceState[]): JsonDocument<'sources'> {
+  return {
+    sources: lines.map((line) => ({
+      name: line.source ?? 'default',
+      profile: line.profile,
+      url: line.url,
+      isDefault: line.source === null,
+      series: line.series,
+      requestsPerMinute: line.requestsPerMinute,
+      lastMinute: line.lastMinute,
+      limits: line.limits.map(({ unit, amount, periodMs }) => ({ unit, amount, seconds: periodMs / 1000 })),
+      creditsUsed: line.longUse,
+      lastRequest: isoTime(line.lastRequestMs),
+      outage: outageJson(line.outage),
+      pausedSeconds: line.pausedMs / 1000,
+      workers: line.workers,
+    })),
+  };
+}
+
+export async function listMarkets(options: { source: string; search?: string; json?: true }): Promise<void> {
+  await withContext({ command: 'markets', defaultLogLevel: 'warn' }, async (context) => {
+    const source = await sourceNamed(context, options.source.trim());
+    const all = await marketsOf(context, source, Date.now());
+    const wanted = options.search?.trim().toUpperCase() ?? '';
+    const markets = all.filter((market) =>
+      [market.symbol, pairOf(market)].some((name) => name.toUpperCase().includes(wanted)),
+    );
+    if (options.json) {
+      const document: JsonDocument<'markets'> = {
+        source: source.name,
+        asOf: isoTime(all[0]?.seenAtMs ?? null),
+        markets: markets.map(({ symbol, base, quote, listedMs, isTrading }) => ({
+          symbol,
+          base,
+          quote,
+          listed: isoTime(listedMs),
+          trading: isTrading,
+        })),
+      };
+      console.log(JSON.stringify(document, null, 2));
+      return;
+    }
+    if (markets.length > 0) console.log(table(marketColumns, markets, terminalWidth()));
+    console.log(
+      `${counted(markets.length, 'market')}${markets.length === all.length ? '' : ` of ${formatCount(all.length)}`}`,
+    );
+  });
+}
+
+const marketColumns: readonly Column<StoredMarket>[] = [
+  { title: 'pair', value: pairOf },
+  { title: 'symbol', value: ({ symbol }) => symbol },
+  { title: 'listed', value: ({ listedMs }) => (listedMs === null ? '' : formatTime(listedMs)), omit: 1 },
+  { title: 'trading', value: ({ isTrading }) => (isTrading ? 'yes' : 'no') },
+];

@@ -1,0 +1,21 @@
+/** Arguments and options of `tidemark sources` and `markets`. */
+
+import type { Command } from 'commander';
+
+export function sourcesCommand(program: Command): void {
+  program
+    .command('sources')
+    .option('--json', 'print the sources as JSON')
+    .action(async (options: { json?: true }) => (await import('../actions/sources.ts')).run(options));
+}
+
+export function marketsCommand(program: Command): void {
+  program
+    .command('markets')
+    .requiredOption('--source <name>', 'source, such as binance')
+    .option('--search <text>', 'only markets whose symbol or pair contains it')
+    .option('--json', 'print the markets as JSON')
+    .action(async (options: { source: string; search?: string; json?: true }) =>
+      (await import('../actions/sources.ts')).listMarkets(options),
+    );
+}

@@ -1,0 +1,208 @@
+/**
+ * Binance's archive of spot candles: a file for each calendar month, with its checksum beside it.
+ *
+ * Source: github.com/binance/binance-public-data (paths, columns, checksums; microseconds from 2025-01-01). Absent and corrupt
+ * files, files without a checksum, and months that lack rows are known there (issues 283, 386, 401, 469, 475).
+ */
+
+import { createHash } from 'node:crypto';
+import { unzipSync } from 'fflate';
+import type { CandleInterval, EpochMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs, intervalMs } from '../../contract/intervals.ts';
+import type { Candle } from '../../contract/resources.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { type Rejected, replyFacts } from '../answer.ts';
+import type { Reply } from '../attempt.ts';
+import { kindOfStatus, replyError } from '../refusal.ts';
+import { candleReader, impossible } from '../rows.ts';
+import { type Profile, type Resources, rangesOf } from './profile.ts';
+import { intervalName, rangeOf, symbolOf } from './venue.ts';
+
+const intervals = {
+  m1: '1m',
+  m5: '5m',
+  m15: '15m',
+  m30: '30m',
+  h1: '1h',
+  h2: '2h',
+  h4: '4h',
+  h8: '8h',
+  h12: '12h',
+  d1: '1d',
+} as const;
+
+/** The shortest month bounds the longest range: windows are cut by month, and estimates count with it. */
+const shortestMonthMs = 28 * dayMs;
+/** From this month on times are in microseconds. */
+const microsecondsFromMs = Date.UTC(2025, 0, 1);
+/** Decoded size of a file. A month of minutes has 6 MB. */
+const maxFileBytes = 256 * 1024 * 1024;
+
+export const binanceArchive: Profile = {
+  name: 'binance-archive',
+  url: 'https://data.binance.vision',
+  exchange: 'binance',
+  limits: () => [],
+  longestRangeMs: {
+    candles: rangesOf<CandleInterval>(1, intervals, {
+      ...intervalMs,
+      ...Object.fromEntries(Object.keys(intervals).map((interval) => [interval, shortestMonthMs])),
+    }),
+    asset_history: {},
+  },
+  depthPeriods: null,
+  // A file comes in the first days of the next month, some later.
+  archiveLagMs: 3 * dayMs,
+  absence: 'unknown',
+  longestPauseMs: hourMs,
+  keyHeaders: () => ({}),
+  refusal: (reply) =>
+    replyError(
+      reply,
+      reply.status === 404
+        ? { kind: 'incomplete', said: 'the archive has no such file' }
+        : { kind: kindOfStatus(reply.status), said: null },
+    ),
+  resources: {
+    candles: {
+      path: (query) => `/data/spot/monthly/klines/${fileOf(query)}`,
+      checksumPath: (query) => `/data/spot/monthly/klines/${fileOf(query)}.CHECKSUM`,
+      read(reply, query, _nowMs, checksum) {
+        assertChecksum(reply, checksum);
+        return readFile(reply, unzipped(reply), query);
+      },
+    },
+  },
+};
+
+type Query = Resources['candles']['query'];
+
+/** Such as `BTCUSDT/1m/BTCUSDT-1m-2024-05.zip`. A window lies within a month. */
+function fileOf(query: Query): string {
+  const symbol = encodeURIComponent(symbolOf(query));
+  const interval = intervalName(intervals, query);
+  const month = new Date(rangeOf(query).startMs).toISOString().slice(0, 7);
+  return `${symbol}/${interval}/${symbol}-${interval}-${month}.zip`;
+}
+
+/** @throws SourceError `incomplete`: the file cannot be trusted, and the next source has its time. */
+function assertChecksum(reply: Reply, checksum: Reply | null): void {
+  const stated = checksum?.status === 200 ? /^[\da-f]{64}\b/i.exec(checksum.body.toString('latin1')) : null;
+  if (stated === null)
+    throw unusable(reply, `the file has no checksum (status ${checksum?.status ?? 'unknown'})`);
+  const own = createHash('sha256').update(reply.body).digest('hex');
+  const [expected] = stated;
+  if (own !== expected.toLowerCase())
+    throw unusable(reply, `the file has the checksum ${own}, and ${expected} is stated beside it`);
+}
+
+function unusable(reply: Reply, said: string) {
+  return replyError(reply, { kind: 'incomplete', said });
+}
+
+function unzipped(reply: Reply): string {
+  let isTooLarge = false;
+  const filter = ({ name, originalSize }: { name: string; originalSize: number }) => {
+    isTooLarge ||= originalSize > maxFileBytes;
+    return !isTooLarge && name.endsWith('.csv');
+  };
+  let files: Uint8Array[];
+  try {
+    files = Object.values(unzipSync(reply.body, { filter }));
+  } catch (error) {
+    throw unusable(reply, `the file cannot be unzipped: ${error instanceof Error ? error.message : error}`);
+  }
+  const [file] = files;
+  if (isTooLarge || file === undefined || files.length > 1)
+    throw unusable(reply, isTooLarge ? 'the file is too large' : 'the archive does not hold one CSV file');
+  return Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('latin1');
+}
+
+const decimal = '((?:0|[1-9]\\d{0,98})(?:\\.\\d{1,100})?)';
+/** Open time, open, high, low, close, volume; close time and six more columns. */
+const line = new RegExp(`(\\d{13}|\\d{16}),${`${decimal},`.repeat(5)}\\d+(?:,[^,\\n]*){5}\\r?(?:\\n|$)`, 'y');
+
+/** Captures of the line's pattern. */
+type Captured = RegExpExecArray & readonly [string, string, ...Candle['open'][]];
+
+/**
+ * The rows of the requested range. Rows that the file lacks at an end of its range are stated as missing: they are left to the
+ * next source.
+ */
+function readFile(reply: Reply, text: string, query: Query): Resources['candles']['answer'] {
+  const { interval } = query;
+  const asked = rangeOf(query);
+  const digits = asked.startMs < microsecondsFromMs ? 13 : 16;
+  const rows: Candle[] = [];
+  const rejected: Rejected[] = [];
+  const read = candleReader(interval);
+  let place = text.startsWith('open_time') ? text.indexOf('\n') + 1 : 0;
+  while (place < text.length) {
+    line.lastIndex = place;
+    const match = line.exec(text) as Captured | null;
+    if (match === null) {
+      const end = text.indexOf('\n', place);
+      const raw = text.slice(place, end === -1 ? undefined : end).trimEnd();
+      place = end === -1 ? text.length : end + 1;
+      if (raw !== '') rejected.push(badLine(raw, digits, read));
+      continue;
+    }
+    place = line.lastIndex;
+    const [raw, time, open, high, low, close, volume] = match as unknown as readonly [
+      string,
+      string,
+      ...Five,
+    ];
+    const period = time.length === 16 ? Number(time) / 1000 : Number(time);
+    if (time.length !== digits)
+      rejected.push({ raw: raw.trimEnd(), reason: wrongUnit(digits), timeMs: period });
+    else {
+      const candle = { open, high, low, close, volume, period };
+      const reason = impossible(candle, interval);
+      if (reason !== null) rejected.push({ raw: raw.trimEnd(), reason, timeMs: period });
+      else if (period >= asked.startMs && period < asked.endMs) rows.push(candle);
+    }
+  }
+  const inRange = rejected.filter(
+    ({ timeMs }) => timeMs == null || (timeMs >= asked.startMs && timeMs < asked.endMs),
+  );
+  const known = {
+    untilMs: Number.POSITIVE_INFINITY,
+    missing: missingAtEnds(reply, rows, inRange, asked, interval),
+  };
+  return { rows, rejected: inRange, sourceTimeMs: null, isWhole: true, known, ...replyFacts(reply) };
+}
+
+type Five = readonly [Candle['open'], Candle['open'], Candle['open'], Candle['open'], Candle['open']];
+
+const wrongUnit = (digits: number) =>
+  `the time is not in ${digits === 13 ? 'milliseconds' : 'microseconds'}, as files of its month have it`;
+
+/** A line that the pattern does not match: read by its columns, for the reason. */
+function badLine(raw: string, digits: number, read: ReturnType<typeof candleReader>): Rejected {
+  const columns = raw.split(',');
+  const [time = '', open, high, low, close, volume] = columns;
+  if (columns.length !== 12) return { raw, reason: `${columns.length} columns instead of 12` };
+  if (!/^\d+$/.test(time) || time.length !== digits) return { raw, reason: wrongUnit(digits) };
+  const period = time.length === 16 ? Number(time) / 1000 : Number(time);
+  const row = read({ open, high, low, close, volume, period });
+  return { raw, reason: typeof row === 'string' ? row : 'not a line of candles', timeMs: period };
+}
+
+/** @throws SourceError `incomplete` when the file has nothing of the range. */
+function missingAtEnds(
+  reply: Reply,
+  rows: readonly Candle[],
+  rejected: readonly Rejected[],
+  { startMs, endMs }: Range,
+  interval: CandleInterval,
+): Range[] {
+  const times: EpochMs[] = rejected.flatMap(({ timeMs }) => timeMs ?? []);
+  const firstMs = Math.min(rows[0]?.period ?? Number.POSITIVE_INFINITY, ...times);
+  const lastMs = Math.max(rows.at(-1)?.period ?? Number.NEGATIVE_INFINITY, ...times);
+  if (firstMs > lastMs) throw unusable(reply, 'the file has no row of the requested time');
+  return [
+    { startMs, endMs: firstMs },
+    { startMs: lastMs + intervalMs[interval], endMs },
+  ].filter((range) => range.startMs < range.endMs);
+}

@@ -1,0 +1,268 @@
+/** The sources of each series, and the markets of each source. */
+
+import type pg from 'pg';
+import type { EpochMs } from '../../contract/intervals.ts';
+import type { SourceMarket } from '../../contract/sources.ts';
+import type { Range } from '../../planning/ranges.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import { seriesNameSql } from './series.ts';
+
+/** Name of a source; null: the default one, of SOURCE_URL. */
+export type SourceName = string | null;
+
+/** A source that gives a series, and the series' market in its terms. */
+export interface SeriesSource {
+  readonly source: string;
+  readonly symbol: string;
+  /** Whether it gives whole months only. */
+  readonly isArchive: boolean;
+}
+
+/**
+ * Whether the series of a row `s` belongs to a source, as SQL.
+ *
+ * @param parameter of the source's name, such as `$8`.
+ */
+export function isOfSource(source: SourceName, parameter: string): string {
+  // Uncorrelated, so that it is hashed: a subquery for each of 100,000 series would take a tenth of a second.
+  return source === null
+    ? `(${parameter}::text is null and s.id not in (select series_id from tidemark.series_sources))`
+    : `s.id in (select series_id from tidemark.series_sources where source = ${parameter})`;
+}
+
+/**
+ * Whether a deferred window `p` is one that a source preferred to this one says it lacks, as SQL.
+ *
+ * @param parameter of the source's name.
+ */
+export function isLackOfBetterSource(parameter: string): string {
+  return `(p.kind = 'incomplete' and (p.series_id, p.source) in (
+    select better.series_id, better.source from tidemark.series_sources better
+    join tidemark.series_sources own on own.series_id = better.series_id and own.rank > better.rank
+    where own.source = ${parameter}))`;
+}
+
+/** Whether the source after the one of a deferred window `p` is to give what that one says it lacks, as SQL. */
+export const isLeftToNext = `(p.kind = 'incomplete' and exists (
+  select from tidemark.series_sources own join tidemark.series_sources next on next.series_id = own.series_id and next.rank > own.rank
+  where own.series_id = p.series_id and own.source = p.source))`;
+
+/** The part of a series that a source gives where others are preferred. */
+export interface Share {
+  readonly seriesId: number;
+  /** The sources that are preferred to it. */
+  readonly better: readonly string[];
+  readonly hasNext: boolean;
+  /** What the preferred sources say they lack. */
+  readonly lacks: readonly Range[];
+}
+
+/** The shares of a source in tracked series that have several. */
+export async function readShares(database: Database, source: string): Promise<ReadonlyMap<number, Share>> {
+  const result = await database.pool.query<Share>({
+    name: 'shares-of-source',
+    text: `select own.series_id as "seriesId", of.sources[:own.rank - 1] as better,
+                  own.rank < cardinality(of.sources) as "hasNext", coalesce(l.lacks, '[]') as lacks
+           from tidemark.series_sources own
+           join tidemark.series s on s.id = own.series_id and s.untracked_at is null
+           join (select series_id, array_agg(source order by rank) as sources from tidemark.series_sources
+                 group by series_id having count(*) > 1) of on of.series_id = own.series_id
+           left join lateral (
+             select json_agg(json_build_object('startMs', (extract(epoch from lower(p.range)) * 1000)::bigint,
+                                               'endMs', (extract(epoch from upper(p.range)) * 1000)::bigint)) as lacks
+             from tidemark.pending_windows p where p.series_id = own.series_id and ${isLackOfBetterSource('$1')}
+           ) l on true
+           where own.source = $1`,
+    values: [source],
+  });
+  return new Map(result.rows.map((row) => [row.seriesId, row]));
+}
+
+/** Replaces the sources of a series. An empty list leaves it to the default source. */
+export async function setSeriesSources(
+  client: pg.Pool | pg.PoolClient,
+  seriesId: number,
+  sources: readonly SeriesSource[],
+): Promise<void> {
+  await client.query(
+    `with kept as (
+       select place as rank, source, symbol, archive
+       from unnest($2::text[], $3::text[], $4::boolean[]) with ordinality as u (source, symbol, archive, place)
+     ), removed as (
+       delete from tidemark.series_sources x where series_id = $1 and not exists (select from kept where kept.rank = x.rank)
+     )
+     insert into tidemark.series_sources (series_id, rank, source, symbol, archive)
+     select $1, rank, source, symbol, archive from kept
+     on conflict (series_id, rank) do update
+       set source = excluded.source, symbol = excluded.symbol, archive = excluded.archive`,
+    [
+      seriesId,
+      sources.map(({ source }) => source),
+      sources.map(({ symbol }) => symbol),
+      sources.map(({ isArchive }) => isArchive),
+    ],
+  );
+}
+
+/** The source of each series that answers any request: the first that is no archive. An absent series has the default one. */
+export async function readSourcesOf(
+  database: Database,
+  seriesIds: readonly number[],
+): Promise<ReadonlyMap<number, SeriesSource>> {
+  const result = await database.pool.query<SeriesSource & { id: number }>(
+    `select distinct on (series_id) series_id as id, source, symbol, archive as "isArchive" from tidemark.series_sources
+     where series_id = any ($1) order by series_id, archive, rank`,
+    [seriesIds],
+  );
+  return new Map(result.rows.map(({ id, ...source }) => [id, source]));
+}
+
+/** Every source of some series; null: the default one. */
+export async function readAllSources(
+  database: Database,
+  seriesIds: readonly number[],
+): Promise<SourceName[]> {
+  const result = await database.pool.query<{ source: SourceName }>(
+    `select distinct x.source from unnest($1::int[]) as s (id)
+     left join tidemark.series_sources x on x.series_id = s.id order by x.source nulls first`,
+    [seriesIds],
+  );
+  return result.rows.map(({ source }) => source);
+}
+
+/**
+ * The source of every series that has one of its own, by the series' name.
+ *
+ * @param which the one of its history, which may be an archive, or the one that answers any request.
+ */
+export async function readNamedSeries(
+  database: Database,
+  which: 'history' | 'live' = 'live',
+): Promise<ReadonlyMap<string, string>> {
+  const result = await database.pool.query<{ name: string; source: string }>({
+    name: `named-series ${which}`,
+    text: `select distinct on (s.id) ${seriesNameSql} as name, x.source
+           from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
+           order by s.id, ${which === 'live' ? 'x.archive, ' : ''}x.rank`,
+  });
+  return new Map(result.rows.map(({ name, source }) => [name, source]));
+}
+
+/** The market of a series in a source's terms; null: the source does not give it. */
+export async function readSymbol(
+  database: Database,
+  seriesId: number,
+  source: string,
+): Promise<string | null> {
+  const result = await database.pool.query<{ symbol: string }>({
+    name: 'symbol-of-series',
+    text: 'select symbol from tidemark.series_sources where series_id = $1 and source = $2',
+    values: [seriesId, source],
+  });
+  return result.rows[0]?.symbol ?? null;
+}
+
+/** The sources of every series that has its own, in order of preference. */
+export async function readSourceLists(
+  client: pg.Pool | pg.PoolClient,
+): Promise<ReadonlyMap<number, readonly SeriesSource[]>> {
+  const result = await client.query<SeriesSource & { id: number }>(
+    `select series_id as id, source, symbol, archive as "isArchive" from tidemark.series_sources
+     order by series_id, rank`,
+  );
+  const lists = new Map<number, SeriesSource[]>();
+  for (const { id, ...source } of result.rows) lists.set(id, [...(lists.get(id) ?? []), source]);
+  return lists;
+}
+
+/** The symbols of every series that a source gives. */
+export async function readSymbols(database: Database, source: string): Promise<ReadonlyMap<number, string>> {
+  const result = await database.pool.query<{ id: number; symbol: string }>(
+    'select series_id as id, symbol from tidemark.series_sources where source = $1',
+    [source],
+  );
+  return new Map(result.rows.map(({ id, symbol }) => [id, symbol]));
+}
+
+/** The sources of tracked series; null stands for the default one. */
+export async function sourcesInUse(database: Database): Promise<SourceName[]> {
+  const result = await database.pool.query<{ source: SourceName }>({
+    name: 'sources-in-use',
+    text: `select distinct source from tidemark.series_sources join tidemark.series on id = series_id
+           where untracked_at is null
+           union all
+           select null where exists (select from tidemark.series where untracked_at is null
+                                     and id not in (select series_id from tidemark.series_sources))
+           order by source nulls first`,
+  });
+  return result.rows.map(({ source }) => source);
+}
+
+export interface SourceUse {
+  readonly source: SourceName;
+  /** Tracked series. */
+  readonly series: number;
+  readonly lastMinute: number;
+  readonly lastRequestMs: EpochMs | null;
+}
+
+/** The use of every source that tracked series or the recent ledger have. */
+export async function readSourceUse(database: Database, nowMs: EpochMs): Promise<SourceUse[]> {
+  const result = await database.pool.query<SourceUse>(
+    `with tracked as (
+       select x.source, count(*) as series from tidemark.series s
+       left join tidemark.series_sources x on x.series_id = s.id
+       where s.untracked_at is null group by x.source
+     ), asked as (
+       select source, count(*) filter (where time > $1::timestamptz - interval '1 minute') as requests, max(time) as last
+       from tidemark.fetches where time > $1::timestamptz - interval '1 day' group by source
+     )
+     select coalesce(t.source, a.source) as source, coalesce(series, 0) as series,
+            coalesce(requests, 0) as "lastMinute", last as "lastRequestMs"
+     from tracked t full join asked a on coalesce(t.source, '') = coalesce(a.source, '')`,
+    [timestamp(nowMs)],
+  );
+  return result.rows;
+}
+
+/** Stores a source's list of markets in place of the one before. */
+export async function storeMarkets(
+  database: Database,
+  source: string,
+  markets: readonly SourceMarket[],
+  nowMs: EpochMs,
+): Promise<void> {
+  await database.pool.query(
+    `with gone as (delete from tidemark.source_markets where source = $1 and symbol <> all ($2::text[]))
+     insert into tidemark.source_markets (source, symbol, base, quote, listed_at, trading, seen_at)
+     select $1, symbol, base, quote, to_timestamp(listed / 1000), trading, $7
+     from unnest($2::text[], $3::text[], $4::text[], $5::double precision[], $6::boolean[])
+       as u (symbol, base, quote, listed, trading)
+     on conflict (source, symbol) do update
+       set base = excluded.base, quote = excluded.quote, listed_at = excluded.listed_at, trading = excluded.trading,
+           seen_at = excluded.seen_at`,
+    [
+      source,
+      markets.map(({ symbol }) => symbol),
+      markets.map(({ base }) => base),
+      markets.map(({ quote }) => quote),
+      markets.map(({ listedMs }) => listedMs),
+      markets.map(({ isTrading }) => isTrading),
+      timestamp(nowMs),
+    ],
+  );
+}
+
+export interface StoredMarket extends SourceMarket {
+  readonly seenAtMs: EpochMs;
+}
+
+/** The stored markets of a source, by symbol; none: the list was never read. */
+export async function readMarkets(client: pg.Pool | pg.PoolClient, source: string): Promise<StoredMarket[]> {
+  const result = await client.query<StoredMarket>(
+    `select symbol, base, quote, listed_at as "listedMs", trading as "isTrading", seen_at as "seenAtMs"
+     from tidemark.source_markets where source = $1 order by base, quote, symbol`,
+    [source],
+  );
+  return result.rows;
+}

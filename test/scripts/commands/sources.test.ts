@@ -1,0 +1,158 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { dayMs } from '../../../contract/intervals.ts';
+import { documents } from '../../../scripts/output/documents.ts';
+import { type RunningVenueSimulator, startVenueSimulator } from '../../../simulator/venues/start.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
+import { waitFor } from '../../parts/wait-for.ts';
+import { processesMs, start, tidemark } from '../command.ts';
+
+async function open(queue: 'postgres' | 'redis') {
+  const { url, drop } = await createMigratedDatabase();
+  onTestFinished(drop);
+  const [binance, bybit] = await Promise.all([
+    startVenueSimulator({ profile: 'binance' }),
+    startVenueSimulator({ profile: 'bybit' }),
+  ]);
+  onTestFinished(async () => void (await Promise.all([binance.close(), bybit.close()])));
+  const list = join(mkdtempSync(join(tmpdir(), 'tidemark-sources-')), 'tidemark.yaml');
+  const write = (text: string) => writeFileSync(list, text);
+  write(`sources:\n  binance: { url: '${binance.url}' }\n  bybit: { url: '${bybit.url}', budget: 1200 }\n`);
+  const env: Record<string, string> = {
+    DATABASE_URL: url,
+    WATCH_LIST: list,
+    PLANNING_TICK_MS: '200',
+    RATES_SECONDS: '0',
+    QUEUE_NAMESPACE: `t${new URL(url).pathname.slice(-12)}`,
+    ...(queue === 'redis' ? { REDIS_URL: inject('redisUrl') ?? '' } : {}),
+  };
+  expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
+  const track = (source: string, fromMs: number) =>
+    tidemark(
+      ['track', 'candles', '--source', source, '--symbol', 'BTC/USDT', '--interval', 'm1'].concat(
+        '--from',
+        new Date(fromMs).toISOString(),
+      ),
+      env,
+    );
+  const sources = async () => {
+    const { sources: all } = documents.sources.parse(
+      JSON.parse((await tidemark(['sources', '--json'], env)).stdout),
+    );
+    return new Map(all.map((one) => [one.name, one]));
+  };
+  return { env, binance, bybit, track, sources, write };
+}
+
+function candleRequests(simulator: RunningVenueSimulator): number {
+  return simulator.requests().recent.filter(({ url }) => /kline/.test(url)).length;
+}
+
+function suite(queue: 'postgres' | 'redis') {
+  it('shows each source with its limits, use and state', async () => {
+    const { env, sources } = await open(queue);
+    const before = await sources();
+    expect([...before.keys()]).toEqual(
+      expect.arrayContaining(['binance', 'bybit', 'kraken', 'coinbase', 'okx']),
+    );
+    expect(before.get('binance')).toMatchObject({
+      requestsPerMinute: 3000,
+      limits: [{ unit: 'weight', amount: 6000, seconds: 60 }],
+      series: 0,
+      outage: null,
+    });
+    // What the watch list allows of it.
+    expect(before.get('bybit')).toMatchObject({ requestsPerMinute: 1200 });
+    const text = await tidemark(['sources'], env);
+    expect(text.stdout).toMatch(/^binance +binance +0 +0 of 3,000\/min/m);
+  });
+
+  it('lists the markets of a source, with one request a day', async () => {
+    const { env, binance } = await open(queue);
+    const found = await tidemark(['markets', '--source', 'binance', '--search', 'btc/u', '--json'], env);
+    const { markets } = documents.markets.parse(JSON.parse(found.stdout));
+    expect(markets).toContainEqual(
+      expect.objectContaining({ symbol: 'BTCUSDT', base: 'BTC', quote: 'USDT' }),
+    );
+    expect(markets.every(({ symbol }) => symbol.startsWith('BTCU'))).toBe(true);
+    expect((await tidemark(['markets', '--source', 'binance', '--search', 'BTCUSDT'], env)).stdout).toMatch(
+      /^BTC\/USDT +BTCUSDT +yes\n1 market of \d+$/m,
+    );
+    expect(binance.requests().total).toBe(1);
+  });
+
+  it(
+    'a banned source stops no other one, and is asked again when its ban ends',
+    async () => {
+      const { env, binance, bybit, track, sources } = await open(queue);
+      const fromMs = Date.now() - dayMs;
+      for (const source of ['binance', 'bybit'])
+        expect(await track(source, fromMs)).toMatchObject({ exitCode: 0 });
+      const banMs = 12_000;
+      binance.setFaults({ banMs });
+      const bannedUntilMs = Date.now() + banMs;
+      const running = start(['run', '--no-serve'], env);
+      const missing = async (exchange: string) => {
+        const { series } = JSON.parse((await tidemark(['status', '--json'], env)).stdout);
+        return series.find((one: { exchange: string }) => one.exchange === exchange).missingSeconds;
+      };
+      await waitFor('the other source to be complete', async () => (await missing('bybit')) === 0, {
+        withinMs: 60_000,
+      });
+      expect(await missing('binance')).toBeGreaterThan(dayMs / 1000 - 300);
+      expect(candleRequests(bybit)).toBeGreaterThanOrEqual(2);
+      // One request, or those under way when the first was refused.
+      const asked = candleRequests(binance);
+      expect(asked).toBeGreaterThan(0);
+      expect((await sources()).get('binance')?.pausedSeconds).toBeGreaterThan(1);
+      expect((await sources()).get('bybit')?.pausedSeconds).toBeLessThan(1);
+      await waitFor('the end of the ban', () => Date.now() > bannedUntilMs - 500, { withinMs: 60_000 });
+      expect(candleRequests(binance)).toBe(asked);
+      await waitFor('the banned source to be complete', async () => (await missing('binance')) <= 60, {
+        withinMs: 60_000,
+      });
+      running.kill('SIGTERM');
+      expect(await running.ended).toMatchObject({ exitCode: 0 });
+    },
+    processesMs,
+  );
+
+  it('a running process fetches a source that is tracked later', async () => {
+    const { env, bybit, track } = await open(queue);
+    expect(await track('binance', Date.now() - dayMs)).toMatchObject({ exitCode: 0 });
+    const running = start(['run', '--no-serve'], env);
+    await waitFor(
+      'its start',
+      () => running.stdout().includes('run started') || running.stderr().includes('run started'),
+    );
+    expect(await track('bybit', Date.now() - dayMs)).toMatchObject({ exitCode: 0 });
+    await waitFor('requests to it', () => candleRequests(bybit) >= 2, { withinMs: 60_000 });
+    running.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ exitCode: 0 });
+  });
+
+  it.each([
+    ['sources:\n  mine: { url: "http://127.0.0.1:1" }\n', 'needs a profile: one of'],
+    ['sources:\n  mine: { profile: coincap-v4 }\n', 'needs a profile: one of'],
+    ['sources:\n  mine: { profile: market-data-service }\n', 'needs a url'],
+    ['sources:\n  binance: { key-variable: NO_SUCH_KEY }\n', 'NO_SUCH_KEY is not set'],
+    ['sources:\n  binance: { key-file: /no/such/file }\n', '/no/such/file cannot be read'],
+    ['sources:\n  binance: { budget: lots }\n', ':2:'],
+    ['sources: [binance]\n', 'must be a map of sources'],
+    ['sources:\n  "Binance!": {}\n', 'is not lower-case letters, digits and hyphens'],
+  ])('refuses %j', async (text, words) => {
+    const { env, write } = await open(queue);
+    write(text);
+    expect(await tidemark(['sources'], env)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^tidemark: BAD_WATCH_LIST: .+/),
+    });
+    expect((await tidemark(['sources'], env)).stderr).toContain(words);
+  });
+}
+
+describe('tidemark sources, queue on PostgreSQL', () => suite('postgres'));
+describeNeeding('redis', 'tidemark sources, queue on Redis', () => suite('redis'));

@@ -1,0 +1,39 @@
+/** What the watch list needs to know of configured sources. */
+
+import type { RangeLimits } from '../planning/windows.ts';
+import type { ListedSource } from './resolve.ts';
+
+export interface SourceFacts {
+  /** Null: a request names the exchange. */
+  readonly exchange: string | null;
+  readonly rangeLimits: RangeLimits;
+  /** Name of the source that has its history by months; null: none. */
+  readonly archive: string | null;
+}
+
+/** The sources as the watch list resolves them, without their markets. */
+export function watchedSources(
+  sources: ReadonlyMap<string, SourceFacts>,
+): ReadonlyMap<string, Omit<ListedSource, 'markets'>> {
+  const intervalsOf = (facts: SourceFacts | undefined, dataset: keyof RangeLimits) =>
+    Object.keys(facts?.rangeLimits[dataset] ?? {});
+  return new Map(
+    [...sources].map(([name, facts]) => {
+      const archive = facts.archive === null ? undefined : sources.get(facts.archive);
+      return [
+        name,
+        {
+          exchange: facts.exchange ?? name,
+          intervals: {
+            candles: intervalsOf(facts, 'candles'),
+            asset_history: intervalsOf(facts, 'asset_history'),
+          },
+          archive:
+            archive === undefined || facts.archive === null
+              ? null
+              : { name: facts.archive, intervals: intervalsOf(archive, 'candles') },
+        },
+      ];
+    }),
+  );
+}
