@@ -32,21 +32,24 @@ export async function openRows(
     }
     return open(path);
   });
-  return {
-    layout: file.layout,
-    async *pages() {
-      const pages = file.pages();
-      for (;;) {
-        const page = await usable(path, () => pages.next());
-        if (page.done) return;
-        yield page.value;
-      }
-    },
-  };
+  return { layout: file.layout, pages: () => usablePages(path, file.pages()) };
 }
 
-/** @throws TidemarkError FILE_NOT_USABLE for any error. */
-export async function usable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+/** @throws TidemarkError FILE_NOT_USABLE for any error of the pages. */
+export async function* usablePages<Page>(path: string, pages: AsyncGenerator<Page>): AsyncGenerator<Page> {
+  for (;;) {
+    const page = await usable(path, () => pages.next());
+    if (page.done) return;
+    yield page.value;
+  }
+}
+
+/** @param remedy of any error but a missing file. @throws TidemarkError FILE_NOT_USABLE for any error. */
+export async function usable<Result>(
+  path: string,
+  work: () => Promise<Result>,
+  remedy?: string,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {
@@ -56,7 +59,10 @@ export async function usable<Result>(path: string, work: () => Promise<Result>):
         cause: error,
         remedy: 'check the path',
       });
-    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${messageOf(error)}`, { cause: error });
+    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${messageOf(error)}`, {
+      cause: error,
+      ...(remedy === undefined ? {} : { remedy }),
+    });
   }
 }
 

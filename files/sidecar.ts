@@ -130,6 +130,44 @@ export async function assertDescribed(
   described: Sidecar['file'],
   beforePiece: () => void,
 ): Promise<void> {
+  const { sha256, bytes } = await digestOf(path, beforePiece);
+  if (sha256 === described.sha256) return;
+  const what =
+    bytes === described.bytes ? 'its SHA-256 differs' : `it has ${bytes} bytes, not ${described.bytes}`;
+  throw new TidemarkError('FILE_NOT_USABLE', `${path} is not the file that its sidecar describes: ${what}`, {
+    remedy: 'export it again, or import it with --points-only: no coverage is claimed then',
+  });
+}
+
+/**
+ * Compares a file with `FILE.CHECKSUM` beside it, as `sha256sum` writes it, if there is one.
+ *
+ * @param beforePiece called before each piece is read; throws to stop.
+ * @throws TidemarkError FILE_NOT_USABLE when the checksum differs or cannot be read.
+ */
+export async function assertChecksum(path: string, beforePiece: () => void): Promise<void> {
+  const beside = `${path}.CHECKSUM`;
+  const text = await usable(beside, async () => {
+    try {
+      return await readFile(beside, 'utf8');
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return null;
+      throw error;
+    }
+  });
+  if (text === null) return;
+  const [stated] = /^[0-9a-f]{64}\b/i.exec(text) ?? [];
+  if (stated?.toLowerCase() === (await digestOf(path, beforePiece)).sha256) return;
+  throw new TidemarkError(
+    'FILE_NOT_USABLE',
+    stated === undefined
+      ? `${beside} does not begin with a SHA-256`
+      : `${path} is not the file that ${beside} describes: its SHA-256 differs`,
+    { remedy: 'nothing was imported; download both again' },
+  );
+}
+
+async function digestOf(path: string, beforePiece: () => void): Promise<{ sha256: string; bytes: number }> {
   const hash = createHash('sha256');
   let bytes = 0;
   await usable(path, async () => {
@@ -139,10 +177,5 @@ export async function assertDescribed(
       bytes += (piece as Buffer).length;
     }
   });
-  if (hash.digest('hex') === described.sha256) return;
-  const what =
-    bytes === described.bytes ? 'its SHA-256 differs' : `it has ${bytes} bytes, not ${described.bytes}`;
-  throw new TidemarkError('FILE_NOT_USABLE', `${path} is not the file that its sidecar describes: ${what}`, {
-    remedy: 'export it again, or import it with --points-only: no coverage is claimed then',
-  });
+  return { sha256: hash.digest('hex'), bytes };
 }

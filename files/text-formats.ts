@@ -30,24 +30,33 @@ interface Line {
 }
 
 /** @throws Error when the file cannot be read, is not UTF-8, or has a line of a million characters. */
-async function* linesOf(path: string): AsyncGenerator<Line[]> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Line[]> {
   let rest = '';
-  const decoded = (bytes?: Buffer) => {
+  for await (const text of textOf(bytes)) {
+    const pieces = (rest + text).split('\n');
+    rest = pieces.pop() ?? '';
+    if (rest.length > longestLine) throw new Error('it has a line of more than a million characters');
+    yield pieces.map((line) => ({ text: line, isWhole: true }));
+  }
+  if (rest !== '') yield [{ text: rest, isWhole: false }];
+}
+
+/** @throws Error when the bytes are not UTF-8. */
+export async function* textOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decoded = (piece?: Uint8Array) => {
     try {
-      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
+      return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
     } catch {
       throw new Error('it is not UTF-8 text');
     }
   };
-  for await (const bytes of createReadStream(path, { highWaterMark: 1 << 18 })) {
-    const pieces = (rest + decoded(bytes as Buffer)).split('\n');
-    rest = pieces.pop() ?? '';
-    if (rest.length > longestLine) throw new Error('it has a line of more than a million characters');
-    yield pieces.map((text) => ({ text, isWhole: true }));
-  }
-  rest += decoded();
-  if (rest !== '') yield [{ text: rest, isWhole: false }];
+  for await (const piece of bytes) yield decoded(piece);
+  yield decoded();
+}
+
+export function bytesOf(path: string): AsyncIterable<Buffer> {
+  return createReadStream(path, { highWaterMark: 1 << 18 });
 }
 
 const cutOff = 'the file ends within this row';
@@ -98,7 +107,7 @@ async function headerOf(path: string): Promise<string[]> {
 /** A record may span lines: a quoted field may contain line feeds. */
 async function* recordsOf(path: string): AsyncGenerator<CsvRecord[]> {
   let open = '';
-  for await (const lines of linesOf(path)) {
+  for await (const lines of linesOf(bytesOf(path))) {
     const records: CsvRecord[] = [];
     for (const { text, isWhole } of lines) {
       const raw = open === '' ? text : `${open}\n${text}`;
@@ -127,7 +136,8 @@ function hasOpenQuote(text: string): boolean {
 
 const quotedField = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
 
-function fieldsOf(line: string): Fields | null {
+/** The fields of a line of CSV; null: unbalanced quotes. */
+export function fieldsOf(line: string): Fields | null {
   if (!line.includes('"')) return line.split(',').map((field) => (field === '' ? null : field));
   const fields: Fields = [];
   quotedField.lastIndex = 0;
@@ -164,14 +174,14 @@ export async function readJsonl(path: string): Promise<RowFile> {
   return {
     layout,
     async *pages() {
-      for await (const lines of linesOf(path))
+      for await (const lines of linesOf(bytesOf(path)))
         yield lines.filter(({ text }) => text.trim() !== '').map((line) => readObject(line, layout));
     },
   };
 }
 
 async function firstObject(path: string): Promise<object> {
-  for await (const [line] of linesOf(path)) {
+  for await (const [line] of linesOf(bytesOf(path))) {
     const value = line === undefined ? null : objectOf(line.text);
     if (value !== null) return value;
     break;

@@ -1,0 +1,180 @@
+/**
+ * The formats of candle files that other programs write: columns, unit of the time, order, what the name of a file states,
+ * and what a period without a row means. `docs/import.md` gives the reasons.
+ */
+
+import { dayMs, type EpochMs, hourMs, minuteMs, type Range, weekMs } from '../contract/intervals.ts';
+
+export const candleFormatNames = ['binance', 'kraken', 'cryptodatadownload', 'ccxt-json'] as const;
+export type CandleFormatName = (typeof candleFormatNames)[number];
+
+export type TimeUnit = 'seconds' | 'milliseconds' | 'microseconds';
+
+/** Fields as text; null: empty. */
+export type Cells = readonly (string | null)[];
+
+/** The columns of a file. The time is the first one. */
+export interface Columns {
+  readonly count: number;
+  /** Place of the open; high, low, close and volume follow it. */
+  readonly values: number;
+  /** The asset in which the volume is counted, as the header names it. */
+  readonly volumeOf?: string;
+}
+
+/** What the name of a file states. */
+export interface NameFacts {
+  /** Null: nothing. */
+  readonly intervalMs: number | null;
+  /** Range that the times of its rows lie in. */
+  readonly range: Range | null;
+}
+
+export interface CandleFormat {
+  readonly syntax: 'csv' | 'json';
+  /** Whether a file may be a ZIP file of one CSV file. */
+  readonly mayBeZip: boolean;
+  readonly units: readonly TimeUnit[];
+  readonly isDescending: boolean;
+  /** A period without a row between two rows had no trade. Otherwise it is unknown. */
+  readonly isAbsenceNoTrade: boolean;
+  /** Whether a row may begin at no full minute, as Binance's do after an outage. Such a row is quarantined. */
+  readonly mayBeginLate: boolean;
+  /** Columns of a file without a header; null: it must have one. */
+  readonly columns: Columns | null;
+  /** Whether a line before the header is no data. */
+  isComment(cells: Cells): boolean;
+  /** @returns null for unknown columns. */
+  header(cells: Cells): Columns | null;
+  nameFacts(name: string): NameFacts;
+  /**
+   * Whether the newest row is final, by the way in which its publisher makes such files. Otherwise the period may have been
+   * open when the file was made.
+   */
+  isNewestFinal(facts: NameFacts): boolean;
+  /** The market that a row names; null: none. */
+  symbol(cells: Cells): string | null;
+  /** Time at which the period of a row ends by its own account, in the unit of the file; null: unstated. */
+  closeTime(cells: Cells): string | null;
+}
+
+const nothing: NameFacts = { intervalMs: null, range: null };
+
+const plain = {
+  syntax: 'csv',
+  mayBeZip: false,
+  isDescending: false,
+  isAbsenceNoTrade: false,
+  mayBeginLate: false,
+  isComment: () => false,
+  header: () => null,
+  nameFacts: () => nothing,
+  isNewestFinal: () => false,
+  symbol: () => null,
+  closeTime: () => null,
+} satisfies Partial<CandleFormat>;
+
+export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = Object.freeze({
+  binance: {
+    ...plain,
+    mayBeZip: true,
+    units: ['milliseconds', 'microseconds'],
+    mayBeginLate: true,
+    columns: { count: 12, values: 1 },
+    header: (cells) => {
+      const names = wordsOf(cells);
+      const used = ['opentime', 'open', 'high', 'low', 'close', 'volume', 'closetime'];
+      return names.length === 12 && used.every((name, place) => names[place] === name)
+        ? { count: 12, values: 1 }
+        : null;
+    },
+    nameFacts: archiveFacts,
+    // The archive publishes a day or a month after its end. Any other file may come from the REST interface.
+    isNewestFinal: ({ range }) => range !== null,
+    closeTime: (cells) => cells[6] ?? '',
+  },
+  kraken: {
+    ...plain,
+    units: ['seconds'],
+    isAbsenceNoTrade: true,
+    columns: { count: 7, values: 1 },
+    nameFacts(name) {
+      const [, minutes] = /_(1|5|15|30|60|240|720|1440)\.csv$/i.exec(name) ?? [];
+      return minutes === undefined ? nothing : { intervalMs: Number(minutes) * minuteMs, range: null };
+    },
+    // Published after the end of a quarter.
+    isNewestFinal: () => true,
+  },
+  cryptodatadownload: {
+    ...plain,
+    units: ['seconds', 'milliseconds'],
+    isDescending: true,
+    columns: null,
+    isComment: (cells) => cells.length === 1 && /cryptodatadownload/i.test(cells[0] ?? ''),
+    header(cells) {
+      const names = cells.map((cell) => cell?.trim().toLowerCase() ?? '');
+      const [volume, quoteVolume, trades, ...others] = names.slice(7);
+      const isKnown =
+        names.slice(0, 7).join() === 'unix,date,symbol,open,high,low,close' &&
+        /^volume .+/.test(volume ?? '') &&
+        /^volume .+/.test(quoteVolume ?? '') &&
+        (trades === undefined || /^trade ?count$/.test(trades)) &&
+        others.length === 0;
+      return isKnown
+        ? { count: names.length, values: 3, volumeOf: symbolText(volume?.slice('volume '.length) ?? '') }
+        : null;
+    },
+    symbol: (cells) => symbolText(cells[2] ?? ''),
+  },
+  'ccxt-json': {
+    ...plain,
+    syntax: 'json',
+    units: ['milliseconds'],
+    columns: { count: 6, values: 1 },
+  },
+});
+
+/** `BTC/USDT` and `btc-usdt` as `BTCUSDT`. */
+export function symbolText(text: string): string {
+  return text.replace(/[^\p{L}\p{N}]/gu, '').toUpperCase();
+}
+
+function wordsOf(cells: Cells): string[] {
+  return cells.map((cell) => cell?.toLowerCase().replace(/[^a-z]/g, '') ?? '');
+}
+
+const unitMs: Readonly<Record<string, number>> = { m: minuteMs, h: hourMs, d: dayMs, w: weekMs };
+
+/** `BTCUSDT-1m-2024-05.zip` is a month, `BTCUSDT-1m-2024-05-01.csv` a day. */
+function archiveFacts(name: string): NameFacts {
+  const pattern = /-(\d+)([a-z]+)-(\d{4})-(\d\d)(?:-(\d\d))?\.(?:csv|zip)$/i;
+  const [, count, unit = '', year, month, day] = pattern.exec(name) ?? [];
+  if (count === undefined) return nothing;
+  const [y, m, d] = [Number(year), Number(month) - 1, Number(day ?? 1)];
+  return {
+    // 0 for an interval such as a month or a second, which no series has.
+    intervalMs: Number(count) * (unitMs[unit] ?? 0),
+    range: {
+      startMs: Date.UTC(y, m, d),
+      endMs: day === undefined ? Date.UTC(y, m + 1, 1) : Date.UTC(y, m, d + 1),
+    },
+  };
+}
+
+const digitsOfUnits: Readonly<Record<number, TimeUnit>> = {
+  10: 'seconds',
+  13: 'milliseconds',
+  16: 'microseconds',
+};
+
+/**
+ * Reads a time. From 2001 to 2286 the number of its digits gives its unit.
+ *
+ * @returns null when it is no such number. The milliseconds may have a fraction.
+ */
+export function readTime(text: string | null): { readonly unit: TimeUnit; readonly ms: EpochMs } | null {
+  const unit = text !== null && /^[1-9]\d+$/.test(text) ? digitsOfUnits[text.length] : undefined;
+  if (unit === undefined) return null;
+  const value = Number(text);
+  return { unit, ms: unit === 'seconds' ? value * 1000 : unit === 'microseconds' ? value / 1000 : value };
+}

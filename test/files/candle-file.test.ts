@@ -1,0 +1,290 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type CandleInterval, type EpochMs, minuteMs } from '../../contract/intervals.ts';
+import { openCandleFile } from '../../files/candle-file.ts';
+import type { CandleFormatName } from '../../files/candle-formats.ts';
+import { zipOf } from './zip-of.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'tidemark-candles-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const startMs = Date.UTC(2024, 4, 1);
+const minute = (index: number): EpochMs => startMs + index * minuteMs;
+const range = (from: number, to: number) => ({ startMs: minute(from), endMs: minute(to) });
+
+/** A row of the archive, with a number of zeros that no double keeps. */
+function kline(index: number, { unit = 1, close = '1.50000000' } = {}): string {
+  const closesAt = unit === 1 ? minute(index + 1) - 1 : minute(index + 1) * unit - 1;
+  return `${minute(index) * unit},1.10000000,2.00000000,1.00000000,${close},36304.20000000,${closesAt},9.9,79,1.0,0.5,0`;
+}
+const trades = (index: number) => `${minute(index) / 1000},1.1,2.0,1.0,1.5,0.12345678901234567890,3`;
+const shown = (index: number, unit = 1000) =>
+  `${minute(index) / unit},2024-05-01 00:00:00,BTC/USDT,1.10,2.0,1.0,1.5,7.0000,11.2,9`;
+const site = 'https://www.CryptoDataDownload.com';
+const header = 'unix,date,symbol,open,high,low,close,Volume BTC,Volume USDT,tradecount';
+const fetched = (index: number) => `[${minute(index)}, 1.10, 2e0, 1.0, 1.500, 7.0]`;
+
+async function read(
+  format: CandleFormatName,
+  content: string | Buffer,
+  { name = 'file.csv', interval = 'm1' as CandleInterval } = {},
+) {
+  const path = join(directory, name);
+  writeFileSync(path, content);
+  const series = { dataset: 'candles', exchange: 'x', baseId: 'btc', quoteId: 'usdt', interval } as const;
+  const file = await openCandleFile(path, { format, series, beforePage: () => {} });
+  const rows = [];
+  for await (const page of file.pages()) rows.push(...page);
+  expect(rows).toHaveLength(file.rows);
+  return { rows, covered: file.covered, notes: file.notes };
+}
+const lines = (...all: string[]) => `${all.join('\n')}\n`;
+const list = (...all: string[]) => `[\n${all.join(',\n')}\n]`;
+const names = ['x', 'btc', 'usdt', 'm1'];
+
+const month = 'BTCUSDT-1m-2024-05.csv';
+
+describe('binance', () => {
+  it.each([
+    ['milliseconds', 1, ''],
+    ['microseconds', 1000, ''],
+    [
+      'a header',
+      1,
+      'open_time,open,high,low,close,volume,close_time,quote_volume,count,taker_buy_volume,taker_buy_quote_volume,ignore\n',
+    ],
+  ])('reads every digit: %s', async (_, unit, heading) => {
+    const text = heading + lines(kline(0, { unit }), kline(1, { unit }));
+    const { rows, covered, notes } = await read('binance', text, { name: month });
+    const values = ['1.10000000', '2.00000000', '1.00000000', '1.50000000', '36304.20000000'];
+    expect(rows).toEqual([
+      { names, time: minute(0), values },
+      { names, time: minute(1), values },
+    ]);
+    expect({ covered, notes }).toEqual({ covered: [range(0, 2)], notes: [] });
+  });
+
+  it('reads a ZIP file and says what is wrong with one', async () => {
+    const name = 'BTCUSDT-1m-2024-05-01.zip';
+    const text = lines(kline(0), kline(1));
+    const whole = zipOf({ 'BTCUSDT-1m-2024-05-01.csv': text });
+    expect((await read('binance', whole, { name })).covered).toEqual([range(0, 2)]);
+    const damaged = Buffer.from(whole);
+    // The first byte of the checksum in the directory.
+    damaged[damaged.indexOf('PK\x01\x02') + 16] = (damaged[damaged.indexOf('PK\x01\x02') + 16] ?? 0) ^ 1;
+    await expect(read('binance', damaged, { name })).rejects.toThrow('does not have the checksum');
+    for (const wrong of [zipOf({ 'a.txt': text }), zipOf({ 'a.csv': text, 'b.csv': text })])
+      await expect(read('binance', wrong, { name })).rejects.toThrow('not exactly one CSV file');
+    await expect(read('binance', whole.subarray(0, -30), { name })).rejects.toThrow();
+    await expect(read('binance', text, { name })).rejects.toThrow();
+  });
+
+  it('covers no period without a row: the archive has files that lack rows', async () => {
+    const text = lines(kline(0), kline(1), kline(5), kline(6));
+    expect((await read('binance', text, { name: month })).covered).toEqual([range(0, 2), range(5, 7)]);
+  });
+
+  it('leaves out the newest row when the name does not say that the archive made the file', async () => {
+    const { rows, covered, notes } = await read('binance', lines(kline(0), kline(1), kline(2)));
+    expect(rows).toHaveLength(2);
+    expect(covered).toEqual([range(0, 2)]);
+    expect(notes).toEqual([
+      'its newest row, 2024-05-01 00:02Z, is not imported: it may have been open when the file was made',
+    ]);
+  });
+
+  it('keeps rows that begin at no full minute, as after an outage, for the quarantine', async () => {
+    const late = kline(1).replace(`${minute(1)}`, `${minute(1) + 14_789}`);
+    const { rows, covered } = await read('binance', lines(kline(0), late, kline(2)), { name: month });
+    expect(rows).toMatchObject([{ time: minute(0) }, { time: minute(1) + 14_789 }, { time: minute(2) }]);
+    expect(covered).toEqual([range(0, 3)]);
+  });
+
+  it.each<[string, string, { name?: string; interval?: CandleInterval }, string]>([
+    ['a column too few', lines(kline(0), '1,2,3'), {}, 'line 2: it has 3 columns, not 12'],
+    ['a row that ends early', `${kline(0)}\n${kline(1).slice(0, -3)}`, {}, 'line 2: it has 11 columns'],
+    ['unknown columns', lines('time,open', kline(0)), {}, 'line 1: unknown columns for binance: time,open'],
+    ['a second header', lines(kline(0), 'open_time,b,c,d,e,f,g,h,i,j,k,l'), {}, 'line 2: "open_time" is not'],
+    [
+      'seconds',
+      lines(kline(0).replace(`${minute(0)}`, `${minute(0) / 1000}`)),
+      {},
+      'line 1: its time 1714521600 is in seconds, and binance has milliseconds or microseconds',
+    ],
+    [
+      'two units',
+      lines(kline(0), kline(1, { unit: 1000 })),
+      {},
+      'line 2: its time 1714521660000000 is in microseconds, and that of the rows before in milliseconds',
+    ],
+    [
+      'rows of a finer interval',
+      lines(kline(0), kline(1)),
+      { interval: 'h1' },
+      'line 2: 2024-05-01 00:01Z, from 1714521660000 as milliseconds, does not start a period of h1',
+    ],
+    [
+      'rows of a coarser interval',
+      lines(kline(0).replace(`${minute(1) - 1}`, `${minute(60) - 1}`)),
+      {},
+      'line 1: it closes at 2024-05-01 00:59:59Z, after m1',
+    ],
+    [
+      'an interval that the name contradicts',
+      lines(kline(0)),
+      { name: 'A-1h-2024-05.csv' },
+      'its name states',
+    ],
+    ['a month as an interval', lines(kline(0)), { name: 'A-1mo-2024-05.csv' }, 'its name states another'],
+    [
+      'rows of another month',
+      lines(kline(0)),
+      { name: 'A-1m-2024-04.csv' },
+      'line 1: 2024-05-01 lies outside',
+    ],
+    ['a row twice', lines(kline(0), kline(0)), {}, 'line 2: 2024-05-01 is not after the row above it'],
+    ['descending rows', lines(kline(1), kline(0)), {}, 'line 2: 2024-05-01 is not after the row above it'],
+    ['a time that is none', lines(kline(0).replace('17', 'x7')), {}, 'line 1: unknown columns'],
+    [
+      'a time with a fraction',
+      lines(kline(0), `1.7e12${kline(1).slice(13)}`),
+      {},
+      'line 2: "1.7e12" is not a',
+    ],
+    ['no rows', '', {}, 'it has no rows'],
+  ])('refuses %s, with the line', async (_, text, options, message) => {
+    await expect(read('binance', text, options)).rejects.toThrow(message);
+  });
+});
+
+describe('kraken', () => {
+  it('covers from the first row to the last: a minute without a row had no trade', async () => {
+    const { rows, covered, notes } = await read('kraken', lines(trades(0), trades(1), trades(90)));
+    expect(rows[2]).toEqual({
+      names,
+      time: minute(90),
+      values: ['1.1', '2.0', '1.0', '1.5', '0.12345678901234567890'],
+    });
+    expect({ covered, notes }).toEqual({ covered: [range(0, 91)], notes: [] });
+  });
+
+  it('refuses hours as minutes, unless the name of the file states its interval', async () => {
+    const text = lines(trades(0), trades(60), trades(120));
+    await expect(read('kraken', text)).rejects.toThrow('no two rows are one m1 apart: check --interval');
+    await expect(read('kraken', text, { name: 'XBTUSD_60.csv' })).rejects.toThrow('its name states another');
+    // A thin market.
+    expect((await read('kraken', text, { name: 'XBTUSD_1.csv' })).covered).toEqual([range(0, 121)]);
+    expect((await read('kraken', text, { name: 'XBTUSD_60.csv', interval: 'h1' })).covered).toEqual([
+      range(0, 180),
+    ]);
+  });
+
+  it.each([
+    ['milliseconds', trades(0).replace(/^\d+/, `${minute(0)}`), 'line 1: its time 1714521600000 is in mill'],
+    ['a header', 'time,open,high,low,close,volume,trades', 'line 1: unknown columns for kraken'],
+    ['an eighth column', `${trades(0)},1`, 'line 1: it has 8 columns, not 7'],
+    ['a time off the grid', trades(0).replace(/^\d+/, '1714521630'), 'line 1: 2024-05-01 00:00:30Z, from'],
+  ])('refuses %s, with the line', async (_, text, message) => {
+    await expect(read('kraken', lines(text))).rejects.toThrow(message);
+  });
+});
+
+describe('cryptodatadownload', () => {
+  it.each([
+    ['seconds', 1000],
+    ['milliseconds', 1],
+  ])('reads descending rows, %s, and leaves out the newest', async (_, unit) => {
+    const text = lines(site, header, ...[5, 4, 2, 1, 0].map((index) => shown(index, unit)));
+    const { rows, covered } = await read('cryptodatadownload', text);
+    expect(rows.map((row) => 'time' in row && row.time)).toEqual([0, 1, 2, 4].map(minute));
+    expect(rows[0]).toMatchObject({ values: ['1.10', '2.0', '1.0', '1.5', '7.0000'] });
+    expect(covered).toEqual([range(0, 3), range(4, 5)]);
+  });
+
+  it('reads a file of several megabytes from its end, with and without a last line feed', async () => {
+    const all = Array.from({ length: 50_000 }, (_, index) => index);
+    const text = [site, header, ...all.toReversed().map((index) => shown(index))].join('\r\n');
+    for (const content of [text, `${text}\r\n`]) {
+      const { rows, covered } = await read('cryptodatadownload', content);
+      expect(rows.map((row) => 'time' in row && row.time)).toEqual(all.slice(0, -1).map(minute));
+      expect(covered).toEqual([range(0, 49_999)]);
+    }
+  });
+
+  it('reports a symbol that is not spelled like the named pair', async () => {
+    const other = (text: string) => text.replaceAll('BTC', 'ETH');
+    const text = lines(site, other(header), other(shown(1)), other(shown(0)));
+    expect((await read('cryptodatadownload', text)).notes).toContain(
+      'its symbol is ETHUSDT; it is imported as btc/usdt',
+    );
+    const same = lines(site, header.replace(',tradecount', ''), ...[1, 0].map((i) => shown(i).slice(0, -2)));
+    expect((await read('cryptodatadownload', same)).notes).toHaveLength(1);
+  });
+
+  it.each([
+    ['no header', lines(site, shown(1)), 'line 2: unknown columns for cryptodatadownload: 1714521660,'],
+    ['unknown columns', lines(site, `${header},vwap`, shown(1)), 'line 2: unknown columns'],
+    [
+      'one volume of an unknown asset',
+      lines(header.replace('Volume BTC,Volume USDT', 'Volume')),
+      'line 1: unk',
+    ],
+    ['two units', lines(header, shown(1), shown(0, 1)), 'line 3: its time 1714521600000 is in milliseconds'],
+    ['ascending rows', lines(header, shown(0), shown(1)), 'line 3: 2024-05-01 00:01Z is not before the row'],
+    [
+      'two markets',
+      lines(header, shown(1), shown(0).replace('BTC', 'BTCUP')),
+      'line 3: its symbol is BTCUPUSDT',
+    ],
+    [
+      'a volume of the other asset',
+      lines(header.replace('Volume BTC,Volume USDT', 'Volume USDT,Volume BTC'), shown(1)),
+      'line 2: its symbol is BTCUSDT, and the first volume is counted in USDT',
+    ],
+  ])('refuses %s, with the line', async (_, text, message) => {
+    await expect(read('cryptodatadownload', text)).rejects.toThrow(message);
+  });
+});
+
+describe('ccxt-json', () => {
+  it('reads numbers and text with their digits, and leaves out the newest row', async () => {
+    const text = `[[${minute(0)},1.10,"2.000",1e0,0.1234567890123456789,null] ,\n ${fetched(1)},${fetched(2)} ]\n`;
+    const { rows, covered } = await read('ccxt-json', text, { name: 'file.json' });
+    expect(rows).toEqual([
+      { names, time: minute(0), values: ['1.10', '2.000', '1e0', '0.1234567890123456789', null] },
+      { names, time: minute(1), values: ['1.10', '2e0', '1.0', '1.500', '7.0'] },
+    ]);
+    expect(covered).toEqual([range(0, 2)]);
+  });
+
+  it('reads a single line of several megabytes', async () => {
+    const all = Array.from({ length: 50_000 }, (_, index) => fetched(index));
+    const { rows, covered } = await read('ccxt-json', `[${all.join(', ')}]`);
+    expect(rows).toHaveLength(49_999);
+    expect(covered).toEqual([range(0, 49_999)]);
+  });
+
+  it.each([
+    [
+      'a column too few',
+      list(fetched(0), '[1714521660000, 1, 1, 1, 1]'),
+      'line 3, row 2: it has 5 columns, not 6',
+    ],
+    ['seconds', list(fetched(0).replace('000,', ',')), 'line 2, row 1: its time 1714521600 is in seconds'],
+    ['a time off the grid', list(fetched(0), fetched(1.5)), 'line 3, row 2: 2024-05-01 00:01:30Z, from'],
+    ['hours as minutes', list(fetched(0), fetched(60)), 'no two rows are one m1 apart: check --interval'],
+    [
+      'a file that ends within a row',
+      list(fetched(0), fetched(1)).slice(0, -9),
+      'line 3, row 2: not an array of',
+    ],
+    ['a file that ends between rows', `[${fetched(0)},`, 'line 1, row 2: not an array of numbers'],
+    ['objects', `[{"time": ${minute(0)}}]`, 'line 1, row 1: not an array of numbers'],
+    ['two arrays', `[${fetched(0)}][]`, 'line 1, row 2: text follows the array'],
+    ['an empty array', '[]', 'it has no rows'],
+  ])('refuses %s, with the line', async (_, text, message) => {
+    await expect(read('ccxt-json', text)).rejects.toThrow(message);
+  });
+});
