@@ -85,7 +85,7 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./commands/export.ts')).exportCommand,
   },
   import: {
-    summary: 'store files of `export`: points and their coverage',
+    summary: 'store files of `export` or candle files of other programs, with their coverage',
     load: async () => (await import('./commands/import.ts')).importCommand,
   },
   move: {

@@ -24,6 +24,7 @@ export class ImportTally {
   #missingInFile = 0;
   readonly #differences: Array<FileDifference & { series: string }> = [];
   readonly #refusals: Array<RejectedRow & { series: string | null }> = [];
+  readonly #notes: Array<{ file: string; text: string }> = [];
 
   add(change: StoredPiece): void {
     for (const name of ['fresh', 'unchanged', 'rewritten', 'provisional', 'revised'] as const)
@@ -43,6 +44,11 @@ export class ImportTally {
     this.#refusals.push(...refusals.slice(0, room).map((one) => ({ series, ...one })));
   }
 
+  /** Reports a fact about a file that does not keep it from being imported. */
+  note(file: string, text: string): void {
+    this.#notes.push({ file, text });
+  }
+
   asText(files: number, took: string): string {
     const parts = [
       this.#counts.revised > 0
@@ -55,6 +61,7 @@ export class ImportTally {
     ].filter((part) => part !== '');
     const more = parts.length === 0 ? '' : `, ${parts.join(', ')}`;
     return [
+      ...this.#notes.map(({ file, text }) => `${file}: ${text}`),
       ...this.#differences.slice(0, maxShown).map(differenceText),
       ...this.#refusals
         .slice(0, maxShown)
@@ -75,6 +82,7 @@ export class ImportTally {
         time: new Date(timeMs).toISOString(),
       })),
       refusals: this.#refusals,
+      notes: this.#notes,
     };
   }
 

@@ -1,9 +1,12 @@
-/** `tidemark import FILE...`: stores files of `tidemark export`, with their coverage. */
+/** `tidemark import FILE...`: stores files of `tidemark export`, and candle files of others, with their coverage. */
 
 import { TidemarkError } from '../../errors.ts';
+import { type CandleFormatName, candleFormatNames } from '../../files/candle-formats.ts';
+import { fileFormats } from '../../files/layout.ts';
 import { assertIsFile } from '../../files/sidecar.ts';
 import { formatDuration } from '../../format.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
+import { type CandleFileKind, checkCandleFile } from '../../operations/transfer/check-candles.ts';
 import {
   checkFile,
   type FileImport,
@@ -12,10 +15,12 @@ import {
 } from '../../operations/transfer/import-file.ts';
 import { ImportTally } from '../../operations/transfer/import-tally.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
+import { type CandleNames, candlesNamed } from '../input/selectors.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showPointProgress } from '../output/progress.ts';
 
-export interface Options extends ImportOptions {
+export interface Options extends Omit<ImportOptions, 'format'>, Partial<CandleNames> {
+  readonly format?: ImportOptions['format'] | CandleFormatName;
   readonly json?: true;
 }
 
@@ -25,6 +30,7 @@ export async function run(paths: readonly string[], options: Options): Promise<v
       remedy: 'put the sidecars beside their files as FILE.meta.json',
     });
   }
+  const kind = candleFileKind(options);
   // Before a database is created for them.
   for (const path of paths) await assertIsFile(path);
   const startedMs = performance.now();
@@ -35,7 +41,13 @@ export async function run(paths: readonly string[], options: Options): Promise<v
       const files = paths.map((path) => fileImport(path, options, { context, tally, signal }));
       // Check all files before anything is stored.
       const checked = [];
-      for (const file of files) checked.push({ file, content: await checkFile(file) });
+      const before = context.phase('checking the files');
+      for (const file of files)
+        checked.push({
+          file,
+          content: kind === null ? await checkFile(file) : await checkCandleFile(file, kind),
+        });
+      context.phase(before);
       for (const { file, content } of checked) await importFile(file, content);
       const rollups = await refreshRollupsAtEnd(context, undefined, signal);
       const document: JsonDocument<'import'> = tally.asJson(paths.length);
@@ -54,13 +66,47 @@ export async function run(paths: readonly string[], options: Options): Promise<v
   );
 }
 
+/** The series that the options name, for a format of others; null for files of `export`. @throws TidemarkError BAD_ARGUMENT */
+function candleFileKind(options: Options): CandleFileKind | null {
+  const format = candleFormatNames.find((name) => name === options.format);
+  const given = (['exchange', 'base', 'quote', 'interval'] as const).map((name) => ({
+    name,
+    text: options[name],
+  }));
+  if (format === undefined) {
+    const [first] = given.filter(({ text }) => text !== undefined);
+    if (first === undefined) return null;
+    throw new TidemarkError('BAD_ARGUMENT', `--${first.name} needs --format ${candleFormatNames.join(', ')}`);
+  }
+  const missing = given.filter(({ text }) => text === undefined).map(({ name }) => `--${name}`);
+  if (missing.length > 0)
+    throw new TidemarkError('BAD_ARGUMENT', `--format ${format} needs ${missing.join(', ')}`, {
+      remedy: 'such files do not name their series',
+    });
+  for (const name of ['sidecar', 'follow'] as const)
+    if (options[name] !== undefined)
+      throw new TidemarkError(
+        'BAD_ARGUMENT',
+        `--${name} is for files of \`export\`, not for --format ${format}`,
+      );
+  const { exchange = '', base = '', quote = '', interval = '' } = options;
+  const [series, ...others] = candlesNamed({ exchange, base, quote, interval });
+  if (series?.dataset !== 'candles' || others.length > 0)
+    throw new TidemarkError('BAD_ARGUMENT', `--interval ${interval} names several intervals`, {
+      remedy: 'import the files of each interval in a call of their own',
+    });
+  return { format, series };
+}
+
 function fileImport(
   path: string,
-  options: Options,
+  { format, ...options }: Options,
   { context, tally, signal }: { context: Context; tally: ImportTally; signal: AbortSignal },
 ): FileImport {
+  const known = fileFormats.find((name) => name === format);
   return {
     ...options,
+    ...(known === undefined ? {} : { format: known }),
     path,
     showProgress: showPointProgress,
     database: context.database,

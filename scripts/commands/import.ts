@@ -1,14 +1,28 @@
 /** Arguments and options of `tidemark import`. */
 
 import { type Command, Option } from 'commander';
+import { candleIntervals } from '../../contract/intervals.ts';
+import { candleFormatNames } from '../../files/candle-formats.ts';
 import { fileFormats } from '../../files/layout.ts';
 import type { Options } from '../actions/import.ts';
 
 export function importCommand(program: Command): void {
   program
     .command('import')
-    .argument('<file...>', 'files of `export`, each with its sidecar FILE.meta.json')
-    .addOption(new Option('--format <format>', 'default: the format in the sidecar').choices(fileFormats))
+    .argument(
+      '<file...>',
+      'files of `export`, each with its sidecar FILE.meta.json, or candle files of others',
+    )
+    .addOption(
+      new Option(
+        '--format <format>',
+        'default: the format in the sidecar; binance, kraken, cryptodatadownload and ccxt-json are candle files of others, which have no sidecar',
+      ).choices([...fileFormats, ...candleFormatNames]),
+    )
+    .option('--exchange <id>', 'exchange of such candle files, such as binance')
+    .option('--base <id>', 'asset that is bought, such as bitcoin')
+    .option('--quote <id>', 'asset it is paid with, such as tether')
+    .option('--interval <interval>', `one of ${candleIntervals.join(', ')}`)
     .addOption(new Option('--sidecar <file>', 'sidecar of a single file').conflicts('pointsOnly'))
     .option('--points-only', 'store points without coverage: for a file that was changed, or has no sidecar')
     .option(

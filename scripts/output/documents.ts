@@ -206,8 +206,11 @@ const imported = z
     refused: count,
     differences: z.array(z.strictObject({ series: text, time, stored: values, inFile: values.nullable() })),
     refusals: z.array(z.strictObject({ series: textOrNull, raw: text, reason: text })),
+    notes: z.array(z.strictObject({ file: text, text })),
   })
-  .describe('`import --json`: the outcome, with the first hundred differences and rejected rows');
+  .describe(
+    '`import --json`: the outcome, with the first hundred differences and rejected rows, and notes about files',
+  );
 
 const epochMs = z.int();
 const keys = z

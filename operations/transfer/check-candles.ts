@@ -1,0 +1,56 @@
+/** Checks a candle file of another program. Its format says what it covers, as a sidecar does for an exported file. */
+
+import type { CandleSeries } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { openCandleFile } from '../../files/candle-file.ts';
+import type { CandleFormatName } from '../../files/candle-formats.ts';
+import { usable } from '../../files/formats.ts';
+import { assertChecksum, assertIsFile, stampOf } from '../../files/sidecar.ts';
+import type { CheckedFile, FileImport } from './import-file.ts';
+
+/** What the user says about the files: they name no series themselves. */
+export interface CandleFileKind {
+  readonly format: CandleFormatName;
+  readonly series: CandleSeries;
+}
+
+/** @throws TidemarkError FILE_NOT_USABLE with the line, when the file breaks a rule of its format. */
+export async function checkCandleFile(
+  { path, pointsOnly = false, beforePiece, tally }: FileImport,
+  { format, series }: CandleFileKind,
+): Promise<CheckedFile> {
+  await assertIsFile(path);
+  const stamp = await stampOf(path);
+  await assertChecksum(path, beforePiece);
+  const { rows, covered, notes, ...file } = await usable(
+    path,
+    () => openCandleFile(path, { format, series, beforePage: beforePiece }),
+    'nothing was imported; correct the options or the file',
+  );
+  for (const note of notes) tally.note(path, note);
+  const [first, last] = [covered[0], covered.at(-1)];
+  if (first === undefined || last === undefined)
+    throw new TidemarkError(
+      'FILE_NOT_USABLE',
+      `${path}: its only row may have been open when the file was made`,
+      {
+        remedy: 'nothing was imported; leave this file out',
+      },
+    );
+  if (pointsOnly) return { file, stated: null, stamp };
+  const range = { startMs: first.startMs, endMs: last.endMs };
+  const stated = {
+    range,
+    points: rows,
+    covered,
+    confirmedEmpty: [],
+    beforeBeginning: [],
+    trackToMs: range.endMs,
+  };
+  const { exchange, baseId, quoteId, interval } = series;
+  return {
+    file,
+    stated: { series: [{ series, names: [exchange, baseId, quoteId, interval], stated }], rows },
+    stamp,
+  };
+}
