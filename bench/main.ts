@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [growth] [scale] [--quick]`:
+ * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [growth] [scale] [sources] [--quick]`:
  * prints the results on standard output and the progress on standard error, and writes `bench-result.json`. docs/performance.md
  * explains each number.
  */
@@ -16,6 +16,7 @@ import { benchPlanning } from './planning/bench.ts';
 import { benchQueries } from './queries/bench.ts';
 import { benchScale } from './scale/bench.ts';
 import { benchService } from './service/bench.ts';
+import { benchSources } from './sources/bench.ts';
 import { benchStart } from './start/bench.ts';
 import { benchStorage } from './storage/bench.ts';
 import { benchWrite } from './write/bench.ts';
@@ -31,6 +32,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   start: benchStart,
   growth: benchGrowth,
   scale: benchScale,
+  sources: benchSources,
 };
 const resultFile = 'bench-result.json';
 

@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** The compiled command: benchmarks run from the build. */
@@ -10,6 +11,8 @@ const program = fileURLToPath(new URL('../scripts/tidemark.js', import.meta.url)
 export interface Processes {
   /** @throws Error when a process has ended unexpectedly. */
   assertRunning(): void;
+  /** The most memory that any of them has had, in MB; null: the system does not say. */
+  peakMb(): number | null;
   /** Sends SIGTERM to all and waits for their ends. */
   stop(): Promise<void>;
 }
@@ -35,6 +38,10 @@ export function startProcesses(
         );
       }
     },
+    peakMb() {
+      const peaks = children.flatMap(({ child }) => peakOf(child.pid) ?? []);
+      return peaks.length === 0 ? null : Math.max(...peaks);
+    },
     async stop() {
       await Promise.all(
         children.map(async ({ child }) => {
@@ -55,6 +62,16 @@ function start(command: string, environment: Readonly<Record<string, string | un
     env: { ...process.env, ...environment, LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
+}
+
+/** Of a process on Linux. */
+function peakOf(pid: number | undefined): number | null {
+  try {
+    const match = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return match === null ? null : Math.round(Number(match[1]) / 1024);
+  } catch {
+    return null;
+  }
 }
 
 function hasEnded(child: ChildProcess): boolean {

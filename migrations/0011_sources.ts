@@ -20,7 +20,7 @@ export function up(pgm: MigrationBuilder): void {
     comment on column tidemark.series_sources.archive is
       'It gives whole months; the next source gives what is newer, and answers comparisons.';
 
-    create table tidemark.source_markets (
+    create table tidemark.source_symbols (
       source    text not null,
       symbol    text not null,
       base      text not null,
@@ -30,11 +30,20 @@ export function up(pgm: MigrationBuilder): void {
       seen_at   timestamptz not null,
       primary key (source, symbol)
     );
-    create index source_markets_pair on tidemark.source_markets (source, base, quote);
-    comment on table tidemark.source_markets is 'The markets of each source, as its newest list has them.';
-    comment on column tidemark.source_markets.listed_at is 'Start of trading; null: the source does not say.';
+    create index source_symbols_pair on tidemark.source_symbols (source, base, quote);
+    comment on table tidemark.source_symbols is 'The markets of each source, as its newest list has them.';
+    comment on column tidemark.source_symbols.listed_at is 'Start of trading; null: the source does not say.';
 
-    create table tidemark.source_differences (
+    create table tidemark.asset_aliases (
+      source text not null,
+      code   text not null,
+      asset  text not null,
+      primary key (source, code)
+    );
+    comment on table tidemark.asset_aliases is
+      'Ids that stand for the codes of sources, from the watch list; an empty source: of every one.';
+
+    create table tidemark.cross_differences (
       series_id integer not null references tidemark.series (id) on delete cascade,
       source    text not null,
       time      timestamptz not null,
@@ -44,10 +53,11 @@ export function up(pgm: MigrationBuilder): void {
       there     jsonb,
       primary key (series_id, source, time)
     );
-    comment on table tidemark.source_differences is
+    comment on table tidemark.cross_differences is
       'Where another source differs from the stored points, with both values. Nothing is overwritten by it.';
 
     alter table tidemark.fetches add column source text;
+    create index fetches_source on tidemark.fetches (source, time desc) where source is not null;
     alter table tidemark.pending_windows add column source text;
     comment on column tidemark.pending_windows.source is 'The source that could not give it; null: the default one.';
     comment on column tidemark.fetches.source is 'The source that was asked; null: the default one.';
@@ -57,7 +67,8 @@ export function up(pgm: MigrationBuilder): void {
 export function down(pgm: MigrationBuilder): void {
   pgm.sql(`
     alter table tidemark.pending_windows drop column source;
+    drop index tidemark.fetches_source;
     alter table tidemark.fetches drop column source;
-    drop table tidemark.source_differences, tidemark.source_markets, tidemark.series_sources;
+    drop table tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.series_sources;
   `);
 }

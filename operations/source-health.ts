@@ -29,8 +29,8 @@ export async function assertNoServiceMessage(
   throw new TidemarkError('SOURCE_NOTICE', `${serviceMessage.message}${when}`);
 }
 
-/** @throws TidemarkError when every request failed so far. */
-export function assertSourceUsable(tally: FetchTally): void {
+/** @param name of the source; absent: the default one. @throws TidemarkError when every request failed so far. */
+export function assertSourceUsable(tally: FetchTally, name?: string): void {
   const last = tally.lastFailure;
   if (last === null) return;
   // An expired key: every later request is refused too.
@@ -41,9 +41,22 @@ export function assertSourceUsable(tally: FetchTally): void {
     2 * kinds.reduce((sum, kind) => sum + (tally.failures[kind] ?? 0), 0) > tally.failed;
   // A 404 without the interface's JSON: the server does not know its paths.
   if (failedMostlyBy('unexpected', 'not_found')) {
+    if (name !== undefined)
+      throw new TidemarkError(
+        'SOURCE_REFUSED',
+        `${name} does not answer as its profile describes: ${last.message}`,
+        {
+          remedy: 'check its url in `sources` of the watch list; docs/sources.md describes the profile',
+        },
+      );
     throw new TidemarkError('SOURCE_NOT_A_MARKET_DATA_SERVICE', last.message);
   }
-  if (failedMostlyBy('unreachable', 'timeout')) throw new TidemarkError('SOURCE_UNREACHABLE', last.message);
+  if (failedMostlyBy('unreachable', 'timeout'))
+    throw new TidemarkError(
+      'SOURCE_UNREACHABLE',
+      name === undefined ? last.message : `${name}: ${last.message}`,
+      name === undefined ? {} : { remedy: 'check the network, and its url if the watch list has one' },
+    );
 }
 
 /** The default source is a Market Data Service. */

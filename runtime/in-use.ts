@@ -3,9 +3,10 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { TidemarkError } from '../errors.ts';
-import { openQueueBackend } from '../queue/backend.ts';
+import { openQueueBackend, type QueueBackend } from '../queue/backend.ts';
 import { listWriters } from '../store/db/activity.ts';
 import type { Database } from '../store/db/database.ts';
+import { sourcesInUse } from '../store/series/sources.ts';
 
 /**
  * Checks the database's connections and the queue, because an idle worker holds no connection.
@@ -25,6 +26,13 @@ export async function refuseWhileInUse(
   throw new TidemarkError('DATABASE_IN_USE', `in use by ${present.join(' and ')}`);
 }
 
+/** Of every source that series have. */
+async function workersOf(database: Database, queues: QueueBackend): Promise<number> {
+  const sources = [null, ...(await sourcesInUse(database).catch(() => []))];
+  const counts = await Promise.all(sources.map((source) => queues.requestsOf(source).countWorkers()));
+  return Math.max(...counts);
+}
+
 /** A queue that was never created or is unreachable has no workers. */
 const withoutWorkers = new Set(['DATABASE_NOT_MIGRATED', 'QUEUE_UNREACHABLE']);
 
@@ -40,7 +48,7 @@ async function queueUsers(database: Database, config: Config, log: Logger): Prom
     });
     try {
       const [workers, schedulers] = await Promise.all([
-        queues.requests.countWorkers(),
+        workersOf(database, queues),
         queues.planning.countWorkers(),
       ]);
       return [...(workers > 0 ? ['worker'] : []), ...(schedulers > 0 ? ['scheduler'] : [])];

@@ -47,6 +47,22 @@ export function applyWatchList(
   });
 }
 
+/** What applying it would change. Nothing of it stays. */
+export async function previewWatchList(
+  database: Database,
+  list: WatchList,
+  context: WatchListContext,
+): Promise<WatchListPlan | ListsMissing> {
+  const client = await database.pool.connect();
+  try {
+    await client.query('begin');
+    return await planWatchList(client, list, context);
+  } finally {
+    await client.query('rollback').catch(() => {});
+    client.release();
+  }
+}
+
 export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

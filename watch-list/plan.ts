@@ -1,4 +1,4 @@
-/** Compares a watch list with the database. Writes nothing. */
+/** Compares a watch list with the database. Writes nothing but its aliases, by which series are named. */
 
 import type pg from 'pg';
 import type { StorageSettings } from '../config.ts';
@@ -16,6 +16,7 @@ import {
   type WantedSource,
 } from '../planning/watch-list-changes.ts';
 import { findCut, hasPointsBefore, retentionAges } from '../store/retention/retention.ts';
+import { type Alias, readAliases, readMarketNames, writeAliases } from '../store/series/aliases.ts';
 import { readMarkets, readSourceLists } from '../store/series/sources.ts';
 import {
   isRecent,
@@ -36,10 +37,13 @@ export interface WatchListContext {
   /** Untracks series and lists that the file does not name. */
   readonly prune: boolean;
   /** The sources beside the default one, by name; absent: there is none. */
-  readonly sources?: ReadonlyMap<string, Omit<ListedSource, 'markets'>>;
+  readonly sources?: ReadonlyMap<string, SourceEntries>;
   /** Datasets whose points a new retention may drop. For others such a retention is held back. */
   readonly mayDrop: ReadonlySet<StoredDataset>;
 }
+
+/** A source without its stored markets. */
+export type SourceEntries = Omit<ListedSource, 'markets' | 'names'>;
 
 export interface RetentionChange {
   readonly dataset: StoredDataset;
@@ -64,6 +68,8 @@ export interface WatchListPlan {
   readonly lists: readonly ListChange[];
   /** Series whose sources change, and new ones with a source of their own. */
   readonly sources: ReadonlyArray<{ readonly series: SeriesKey; readonly sources: readonly WantedSource[] }>;
+  /** All aliases of the file; null: unchanged. */
+  readonly aliases: readonly Alias[] | null;
   readonly retention: readonly RetentionChange[];
   /** Unconfirmed retentions that would drop stored points. */
   readonly heldBack: readonly RetentionChange[];
@@ -95,12 +101,15 @@ export interface ListsMissing {
   readonly sources: readonly string[];
 }
 
+/** @param client of a transaction, which the caller may roll back. */
 export async function planWatchList(
-  client: pg.Pool | pg.PoolClient,
+  client: pg.PoolClient,
   list: WatchList,
   context: WatchListContext,
 ): Promise<WatchListPlan | ListsMissing> {
   const { nowMs, prune } = context;
+  const aliases = await changedAliases(client, list);
+  if (aliases !== null) await writeAliases(client, aliases);
   const standings = await readListStates(client);
   const standing = (dataset: string) => standings.find((one) => one.list.dataset === dataset);
   const missing = [...listsNeeded(list)].filter((dataset) => !isRecent(standing(dataset), nowMs));
@@ -126,6 +135,7 @@ export async function planWatchList(
     series: changes.changes,
     lists: polled.changes,
     sources: await changedSources(client, series, known),
+    aliases,
     retention: retention.changes,
     heldBack: retention.heldBack,
     reread: isSame(before, list.reread) ? null : { before, after: list.reread },
@@ -150,6 +160,7 @@ export function isNothing(plan: WatchListPlan): boolean {
     plan.series.every(({ kind }) => kind === 'kept') &&
     plan.lists.length === 0 &&
     plan.sources.length === 0 &&
+    plan.aliases === null &&
     plan.retention.length === 0 &&
     plan.reread === null
   );
@@ -164,8 +175,25 @@ async function listedSources(
   const needed = new Set(sourcesNeeded(list));
   const listed = new Map<string, ListedSource>();
   for (const [name, source] of known)
-    listed.set(name, { ...source, markets: needed.has(name) ? await readMarkets(client, name) : [] });
+    listed.set(name, {
+      ...source,
+      markets: needed.has(name) ? await readMarkets(client, name) : [],
+      names: needed.has(name) ? await readMarketNames(client, name, source.exchange) : new Map(),
+    });
   return listed;
+}
+
+async function changedAliases(
+  client: pg.Pool | pg.PoolClient,
+  { aliases }: WatchList,
+): Promise<readonly Alias[] | null> {
+  if (aliases === null) return null;
+  const textOf = (all: readonly Alias[]) =>
+    all
+      .map(({ source, code, asset }) => JSON.stringify([source, code, asset]))
+      .sort()
+      .join();
+  return textOf(await readAliases(client)) === textOf(aliases) ? null : aliases;
 }
 
 async function changedSources(

@@ -6,6 +6,7 @@ import type { StoredDataset } from '../contract/series.ts';
 import { codeOf, messageOf } from '../errors.ts';
 import { isAge, parseInterval, parseIsoTime, timeOfAge } from '../planning/time-text.ts';
 import type { Start } from '../planning/watch-list-changes.ts';
+import type { Alias } from '../store/series/aliases.ts';
 import type { RereadOverride } from '../store/settings/settings.ts';
 import { problemsOf, type WatchListText, watchListShape } from './shape.ts';
 import {
@@ -99,6 +100,7 @@ class Reader {
       ),
       reread: this.#reread(text['read-again'] ?? {}),
       retention: this.#retention(text.retention ?? {}),
+      aliases: text.aliases === undefined ? null : aliasesOf(text.aliases),
       prune: text.prune ?? false,
     };
     return list;
@@ -209,6 +211,14 @@ class Reader {
   #wrong(path: Path, message: string): void {
     this.problems.push({ ...this.#yaml.place(path), message });
   }
+}
+
+function aliasesOf(text: NonNullable<WatchListText['aliases']>): Alias[] {
+  return Object.entries(text).flatMap(([code, asset]): Alias[] =>
+    typeof asset === 'string'
+      ? [{ source: '', code, asset }]
+      : Object.entries(asset).map(([own, id]) => ({ source: code, code: own, asset: id })),
+  );
 }
 
 function isAny({ exchange, base, quote }: MarketFilter): boolean {

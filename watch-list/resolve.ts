@@ -9,6 +9,7 @@ import type { EpochMs } from '../contract/intervals.ts';
 import { listName, type PolledList } from '../contract/lists.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
+import type { MarketName } from '../store/series/aliases.ts';
 import type { AssetRow, MarketRow } from '../store/settings/polled-lists.ts';
 import { anyOf, didYouMean, isPattern, type Matcher } from './names.ts';
 import type { AssetFilter, CandleEntry, MarketFilter, Names, Problem, WatchList } from './watch-list.ts';
@@ -107,6 +108,8 @@ export interface ListedSource {
   readonly archive: { readonly name: string; readonly intervals: readonly string[] } | null;
   /** Its stored list of markets. */
   readonly markets: ReadonlyArray<{ readonly symbol: string; readonly base: string; readonly quote: string }>;
+  /** The user's names of markets, by symbol; one that is absent has the source's codes. */
+  readonly names: ReadonlyMap<string, MarketName>;
 }
 
 /** The sources whose markets the watch list names. */
@@ -157,7 +160,7 @@ function* atSource(
   const source = sourceOf(entry, name, listed, notes);
   if (source === undefined) return;
   const intervals = given(entry, source, 'candles', notes);
-  const { archive, exchange, markets } = source;
+  const { archive, exchange, markets, names } = source;
   const pairs = markets.map((market) => ({ ...market, pair: `${market.base}/${market.quote}` }));
   noteUnknown(
     symbols,
@@ -173,7 +176,15 @@ function* atSource(
     const own = { source: name, symbol, isArchive: false };
     const sources = isArchived ? [{ source: archive.name, symbol, isArchive: true }, own] : [own];
     for (const interval of intervals)
-      yield { key: { dataset: 'candles', exchange, baseId: base, quoteId: quote, interval }, sources };
+      yield {
+        key: {
+          dataset: 'candles',
+          exchange,
+          ...(names.get(symbol) ?? { baseId: base, quoteId: quote }),
+          interval,
+        },
+        sources,
+      };
   }
 }
 

@@ -188,6 +188,14 @@ export const watchListShape = map('a map with candles, history or lists', {
     days: whole(0, 3650).describe('Instead of REREAD_DAYS.').optional(),
     every: every.describe('Instead of REREAD_HOURS.').optional(),
   }).optional(),
+  aliases: z
+    .record(z.string(), z.union([name, z.record(z.string(), name)]), {
+      error: wrong('a map such as { BTC: bitcoin }'),
+    })
+    .describe(
+      'Ids that stand for codes of sources: { BTC: bitcoin }, or of one source: { binance: { BCC: bitcoin-cash } }.',
+    )
+    .optional(),
   sources: sourcesShape
     .describe('Sources beside SOURCE_URL, by name: other addresses, keys and budgets of the profiles.')
     .optional(),

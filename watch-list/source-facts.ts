@@ -1,7 +1,7 @@
 /** What the watch list needs to know of configured sources. */
 
 import type { RangeLimits } from '../planning/windows.ts';
-import type { ListedSource } from './resolve.ts';
+import type { SourceEntries } from './plan.ts';
 
 export interface SourceFacts {
   /** Null: a request names the exchange. */
@@ -14,7 +14,7 @@ export interface SourceFacts {
 /** The sources as the watch list resolves them, without their markets. */
 export function watchedSources(
   sources: ReadonlyMap<string, SourceFacts>,
-): ReadonlyMap<string, Omit<ListedSource, 'markets'>> {
+): ReadonlyMap<string, SourceEntries> {
   const intervalsOf = (facts: SourceFacts | undefined, dataset: keyof RangeLimits) =>
     Object.keys(facts?.rangeLimits[dataset] ?? {});
   return new Map(

@@ -4,6 +4,7 @@ import type { CandleInterval, EpochMs, HistoryInterval } from '../contract/inter
 import { visible } from '../contract/names.ts';
 import type { StoredDataset } from '../contract/series.ts';
 import type { Start } from '../planning/watch-list-changes.ts';
+import type { Alias } from '../store/series/aliases.ts';
 import type { RereadOverride } from '../store/settings/settings.ts';
 
 /** Ids and patterns; null: any. */
@@ -57,6 +58,8 @@ export interface WatchList {
   readonly lists: ReadonlyMap<WholeList, number | null>;
   /** Overrides the environment. */
   readonly reread: RereadOverride;
+  /** Ids that stand for codes of sources; null: the file does not say. */
+  readonly aliases: readonly Alias[] | null;
   /** Retention per named dataset; null: forever. */
   readonly retention: ReadonlyMap<StoredDataset, string | null>;
   readonly prune: boolean;

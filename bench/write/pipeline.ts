@@ -16,16 +16,22 @@ const lookEveryMs = 25;
 export interface Pipeline {
   /** Fills the table from the start of the scheduler until no gap is left. @returns the duration in milliseconds. */
   fill(expectedRows: number): Promise<number>;
+  /** The most memory that the worker had, in MB; null: the system does not say. */
+  peakMb(): number | null;
   close(): Promise<void>;
 }
 
-export async function openPipeline(given: Readonly<Record<string, string | undefined>>): Promise<Pipeline> {
+/** @param source that gives the series; null: the default one. */
+export async function openPipeline(
+  given: Readonly<Record<string, string | undefined>>,
+  source: string | null = null,
+): Promise<Pipeline> {
   const environment = { ...given, SOURCE_REQUESTS_PER_MINUTE: '0', RATES_SECONDS: '0' };
   const config = readConfig(environment);
   const session = await openContext({ command: 'bench', defaultLogLevel: 'warn', config });
   const queues = await session.openQueues();
   const worker = startProcesses(['worker'], environment);
-  while ((await queues.requests.countWorkers()) === 0) {
+  while ((await queues.requestsOf(source).countWorkers()) === 0) {
     worker.assertRunning();
     await delay(lookEveryMs);
   }
@@ -56,6 +62,7 @@ export async function openPipeline(given: Readonly<Record<string, string | undef
         await scheduler.close();
       }
     },
+    peakMb: () => worker.peakMb(),
     async close() {
       await worker.stop();
       await queues.close();

@@ -37,6 +37,25 @@ export function expectedRows(days: number, seriesIds: readonly number[]): Expect
   return { rows, chunks, digest: hash.digest('hex') };
 }
 
+/** Lines that COPY reads and writes, in the order of series and time. */
+export function expectedLines(lines: readonly string[]): Expected {
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < lines.length; at += linesEach)
+    chunks.push(
+      Buffer.from(
+        lines
+          .slice(at, at + linesEach)
+          .map((line) => `${line}\n`)
+          .join(''),
+      ),
+    );
+  const hash = createHash('sha256');
+  for (const chunk of chunks) hash.update(chunk);
+  return { rows: lines.length, chunks, digest: hash.digest('hex') };
+}
+
+const linesEach = 1440;
+
 /** Deletes every point, coverage and request, and keeps the series with their ids. Then writes out dirty pages. */
 export async function emptyTable(client: pg.Client): Promise<void> {
   await client.query('truncate tidemark.candle_points');

@@ -23,7 +23,7 @@ import { countFetchesSince, tallyFetches } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
-import { readAllSources, readSourcesOf } from '../../store/series/sources.ts';
+import { readAllSources, readSourcesOf, type SourceName } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
@@ -82,7 +82,7 @@ export async function runBackfill(
   const [only, ...others] = distinctSources(request.seriesIds, sourcesOf);
   // A backfill of one source other than the default one reports that one's budget.
   const named = others.length === 0 && only != null ? (await context.sources()).get(only) : undefined;
-  const requestsOfLastMinute = lastMinuteOf(database);
+  const requestsOfLastMinute = lastMinuteOf(database, named?.name ?? null);
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
   const tallyNow = atMostEverySecond(async () => tallyFetches(await ledger.read(Date.now())));
 
@@ -140,7 +140,7 @@ export async function runBackfill(
     });
     if (request.signal.aborted) return { ...(await outcome()), interrupted: true };
     await assertNoServiceMessage(context, { startedMs, pausedMs });
-    assertSourceUsable(tally);
+    assertSourceUsable(tally, named?.name);
     const newlyAccepted = request.acceptEmpty === true ? await acceptGaps(database, gaps) : 0;
     accepted += newlyAccepted;
     if (newlyAccepted > 0) return null;
@@ -153,7 +153,7 @@ export async function runBackfill(
     }
     if (awaited.length === 0) reportedWait = null;
     if (isWorking || awaited.length > 0) return null;
-    assertSourceUsable(tallyFetches(await ledger.read(Date.now())));
+    assertSourceUsable(tallyFetches(await ledger.read(Date.now())), named?.name);
     const rollups = await refreshRollupsAtEnd(context, request.seriesIds, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
     return {
@@ -227,10 +227,10 @@ function remaining(
   });
 }
 
-/** Counts requests of all lanes and processes. */
-function lastMinuteOf(database: OperationContext['database']): () => Promise<number> {
+/** Counts requests to a source, of all lanes and processes. */
+function lastMinuteOf(database: OperationContext['database'], source: SourceName): () => Promise<number> {
   return atMostEverySecond(async () => {
-    const lanes = await countFetchesSince(database, Date.now() - minuteMs);
+    const lanes = await countFetchesSince(database, Date.now() - minuteMs, source);
     return Object.values(lanes).reduce((sum, lane) => sum + lane, 0);
   });
 }

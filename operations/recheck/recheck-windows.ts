@@ -224,7 +224,9 @@ export async function recheckWindows(
     if (request.signal.aborted) return { isWhole: false };
     if (isPlanned && waiting.size === 0 && rests.length === 0) return { isWhole: true };
     await assertNoServiceMessage(context, { startedMs, pausedMs });
-    assertSourceUsable(tallyFetches(await ledger.read(Date.now())));
+    const [only, ...others] = sources;
+    const named = others.length === 0 ? (only ?? undefined) : undefined;
+    assertSourceUsable(tallyFetches(await ledger.read(Date.now())), named);
     return null;
   }
 

@@ -6,6 +6,7 @@ import { TidemarkError } from '../../errors.ts';
 import { pauseForUse } from '../../source/profiles/use.ts';
 import { openSource } from '../../source/source.ts';
 import { SourceError } from '../../source/source-error.ts';
+import { readMarketNames } from '../../store/series/aliases.ts';
 import {
   readMarkets,
   readSymbols,
@@ -128,10 +129,12 @@ export async function chooseSource(
     return { series: [...series], sources: [{ source: source.name, symbol, isArchive: false }] };
   }
   const market = await findMarket(context, source, choice.symbol, nowMs);
+  const exchange = choice.exchange ?? source.profile.exchange ?? source.name;
+  const known = (await readMarketNames(context.database.pool, source.name, exchange)).get(market.symbol);
   const names = {
-    exchange: choice.exchange ?? source.profile.exchange ?? source.name,
-    baseId: choice.base ?? market.base,
-    quoteId: choice.quote ?? market.quote,
+    exchange,
+    baseId: choice.base ?? known?.baseId ?? market.base,
+    quoteId: choice.quote ?? known?.quoteId ?? market.quote,
   };
   return {
     series: series.map((key) => (key.dataset === 'candles' ? { ...key, ...names } : key)),
@@ -211,7 +214,16 @@ export async function symbolsAt(
   if (given.some(({ seriesId, series: { dataset } }) => dataset === 'candles' && !own.has(seriesId))) {
     const listing =
       source.profile.resources.symbols === undefined ? [] : await marketsOf(context, source, nowMs);
-    for (const market of listing) pairs.set(pairOf(market), market.symbol);
+    const ids = await readMarketNames(
+      context.database.pool,
+      source.name,
+      source.profile.exchange ?? source.name,
+    );
+    for (const market of listing) {
+      const { baseId = market.base, quoteId = market.quote } = ids.get(market.symbol) ?? {};
+      pairs.set(pairOf({ base: baseId, quote: quoteId }), market.symbol);
+      pairs.set(pairOf(market), market.symbol);
+    }
   }
   const symbolOf = (key: SeriesKey) =>
     key.dataset === 'asset_history'

@@ -54,9 +54,9 @@ export function joinQueues(
     async pausedForMs() {
       return Math.max(0, ...(await Promise.all(all.map((requests) => requests.pausedForMs()))));
     },
+    /** Of the source with most: a process has a worker for each. */
     async countWorkers() {
-      const counts = await Promise.all(all.map((requests) => requests.countWorkers()));
-      return counts.reduce((sum, count) => sum + count, 0);
+      return Math.max(0, ...(await Promise.all(all.map((requests) => requests.countWorkers()))));
     },
     async dropRun(run: string) {
       for (const requests of all) await requests.dropRun(run);

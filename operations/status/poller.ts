@@ -9,12 +9,14 @@ import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { recentRequests } from '../../store/ledger/ledger-minutes.ts';
 import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { type Gap, type GapReason, listGaps } from '../../store/series/gaps.ts';
+import { sourcesInUse } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { windowsLeft } from '../backfill/outcome.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { explainQueueError } from '../poll-until.ts';
 import type { Portion } from '../progress.ts';
 import { withRetry } from '../source-health.ts';
+import { joinQueues } from '../sources/queues.ts';
 
 export type StatusSnapshot = Awaited<ReturnType<StatusPoller['poll']>>;
 
@@ -80,7 +82,9 @@ export class StatusPoller {
     const over = new AbortController();
     try {
       this.#queues ??= await this.#context.openQueues();
-      const { requests, kind } = this.#queues;
+      const { kind } = this.#queues;
+      const inUse = await sourcesInUse(this.#context.database);
+      const requests = joinQueues(this.#queues, [...new Set([null, ...inUse])]);
       const answer = Promise.all([
         requests.depth(),
         requests.countWorkers(),

@@ -11,13 +11,8 @@ import { marketsOf } from '../../operations/sources/markets.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { storedDatasets } from '../../store/retention/retention.ts';
 import { overrideReread } from '../../store/settings/settings.ts';
-import { applyWatchList, hashOf } from '../../watch-list/apply.ts';
-import {
-  isNothing,
-  planWatchList,
-  type WatchListContext,
-  type WatchListPlan,
-} from '../../watch-list/plan.ts';
+import { applyWatchList, hashOf, previewWatchList } from '../../watch-list/apply.ts';
+import { isNothing, type WatchListContext, type WatchListPlan } from '../../watch-list/plan.ts';
 import { readWatchList, readWatchListFile } from '../../watch-list/read.ts';
 import { sourcesNeeded } from '../../watch-list/resolve.ts';
 import { watchedSources } from '../../watch-list/source-facts.ts';
@@ -123,11 +118,11 @@ async function planned(
   planContext: WatchListContext,
   signal: AbortSignal,
 ): Promise<WatchListPlan> {
-  const plan = await planWatchList(context.database.pool, list, planContext);
+  const plan = await previewWatchList(context.database, list, planContext);
   if (plan.kind === 'plan') return plan;
   await pollLists(context, plan.lists, signal);
   context.phase('waiting for the database');
-  const again = await planWatchList(context.database.pool, list, planContext);
+  const again = await previewWatchList(context.database, list, planContext);
   if (again.kind === 'plan') return again;
   throw new Error('a list is missing right after its poll');
 }

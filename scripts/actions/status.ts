@@ -5,6 +5,8 @@ import { TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { readRetentions } from '../../operations/context.ts';
 import { outageJson, outageText, withRetry } from '../../operations/source-health.ts';
+import { joinQueues } from '../../operations/sources/queues.ts';
+import { readSources, type SourceState } from '../../operations/sources/state.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import { parseDuration } from '../../planning/time-text.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
@@ -13,6 +15,7 @@ import { readQuarantined } from '../../store/ledger/quarantine.ts';
 import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { listStatus, ratesEveryMs } from '../../store/lists/lists.ts';
 import type { Retention } from '../../store/retention/retention.ts';
+import { sourcesInUse } from '../../store/series/sources.ts';
 import { ratesStatus, seriesStatus, serverVersions } from '../../store/series/status.ts';
 import { readUpkeep, type Upkeep } from '../../store/timescale/upkeep.ts';
 import { datasetNames } from '../input/datasets.ts';
@@ -67,7 +70,8 @@ async function check(context: Context, part: true | 'worker' | 'scheduler'): Pro
   try {
     await queues.requests.depth();
     if (part === true) return;
-    const present = await queues[part === 'worker' ? 'requests' : 'planning'].countWorkers();
+    const requests = joinQueues(queues, [null, ...(await sourcesInUse(context.database))]);
+    const present = await (part === 'worker' ? requests : queues.planning).countWorkers();
     if (present === 0) throw new TidemarkError('NOT_RUNNING', `no ${part} is connected to the queue`);
   } finally {
     await queues.close();
@@ -80,6 +84,8 @@ async function gather(context: Context, nowMs: number) {
   const { config, database } = context;
   const queues = await context.openQueues();
   context.phase('reading the database and the queue');
+  const inUse = await sourcesInUse(database);
+  const joined = joinQueues(queues, [...new Set([null, ...inUse])]);
   try {
     const [
       series,
@@ -104,14 +110,14 @@ async function gather(context: Context, nowMs: number) {
       ratesStatus(database),
       ratesEveryMs(database, config.scheduler.ratesMs),
       readRetentions(context, nowMs),
-      countFetchesSince(database, nowMs - minuteMs),
+      countFetchesSince(database, nowMs - minuteMs, null),
       readServiceMessage(database, nowMs),
       serverVersions(database),
       readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
       readSourceOutage(database),
-      queues.requests.depth(),
+      joined.depth(),
       queues.requests.pausedForMs(),
-      queues.requests.countWorkers(),
+      joined.countWorkers(),
       queues.connectedBudgets(),
     ]);
     return {
@@ -130,6 +136,9 @@ async function gather(context: Context, nowMs: number) {
       outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
       embedded: context.embedded,
       source: config.source.url ?? null,
+      named: inUse.some((source) => source !== null)
+        ? (await readSources(context, nowMs)).filter(({ source, series }) => source !== null && series > 0)
+        : [],
       serviceMessage,
       budget: {
         perMinute: budgetInForce(config.source, budgets),
@@ -165,6 +174,7 @@ function asText(status: Status, showsAll: boolean): string {
       : [
           `the source answers with a service message, ${formatTime(status.serviceMessage.timeMs)}: ${status.serviceMessage.message}`,
         ]),
+    ...status.named.map(namedLine),
     ...upkeepLines(status.upkeep),
     `budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`,
     ...(status.differing === null ? [] : [status.differing]),
@@ -179,6 +189,16 @@ function asText(status: Status, showsAll: boolean): string {
     (showsAll ? seriesTable : seriesOverview)(status.series, status.nowMs, terminalWidth()),
   ].join('\n');
 }
+
+function namedLine({ source, series, lastMinute, requestsPerMinute, pausedMs, outage }: SourceState): string {
+  const budget = requestsPerMinute === 0 ? 'no limit' : `${formatCount(requestsPerMinute)} a minute`;
+  const paused = pausedMs > shownPauseMs ? `, paused for ${formatDuration(pausedMs)}` : '';
+  const state = outage === null ? paused : `, ${outage.kind}`;
+  return `source ${source}: ${formatCount(series)} series, ${formatCount(lastMinute)} of ${budget} used${state}`;
+}
+
+/** A shorter pause is the spacing of requests. */
+const shownPauseMs = 1000;
 
 function rejectedLine({ rows, series, reason }: Status['rejected']): string {
   return `rejected: ${counted(rows, 'row')} of ${formatCount(series)} series, such as: ${reason} (tidemark.quarantine)`;

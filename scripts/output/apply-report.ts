@@ -21,6 +21,7 @@ export function planText(plan: WatchListPlan, file: string): string {
     return shortened(of.map(seriesLine), `more series ${kind}`);
   });
   lines.push(...shortened(plan.sources.map(sourceLine), 'more sources'));
+  lines.push(...aliasLines(plan));
   lines.push(...shortened(plan.lists.map(listLine), 'more lists'));
   for (const change of plan.retention) lines.push(retentionLine(change));
   if (plan.reread !== null) lines.push(rereadLine(plan.reread.before, plan.reread.after));
@@ -45,6 +46,7 @@ function summary(plan: WatchListPlan, file: string): string {
   const others = [
     plan.sources.length === 0 ? [] : [`sources of ${formatCount(plan.sources.length)} series`],
     plan.lists.length === 0 ? [] : [`${counted(plan.lists.length, 'list')} changed`],
+    plan.aliases === null ? [] : ['aliases changed'],
     plan.retention.length === 0 && plan.reread === null ? [] : ['settings changed'],
   ].flat();
   return `${file}: ${[...numbers, ...others].join(', ')}`;
@@ -60,6 +62,14 @@ function seriesLine({ kind, series, before, after }: SeriesChange): string {
 function sourceLine({ series, sources }: WatchListPlan['sources'][number]): string {
   const names = sources.map(({ source, symbol }) => `${source} (${symbol})`);
   return `source: ${seriesName(series)} from ${names.join(', then ')}`;
+}
+
+function aliasLines({ aliases }: WatchListPlan): string[] {
+  if (aliases === null) return [];
+  const names = aliases.map(
+    ({ source, code, asset }) => `${source === '' ? '' : `${source} `}${code} ${asset}`,
+  );
+  return [`aliases: ${names.length === 0 ? 'none' : named(names)}`];
 }
 
 function listLine({ kind, list, beforeMs, afterMs }: ListChange): string {
@@ -125,6 +135,7 @@ export function planJson(plan: WatchListPlan) {
       ...series,
       sources: sources.map(({ source, symbol }) => ({ source, symbol })),
     })),
+    aliases: plan.aliases,
     lists: plan.lists.map(({ kind, list, beforeMs, afterMs }) => ({
       change: kind,
       list: list.dataset,

@@ -115,6 +115,7 @@ const apply = z
       }),
     ),
     sources: z.array(ofSeries({ sources: z.array(z.strictObject({ source: text, symbol: text })) })),
+    aliases: z.array(z.strictObject({ source: text, code: text, asset: text })).nullable(),
     lists: z.array(
       z.strictObject({
         change: z.enum(['added', 'changed', 'stopped']),

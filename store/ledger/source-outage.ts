@@ -38,22 +38,24 @@ const fewestFailures = 3;
  * @param source null: the default one.
  */
 export async function readFailures(database: Database, source: SourceName = null) {
+  // Each has its index.
+  const ofSource = source === null ? '$2::text is null and source is null' : 'source = $2';
   const result = await database.pool.query<
     { failures: number; successAtMs: EpochMs | null } & {
       [Name in Exclude<keyof SourceOutage, 'source'>]: SourceOutage[Name] | null;
     }
   >({
-    name: 'source-outage',
+    name: `source-outage ${source === null ? 'default' : 'named'}`,
     text: `
       with newest as materialized (
-        select time from tidemark.fetches where error is null and source is not distinct from $2 order by time desc limit 1
+        select time from tidemark.fetches where error is null and ${ofSource} order by time desc limit 1
       )
       select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "sinceMs",
              max(time) as "lastTriedMs", (array_agg(verdict order by time desc))[1] as kind,
              (array_agg(error order by time desc))[1] as message
       from tidemark.fetches
       where time > coalesce((select time from newest), '-infinity')
-        and source is not distinct from $2 and verdict = any ($1) and status is distinct from 403`,
+        and ${ofSource} and verdict = any ($1) and status is distinct from 403`,
     values: [sourceTrouble, source],
   });
   const [row] = result.rows;

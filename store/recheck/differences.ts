@@ -34,7 +34,7 @@ export async function readDifferences(
     `(select jsonb_object_agg(key, value) from jsonb_each_text(d.${column})) as ${column}`;
   const result = await database.pool.query<Difference>(
     `select d.series_id as "seriesId", d.time as "timeMs", d.kind, ${texts('here')}, ${texts('there')}
-     from ${against === null ? 'tidemark.differences' : '(select * from tidemark.source_differences where source = $3)'} d
+     from ${against === null ? 'tidemark.differences' : '(select * from tidemark.cross_differences where source = $3)'} d
      join (select series_id, range_agg(range) as ranges
            from unnest($1::int[], $2::tstzrange[]) as u (series_id, range) group by series_id) u
        on u.series_id = d.series_id and u.ranges @> d.time
@@ -136,7 +136,7 @@ export async function compareStored(
         }
       : {
           name: 'delete-source-differences',
-          text: `delete from tidemark.source_differences
+          text: `delete from tidemark.cross_differences
                  where series_id = $1 and time >= $2 and time < $3 and source = $4`,
           values: [...bounds, against],
         },
@@ -185,7 +185,7 @@ function comparison(dataset: PointLines['dataset'], isAgainst: boolean) {
   const source = `$${8 + columns.length}::text`;
   const target = isAgainst
     ? {
-        table: 'source_differences',
+        table: 'cross_differences',
         column: 'source, ',
         value: `${source}, `,
         key: 'series_id, source, time',

@@ -5,6 +5,7 @@ import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
+import { readOtherNames } from './aliases.ts';
 import { type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
 
 export type PastFetch = Omit<LedgerEntry, 'dataset' | 'seriesId' | 'revised' | 'bytes'>;
@@ -64,7 +65,8 @@ export async function listSeriesNames(
 const maxSuggested = 3;
 
 /**
- * Finds a series by its id, or by its name as in `status`. Case is ignored where that leaves one.
+ * Finds a series by its id, or by its name as in `status`, also by the codes or ids that its source's market has besides.
+ * Case is ignored where that leaves one.
  *
  * @throws TidemarkError BAD_ARGUMENT for several that differ in case alone.
  * @throws TidemarkError UNKNOWN_SERIES that suggests the names that contain these words, or else the nearest one.
@@ -75,6 +77,8 @@ export async function findSeriesByName(database: Database, name: string): Promis
   const names = await listSeriesNames(database);
   const exact = names.find((one) => String(one.id) === spelled || one.name === spelled);
   if (exact !== undefined) return exact.id;
+  const other = (await readOtherNames(database.pool)).find((one) => one.name.toLowerCase() === wanted);
+  if (other !== undefined) return other.id;
   const [found, another] = names.filter((one) => one.name.toLowerCase() === wanted);
   if (found !== undefined && another === undefined) return found.id;
   if (found !== undefined && another !== undefined)

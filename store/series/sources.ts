@@ -233,8 +233,8 @@ export async function storeMarkets(
   nowMs: EpochMs,
 ): Promise<void> {
   await database.pool.query(
-    `with gone as (delete from tidemark.source_markets where source = $1 and symbol <> all ($2::text[]))
-     insert into tidemark.source_markets (source, symbol, base, quote, listed_at, trading, seen_at)
+    `with gone as (delete from tidemark.source_symbols where source = $1 and symbol <> all ($2::text[]))
+     insert into tidemark.source_symbols (source, symbol, base, quote, listed_at, trading, seen_at)
      select $1, symbol, base, quote, to_timestamp(listed / 1000), trading, $7
      from unnest($2::text[], $3::text[], $4::text[], $5::double precision[], $6::boolean[])
        as u (symbol, base, quote, listed, trading)
@@ -261,7 +261,7 @@ export interface StoredMarket extends SourceMarket {
 export async function readMarkets(client: pg.Pool | pg.PoolClient, source: string): Promise<StoredMarket[]> {
   const result = await client.query<StoredMarket>(
     `select symbol, base, quote, listed_at as "listedMs", trading as "isTrading", seen_at as "seenAtMs"
-     from tidemark.source_markets where source = $1 order by base, quote, symbol`,
+     from tidemark.source_symbols where source = $1 order by base, quote, symbol`,
     [source],
   );
   return result.rows;

@@ -19,6 +19,7 @@ import { completeness, ranges } from './ranges.ts';
 import { correlation, returns, seasonality } from './returns.ts';
 import { revisions } from './revisions.ts';
 import { snapshots } from './snapshots.ts';
+import { sourceViews } from './sources.ts';
 import { statements } from './statements.ts';
 import { detachCandles, views } from './views.ts';
 
@@ -181,7 +182,17 @@ export function derivedObjects(timescale: boolean): DerivedObject[] {
       ohlcv,
       returns,
     ],
-    ...[averages, vwap, correlation, currencies, seasonality, completeness, revisions, snapshots],
+    ...[
+      averages,
+      vwap,
+      correlation,
+      currencies,
+      seasonality,
+      completeness,
+      revisions,
+      snapshots,
+      sourceViews,
+    ],
   ];
   return texts.flatMap(objectsIn);
 }

@@ -20,7 +20,8 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
   ...[
     'series',
     'series_sources',
-    'source_markets',
+    'source_symbols',
+    'asset_aliases',
     'currencies',
     'lists',
     'list_polls',
@@ -44,7 +45,7 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'pending_windows',
     'empty_answers',
     'differences',
-    'source_differences',
+    'cross_differences',
     'asked_windows',
     'api_keys',
   ].map((name) => ({ name })),

@@ -109,7 +109,7 @@ function suite(queue: 'postgres' | 'redis') {
     expect(found).toMatchObject({ exitCode: 7 });
     const differing = await database.pool.query<{ time: number; here: string }>(
       `select (extract(epoch from time) * 1000)::bigint as time, here->>'volume' as here
-       from tidemark.source_differences where source = 'binance' and kind = 'changed' order by time`,
+       from tidemark.cross_differences where source = 'binance' and kind = 'changed' order by time`,
     );
     expect(differing.rows.map(({ time }) => time)).toEqual(altered);
     expect(differing.rows.every(({ here }) => here === '7.25')).toBe(true);

@@ -160,6 +160,53 @@ function suite(queue: 'postgres' | 'redis') {
     );
   });
 
+  it('by the ids that aliases give its codes, as one series under either name', async () => {
+    const { env, simulator, database } = await open(queue, 'binance');
+    const { WATCH_LIST: list = '' } = env;
+    const write = (aliases: string) =>
+      writeFileSync(list, `sources:\n  binance: { url: '${simulator.url}' }\n${aliases}`);
+    const track = (symbol: string) =>
+      tidemark(
+        [
+          'track',
+          'candles',
+          '--source',
+          'binance',
+          '--symbol',
+          symbol,
+          '--interval',
+          'h1',
+          '--from',
+          '2024-03-01',
+        ],
+        env,
+      );
+    expect((await track('ETH/USDT')).stdout).toContain('tracking binance ETH/USDT h1');
+    write('aliases: { BTC: bitcoin, ETH: ethereum, USDT: tether, binance: { SOL: solana } }\n');
+    expect((await tidemark(['apply', '--dry-run'], env)).stdout).toContain(
+      'aliases: BTC bitcoin, ETH ethereum',
+    );
+    expect((await database.pool.query('select from tidemark.asset_aliases')).rowCount).toBe(0);
+    expect(await tidemark(['apply'], env)).toMatchObject({ exitCode: 0 });
+    expect((await track('BTC/USDT')).stdout).toContain('tracking binance bitcoin/tether h1');
+    expect((await track('SOLUSDT')).stdout).toContain('tracking binance solana/tether h1');
+    // Without an alias it keeps its code.
+    expect((await track('ADA/USDT')).stdout).toContain('tracking binance ADA/tether h1');
+    // The series that was there goes on under its name.
+    expect((await track('ETH/USDT')).stdout).toContain(
+      'already tracked, range unchanged: binance ETH/USDT h1',
+    );
+    for (const name of ['binance ethereum/tether h1', 'binance ETH/USDT h1', 'binance BTC/USDT h1'])
+      expect(await tidemark(['why', name], env)).toMatchObject({ exitCode: 0 });
+    const markets = await database.pool.query(
+      `select base, base_id, quote_id from source_markets where symbol in ('BTCUSDT', 'ADAUSDT') order by symbol`,
+    );
+    expect(markets.rows).toEqual([
+      { base: 'ADA', base_id: 'ADA', quote_id: 'tether' },
+      { base: 'BTC', base_id: 'bitcoin', quote_id: 'tether' },
+    ]);
+  });
+
   it('of coincap-v3 with its key, and no further than its credits reach', async () => {
     const apiKey = 'a-key-of-ours-0123456789';
     const { env, simulator, database } = await open(queue, 'coincap-v3', { apiKey });

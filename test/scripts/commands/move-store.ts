@@ -37,8 +37,9 @@ const theRest = `
     select 'r', min(id), '[2024-01-03,2024-01-04)', now() from tidemark.series;
   insert into tidemark.api_keys (name, hash, issued_at) values ('Ann', '\\x00ff5c', now()), ('Bob', null, null);
   insert into tidemark.series_sources select min(id), 1, 'binance', E'A\\tB', true from tidemark.series;
-  insert into tidemark.source_differences select min(id), 'kraken', '2024-01-01Z', now(), 'changed', '{"open": 1.10}', null from tidemark.series;
-  insert into tidemark.source_markets values ('binance', 'AB', 'A', 'B', null, true, '2024-01-01Z');
+  insert into tidemark.cross_differences select min(id), 'kraken', '2024-01-01Z', now(), 'changed', '{"open": 1.10}', null from tidemark.series;
+  insert into tidemark.asset_aliases values ('', 'A', 'a'), ('binance', E'\\t', 'b');
+  insert into tidemark.source_symbols values ('binance', 'AB', 'A', 'B', null, true, '2024-01-01Z');
   insert into tidemark.settings values ('retention.candles', '30y');
   -- Ids that were given out and are not there any more are not given out again.
   delete from tidemark.api_keys where name = 'Bob';`;

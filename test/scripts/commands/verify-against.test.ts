@@ -73,7 +73,7 @@ function suite(queue: 'postgres' | 'redis') {
     expect(found.stderr).toContain('differ from bybit');
     expect((await database.pool.query(points)).rows).toEqual(before);
     const kept = await database.pool.query(
-      `select source, kind, here->>'volume' <> '7.25' as own, there->>'volume' as volume from tidemark.source_differences
+      `select source, kind, here->>'volume' <> '7.25' as own, there->>'volume' as volume from tidemark.cross_differences
        order by time`,
     );
     expect(kept.rows).toEqual(
@@ -82,7 +82,7 @@ function suite(queue: 'postgres' | 'redis') {
     // Nothing that `repair` would request again, and nothing of the series' own source.
     expect((await database.pool.query('select from tidemark.differences')).rowCount).toBe(0);
     expect(await tidemark(['verify', '--all'], env)).toMatchObject({ exitCode: 0 });
-    expect((await database.pool.query('select from tidemark.source_differences')).rowCount).toBe(3);
+    expect((await database.pool.query('select from tidemark.cross_differences')).rowCount).toBe(3);
   });
 
   it('compares to the tick of the coarser source', async () => {
