@@ -1,8 +1,8 @@
 /**
  * The part of a window that an answer is about, if the source states what it lacks.
  *
- * An answer counts for the last run between missing ranges, which is the newest data, from which refreshes reach back.
- * Missing ranges are deferred. Earlier runs stay gaps without missing ranges, and cost one request each: a source
+ * An answer counts for the last run between missing ranges, which is the newest data, from which refreshes reach back;
+ * the file of an archive for all runs. Missing ranges are deferred. Earlier runs stay gaps without missing ranges, and cost one request each: a source
  * without gaps costs none.
  */
 
@@ -27,8 +27,10 @@ export interface UpstreamPart<Window extends Range> {
   readonly window: Window;
   /** The answer proves nothing from here on. */
   readonly untilMs: EpochMs;
-  /** Ranges of the window that the source lacks, before and after that part. */
+  /** Ranges of the window that the source lacks, before, after and within that part. */
   readonly missing: readonly Range[];
+  /** Those within it. */
+  readonly holes: readonly Range[];
 }
 
 /** The missing ranges as whole periods of the interval. A period that is known in part counts as missing. */
@@ -40,21 +42,28 @@ export function missingPeriods(known: UpstreamCoverage, interval: Interval, rang
   return clip(whole, { startMs: range.startMs, endMs: Math.min(range.endMs, known.untilMs) });
 }
 
-/** @param known null: the source states nothing. */
+/**
+ * @param known null: the source states nothing.
+ * @param isWhole whether the answer is a file whose checksum is right: it counts for all its runs, since each of them would
+ *   cost the file again.
+ */
 export function upstreamPart<Window extends Range>(
   window: Window,
   interval: Interval,
   known: UpstreamCoverage | null,
+  isWhole = false,
 ): UpstreamPart<Window> {
-  if (known === null) return { window, untilMs: Number.POSITIVE_INFINITY, missing: [] };
+  if (known === null) return { window, untilMs: Number.POSITIVE_INFINITY, missing: [], holes: [] };
   const missing = missingPeriods(known, interval, window);
-  if (missing.length === 0) return { window, untilMs: known.untilMs, missing };
+  if (missing.length === 0) return { window, untilMs: known.untilMs, missing, holes: [] };
   const saidMs = Math.min(window.endMs, known.untilMs);
-  const run = subtract([{ startMs: window.startMs, endMs: saidMs }], missing).at(-1);
+  const runs = subtract([{ startMs: window.startMs, endMs: saidMs }], missing);
+  const last = runs.at(-1);
   // If none is left, the open periods remain, of which the newest may have come.
-  const startMs = run?.startMs ?? saidMs;
-  const untilMs = run === undefined || run.endMs < saidMs ? (run?.endMs ?? saidMs) : known.untilMs;
-  return { window: { ...window, startMs }, untilMs, missing };
+  const startMs = (isWhole ? runs[0] : last)?.startMs ?? saidMs;
+  const untilMs = last === undefined || last.endMs < saidMs ? (last?.endMs ?? saidMs) : known.untilMs;
+  const holes = isWhole ? clip(missing, { startMs, endMs: last?.endMs ?? startMs }) : [];
+  return { window: { ...window, startMs }, untilMs, missing, holes };
 }
 
 /** Shortest delay of a range that the source lacks. */

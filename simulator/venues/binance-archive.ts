@@ -43,7 +43,7 @@ export const binanceArchive: Venue = {
 };
 
 /** What is wrong with a file. */
-const defects = ['absent', 'no checksum', 'wrong checksum', 'corrupt', 'cut'] as const;
+const defects = ['absent', 'no checksum', 'wrong checksum', 'corrupt', 'incomplete'] as const;
 
 function answer(request: VenueRequest, span: 'month' | 'day'): VenueAnswer {
   const { symbol = '', interval: name = '', file = '' } = request.params;
@@ -64,7 +64,7 @@ function answer(request: VenueRequest, span: 'month' | 'day'): VenueAnswer {
   if (!isThere || defect === 'absent') return absent;
   const rows = request.data.candles(market, interval, range);
   if (rows.length === 0) return absent;
-  const bytes = zipOf(zip, defect === 'cut' ? rows.slice(1, -2) : rows, range, intervalMs[interval]);
+  const bytes = zipOf(zip, defect === 'incomplete' ? withoutSome(rows) : rows, range, intervalMs[interval]);
   if (!file.endsWith('.CHECKSUM')) {
     const body = defect === 'corrupt' ? bytes.subarray(0, bytes.length / 2) : bytes;
     return { status: 200, body, headers: { 'content-type': 'application/zip' } };
@@ -80,6 +80,12 @@ function defectOf({ data }: VenueRequest, zip: string): (typeof defects)[number]
   return uniformAt(key, 0) < data.badFileRate
     ? (defects[Math.floor(uniformAt(key, 1) * defects.length)] ?? null)
     : null;
+}
+
+/** Without the first row, the last two, and three in the middle. */
+function withoutSome(rows: readonly Candle[]): readonly Candle[] {
+  const middle = rows.length >> 1;
+  return [...rows.slice(1, middle), ...rows.slice(middle + 3, -2)];
 }
 
 function zipOf(zip: string, rows: readonly Candle[], { startMs }: Range, periodMs: number): Buffer {

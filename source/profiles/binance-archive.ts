@@ -126,8 +126,8 @@ const line = new RegExp(`(\\d{13}|\\d{16}),${`${decimal},`.repeat(5)}\\d+(?:,[^,
 type Captured = RegExpExecArray & readonly [string, string, ...Candle['open'][]];
 
 /**
- * The rows of the requested range. Rows that the file lacks at an end of its range are stated as missing: they are left to the
- * next source.
+ * The rows of the requested range. Binance gives a row for a period without trades, and files lack rows that the files of
+ * their days and the REST interface have: a period without a line is stated as missing, and left to the next source.
  */
 function readFile(reply: Reply, text: string, query: Query): Resources['candles']['answer'] {
   const { interval } = query;
@@ -168,7 +168,7 @@ function readFile(reply: Reply, text: string, query: Query): Resources['candles'
   );
   const known = {
     untilMs: Number.POSITIVE_INFINITY,
-    missing: missingAtEnds(reply, rows, inRange, asked, interval),
+    missing: missingIn(reply, rows, inRange, asked, interval),
   };
   return { rows, rejected: inRange, sourceTimeMs: null, isWhole: true, known, ...replyFacts(reply) };
 }
@@ -189,20 +189,29 @@ function badLine(raw: string, digits: number, read: ReturnType<typeof candleRead
   return { raw, reason: typeof row === 'string' ? row : 'not a line of candles', timeMs: period };
 }
 
-/** @throws SourceError `incomplete` when the file has nothing of the range. */
-function missingAtEnds(
+/**
+ * The periods of the range without a line.
+ *
+ * @throws SourceError `incomplete` when the file has nothing of the range.
+ */
+function missingIn(
   reply: Reply,
   rows: readonly Candle[],
   rejected: readonly Rejected[],
-  { startMs, endMs }: Range,
+  asked: Range,
   interval: CandleInterval,
 ): Range[] {
-  const times: EpochMs[] = rejected.flatMap(({ timeMs }) => timeMs ?? []);
-  const firstMs = Math.min(rows[0]?.period ?? Number.POSITIVE_INFINITY, ...times);
-  const lastMs = Math.max(rows.at(-1)?.period ?? Number.NEGATIVE_INFINITY, ...times);
-  if (firstMs > lastMs) throw unusable(reply, 'the file has no row of the requested time');
-  return [
-    { startMs, endMs: firstMs },
-    { startMs: lastMs + intervalMs[interval], endMs },
-  ].filter((range) => range.startMs < range.endMs);
+  const times = Float64Array.from([
+    ...rows.map(({ period }) => period),
+    ...rejected.flatMap(({ timeMs }) => timeMs ?? []),
+  ]);
+  if (times.length === 0) throw unusable(reply, 'the file has no row of the requested time');
+  const missing: Range[] = [];
+  let nextMs: EpochMs = asked.startMs;
+  for (const timeMs of times.sort()) {
+    if (timeMs > nextMs) missing.push({ startMs: nextMs, endMs: timeMs });
+    nextMs = timeMs + intervalMs[interval];
+  }
+  if (nextMs < asked.endMs) missing.push({ startMs: nextMs, endMs: asked.endMs });
+  return missing;
 }

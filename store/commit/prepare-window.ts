@@ -60,6 +60,8 @@ export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
    * counts for.
    */
   readonly missing: readonly Range[];
+  /** Those within `window`, which it does not count for either. */
+  readonly holes: readonly Range[];
   /** The source says nothing about its coverage from here on. */
   readonly knownUntilMs: EpochMs;
   /** Rows of the answer, readable or not. */
@@ -91,10 +93,11 @@ export interface WitnessPoints {
 }
 
 export function prepareWindow(request: WindowCommit): PreparedWindow {
-  const { window, untilMs, missing } = upstreamPart(
+  const { window, untilMs, missing, holes } = upstreamPart(
     request.window,
     request.series.interval,
     request.answer.known ?? null,
+    request.answer.isWhole,
   );
   const commit = { ...request, window };
   const { answer, ...facts } = commit;
@@ -118,6 +121,7 @@ export function prepareWindow(request: WindowCommit): PreparedWindow {
   return {
     ...facts,
     missing,
+    holes,
     knownUntilMs: untilMs,
     answer: answered,
     rows: rows.length + answer.rejected.length,

@@ -2,6 +2,7 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
+import { subtract } from '../../planning/ranges.ts';
 import { arrayOf, timeRange, timeRanges, timestamp, timestampOrNull } from '../db/database.ts';
 import { ledgerInsert, ledgerValues, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { daysBehind } from '../rollups/behind.ts';
@@ -91,7 +92,7 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
   await client.query({
     name: 'move-coverage',
     text: `with moved as (
-             select * from unnest($1::int[], $2::timestamptz[], $3::tstzrange[], $4::tstzrange[], $5::int[],
+             select * from unnest($1::int[], $2::timestamptz[], $3::tstzmultirange[], $4::tstzrange[], $5::int[],
                                   $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[], $11::tstzmultirange[],
                                   $12::tstzrange[])
                as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows, reopened, rollups_behind)
@@ -125,7 +126,7 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
     values: [
       windows.map(({ seriesId }) => seriesId),
       windows.map(({ nowMs }) => timestamp(nowMs)),
-      windows.map(({ evaluation: { covered } }) => covered && timeRange(covered.startMs, covered.endMs)),
+      windows.map(({ evaluation: { covered }, holes }) => covered && timeRanges(subtract([covered], holes))),
       windows.map((window) => toSpan(storedTimes(window))),
       windows.map(({ changes }) => changes.fresh),
       windows.map((window) => timestampOrNull(storedTimes(window)[0])),

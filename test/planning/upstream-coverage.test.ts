@@ -14,11 +14,13 @@ describe('the part of a window that an answer covers', () => {
       window,
       untilMs: Number.POSITIVE_INFINITY,
       missing: [],
+      holes: [],
     });
     expect(upstreamPart(window, 'h1', { untilMs: at(20), missing: [] })).toEqual({
       window,
       untilMs: at(20),
       missing: [],
+      holes: [],
     });
   });
 
@@ -28,6 +30,17 @@ describe('the part of a window that an answer covers', () => {
       window: hours(12, 24),
       untilMs: at(24),
       missing,
+      holes: [],
+    });
+  });
+
+  it('of a whole file is all of it but its ends, with the holes within', () => {
+    const missing = [hours(0, 1), hours(2, 3), hours(10, 12), hours(23, 24)];
+    expect(upstreamPart(window, 'h1', { untilMs: Number.POSITIVE_INFINITY, missing }, true)).toEqual({
+      window: hours(1, 24),
+      untilMs: at(23),
+      missing,
+      holes: [hours(2, 3), hours(10, 12)],
     });
   });
 
@@ -37,6 +50,7 @@ describe('the part of a window that an answer covers', () => {
       window,
       untilMs: at(19),
       missing,
+      holes: [],
     });
   });
 
@@ -45,6 +59,7 @@ describe('the part of a window that an answer covers', () => {
       window: hours(20, 24),
       untilMs: at(20),
       missing: [hours(0, 20)],
+      holes: [],
     });
   });
 

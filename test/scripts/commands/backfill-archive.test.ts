@@ -94,6 +94,8 @@ function suite(queue: 'postgres' | 'redis') {
     );
     expect(asked.rows).toContainEqual({ source: 'binance-archive', verdict: 'incomplete' });
     expect(asked.rows).toContainEqual({ source: 'binance', verdict: 'filled' });
+    // A file that lacks rows at both ends and in its middle: all others of these give nothing.
+    expect(asked.rows).toContainEqual({ source: 'binance-archive', verdict: 'filled' });
   });
 
   it('is compared with REST: every altered row is found, and none is overwritten', async () => {

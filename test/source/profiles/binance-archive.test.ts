@@ -130,10 +130,13 @@ test.each([
   ]);
 });
 
-test('rows that are missing at an end of the month are stated', async () => {
-  const { known } = await read(line(startMs + 5 * minuteMs) + line(startMs + 9 * minuteMs));
+test('periods without a line are stated as missing, at the ends and within', async () => {
+  const bad = `${startMs + 7 * minuteMs},1.50,1.00,2.00,1.50,1,1,1,1,1,1,0\n`;
+  const { known } = await read(`${line(startMs + 5 * minuteMs)}${bad}${line(startMs + 9 * minuteMs)}`);
   expect(known?.missing).toEqual([
     { startMs, endMs: startMs + 5 * minuteMs },
+    { startMs: startMs + 6 * minuteMs, endMs: startMs + 7 * minuteMs },
+    { startMs: startMs + 8 * minuteMs, endMs: startMs + 9 * minuteMs },
     { startMs: startMs + 10 * minuteMs, endMs },
   ]);
 });
