@@ -10,6 +10,7 @@ export function up(pgm: MigrationBuilder): void {
       source    text not null,
       symbol    text not null,
       archive   boolean not null default false,
+      blocked_until timestamptz,
       primary key (series_id, rank),
       unique (series_id, source)
     );
@@ -19,6 +20,18 @@ export function up(pgm: MigrationBuilder): void {
     comment on column tidemark.series_sources.symbol is 'The market as the source names it.';
     comment on column tidemark.series_sources.archive is
       'It gives whole months; the next source gives what is newer, and answers comparisons.';
+
+    comment on column tidemark.series_sources.blocked_until is
+      'It does not know the series, and is not asked until then. Of the only source the series itself is blocked.';
+
+    create table tidemark.source_ranges (
+      series_id integer not null references tidemark.series (id) on delete cascade,
+      source    text not null,
+      covered   tstzmultirange not null,
+      primary key (series_id, source)
+    );
+    comment on table tidemark.source_ranges is
+      'What each named source gave last. Coverage that is in no row comes from the default source or from a file.';
 
     create table tidemark.source_symbols (
       source    text not null,
@@ -69,6 +82,7 @@ export function down(pgm: MigrationBuilder): void {
     alter table tidemark.pending_windows drop column source;
     drop index tidemark.fetches_source;
     alter table tidemark.fetches drop column source;
-    drop table tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.series_sources;
+    drop table tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.source_ranges,
+      tidemark.series_sources;
   `);
 }

@@ -1,18 +1,22 @@
 /**
  * Which gaps of a series a source is to fill, where several give it.
  *
- * The preferred source comes first; the next one fills what the preferred ones say they lack. An archive gives whole calendar
+ * The preferred source comes first; the next one fills what the preferred ones could not give: what they lack, what they
+ * refuse, series that they do not know, and everything while they are away. An archive gives whole calendar
  * months some time after their end; the source after it gives what is newer, refreshes, and finds where the series begins
  * (beginning.ts), since an archive cannot be asked for days.
  */
 
-import { type EpochMs, periodStart } from '../contract/intervals.ts';
+import { type EpochMs, minuteMs, periodStart } from '../contract/intervals.ts';
 import type { SeriesGaps } from './plan.ts';
 import { clip, normalize, type Range, subtract } from './ranges.ts';
 
+/** A preferred source that has failed for this long is passed over until it answers again. */
+export const passedOverAfterMs = minuteMs;
+
 /** A source's place among those of a series. */
 export interface SourceShare {
-  /** What the preferred sources say they lack. */
+  /** What the preferred sources could not give. */
   readonly lacks: readonly Range[];
   /** Lags of the preferred sources that are archives, milliseconds; null: one of them is none. */
   readonly archiveLagMs: number | null;

@@ -11,13 +11,14 @@ import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
 import type { PollPage } from '../planning/polls.ts';
 import { clip, type Range } from '../planning/ranges.ts';
 import { planRereads, type RereadSettings, roundStart } from '../planning/reread.ts';
-import { archiveShare, cutByMonth, nextShare } from '../planning/source-share.ts';
+import { archiveShare, cutByMonth, nextShare, passedOverAfterMs } from '../planning/source-share.ts';
 import { longestRange, type RangeLimits, type Window } from '../planning/windows.ts';
 import { pageJobId } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import { deferUpstreamGaps } from '../store/commit/deferred-windows.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { costSince, countFetchesSince } from '../store/ledger/ledger.ts';
+import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { beginPolls, cutOff, giveUpPolls, isCutOff, openPages } from '../store/lists/polls.ts';
 import { readDueRereads } from '../store/recheck/reread.ts';
 import { seriesWithGaps } from '../store/series/gaps.ts';
@@ -96,7 +97,8 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   if (slots.total === 0) return { added: 0, queued, cursor };
   const accepted = await readLongestRanges(database, source);
   const longestRangeMs = (key: SeriesKey) => longestRange(key, parts.rangeLimits, accepted);
-  const shares = source === null ? new Map<number, Share>() : await readShares(database, source);
+  const shares =
+    source === null ? new Map<number, Share>() : await readPresentShares(database, source, nowMs);
   const dueAgain = await rereads(parts, {
     nowMs,
     most: slots.total,
@@ -167,6 +169,23 @@ async function leftOfLongLimit({ database, source, longLimit }: TickParts, nowMs
   if (longLimit == null || source == null) return Number.POSITIVE_INFINITY;
   const { periodMs, bytesEach } = longLimit;
   return requestsLeft(longLimit, await costSince(database, source, { sinceMs: nowMs - periodMs, bytesEach }));
+}
+
+/** The shares of a source, without preferred ones that do not answer. */
+async function readPresentShares(
+  database: Database,
+  source: string,
+  nowMs: EpochMs,
+): Promise<ReadonlyMap<number, Share>> {
+  const shares = await readShares(database, source, nowMs);
+  const away = new Set<string>();
+  for (const name of new Set([...shares.values()].flatMap(({ better }) => better))) {
+    const outage = await readOutageOf(database, name);
+    if (outage !== null && nowMs - outage.sinceMs >= passedOverAfterMs) away.add(name);
+  }
+  if (away.size === 0) return shares;
+  const present = (share: Share) => ({ ...share, better: share.better.filter((name) => !away.has(name)) });
+  return new Map([...shares].map(([seriesId, share]) => [seriesId, present(share)]));
 }
 
 /** The gaps of a series that this source is to fill. */

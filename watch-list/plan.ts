@@ -114,7 +114,10 @@ export async function planWatchList(
   const standing = (dataset: string) => standings.find((one) => one.list.dataset === dataset);
   const missing = [...listsNeeded(list)].filter((dataset) => !isRecent(standing(dataset), nowMs));
   const sources = await listedSources(client, list, context.sources ?? new Map());
-  const unlisted = sourcesNeeded(list).filter((name) => sources.get(name)?.markets.length === 0);
+  const unlisted = sourcesNeeded(list).filter((name) => {
+    const source = sources.get(name);
+    return source !== undefined && source.exchange !== null && source.markets.length === 0;
+  });
   if (missing.length + unlisted.length > 0)
     return { kind: 'lists', lists: missing.map((dataset) => ({ dataset, asset: null })), sources: unlisted };
   const wasPolled = (dataset: string) => (standing(dataset)?.completedMs ?? null) !== null;
@@ -178,7 +181,7 @@ async function listedSources(
     listed.set(name, {
       ...source,
       markets: needed.has(name) ? await readMarkets(client, name) : [],
-      names: needed.has(name) ? await readMarketNames(client, name, source.exchange) : new Map(),
+      names: needed.has(name) ? await readMarketNames(client, name, source.exchange ?? name) : new Map(),
     });
   return listed;
 }

@@ -110,7 +110,6 @@ class Reader {
     const filter = marketFilter(entry);
     const { source, symbol } = entry;
     if (symbol !== undefined && source === undefined) this.#wrong(path, 'has a symbol without a source');
-    if (source !== undefined && symbol === undefined) this.#wrong(path, 'has a source without a symbol');
     if (symbol !== undefined && !(isAny(filter) && entry.top === undefined && entry.except === undefined))
       this.#wrong(path, 'names markets by symbol: exchange, base, quote, top and except name others');
     if (symbol === undefined && entry.top === undefined && isAny(filter))
@@ -123,7 +122,8 @@ class Reader {
       ...this.#range(entry, path),
       top: entry.top ?? null,
       except: many(entry.except).map(marketFilter),
-      source: source === undefined ? null : { name: source, symbols: many(symbol) },
+      sources: many(source),
+      symbols: symbol === undefined ? null : many(symbol),
       intervals: many(entry.interval),
       place: this.#yaml.place(path),
     };
@@ -133,7 +133,7 @@ class Reader {
     return {
       ...this.#assets(entry, path),
       ...this.#range(entry, path),
-      source: entry.source ?? null,
+      sources: many(entry.source),
       intervals: many(entry.interval),
     };
   }

@@ -5,7 +5,7 @@
  * delisted names are left out and noted. Entries that share a series extend its range.
  */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import type { CandleInterval, EpochMs } from '../contract/intervals.ts';
 import { listName, type PolledList } from '../contract/lists.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
@@ -31,7 +31,7 @@ export interface Resolved {
 export function listsNeeded(list: WatchList): ReadonlySet<'assets' | 'markets'> {
   const assets = [...list.history, ...list.assetMarkets];
   const needed = new Set<'assets' | 'markets'>();
-  if (list.candles.some((entry) => entry.source === null && marketsNamed(entry) === null))
+  if (list.candles.some((entry) => entry.symbols === null && marketsNamed(entry) === null))
     needed.add('markets');
   if (list.candles.some(({ top }) => top !== null) || assets.some((entry) => assetsNamed(entry) === null))
     needed.add('assets');
@@ -62,25 +62,35 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
     }
   };
   for (const entry of list.candles) {
-    if (entry.source !== null) {
-      for (const { key, sources } of atSource(entry, entry.source, listed, notes)) want(key, entry, sources);
-      continue;
-    }
-    for (const { exchange, base, quote } of marketsOf(entry, listed, notes)) {
-      for (const interval of entry.intervals)
-        want({ dataset: 'candles', exchange, baseId: base, quoteId: quote, interval }, entry);
+    const from = sourcesOf(entry, listed, notes);
+    const markets =
+      entry.symbols === null ? marketsOf(entry, listed, notes) : listedMarkets(entry, from, notes);
+    const intervals = given(entry, from, 'candles', notes);
+    for (const market of markets) {
+      const { exchange, base, quote } = market;
+      const sourcesAt = (interval: CandleInterval) =>
+        from.length === 0 ? undefined : from.flatMap((source) => candleSources(source, market, interval));
+      const has = intervals.filter((interval) => sourcesAt(interval)?.length !== 0);
+      if (has.length === 0 && intervals.length > 0)
+        notes.push({ ...entry.place, message: `left out: no source of it has ${exchange} ${base}/${quote}` });
+      for (const interval of has)
+        want(
+          { dataset: 'candles', exchange, baseId: base, quoteId: quote, interval },
+          entry,
+          sourcesAt(interval),
+        );
     }
   }
   for (const entry of list.history) {
-    const source = entry.source === null ? null : sourceOf(entry, entry.source, listed, notes);
-    if (source === undefined) continue;
-    for (const assetId of assetsOf(entry, listed, notes)) {
-      for (const interval of given(entry, source, 'asset_history', notes)) {
+    const from = sourcesOf(entry, listed, notes);
+    for (const assetId of assetsOf(entry, listed, notes))
+      for (const interval of given(entry, from, 'asset_history', notes)) {
+        const sources = from
+          .filter(({ intervals }) => intervals.asset_history.includes(interval))
+          .map(({ name }) => ({ source: name, symbol: assetId, isArchive: false }));
         const key = { dataset: 'asset_history', assetId, interval } as const;
-        const sources = [{ source: entry.source ?? '', symbol: assetId, isArchive: false }];
-        want(key, entry, source === null ? undefined : sources);
+        want(key, entry, from.length === 0 ? undefined : sources);
       }
-    }
   }
   const lists = new Map<string, WantedList>();
   for (const [dataset, everyMs] of list.lists) {
@@ -101,7 +111,8 @@ type WantedSources = readonly WantedSource[];
 
 /** A source as the watch list needs it. */
 export interface ListedSource {
-  readonly exchange: string;
+  /** Null: a request names the exchange. */
+  readonly exchange: string | null;
   /** The intervals that it gives. */
   readonly intervals: Readonly<Record<SeriesKey['dataset'], readonly string[]>>;
   /** The source that has its history by months; null: none. */
@@ -114,87 +125,119 @@ export interface ListedSource {
 
 /** The sources whose markets the watch list names. */
 export function sourcesNeeded(list: WatchList): string[] {
-  return [...new Set(list.candles.flatMap(({ source }) => source?.name ?? []))];
+  return [...new Set(list.candles.flatMap(({ sources }) => sources))];
 }
 
-/** @returns undefined: there is no such source, which is noted. */
-function sourceOf(
-  entry: Noted,
-  name: string,
+interface NamedSource extends ListedSource {
+  readonly name: string;
+}
+
+/** The sources of an entry; none: the default one. Notes names that no source has, of which an entry without others gives nothing. */
+function sourcesOf(
+  { sources: names, place }: Pick<CandleEntry, 'sources' | 'place'>,
   { sources }: Listed,
   notes: Problem[],
-): ListedSource | undefined {
-  const found = sources?.get(name);
-  if (found === undefined)
-    notes.push({
-      ...entry.place,
-      message: `no source is named ${JSON.stringify(name)}${didYouMean(name, sources?.keys() ?? [])}`,
-    });
-  return found;
+): NamedSource[] {
+  return names.flatMap((name) => {
+    const found = sources?.get(name);
+    if (found !== undefined) return [{ ...found, name }];
+    const meant = didYouMean(name, sources?.keys() ?? []);
+    notes.push({ ...place, message: `no source is named ${JSON.stringify(name)}${meant}` });
+    return [];
+  });
 }
 
-/** The intervals of an entry that its source gives. Notes the others. */
+/** The intervals of an entry that any of its sources gives. Notes the others. */
 function given<Interval extends string>(
-  { intervals, place }: Noted & { readonly intervals: readonly Interval[] },
-  source: ListedSource | null,
+  entry: Noted & { readonly intervals: readonly Interval[]; readonly sources: readonly string[] },
+  from: readonly NamedSource[],
   dataset: SeriesKey['dataset'],
   notes: Problem[],
 ): readonly Interval[] {
-  if (source === null) return intervals;
-  const known = source.intervals[dataset];
+  const { intervals, place } = entry;
+  if (entry.sources.length === 0) return intervals;
+  if (from.length === 0) return [];
+  const known = [...new Set(from.flatMap((source) => source.intervals[dataset]))];
   const lacked = intervals.filter((interval) => !known.includes(interval));
   if (lacked.length > 0) {
     const only = known.length === 0 ? '' : `, only ${known.join(', ')}`;
-    notes.push({ ...place, message: `left out: the source does not give ${lacked.join(', ')}${only}` });
+    const who = from.map(({ name }) => name).join(' and ');
+    notes.push({ ...place, message: `left out: ${who} does not give ${lacked.join(', ')}${only}` });
   }
   return intervals.filter((interval) => known.includes(interval));
 }
 
-/** The series of an entry that names markets by the symbols of a source. */
-function* atSource(
-  entry: CandleEntry,
-  { name, symbols }: NonNullable<CandleEntry['source']>,
-  listed: Listed,
+/** A market by the user's names. */
+interface NamedMarket extends Market {
+  /** The codes of the list that it was found in. */
+  readonly codes?: { readonly base: string; readonly quote: string } | undefined;
+}
+
+/** The markets of an entry that names them by symbols: from the list of its first source that has one. */
+function listedMarkets(
+  entry: Noted & Pick<CandleEntry, 'symbols'>,
+  from: readonly NamedSource[],
   notes: Problem[],
-): Generator<{ key: SeriesKey; sources: WantedSources }> {
-  const source = sourceOf(entry, name, listed, notes);
-  if (source === undefined) return;
-  const intervals = given(entry, source, 'candles', notes);
-  const { archive, exchange, markets, names } = source;
-  const pairs = markets.map((market) => ({ ...market, pair: `${market.base}/${market.quote}` }));
-  noteUnknown(
-    symbols,
-    () => new Set(pairs.flatMap(({ pair, symbol }) => [pair, symbol])),
-    `a market of ${name}`,
-    entry,
-    notes,
-  );
-  const fits = anyOf(symbols);
-  const isArchived = archive !== null && intervals.every((interval) => archive.intervals.includes(interval));
-  for (const { symbol, base, quote, pair } of pairs) {
-    if (!fits(pair) && !fits(symbol)) continue;
-    const own = { source: name, symbol, isArchive: false };
-    const sources = isArchived ? [{ source: archive.name, symbol, isArchive: true }, own] : [own];
-    for (const interval of intervals)
-      yield {
-        key: {
-          dataset: 'candles',
-          exchange,
-          ...(names.get(symbol) ?? { baseId: base, quoteId: quote }),
-          interval,
-        },
-        sources,
-      };
+): NamedMarket[] {
+  const lister = from.find(({ exchange }) => exchange !== null);
+  if (lister === undefined) {
+    if (from.length > 0)
+      notes.push({
+        ...entry.place,
+        message: `${from[0]?.name} has no list of symbols: name the market by exchange, base and quote`,
+      });
+    return [];
   }
+  const { exchange, markets, name, names } = lister;
+  const pairs = markets.map((market) => ({ ...market, pair: `${market.base}/${market.quote}` }));
+  const known = () => new Set(pairs.flatMap(({ pair, symbol }) => [pair, symbol]));
+  noteUnknown(entry.symbols, known, `a market of ${name}`, entry, notes);
+  const others = from.filter((source) => source.exchange !== null && source.exchange !== exchange);
+  for (const other of others)
+    notes.push({
+      ...entry.place,
+      message: `left out: ${other.name} has candles of ${other.exchange}, not of ${exchange}`,
+    });
+  const fits = anyOf(entry.symbols ?? []);
+  return pairs
+    .filter(({ pair, symbol }) => fits(pair) || fits(symbol))
+    .map(({ symbol, base, quote }) => {
+      const { baseId, quoteId } = names.get(symbol) ?? { baseId: base, quoteId: quote };
+      return { exchange: exchange ?? name, base: baseId, quote: quoteId, codes: { base, quote } };
+    });
+}
+
+/** A source of a market's candles, after its archive if that has the interval; none: it does not give them. */
+function candleSources(source: NamedSource, market: NamedMarket, interval: string): WantedSource[] {
+  if (!source.intervals.candles.includes(interval)) return [];
+  const symbol = symbolAt(source, market);
+  if (symbol === undefined) return [];
+  const own = { source: source.name, symbol, isArchive: false };
+  const { archive } = source;
+  return archive?.intervals.includes(interval) === true
+    ? [{ source: archive.name, symbol, isArchive: true }, own]
+    : [own];
+}
+
+/** @returns undefined: the source does not have the market. Where a request names the exchange, there is no symbol. */
+function symbolAt({ exchange, markets, names }: NamedSource, market: NamedMarket): string | undefined {
+  if (exchange === null) return '';
+  if (exchange !== market.exchange) return undefined;
+  const { codes } = market;
+  return markets.find(({ symbol, base, quote }) => {
+    if (codes !== undefined) return base === codes.base && quote === codes.quote;
+    const name = names.get(symbol) ?? { baseId: base, quoteId: quote };
+    return name.baseId === market.base && name.quoteId === market.quote;
+  })?.symbol;
 }
 
 type Market = Omit<MarketRow, 'goneSinceMs'>;
 
-function marketsOf(entry: CandleEntry, { markets, assets }: Listed, notes: Problem[]): Market[] {
+function marketsOf(entry: CandleEntry, { markets, assets }: Listed, notes: Problem[]): NamedMarket[] {
   const isExcepted = excepted(entry.except);
   const named = marketsNamed(entry)?.filter((market) => !isExcepted(market));
   if (named !== undefined) {
-    for (const market of named) noteUnlisted(market, markets, entry, notes);
+    if (entry.sources.length === 0) for (const market of named) noteUnlisted(market, markets, entry, notes);
     return named;
   }
   const fits = matcherOf(entry);

@@ -107,7 +107,9 @@ const top = whole(1, 100_000).describe('Only the so many assets that rank first 
 const market = { exchange: names.optional(), base: names.optional(), quote: names.optional() };
 const exceptMarkets = oneOrMany(map('a map of exchange, base or quote', market));
 
-const ofSource = text('the name of a source').describe('The source that gives it; by default SOURCE_URL.');
+const ofSource = oneOrMany(text('the name of a source')).describe(
+  'The source that gives it; of a list the first, and each next one what those before it cannot give. By default SOURCE_URL.',
+);
 
 const candles = map('a map such as { exchange: binance, quote: tether, interval: h1, from: 5y }', {
   ...market,

@@ -23,7 +23,7 @@ export function watchedSources(
       return [
         name,
         {
-          exchange: facts.exchange ?? name,
+          exchange: facts.exchange,
           intervals: {
             candles: intervalsOf(facts, 'candles'),
             asset_history: intervalsOf(facts, 'asset_history'),

@@ -20,8 +20,10 @@ export interface CandleEntry extends MarketFilter {
   /** Only markets whose base is among the first assets by rank. */
   readonly top: number | null;
   readonly except: readonly MarketFilter[];
-  /** Markets of a source by its own symbols, in place of the filter; null: of the default source. */
-  readonly source: { readonly name: string; readonly symbols: readonly string[] } | null;
+  /** Names of its sources, in order of preference; empty: the default one. */
+  readonly sources: readonly string[];
+  /** Markets by a source's own symbols, in place of the filter. */
+  readonly symbols: Names;
   readonly intervals: readonly CandleInterval[];
   readonly start: Start;
   readonly endMs: EpochMs | null;
@@ -36,8 +38,8 @@ export interface AssetFilter {
 }
 
 export interface HistoryEntry extends AssetFilter {
-  /** Name of its source; null: the default one. */
-  readonly source: string | null;
+  /** Names of its sources, in order of preference; empty: the default one. */
+  readonly sources: readonly string[];
   readonly intervals: readonly HistoryInterval[];
   readonly start: Start;
   readonly endMs: EpochMs | null;

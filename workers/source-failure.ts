@@ -222,6 +222,7 @@ async function carryOut<Answer>(
       await publishCommandResult(failure, work, parts);
       await blockSeries(parts.database, {
         seriesId: work.window.seriesId,
+        source: work.window.source ?? null,
         kind,
         message,
         untilMs: nowMs + reaction.forMs,

@@ -17,6 +17,7 @@ import { type EpochMs, minuteMs, nextPeriodStart, periodStart } from '../../cont
 import { budgetInForce, differingBudgets, lowestBudget } from '../../planning/budget.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../planning/ranges.ts';
+import { passedOverAfterMs } from '../../planning/source-share.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
 import { countFetchesSince, tallyFetches } from '../../store/ledger/ledger.ts';
@@ -140,7 +141,9 @@ export async function runBackfill(
     });
     if (request.signal.aborted) return { ...(await outcome()), interrupted: true };
     await assertNoServiceMessage(context, { startedMs, pausedMs });
-    assertSourceUsable(tally, named?.name);
+    // Where a series has a next source, that one takes over first.
+    if (sources.length === 1 || nowMs - startedMs > 2 * passedOverAfterMs)
+      assertSourceUsable(tally, named?.name);
     const newlyAccepted = request.acceptEmpty === true ? await acceptGaps(database, gaps) : 0;
     accepted += newlyAccepted;
     if (newlyAccepted > 0) return null;

@@ -170,7 +170,8 @@ export function explainGap(gap: Gap, isSourceDown = false): string {
   const why =
     isSourceDown && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
   const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;
-  return `${why}${said}${again(gap, isSourceDown)}`;
+  const by = gap.source === null ? '' : ` at ${gap.source}`;
+  return `${why}${by}${said}${again(gap, isSourceDown)}`;
 }
 
 function again({ reason, retryAtMs }: Gap, isSourceDown: boolean): string {

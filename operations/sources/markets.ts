@@ -101,7 +101,7 @@ async function spend(context: OperationContext, source: string, pauseMs: number)
 /** What a command selects: series in the words of a source. */
 export interface SourceChoice {
   readonly name: string;
-  /** `BTC/USDT`, or as the source names it; null: of an asset's history. */
+  /** `BTC/USDT`, or as the source names it; null: of an asset's history, or where a request names the exchange. */
   readonly symbol: string | null;
   /** Names that the user gives the series; absent: the source's own. */
   readonly exchange?: string | undefined;
@@ -125,6 +125,8 @@ export async function chooseSource(
   for (const key of series) assertGives(source, key);
   if (choice.symbol === null) {
     const [first] = series;
+    if (first?.dataset === 'candles' && source.profile.exchange !== null)
+      throw new TidemarkError('BAD_ARGUMENT', `${source.name} needs --symbol, such as --symbol BTC/USDT`);
     const symbol = first?.dataset === 'asset_history' ? first.assetId : '';
     return { series: [...series], sources: [{ source: source.name, symbol, isArchive: false }] };
   }

@@ -107,7 +107,7 @@ async function readOldMarkets(context: Context, list: WatchList, nowMs: number):
   for (const name of sourcesNeeded(list)) {
     const source = sources.get(name);
     // The plan notes a name that no source has.
-    if (source !== undefined) await marketsOf(context, source, nowMs);
+    if (source?.profile.resources.symbols !== undefined) await marketsOf(context, source, nowMs);
   }
 }
 

@@ -69,6 +69,7 @@ function asJson(gap: Gap): JsonDocument<'gaps'>['gaps'][number] {
     end: isoTime(gap.endMs),
     reason: gap.reason,
     message: gap.message,
+    source: gap.source,
     retryAt: isoTime(gap.retryAtMs),
   };
 }

@@ -15,7 +15,7 @@ import {
   readSeriesHistory,
   type SeriesHistory,
 } from '../../store/series/series-history.ts';
-import { readSourcesOf } from '../../store/series/sources.ts';
+import { readSourceShares, readSourcesOf } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { readRereadSettings } from '../../store/settings/settings.ts';
 import { printText } from '../output/table.ts';
@@ -44,6 +44,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
     `${seriesName(history.series)}, id ${history.seriesId}`,
     ...trackedLines(history),
     ...(status === undefined ? [] : coveredLines(status, history, nowMs)),
+    ...(await sourceLines(context, history)),
     ...(history.blocked === null
       ? []
       : [
@@ -103,6 +104,19 @@ function coveredLines(status: SeriesStatus, { beginsMs }: SeriesHistory, nowMs: 
     lines.push(`Confirmed empty by two answers: ${formatDuration(confirmedEmptyMs - beforeBeginningMs)}.`);
   if (rereadAtMs !== null) lines.push(`Recent days were last re-read at ${formatTime(rereadAtMs)}.`);
   return lines;
+}
+
+/** Which source gave what; nothing of a series that the default one gives. */
+async function sourceLines({ database }: Context, { seriesId }: SeriesHistory): Promise<string[]> {
+  const shares = await readSourceShares(database, seriesId);
+  if (shares.every(({ source }) => source === null)) return [];
+  return listed(
+    'Given by:',
+    shares.map(
+      ({ source, startMs, endMs, coveredMs }) =>
+        `${source ?? 'the default source, or files'}: ${formatDuration(coveredMs)} between ${formatTime(startMs)} and ${formatTime(endMs)}`,
+    ),
+  );
 }
 
 /** The next window that the planner would request if the queue were empty. */
@@ -169,7 +183,8 @@ function fetchLine(fetch: PastFetch): string {
     fetch.error === null
       ? `${fetch.verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ${formatCount(fetch.unchanged)} unchanged${rejected}`
       : `${fetch.verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
-  return `${formatTime(fetch.timeMs)} ${fetch.lane}${range}${attempt}: ${came} (${formatDuration(fetch.durationMs)})`;
+  const by = fetch.source === null ? '' : `, ${fetch.source}`;
+  return `${formatTime(fetch.timeMs)} ${fetch.lane}${range}${attempt}${by}: ${came} (${formatDuration(fetch.durationMs)})`;
 }
 
 /** @param all the total, if more than are listed. @returns nothing for an empty list. */

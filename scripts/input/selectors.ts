@@ -120,7 +120,8 @@ function candlesChosen(
   command: Command,
 ): Pick<Selection, 'series' | 'source'> & Pick<RangeOptions, 'from'> {
   const choice = choiceOf(options);
-  const needed = choice === null ? ['exchange', 'base', 'quote', 'interval', 'from'] : ['interval', 'from'];
+  const isNamed = choice === null || (choice.symbol === null && options.exchange !== undefined);
+  const needed = isNamed ? ['exchange', 'base', 'quote', 'interval', 'from'] : ['interval', 'from'];
   const missing = optionsNamed(command, needed).find(({ name }) => !Object.hasOwn(options, name));
   if (missing !== undefined)
     command.error(`error: required option '${missing.flags}' not specified`, {
@@ -128,8 +129,11 @@ function candlesChosen(
     });
   if (choice === null && options.symbol !== undefined)
     throw new TidemarkError('BAD_ARGUMENT', '--symbol needs --source');
-  if (choice !== null && choice.symbol === null)
-    throw new TidemarkError('BAD_ARGUMENT', '--source needs --symbol, such as --symbol BTC/USDT');
+  if (choice !== null && choice.symbol === null && !isNamed)
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      '--source needs --symbol, such as --symbol BTC/USDT; of a Market Data Service --exchange, --base and --quote',
+    );
   const { exchange, base, quote, interval = '', from = '' } = options;
   const named = {
     exchange: exchange ?? options.source,

@@ -188,6 +188,7 @@ const gaps = z
         end: time,
         reason: gapReason,
         message: textOrNull,
+        source: textOrNull,
         retryAt: timeOrNull,
       }),
     ),

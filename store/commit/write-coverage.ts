@@ -29,6 +29,7 @@ export async function recordCoverage(
   const answered = windows.filter(({ evaluation }) => evaluation.verdict !== 'empty');
   if (answered.length > 0) {
     await moveCoverage(client, answered);
+    await recordSources(client, answered);
     await deleteCoveredWindows(
       client,
       answered.map(({ seriesId }) => seriesId),
@@ -137,6 +138,33 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
       windows.map(({ reopened }) => (reopened.length === 0 ? null : timeRanges(reopened))),
       windows.map((window) => changedDays(window)),
       ...ledgerValues(windows.map((window) => ledgerEntry(window, window.evaluation.verdict))),
+    ],
+  });
+}
+
+/** Records which named source gave the covered part of each window. */
+async function recordSources(client: pg.PoolClient, windows: readonly ReopenedWindow[]): Promise<void> {
+  const given = windows.flatMap(({ seriesId, window: { source }, evaluation: { covered }, holes }) =>
+    source === undefined || covered === null
+      ? []
+      : [{ seriesId, source, ranges: timeRanges(subtract([covered], holes)) }],
+  );
+  if (given.length === 0) return;
+  await client.query({
+    name: 'record-sources',
+    text: `with given as (
+             select series_id, source, range_agg(ranges) as ranges
+             from unnest($1::int[], $2::text[], $3::tstzmultirange[]) as g (series_id, source, ranges) group by 1, 2
+           ), others as (
+             update tidemark.source_ranges c set covered = c.covered - g.ranges from given g
+             where c.series_id = g.series_id and c.source <> g.source and c.covered && g.ranges
+           )
+           insert into tidemark.source_ranges as c (series_id, source, covered) select * from given
+           on conflict (series_id, source) do update set covered = c.covered + excluded.covered`,
+    values: [
+      given.map(({ seriesId }) => seriesId),
+      given.map(({ source }) => source),
+      given.map(({ ranges }) => ranges),
     ],
   });
 }

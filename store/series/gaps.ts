@@ -90,6 +90,8 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
         where s.untracked_at is null
           and (s.blocked_until is null or s.blocked_until <= $1)
           and ($4::int[] is null or s.id = any ($4)) and ${ofSource}
+          and not exists (select from tidemark.series_sources b
+                          where b.series_id = s.id and b.source = $8 and b.blocked_until > $1)
       ), waiting as materialized (
         select series_id, range_agg(range) filter (where retry_at > $1${source == null ? '' : ` and not ${isLackOfBetterSource('$8')}`}) as ranges,
                min(lower(range)) as asked_from,
@@ -168,6 +170,8 @@ export interface Gap extends Range {
   readonly reason: GapReason;
   /** The source's message, or the error. */
   readonly message: string | null;
+  /** The named source that said so; null: the default one, or none. */
+  readonly source: string | null;
   /** Time of the next request; null: as soon as the budget allows. */
   readonly retryAtMs: EpochMs | null;
   /** When it, or a window that overlaps it, was first deferred; null: it is not deferred. */
@@ -190,7 +194,8 @@ export function gapPieces(at: { now: string; graceMs: string; which: string; led
   const requested = `
        union all
        (select distinct on (m.id, f.range) m.id, m.gaps, f.range,
-               case when f.error is null then 'not_asked' else 'failed' end, f.error, null::timestamptz, null::timestamptz, f.time
+               case when f.error is null then 'not_asked' else 'failed' end, f.error, null::timestamptz, null::timestamptz, f.time,
+               f.source
         from missing m join tidemark.fetches f
           on f.series_id = m.id and f.range && m.gaps and f.time > ${at.now} - ${recentFailureAge}
         order by m.id, f.range, f.time desc)`;
@@ -200,7 +205,7 @@ export function gapPieces(at: { now: string; graceMs: string; which: string; led
      missing as (
        select ${seriesColumns}, s.blocked_until, s.blocked_message, ${missingRanges} as gaps from closed s
      ), asked as (
-       select m.id, m.gaps, p.range, p.verdict, p.message, p.retry_at, p.first_at, null::timestamptz as asked_at
+       select m.id, m.gaps, p.range, p.verdict, p.message, p.retry_at, p.first_at, null::timestamptz as asked_at, p.source
        from missing m join tidemark.pending_windows p on p.series_id = m.id and p.range && m.gaps and not ${isLeftToNext}
        ${at.ledger ? requested : ''}
      ), apart as (
@@ -210,15 +215,15 @@ export function gapPieces(at: { now: string; graceMs: string; which: string; led
      ), neighbours as (
        select *, count(*) filter (where is_apart) over (partition by id order by range) as place from apart
      ), reasons as (
-       select id, verdict, message, retry_at, min(first_at) over (partition by id, place) as since,
+       select id, verdict, message, retry_at, source, min(first_at) over (partition by id, place) as since,
               tstzmultirange(range) * gaps - coalesce(range_agg(range) over (
                 partition by id, place order by retry_at desc nulls last, asked_at desc, range ${unboundedToPrevious}),
                 '{}') as ranges
        from neighbours
      ), pieces as (
-       select id, verdict, message, retry_at, since, ranges from reasons where verdict <> 'not_asked'
+       select id, verdict, message, retry_at, source, since, ranges from reasons where verdict <> 'not_asked'
        union all
-       select m.id, 'not_asked', null, null, null,
+       select m.id, 'not_asked', null, null, null, null,
               m.gaps - coalesce((select range_agg(r) from reasons, unnest(ranges) r
                                  where reasons.id = m.id and verdict <> 'not_asked'), '{}')
        from missing m
@@ -227,7 +232,7 @@ export function gapPieces(at: { now: string; graceMs: string; which: string; led
             case when s.blocked_until > ${at.now} then 'blocked'
                  when verdict = 'empty' then 'awaits_second_answer' else verdict end as reason,
             case when s.blocked_until > ${at.now} then s.blocked_message else message end as message,
-            case when s.blocked_until > ${at.now} then s.blocked_until else retry_at end as retry_at, since
+            case when s.blocked_until > ${at.now} then s.blocked_until else retry_at end as retry_at, since, source
      from pieces join missing s using (id), unnest(ranges) gap`;
 }
 
@@ -242,7 +247,7 @@ export async function listGaps(
 ): Promise<Gap[]> {
   const result = await database.pool.query<
     SeriesRow &
-      Pick<Gap, 'reason' | 'message'> & {
+      Pick<Gap, 'reason' | 'message' | 'source'> & {
         gap_start: EpochMs;
         gap_end: EpochMs;
         retry_at: EpochMs | null;

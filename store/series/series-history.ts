@@ -159,7 +159,7 @@ async function readFetches(database: Database, seriesId: number, most: number): 
     Omit<PastFetch, 'range'> & { startMs: EpochMs | null; endMs: EpochMs | null }
   >(
     `select time as "timeMs", lower(range) as "startMs", upper(range) as "endMs", lane, attempt, verdict, status, fresh,
-            changed, unchanged, rejected, duration_ms as "durationMs", error
+            changed, unchanged, rejected, duration_ms as "durationMs", error, source
      from tidemark.fetches where series_id = $1 order by time desc limit $2`,
     [seriesId, most],
   );

@@ -184,13 +184,24 @@ export async function untrackSeries(
 /** Blocks a series until `untilMs`: the source refuses every request for it. */
 export async function blockSeries(
   database: Database,
-  block: { seriesId: number; kind: string; message: string; untilMs: EpochMs },
+  block: {
+    readonly seriesId: number;
+    /** Where the series has other sources, only this one is blocked; null or absent: the default one. */
+    readonly source?: string | null;
+    readonly kind: string;
+    readonly message: string;
+    readonly untilMs: EpochMs;
+  },
 ): Promise<void> {
   await database.pool.query(
-    `update tidemark.series
-        set blocked_until = to_timestamp($2::double precision / 1000), blocked_kind = $3, blocked_message = $4
-      where id = $1`,
-    [block.seriesId, block.untilMs, block.kind, block.message],
+    `with one_of_several as (
+       update tidemark.series_sources set blocked_until = $2
+       where series_id = $1 and source = $5 and exists (select from tidemark.series_sources where series_id = $1 and source <> $5)
+       returning 1
+     )
+     update tidemark.series set blocked_until = $2, blocked_kind = $3, blocked_message = $4
+     where id = $1 and not exists (select from one_of_several)`,
+    [block.seriesId, timestamp(block.untilMs), block.kind, block.message, block.source ?? null],
   );
 }
 

@@ -31,12 +31,12 @@ export function isOfSource(source: SourceName, parameter: string): string {
 }
 
 /**
- * Whether a deferred window `p` is one that a source preferred to this one says it lacks, as SQL.
+ * Whether a deferred window `p` is one that a source preferred to this one could not give, as SQL.
  *
  * @param parameter of the source's name.
  */
 export function isLackOfBetterSource(parameter: string): string {
-  return `(p.kind = 'incomplete' and (p.series_id, p.source) in (
+  return `(p.verdict = 'failed' and not p.of_covered and (p.series_id, p.source) in (
     select better.series_id, better.source from tidemark.series_sources better
     join tidemark.series_sources own on own.series_id = better.series_id and own.rank > better.rank
     where own.source = ${parameter}))`;
@@ -50,30 +50,37 @@ export const isLeftToNext = `(p.kind = 'incomplete' and exists (
 /** The part of a series that a source gives where others are preferred. */
 export interface Share {
   readonly seriesId: number;
-  /** The sources that are preferred to it. */
+  /** The sources that are preferred to it, except those that do not know the series. */
   readonly better: readonly string[];
   readonly hasNext: boolean;
-  /** What the preferred sources say they lack. */
+  /** What the preferred sources could not give. */
   readonly lacks: readonly Range[];
 }
 
 /** The shares of a source in tracked series that have several. */
-export async function readShares(database: Database, source: string): Promise<ReadonlyMap<number, Share>> {
+export async function readShares(
+  database: Database,
+  source: string,
+  nowMs: EpochMs,
+): Promise<ReadonlyMap<number, Share>> {
   const result = await database.pool.query<Share>({
     name: 'shares-of-source',
-    text: `select own.series_id as "seriesId", of.sources[:own.rank - 1] as better,
-                  own.rank < cardinality(of.sources) as "hasNext", coalesce(l.lacks, '[]') as lacks
+    text: `select own.series_id as "seriesId", coalesce(of.better, '{}') as better, of."hasNext", coalesce(l.lacks, '[]') as lacks
            from tidemark.series_sources own
            join tidemark.series s on s.id = own.series_id and s.untracked_at is null
-           join (select series_id, array_agg(source order by rank) as sources from tidemark.series_sources
-                 group by series_id having count(*) > 1) of on of.series_id = own.series_id
+           join lateral (
+             select count(*) as count, max(rank) > own.rank as "hasNext",
+                    array_agg(source order by rank)
+                      filter (where rank < own.rank and coalesce(blocked_until <= $2, true)) as better
+             from tidemark.series_sources where series_id = own.series_id
+           ) of on of.count > 1
            left join lateral (
              select json_agg(json_build_object('startMs', (extract(epoch from lower(p.range)) * 1000)::bigint,
                                                'endMs', (extract(epoch from upper(p.range)) * 1000)::bigint)) as lacks
              from tidemark.pending_windows p where p.series_id = own.series_id and ${isLackOfBetterSource('$1')}
            ) l on true
            where own.source = $1`,
-    values: [source],
+    values: [source, timestamp(nowMs)],
   });
   return new Map(result.rows.map((row) => [row.seriesId, row]));
 }
@@ -196,6 +203,26 @@ export async function sourcesInUse(database: Database): Promise<SourceName[]> {
            order by source nulls first`,
   });
   return result.rows.map(({ source }) => source);
+}
+
+export interface SourceShareOf {
+  /** Null: the default one, or files. */
+  readonly source: SourceName;
+  /** From the first to the last covered period. */
+  readonly startMs: EpochMs;
+  readonly endMs: EpochMs;
+  readonly coveredMs: number;
+}
+
+/** What each source gave of a series last, by the first time. */
+export async function readSourceShares(database: Database, seriesId: number): Promise<SourceShareOf[]> {
+  const result = await database.pool.query<SourceShareOf>(
+    `select source, min(from_time) as "startMs", max(to_time) as "endMs",
+            (sum(extract(epoch from to_time - from_time)) * 1000)::bigint as "coveredMs"
+     from public.source_coverage where series_id = $1 group by source order by 2, source nulls first`,
+    [seriesId],
+  );
+  return result.rows;
 }
 
 export interface SourceUse {

@@ -90,8 +90,8 @@ comment on view public.coverage is
 
 create or replace view public.gaps as
   select series_id, dataset, exchange, base, quote, asset, interval, from_time, to_time, to_time - from_time as length,
-         reason, message, retry_at
-  from (select ${names}, gap_start as from_time, gap_end as to_time, reason, message, retry_at
+         reason, message, retry_at, source
+  from (select ${names}, gap_start as from_time, gap_end as to_time, reason, message, retry_at, source
         from (${gapPieces({ ...at, which: 'true', ledger: true })}) s) named;
 comment on view public.gaps is
   'Every gap of what is tracked, cut where the reason changes: not_asked, awaits_second_answer, failed, stale or blocked. The same as tidemark gaps.';

@@ -23,6 +23,19 @@ create or replace view public.source_markets as
 comment on view public.source_markets is
   'The markets of each source: its symbols and codes, and the ids that stand for them.';
 
+create or replace view public.source_coverage as
+  with named as (
+    select series_id, source, covered from tidemark.source_ranges
+    union all
+    select s.id, null, s.covered - coalesce((select range_agg(c.covered) from tidemark.source_ranges c where c.series_id = s.id), '{}')
+    from tidemark.series s
+  )
+  select s.id as series_id, s.dataset, s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.asset_id as asset,
+         s.interval, n.source, lower(r) as from_time, upper(r) as to_time
+  from named n join tidemark.series s on s.id = n.series_id, unnest(n.covered * s.covered) r;
+comment on view public.source_coverage is
+  'What is covered, by the source that gave it last; null: the default source, or a file.';
+
 create or replace view public.source_differences as
   select s.dataset, s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.asset_id as asset, s.interval,
          d.source, d.time, d.kind, d.here, d.there, d.seen_at

@@ -168,7 +168,8 @@ function wordsOf(text: string): string[] {
   const lines = text
     .replaceAll(/, [\d,]+ points? a second/g, '')
     .split('\n')
-    .filter((line) => !/…|ETA|so far|^Next|^Last|^\s+\d{4}-/.test(line));
+    // The demo's table of series has a note, and fewer columns, when a market was silent in the minutes before.
+    .filter((line) => !/…|ETA|so far|^Next|^Last|^\s+\d{4}-|^\[synthetic\] +(id|\d+) /.test(line));
   return [...new Set(lines.join('\n').match(/[a-z]{4,}/gi) ?? [])].sort();
 }
 

@@ -16,5 +16,6 @@ export function quickPauses(
     pausesMs.push(ms);
     clock.nowMs += ms;
   }
-  return { queues: { ...queues, requests: { ...queues.requests, pauseForMs } }, pausesMs };
+  const requests = { ...queues.requests, pauseForMs };
+  return { queues: { ...queues, requests, requestsOf: () => requests }, pausesMs };
 }

@@ -25,9 +25,9 @@ describe('an invalid watch list', () => {
       ['t:2:5: has a symbol without a source'],
     ],
     [
-      'a source without a symbol',
+      'a source without a market',
       "candles:\n  - { source: binance, interval: h1, from: '2024-01-01' }",
-      ['t:2:5: has a source without a symbol', 't:2:5: names no market'],
+      ['t:2:5: names no market'],
     ],
     [
       'symbols beside other names',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { listName } from '../../contract/lists.ts';
 import { seriesName } from '../../contract/series.ts';
 import { readWatchList } from '../../watch-list/read.ts';
-import { type Listed, listsNeeded, resolve } from '../../watch-list/resolve.ts';
+import { type Listed, type ListedSource, listsNeeded, resolve } from '../../watch-list/resolve.ts';
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
 
@@ -131,5 +131,86 @@ describe('a watch list', () => {
         endMs: null,
       },
     ]);
+  });
+});
+
+describe('an entry with sources', () => {
+  const candles = ['m1', 'h1'];
+  const venue = (
+    exchange: string,
+    symbol: string,
+    archive: ListedSource['archive'] = null,
+  ): ListedSource => ({
+    exchange,
+    intervals: { candles, asset_history: [] },
+    archive,
+    markets: [{ symbol, base: 'BTC', quote: 'USDT' }],
+    names: new Map([[symbol, { baseId: 'bitcoin', quoteId: 'tether' }]]),
+  });
+  const service: ListedSource = {
+    exchange: null,
+    intervals: { candles: ['h1', 'd1'], asset_history: ['d1'] },
+    archive: null,
+    markets: [],
+    names: new Map(),
+  };
+  const sources = new Map([
+    ['binance', venue('binance', 'BTCUSDT', { name: 'files', intervals: ['m1'] })],
+    ['mirror', venue('binance', 'BTC-USDT')],
+    ['kraken', venue('kraken', 'XBTUSDT')],
+    ['service', service],
+  ]);
+  const chosen = (entry: string, dataset = 'candles') => {
+    const { series, notes } = resolve(read(`${dataset}: [${entry}]`), {
+      markets: null,
+      assets: null,
+      sources,
+    });
+    return {
+      series: series.map((one) => [
+        seriesName(one.series),
+        one.sources?.map(({ source, symbol }) => `${source} ${symbol}`) ?? null,
+      ]),
+      notes: notes.map(({ message }) => message),
+    };
+  };
+
+  it('has them in order, an archive before its own, each with its symbol and the intervals that it gives', () => {
+    const text = '{ source: [service, binance, mirror], symbol: BTC/USDT, interval: [m1, h1, d1], from: 1y }';
+    expect(chosen(text)).toEqual({
+      series: [
+        ['binance bitcoin/tether m1', ['files BTCUSDT', 'binance BTCUSDT', 'mirror BTC-USDT']],
+        ['binance bitcoin/tether h1', ['service ', 'binance BTCUSDT', 'mirror BTC-USDT']],
+        ['binance bitcoin/tether d1', ['service ']],
+      ],
+      notes: [],
+    });
+  });
+
+  it('may name the market by ids, and leaves out exchanges of other markets', () => {
+    const named = 'exchange: binance, base: bitcoin, quote: tether, interval: h1, from: 1y';
+    expect(chosen(`{ source: [mirror, service], ${named} }`).series).toEqual([
+      ['binance bitcoin/tether h1', ['mirror BTC-USDT', 'service ']],
+    ]);
+    expect(chosen(`{ source: kraken, ${named} }`)).toEqual({
+      series: [],
+      notes: ['left out: no source of it has binance bitcoin/tether'],
+    });
+    expect(chosen('{ source: [binance, kraken], symbol: BTC/USDT, interval: h1, from: 1y }')).toEqual({
+      series: [['binance bitcoin/tether h1', ['binance BTCUSDT']]],
+      notes: ['left out: kraken has candles of kraken, not of binance'],
+    });
+  });
+
+  it('says what none of them gives', () => {
+    expect(chosen('{ source: service, symbol: BTC/USDT, interval: h1, from: 1y }').notes).toEqual([
+      'service has no list of symbols: name the market by exchange, base and quote',
+    ]);
+    expect(
+      chosen('{ source: [service, no], asset: bitcoin, interval: [h1, d1], from: 1y }', 'history'),
+    ).toEqual({
+      series: [['bitcoin d1', ['service bitcoin']]],
+      notes: ['no source is named "no"', 'left out: service does not give h1, only d1'],
+    });
   });
 });

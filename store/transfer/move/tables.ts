@@ -20,6 +20,7 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
   ...[
     'series',
     'series_sources',
+    'source_ranges',
     'source_symbols',
     'asset_aliases',
     'currencies',

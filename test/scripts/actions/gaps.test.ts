@@ -11,6 +11,7 @@ const gap: Gap = {
   endMs: startMs + 3 * dayMs,
   reason: 'failed',
   message: 'GET /candles: status 502: the gateway could not reach any of the servers behind it',
+  source: null,
   retryAtMs: null,
   sinceMs: null,
 };

@@ -11,6 +11,7 @@ import { openDatabase } from '../../../store/db/database.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
+import { serve } from '../../source/local-server.ts';
 import { tidemark } from '../command.ts';
 
 /** Venues with all their history, and a market that each has. */
@@ -205,6 +206,40 @@ function suite(queue: 'postgres' | 'redis') {
       { base: 'ADA', base_id: 'ADA', quote_id: 'tether' },
       { base: 'BTC', base_id: 'bitcoin', quote_id: 'tether' },
     ]);
+  });
+
+  it('of two sources, the next of what the first does not know', async () => {
+    const { env, simulator, database } = await open(queue, 'binance');
+    const { WATCH_LIST: list = '' } = env;
+    const first = await serve((_request, response) => {
+      response
+        .writeHead(404, { 'content-type': 'application/json' })
+        .end('{"error":"bitcoin not found","timestamp":1}');
+    });
+    writeFileSync(
+      list,
+      `aliases: { BTC: bitcoin, USDT: tether }
+sources:
+  binance: { url: '${simulator.url}' }
+  first: { profile: market-data-service, url: '${first.baseUrl}' }
+candles:
+  - { source: [first, binance], symbol: BTC/USDT, interval: h1, from: '2024-03-01', to: '2024-03-03' }
+`,
+    );
+    expect(await tidemark(['apply'], env)).toMatchObject({ exitCode: 0, stderr: '' });
+    const names = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
+    const days = ['--from', '2024-03-01', '--to', '2024-03-03'];
+    expect(await tidemark(['backfill', 'candles', ...names, ...days], env)).toMatchObject({ exitCode: 0 });
+    const series = { dataset: 'candles', exchange: 'binance', interval: 'h1' } as const;
+    const key = { ...series, baseId: 'bitcoin', quoteId: 'tether' };
+    const [startMs, endMs] = [Date.UTC(2024, 2, 1), Date.UTC(2024, 2, 3)];
+    expect(await storedPoints(database, key)).toEqual(simulator.truth.candles(key, { startMs, endMs }));
+    expect(first.requests.length).toBeGreaterThan(0);
+    const given = await database.pool.query('select source, from_time, to_time from source_coverage');
+    expect(given.rows).toEqual([{ source: 'binance', from_time: startMs, to_time: endMs }]);
+    expect((await tidemark(['why', 'binance bitcoin/tether h1'], env)).stdout).toContain(
+      'binance: 2 d between 2024-03-01 and 2024-03-03',
+    );
   });
 
   it('of coincap-v3 with its key, and no further than its credits reach', async () => {

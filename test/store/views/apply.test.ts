@@ -210,9 +210,10 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
                     update tidemark.settings set value = 'older' where name = 'derived: views and functions'`);
   await pool.query(`drop table if exists tidemark.rollup_days, tidemark.rollup_hours`);
   await pool.query('alter table tidemark.series drop column if exists rollups_behind cascade');
-  await pool.query('drop view public.source_differences, public.source_markets');
+  await pool.query('drop view public.source_differences, public.source_coverage, public.source_markets');
   await pool.query(
-    'drop table tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.series_sources',
+    `drop table tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.source_ranges,
+                tidemark.series_sources`,
   );
   for (const table of ['fetches', 'pending_windows'])
     await pool.query(`alter table tidemark.${table} drop column source`);

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { passedOverAfterMs } from '../../planning/source-share.ts';
+import { planTick } from '../../scheduler/plan-tick.ts';
+import { deferWindow } from '../../store/commit/deferred-windows.ts';
+import { recordFetch } from '../../store/ledger/ledger.ts';
+import { blockSeries, trackSeries } from '../../store/series/series.ts';
+import { setSeriesSources } from '../../store/series/sources.ts';
+import { candleSeries, hourMs, noonMs, openParts } from '../workers/worker-parts.ts';
+
+const startMs = noonMs - 4 * hourMs;
+const hour = (place: number) => ({
+  startMs: startMs + place * hourMs,
+  endMs: startMs + (place + 1) * hourMs,
+});
+
+/** A series of four hours that two sources give. */
+async function open() {
+  const parts = await openParts('postgres');
+  const { database } = parts;
+  const { seriesId } = await trackSeries(database, candleSeries, startMs, noonMs);
+  await database.pool.query('update tidemark.series set earliest = lower(tracked)');
+  const named = (source: string) => ({ source, symbol: 'BTCUSDT', isArchive: false });
+  await setSeriesSources(database.pool, seriesId, [named('first'), named('next')]);
+  /** Starts of the windows that a source requests, hours after the first. */
+  const planned = async (source: string, nowMs = noonMs) => {
+    const requests = parts.queues.requestsOf(source);
+    await planTick(
+      {
+        database,
+        requests,
+        source,
+        requestsPerMinute: 50,
+        backfillShare: 0.2,
+        graceMs: 0,
+        openRefreshMs: null,
+        rangeLimits: { candles: { h1: hourMs } },
+      },
+      nowMs,
+      0,
+    );
+    const windows = (await requests.claimedWindows()).windows.get(seriesId) ?? [];
+    return windows.map((window) => (window.startMs - startMs) / hourMs).sort();
+  };
+  const failed = { kind: 'refused', message: 'not here', attempts: 1, nowMs: noonMs, seriesId };
+  const defer = (place: number, source: string) =>
+    deferWindow(database.pool, { ...failed, window: hour(place), source, retryAtMs: noonMs + hourMs });
+  return { database, seriesId, planned, defer };
+}
+
+test('the next source is asked for what the first could not give, and for nothing else', async () => {
+  const { planned, defer } = await open();
+  await defer(1, 'first');
+  expect(await planned('first')).toEqual([0, 2, 3]);
+  expect(await planned('next')).toEqual([1]);
+});
+
+test('what neither gives waits for its next try', async () => {
+  const { planned, defer } = await open();
+  await defer(1, 'first');
+  await defer(1, 'next');
+  expect(await planned('next')).toEqual([]);
+  expect(await planned('first')).toEqual([0, 2, 3]);
+});
+
+test('a source that does not know the series leaves all of it to the next one', async () => {
+  const { database, seriesId, planned } = await open();
+  const untilMs = noonMs + hourMs;
+  await blockSeries(database, { seriesId, source: 'first', kind: 'unknown_id', message: 'unknown', untilMs });
+  expect(await planned('first')).toEqual([]);
+  expect(await planned('next')).toEqual([0, 1, 2, 3]);
+});
+
+test('a source that has been away for a while is passed over', async () => {
+  const { database, planned } = await open();
+  for (const agoMs of [passedOverAfterMs, 2000, 1000])
+    await recordFetch(database.pool, {
+      timeMs: noonMs - agoMs,
+      dataset: 'candles',
+      seriesId: null,
+      range: null,
+      lane: 'backfill',
+      attempt: 1,
+      verdict: 'unreachable',
+      status: null,
+      error: 'connect ECONNREFUSED',
+      bytes: 0,
+      durationMs: 1,
+      source: 'first',
+    });
+  expect(await planned('next', noonMs - 1)).toEqual([]);
+  expect(await planned('next')).toEqual([0, 1, 2, 3]);
+});
