@@ -54,6 +54,9 @@ export interface WorkerChoice {
   readonly transactions?: ReturnType<typeof transactionSlots> | undefined;
 }
 
+/** Files of an archive that a worker reads at once: one is read while another one is stored, and two bound its memory. */
+const filesAtOnce = 2;
+
 /**
  * Starts a worker with its own source client.
  *
@@ -65,9 +68,11 @@ export async function runWorker(
   choice: WorkerChoice = {},
 ): Promise<RunningWorker> {
   const { config, database, log, metrics, tracing, activity } = context;
-  const { source: sourceName = null, concurrency = config.worker.concurrency } = choice;
+  const { source: sourceName = null } = choice;
   const listeners = [metrics?.work().request, tracing?.request].filter((listener) => listener !== undefined);
   const settings = await settingsOf(context, sourceName);
+  const wanted = choice.concurrency ?? config.worker.concurrency;
+  const concurrency = settings.profile.archiveLagMs === null ? wanted : Math.min(wanted, filesAtOnce);
   const requests = queues.requestsOf(sourceName);
   const source = openSource({
     profile: settings.profile,

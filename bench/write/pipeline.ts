@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readConfig } from '../../config.ts';
 import { openContext } from '../../runtime/context.ts';
 import { runScheduler } from '../../runtime/pipeline.ts';
-import { seriesStatus } from '../../store/series/status.ts';
+import { listGaps } from '../../store/series/gaps.ts';
 import { startProcesses } from '../processes.ts';
 
 const lookEveryMs = 25;
@@ -44,8 +44,9 @@ export async function openPipeline(
       'select sum(points)::bigint as points from tidemark.series',
     );
     if ((stored.rows[0]?.points ?? 0) < expectedRows) return false;
-    const rows = await seriesStatus(session.database, { nowMs: Date.now(), graceMs: 0 });
-    return rows.every((row) => row.missingMs === 0);
+    const gaps = await listGaps(session.database, { nowMs: Date.now(), graceMs: 0 });
+    // Minutes that an archive's file lacks are left to the next source, and there is none here.
+    return gaps.every((gap) => source !== null && gap.source === source);
   }
 
   return {

@@ -63,7 +63,7 @@ export async function emptyTable(client: pg.Client): Promise<void> {
   await client.query('truncate tidemark.point_revisions, tidemark.quarantine, tidemark.pending_windows');
   await client.query(
     `update tidemark.series
-        set covered = '{}', confirmed_empty = '{}', points = 0, earliest = null, newest = null,
+        set covered = '{}', uncovered_points = '{}', confirmed_empty = '{}', points = 0, earliest = null, newest = null,
             begins = null, before_beginning = '{}', probe_after = null, refreshed_at = null, most_rows = 0, most_rows_at = null,
             blocked_until = null, blocked_kind = null, blocked_message = null`,
   );

@@ -23,6 +23,9 @@ const namingOptions: Readonly<Record<string, (series: SeriesKey) => string | und
   asset: (series) => (series.dataset === 'asset_history' ? series.assetId : undefined),
 };
 
+/** The options whose value is a source. */
+const sourceOptions: readonly string[] = ['source', 'against'];
+
 /** Completes the commands that the program has by now. */
 export async function addSuggestions(program: Command, words: readonly string[]): Promise<void> {
   const [called = ''] = words;
@@ -49,7 +52,24 @@ export async function addSuggestions(program: Command, words: readonly string[])
       for (const [word, description] of suggestions) complete(word, description);
     };
   }
+  const sources = words.some((word) => sourceOptions.includes(optionOf(word)))
+    ? await (await import('../input/known-series.ts')).readSourcesToComplete()
+    : [];
+  const source = optionValue(before, 'source');
+  const markets =
+    source !== undefined && words.some((word) => optionOf(word) === 'symbol')
+      ? await (await import('../input/known-series.ts')).readMarketsToComplete(source)
+      : [];
   for (const [name, { options }] of root.commands) {
+    const suggest = (option: string, values: readonly string[]) => {
+      const found = options.get(option);
+      if (found === undefined) return;
+      found.handler = (complete) => {
+        for (const value of values) complete(value, '');
+      };
+    };
+    for (const option of sourceOptions) suggest(option, sources);
+    suggest('symbol', markets);
     for (const option of Object.keys(namingOptions)) {
       const naming = options.get(option);
       if (naming === undefined) continue;

@@ -6,7 +6,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import { unzipSync } from 'fflate';
+import { inflateRawSync } from 'node:zlib';
+import { Unzip, type UnzipDecoder, UnzipPassThrough } from 'fflate';
 import type { CandleInterval, EpochMs } from '../../contract/intervals.ts';
 import { dayMs, hourMs, intervalMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
@@ -100,22 +101,46 @@ function unusable(reply: Reply, said: string) {
   return replyError(reply, { kind: 'incomplete', said });
 }
 
+/** Node's own inflation takes a third of the time of the library's. */
+class Inflate implements UnzipDecoder {
+  static readonly compression = 8;
+  readonly #parts: Uint8Array[] = [];
+  ondata: UnzipDecoder['ondata'] = () => {};
+
+  push(part: Uint8Array, isLast: boolean): void {
+    this.#parts.push(part);
+    if (!isLast) return;
+    const whole = inflateRawSync(Buffer.concat(this.#parts), { maxOutputLength: maxFileBytes });
+    this.ondata(null, whole, true);
+  }
+}
+
 function unzipped(reply: Reply): string {
-  let isTooLarge = false;
-  const filter = ({ name, originalSize }: { name: string; originalSize: number }) => {
-    isTooLarge ||= originalSize > maxFileBytes;
-    return !isTooLarge && name.endsWith('.csv');
-  };
-  let files: Uint8Array[];
+  const files: Buffer[] = [];
+  let count = 0;
+  const unzip = new Unzip((file) => {
+    count += 1;
+    if (!file.name.endsWith('.csv')) return;
+    file.ondata = (error, bytes) => {
+      if (error !== null) throw error;
+      files.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    };
+    file.start();
+  });
+  unzip.register(Inflate);
+  unzip.register(UnzipPassThrough);
   try {
-    files = Object.values(unzipSync(reply.body, { filter }));
+    unzip.push(reply.body, true);
   } catch (error) {
     throw unusable(reply, `the file cannot be unzipped: ${error instanceof Error ? error.message : error}`);
   }
   const [file] = files;
-  if (isTooLarge || file === undefined || files.length > 1)
-    throw unusable(reply, isTooLarge ? 'the file is too large' : 'the archive does not hold one CSV file');
-  return Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('latin1');
+  if (file === undefined || count > 1)
+    throw unusable(
+      reply,
+      count === 0 ? 'the file cannot be unzipped' : 'the archive does not hold one CSV file',
+    );
+  return file.toString('latin1');
 }
 
 const decimal = '((?:0|[1-9]\\d{0,98})(?:\\.\\d{1,100})?)';

@@ -3,6 +3,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { openDatabase } from '../../../store/db/database.ts';
+import { storeMarkets } from '../../../store/series/sources.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { emptyDirectory, market, program, start, tidemark } from '../command.ts';
 
@@ -85,6 +87,36 @@ it('suggests the values of options that name series', async () => {
   expect(await suggestedWords(['export', 'history', '--asset', ''], env)).toEqual(['ethereum']);
   expect(await suggestedWords([...candles, '--interval', 'w'])).toEqual(['w1']);
   expect(await suggestedWords(['export', 'history', '--interval', 'w'])).toEqual([]);
+});
+
+it('suggests sources, and the stored markets of one', async () => {
+  const { url, drop } = await createMigratedDatabase();
+  onTestFinished(drop);
+  const env = { DATABASE_URL: url };
+  const database = openDatabase({
+    url,
+    applicationName: 'test',
+    maxConnections: 1,
+    statementTimeoutMs: 5000,
+  });
+  const market = (base: string) => ({
+    symbol: `${base}USDT`,
+    base,
+    quote: 'USDT',
+    listedMs: null,
+    isTrading: true,
+  });
+  await storeMarkets(database, 'binance', [market('BTC'), market('ETH')], Date.now());
+  await database.close();
+  expect(await suggestedWords(['backfill', 'candles', '--source', 'bi'], env)).toEqual([
+    'binance',
+    'binance-archive',
+  ]);
+  expect(await suggestedWords(['markets', '--source', 'ok'], env)).toEqual(['okx']);
+  expect(await suggestedWords(['verify', '--against', 'kr'], env)).toEqual(['kraken']);
+  const at = (source: string) => ['track', 'candles', '--source', source, '--symbol', ''];
+  expect(await suggestedWords(at('binance'), env)).toEqual(['BTC/USDT', 'ETH/USDT']);
+  expect(await suggestedWords(at('okx'), env)).toEqual([]);
 });
 
 it('suggests no series without a database', async () => {
