@@ -12,6 +12,18 @@ import { historyIntervals } from '../../contract/intervals.ts';
 const ofHistories = historyIntervals.map((name) => `'${name}'`).join(', ');
 
 export const lines = `
+-- The names of a series whose market is given by the codes of its source, or by the ids that stand for them.
+create or replace function tidemark.own_names(exchange text, base text, quote text, out base_id text, out quote_id text)
+language plpgsql stable parallel safe as $$
+begin
+  select s.base_id, s.quote_id into base_id, quote_id
+  from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
+  join public.source_markets m on m.source = x.source and m.symbol = x.symbol
+  where s.dataset = 'candles' and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
+    and (($2, $3) = (m.base, m.quote) or ($2, $3) = (m.base_id, m.quote_id))
+  limit 1;
+end $$;
+
 create or replace function tidemark.market_line(exchange text, base text, quote text, interval_name text,
   out series_id integer, out relation text, out period interval, out derived_from text,
   out covered tstzmultirange, out tracked tstzrange)
@@ -19,6 +31,7 @@ language plpgsql stable parallel safe as $$
 #variable_conflict use_variable
 declare
   found_interval text;
+  own record;
 begin
   period := tidemark.interval_length(interval_name);
   -- The series itself, or the one that the view candles reads.
@@ -31,7 +44,16 @@ begin
     from tidemark.derived_series d join tidemark.series s on s.id = d.series_id
     where d.exchange_id = exchange and d.base_id = base and d.quote_id = quote and d.interval = interval_name;
   end if;
-  if series_id is null then perform tidemark.refuse_market(exchange, base, quote, interval_name); end if;
+  if series_id is null then
+    select * into own from tidemark.own_names(exchange, base, quote);
+    if own.base_id is not null then
+      select l.series_id, l.relation, l.period, l.derived_from, l.covered, l.tracked
+      into series_id, relation, period, derived_from, covered, tracked
+      from tidemark.market_line(exchange, own.base_id, own.quote_id, interval_name) l;
+      return;
+    end if;
+    perform tidemark.refuse_market(exchange, base, quote, interval_name);
+  end if;
   relation := case when found_interval = interval_name then 'tidemark.candle_points'
                    else 'tidemark.rollup_' || interval_name end;
   derived_from := nullif(found_interval, interval_name);

@@ -199,6 +199,16 @@ function suite(queue: 'postgres' | 'redis') {
     );
     for (const name of ['binance ethereum/tether h1', 'binance ETH/USDT h1', 'binance BTC/USDT h1'])
       expect(await tidemark(['why', name], env)).toMatchObject({ exitCode: 0 });
+    const ofSql = (base: string, quote: string) =>
+      database.pool.query(`select count(*) from candles('binance', '${base}', '${quote}', 'h1')`);
+    for (const [base, quote] of [
+      ['bitcoin', 'tether'],
+      ['BTC', 'USDT'],
+      ['ethereum', 'tether'],
+      ['ETH', 'USDT'],
+    ])
+      expect((await ofSql(base ?? '', quote ?? '')).rowCount).toBe(1);
+    await expect(ofSql('BTC', 'tether')).rejects.toThrow('unknown base "BTC"');
     const markets = await database.pool.query(
       `select base, base_id, quote_id from source_markets where symbol in ('BTCUSDT', 'ADAUSDT') order by symbol`,
     );
