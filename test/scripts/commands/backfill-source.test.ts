@@ -288,5 +288,41 @@ candles:
   });
 }
 
+it.each(venues)('backfills from $profile, whose requests fail in every way', async (venue) => {
+  const { env, simulator, database } = await open('postgres', venue.profile);
+  const words = ['backfill', 'candles', '--source', venue.profile, '--symbol', venue.symbol, '--json'];
+  const endMs = Date.UTC(2024, 2, 1) + 15 * (profiles[venue.profile]?.longestRangeMs.candles.m1 ?? 0);
+  const days = ['--interval', 'm1', '--from', '2024-03-01', '--to', new Date(endMs).toISOString()];
+  // The list of markets is read once, without retries.
+  expect((await tidemark(['markets', '--source', venue.profile], env)).exitCode).toBe(0);
+  simulator.setFaults({
+    ...{
+      errorRate: 0.1,
+      truncateRate: 0.05,
+      htmlRate: 0.05,
+      resetRate: 0.05,
+      dripRate: 0.02,
+      timeoutRate: 0.02,
+    },
+    ...{ rateLimitRate: 0.05, rateLimitBurst: 2, rateLimitResetMs: 1000 },
+  });
+  const ended = await tidemark([...words, ...days], {
+    ...env,
+    SOURCE_TIMEOUT_SECONDS: '2',
+    WORKER_ATTEMPTS: '20',
+  });
+  expect(ended.exitCode).toBe(0);
+  const stored = { dataset: 'candles', exchange: venue.profile, interval: 'm1' } as const;
+  const [base = '', quote = ''] = venue.symbol.split('/');
+  expect(await storedPoints(database, { ...stored, baseId: base, quoteId: quote })).toEqual(
+    simulator.truth.candles(
+      { ...stored, baseId: venue.base, quoteId: venue.quote },
+      { startMs: Date.UTC(2024, 2, 1), endMs },
+    ),
+  );
+  const failed = await database.pool.query('select from tidemark.fetches where error is not null');
+  expect(failed.rowCount).toBeGreaterThan(0);
+});
+
 describe('backfills from a source by its symbol, queue on PostgreSQL', () => suite('postgres'));
 describeNeeding('redis', 'backfills from a source by its symbol, queue on Redis', () => suite('redis'));
