@@ -1,6 +1,6 @@
 /** `tidemark sources`: every source with its limits, use and state. `tidemark markets`: the markets of one. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
+import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import type { Limit } from '../../contract/sources.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { outageJson, outageText } from '../../operations/source-health.ts';
@@ -33,7 +33,9 @@ const columns = (nowMs: EpochMs): readonly Column<SourceState>[] => [
   {
     title: 'used',
     value: ({ lastMinute, requestsPerMinute }) =>
-      `${formatCount(lastMinute)} of ${requestsPerMinute === 0 ? 'no limit' : formatCount(requestsPerMinute)}/min`,
+      requestsPerMinute === 0
+        ? `${formatCount(lastMinute)}/min`
+        : `${formatCount(lastMinute)} of ${formatCount(requestsPerMinute)}/min`,
   },
   { title: 'limits', value: ({ limits }) => limits.map(limitText).join(', '), omit: 1 },
   {
@@ -46,8 +48,14 @@ const columns = (nowMs: EpochMs): readonly Column<SourceState>[] => [
   { title: 'address', value: ({ url }) => url ?? 'not set', omit: 3, shorten: 'end' },
 ];
 
+const periodNames: ReadonlyMap<number, string> = new Map([
+  [1000, 'a second'],
+  [minuteMs, 'a minute'],
+]);
+
 function limitText({ unit, amount, periodMs }: Limit): string {
-  return `${counted(amount, unit === 'weight' ? 'weight' : unit)} per ${formatDuration(periodMs)}`;
+  const what = unit === 'weight' ? `${formatCount(amount)} weight` : counted(amount, unit);
+  return `${what} ${periodNames.get(periodMs) ?? `in ${formatDuration(periodMs)}`}`;
 }
 
 function stateOf({ outage, pausedMs, lastRequestMs, series }: SourceState, nowMs: EpochMs): string {
