@@ -7,18 +7,18 @@
 const spacingMargin = 1.005;
 
 /**
- * The queue's limiter: `max` requests every `durationMs`, one unless the budget is large. Even spacing suits sources that count a fixed minute and those
- * that count a rolling minute. Null: no limit.
+ * The queue's limiter: `max` requests every `durationMs`, one unless the budget is large. Even spacing suits sources that
+ * count a fixed minute and those that count a rolling minute. Null: no limit.
  */
 export function limiterFor(requestsPerMinute: number): { max: number; durationMs: number } | null {
   if (requestsPerMinute <= 0) return null;
-  // A spacing of a few milliseconds, rounded up, would lose several percent of the budget.
+  // Jobs start a millisecond or two late, and a spacing is rounded up: of a short one these are several percent.
   const max = requestsPerMinute <= singlyUpTo ? 1 : Math.floor(requestsPerMinute * togetherShare);
   return { max, durationMs: Math.ceil((max * 60_000 * spacingMargin) / requestsPerMinute) };
 }
 
 /** Requests a minute up to which each is spaced alone. */
-const singlyUpTo = 1000;
+const singlyUpTo = 500;
 /** Of a minute's budget, what may start together. It is less than the margin, so a rolling minute stays within the budget. */
 const togetherShare = 0.004;
 

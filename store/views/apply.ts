@@ -29,6 +29,9 @@ const aggregatesSetting = 'derived: rollups';
 /** Names in `tidemark.settings` that describe the database itself. */
 export const derivedSettings = Object.freeze([aggregatesSetting, objectsSetting]);
 
+/** Functions of earlier versions whose arguments have changed: beside the new ones, calls would be ambiguous. */
+const replaced = ['public.prices_in(text, text, text, timestamptz, timestamptz)'] as const;
+
 /**
  * Brings the derived objects up to date. Fast where they are current.
  *
@@ -49,6 +52,7 @@ export function applyDerived(client: pg.Client): Promise<boolean> {
     const grants = present.has(aggregatesSetting) ? await dropAggregates(client) : [];
     // The views call functions of this schema as the current role. The grant opens no table.
     await client.query('grant usage on schema tidemark to public');
+    for (const signature of replaced) await client.query(`drop function if exists ${signature}`);
     for (const object of objects) await client.query(object.create);
     for (const grant of grants) await client.query(grant);
     await client.query('delete from tidemark.settings where name = $1', [aggregatesSetting]);

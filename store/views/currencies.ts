@@ -1,8 +1,8 @@
 /**
- * A price in any currency, through the rate that is nearest in time.
+ * A price in any currency, through the last rate that was known at its moment.
  *
- * Rates are polled, so their history begins with the first poll: each row gives the time of its rate, and the
- * distance. Prices and rates are merged once in order of time, without a lookup for each row.
+ * Rates are polled, so their history begins with the first poll, and has breaks: each row gives the time of its rate and its
+ * age, and one that is too old converts nothing. A rate of later is used only where the caller asks for it. Prices and rates are merged once in order of time, without a lookup for each row.
  */
 
 import { ranged } from './returns.ts';
@@ -54,7 +54,8 @@ begin
   end if;
 end $$;
 
-create or replace function public.prices_in(series text, currency text, interval_name text default 'd1', ${ranged})
+create or replace function public.prices_in(series text, currency text, interval_name text default 'd1', ${ranged},
+  max_age interval default null, look_ahead boolean default false)
 returns table ("time" timestamptz, price numeric, source_price numeric, source_currency text, rate_time timestamptz,
                rate_age interval, coverage numeric)
 language plpgsql stable parallel safe as $$
@@ -68,13 +69,19 @@ declare
   -- From a row's time to the moment of its price: a close is the end of its period, a d1 mean the middle of
   -- its day.
   ahead interval;
+  oldest interval;
 begin
+  if max_age < interval '0' then
+    raise exception 'max_age is %, and cannot be negative', max_age using errcode = '22023',
+      hint = 'look_ahead => true also uses rates of later';
+  end if;
   select * into line from tidemark.line_of(series, interval_name);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   if line.is_market then
     select s.quote_id into source_name from tidemark.series s where s.id = line.series_id;
     source := tidemark.currency_id(source_name);
   end if;
+  oldest := coalesce(max_age, line.period);
   ahead := case when line.is_market then line.period when interval_name = 'd1' then line.period / 2 else interval '0' end;
   return query
     with line as materialized (
@@ -90,14 +97,15 @@ begin
       select *, min(at) over (order by moment desc, is_price desc rows unbounded preceding) as next from before
     ), nearest as (
       select time, price, coverage, moment,
-             case when next - moment < moment - last or last is null then next else last end as at
+             case when look_ahead and (next - moment < moment - last or last is null) then next else last end as at
       from around where is_price
     )
-    select n.time, tidemark.price_figure(n.price * r.source_rate / nullif(r.rate, 0)), n.price, source_name,
-           n.at, n.moment - n.at, n.coverage
+    select n.time, case when greatest(n.moment, n.at) - least(n.moment, n.at) <= oldest
+                        then tidemark.price_figure(n.price * r.source_rate / nullif(r.rate, 0)) end,
+           n.price, source_name, n.at, n.moment - n.at, n.coverage
     from nearest n left join rates r on r.time = n.at
     order by n.time;
 end $$;
 comment on function public.prices_in is
-  'Prices of a series in a currency (its id or symbol), through the rate nearest in time: rate_time, and rate_age from there to the price''s moment (negative: the rate is of later). A market is converted from its quote.';
+  'Prices of a series in a currency (its id or symbol), through the last rate at or before the price''s moment: rate_time, and rate_age from there. Null where it is older than max_age, by default a period. look_ahead also takes rates of later (a negative age), whichever is nearer. A market is converted from its quote.';
 `;

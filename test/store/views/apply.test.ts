@@ -57,7 +57,14 @@ describe('derived objects', () => {
       `update tidemark.settings set value = 'older' where name = 'derived: views and functions'`,
     );
     await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
+    // As an earlier version made it: beside the function of this one, calls would be ambiguous.
+    await database.pool.query(
+      `create function public.prices_in(text, text, text, timestamptz default null, timestamptz default null)
+       returns text language sql as $$ select '' $$`,
+    );
     expect(await up(database)).toEqual(['views and rollups']);
+    const functions = await database.pool.query(`select from pg_proc where proname = 'prices_in'`);
+    expect(functions.rowCount).toBe(1);
     await assertMigrated(database.pool);
     expect(await rollups(database)).toEqual(made);
   });

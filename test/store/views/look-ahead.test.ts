@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { decimalText } from '../../../contract/decimal.ts';
+import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import { commitRates } from '../../../store/lists/rates.ts';
+import { derivedObjects } from '../../../store/views/apply.ts';
+import { openTestStore, type TestStore } from '../open-store.ts';
+import { market } from './candles.ts';
+import { ask, storeLine } from './price-line.ts';
+
+const startMs = Date.UTC(2024, 0, 1);
+const days = 12;
+/** What is known when the cut is made: in the middle of a day and of a break between two polls of the rates. */
+const cutMs = startMs + 7 * dayMs + 13 * hourMs;
+
+/** Prices with gaps, ties, zeros, and values of any size. */
+function priceAt(period: number): string | null {
+  if (period % 17 === 5) return null;
+  if (period === 30) return `0.${'0'.repeat(29)}1`;
+  if (period === 60) return `1${'0'.repeat(42)}`;
+  return String(100 + Math.round(1000 * Math.sin(period / 3)) / 100 + (period % 4));
+}
+
+/** A store that has everything up to a time, and nothing after it. */
+async function storeUpTo(untilMs: number): Promise<TestStore> {
+  const store = await openTestStore();
+  const { database } = store;
+  const history = (interval: 'h1' | 'd1') => ({ dataset: 'asset_history', assetId: 'a', interval }) as const;
+  for (const [key, lengthMs] of [
+    [market('a', 'h1'), hourMs],
+    [history('h1'), hourMs],
+    [history('d1'), dayMs],
+  ] as const) {
+    const periods = Math.floor((Math.min(untilMs, startMs + days * dayMs) - startMs) / lengthMs);
+    const prices = Array.from({ length: periods }, (_, period) => priceAt(period));
+    await storeLine(database, { key, startMs, endMs: startMs + days * dayMs, prices });
+  }
+  const polls = Array.from({ length: 2 * days }, (_, poll) => startMs + poll * 12 * hourMs + 3 * hourMs);
+  for (const timeMs of polls.filter((at) => at < untilMs)) {
+    const rate = (id: string, rateUsd: string) => ({
+      ...{ id, symbol: id.toUpperCase(), currencySymbol: null, type: 'fiat' },
+      rateUsd: decimalText(rateUsd),
+    });
+    const ratio = 1 + ((timeMs - startMs) / dayMs) * 0.01;
+    await commitRates(database, {
+      answer: {
+        rows: [rate('euro', ratio.toFixed(8)), rate('tether', (2 - ratio).toFixed(8))],
+        ...{ rejected: [], sourceTimeMs: timeMs, status: 200, bytes: 0, durationMs: 0 },
+      },
+      attempt: 1,
+      nowMs: timeMs,
+    });
+  }
+  return store;
+}
+
+const named = `'x', 'a', 'tether'`;
+/** How each function that gives rows in time is called. */
+const calls: Readonly<Record<string, readonly string[]>> = {
+  candles: [`${named}, 'h1'`, `${named}, 'h4'`],
+  ohlcv: [`${named}, 'h1'`, `${named}, 'h4'`],
+  vwap: [`${named}, 'h1'`, `${named}, 'h4'`],
+  prices: [`'a', 'h1'`, `'x a/tether', 'h4'`],
+  prices_in: [`'a', 'euro', 'h1'`, `'x a/tether', 'euro', 'h1', max_age => '30 days'`, `'a', 'euro'`],
+  rolling_correlation: [`'x a/tether', 'a', 'h1'`],
+  candles_as_known_at: [`${named}, 'h1', now()`],
+  history_as_known_at: [`'a', 'h1', now()`],
+  price_history: [`'a', 'h1'`, `'a'`],
+};
+const byDefault = [`'a', 'h1'`, `'x a/tether', 'h4'`];
+/** Figures of a whole range, which has to end where the caller's knowledge does. */
+const ofRanges: Readonly<Record<string, string>> = {
+  maximum_drawdown: `'a', 'h1'`,
+  correlation: `'x a/tether', 'a', 'h1'`,
+  seasonality_by_hour: `'a', 'h1'`,
+  seasonality_by_weekday: `'a', 'h1'`,
+  coverage_share: `'a', 'h1'`,
+};
+
+let whole: TestStore;
+let cut: TestStore;
+beforeAll(async () => {
+  whole = await storeUpTo(Number.POSITIVE_INFINITY);
+  cut = await storeUpTo(cutMs);
+});
+afterAll(async () => {
+  await whole?.close();
+  await cut?.close();
+});
+
+/** Rows of both stores whose period had ended when the cut was made. */
+function known(call: string, name: string) {
+  const hours = call.includes(`'h4'`) ? 4 : call.includes(`'h1'`) ? 1 : 24;
+  const sql = `select * from ${name}(${call}) where "time" + interval '${hours} hours' <= '${new Date(cutMs).toISOString()}'`;
+  return Promise.all([whole, cut].map(async ({ url }) => (await ask(url, sql, 'UTC')).rows));
+}
+
+it('no row of any function uses what was known only later', async () => {
+  const functions = new Set(
+    derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
+  );
+  for (const name of functions) {
+    if (name in ofRanges) continue;
+    for (const call of calls[name] ?? byDefault) {
+      const [later, then] = await known(call, name);
+      expect([name, call, then?.length]).not.toEqual([name, call, 0]);
+      expect([name, call, later]).toEqual([name, call, then]);
+    }
+  }
+  for (const [name, call] of Object.entries(ofRanges)) {
+    const sql = `select * from ${name}(${call}, to_time => '${new Date(cutMs).toISOString()}')`;
+    const [later, then] = await Promise.all([whole, cut].map(async ({ url }) => (await ask(url, sql)).rows));
+    expect([name, later]).toEqual([name, then]);
+  }
+});
+
+it('a function that looks ahead fails this test', async () => {
+  const [later, then] = await known(`'a', 'euro', 'h1', max_age => '1 day', look_ahead => true`, 'prices_in');
+  expect(later).not.toEqual(then);
+});
