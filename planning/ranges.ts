@@ -48,6 +48,22 @@ export function clip(ranges: readonly Range[], bounds: Range): Range[] {
   );
 }
 
+/** The parts of a range in which none of the periods lies. @param timesMs their starts, in any order. */
+export function periodsWithout(
+  { startMs, endMs }: Range,
+  timesMs: readonly EpochMs[],
+  lengthMs: number,
+): Range[] {
+  const without: Range[] = [];
+  let nextMs = startMs;
+  for (const timeMs of Float64Array.from(timesMs).sort()) {
+    if (timeMs > nextMs) without.push({ startMs: nextMs, endMs: timeMs });
+    nextMs = timeMs + lengthMs;
+  }
+  if (nextMs < endMs) without.push({ startMs: nextMs, endMs });
+  return without;
+}
+
 export function overlaps(a: Range, b: Range): boolean {
   return a.startMs < b.endMs && b.startMs < a.endMs;
 }

@@ -114,7 +114,7 @@ export function openSource(options: SourceOptions) {
       options.onReply?.({ cost: resource.cost ?? 1, used: profile.used?.(reply.header) ?? null });
       if (reply.status !== 200) throw profile.refusal(reply, now());
       const checksum = reply.status === 200 ? await requestChecksum(resource.checksumPath?.(query)) : null;
-      const answer = resource.read(reply, query, now(), checksum);
+      const answer = await resource.read(reply, query, now(), checksum);
       report('ok', answer, { rows: answer.rows.length, rejected: answer.rejected.length });
       return answer;
     } catch (error) {

@@ -6,14 +6,13 @@
  */
 
 import { createHash } from 'node:crypto';
-import { inflateRawSync } from 'node:zlib';
-import { Unzip, type UnzipDecoder, UnzipPassThrough } from 'fflate';
-import type { CandleInterval, EpochMs } from '../../contract/intervals.ts';
+import type { CandleInterval } from '../../contract/intervals.ts';
 import { dayMs, hourMs, intervalMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { periodsWithout } from '../../planning/ranges.ts';
 import { type Rejected, replyFacts } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
+import { linesInZip } from '../lines-in-zip.ts';
 import { kindOfStatus, replyError } from '../refusal.ts';
 import { candleReader, impossible } from '../rows.ts';
 import { type Profile, type Resources, rangesOf } from './profile.ts';
@@ -36,8 +35,6 @@ const intervals = {
 const shortestMonthMs = 28 * dayMs;
 /** From this month on times are in microseconds. */
 const microsecondsFromMs = Date.UTC(2025, 0, 1);
-/** Decoded size of a file. A month of minutes has 6 MB. */
-const maxFileBytes = 256 * 1024 * 1024;
 
 export const binanceArchive: Profile = {
   name: 'binance-archive',
@@ -68,9 +65,9 @@ export const binanceArchive: Profile = {
     candles: {
       path: (query) => `/data/spot/monthly/klines/${fileOf(query)}`,
       checksumPath: (query) => `/data/spot/monthly/klines/${fileOf(query)}.CHECKSUM`,
-      read(reply, query, _nowMs, checksum) {
+      async read(reply, query, _nowMs, checksum) {
         assertChecksum(reply, checksum);
-        return readFile(reply, unzipped(reply), query);
+        return readFile(reply, query);
       },
     },
   },
@@ -101,104 +98,71 @@ function unusable(reply: Reply, said: string) {
   return replyError(reply, { kind: 'incomplete', said });
 }
 
-/** Node's own inflation takes a third of the time of the library's. */
-class Inflate implements UnzipDecoder {
-  static readonly compression = 8;
-  readonly #parts: Uint8Array[] = [];
-  ondata: UnzipDecoder['ondata'] = () => {};
-
-  push(part: Uint8Array, isLast: boolean): void {
-    this.#parts.push(part);
-    if (!isLast) return;
-    const whole = inflateRawSync(Buffer.concat(this.#parts), { maxOutputLength: maxFileBytes });
-    this.ondata(null, whole, true);
-  }
-}
-
-function unzipped(reply: Reply): string {
-  const files: Buffer[] = [];
-  let count = 0;
-  const unzip = new Unzip((file) => {
-    count += 1;
-    if (!file.name.endsWith('.csv')) return;
-    file.ondata = (error, bytes) => {
-      if (error !== null) throw error;
-      files.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-    };
-    file.start();
-  });
-  unzip.register(Inflate);
-  unzip.register(UnzipPassThrough);
+async function* unzipped(reply: Reply): AsyncGenerator<string> {
   try {
-    unzip.push(reply.body, true);
+    yield* linesInZip(reply.body);
   } catch (error) {
     throw unusable(reply, `the file cannot be unzipped: ${error instanceof Error ? error.message : error}`);
   }
-  const [file] = files;
-  if (file === undefined || count > 1)
-    throw unusable(
-      reply,
-      count === 0 ? 'the file cannot be unzipped' : 'the archive does not hold one CSV file',
-    );
-  return file.toString('latin1');
 }
 
 const decimal = '((?:0|[1-9]\\d{0,98})(?:\\.\\d{1,100})?)';
 /** Open time, open, high, low, close, volume; close time and six more columns. */
 const line = new RegExp(`(\\d{13}|\\d{16}),${`${decimal},`.repeat(5)}\\d+(?:,[^,\\n]*){5}\\r?(?:\\n|$)`, 'y');
 
-/** Captures of the line's pattern. */
-type Captured = RegExpExecArray & readonly [string, string, ...Candle['open'][]];
+type Decimal = Candle['open'];
+/** The matched line, the time, and the values. */
+type Captured = readonly [string, string, Decimal, Decimal, Decimal, Decimal, Decimal];
 
 /**
  * The rows of the requested range. Binance gives a row for a period without trades, and files lack rows that the files of
  * their days and the REST interface have: a period without a line is stated as missing, and left to the next source.
+ *
+ * @throws SourceError `incomplete` when the file has nothing of the range.
  */
-function readFile(reply: Reply, text: string, query: Query): Resources['candles']['answer'] {
+async function readFile(reply: Reply, query: Query): Promise<Resources['candles']['answer']> {
   const { interval } = query;
   const asked = rangeOf(query);
   const digits = asked.startMs < microsecondsFromMs ? 13 : 16;
   const rows: Candle[] = [];
   const rejected: Rejected[] = [];
   const read = candleReader(interval);
-  let place = text.startsWith('open_time') ? text.indexOf('\n') + 1 : 0;
-  while (place < text.length) {
-    line.lastIndex = place;
-    const match = line.exec(text) as Captured | null;
-    if (match === null) {
-      const end = text.indexOf('\n', place);
-      const raw = text.slice(place, end === -1 ? undefined : end).trimEnd();
-      place = end === -1 ? text.length : end + 1;
-      if (raw !== '') rejected.push(badLine(raw, digits, read));
-      continue;
-    }
-    place = line.lastIndex;
-    const [raw, time, open, high, low, close, volume] = match as unknown as readonly [
-      string,
-      string,
-      ...Five,
-    ];
-    const period = time.length === 16 ? Number(time) / 1000 : Number(time);
-    if (time.length !== digits)
-      rejected.push({ raw: raw.trimEnd(), reason: wrongUnit(digits), timeMs: period });
-    else {
-      const candle = { open, high, low, close, volume, period };
-      const reason = impossible(candle, interval);
-      if (reason !== null) rejected.push({ raw: raw.trimEnd(), reason, timeMs: period });
-      else if (period >= asked.startMs && period < asked.endMs) rows.push(candle);
+  let isFirst = true;
+  for await (const text of unzipped(reply)) {
+    let place = isFirst && text.startsWith('open_time') ? text.indexOf('\n') + 1 : 0;
+    isFirst = false;
+    while (place < text.length) {
+      line.lastIndex = place;
+      const match = line.exec(text) as unknown as Captured | null;
+      if (match === null) {
+        const end = text.indexOf('\n', place);
+        const raw = text.slice(place, end === -1 ? undefined : end).trimEnd();
+        place = end === -1 ? text.length : end + 1;
+        if (raw !== '') rejected.push(badLine(raw, digits, read));
+        continue;
+      }
+      place = line.lastIndex;
+      const [raw, time, open, high, low, close, volume] = match;
+      const period = time.length === 16 ? Number(time) / 1000 : Number(time);
+      if (time.length !== digits)
+        rejected.push({ raw: raw.trimEnd(), reason: wrongUnit(digits), timeMs: period });
+      else {
+        const candle = { open, high, low, close, volume, period };
+        const reason = impossible(candle, interval);
+        if (reason !== null) rejected.push({ raw: raw.trimEnd(), reason, timeMs: period });
+        else if (period >= asked.startMs && period < asked.endMs) rows.push(candle);
+      }
     }
   }
   const inRange = rejected.filter(
     ({ timeMs }) => timeMs == null || (timeMs >= asked.startMs && timeMs < asked.endMs),
   );
-  const known = {
-    untilMs: Number.POSITIVE_INFINITY,
-    missing: missingIn(reply, rows, inRange, asked, interval),
-  };
+  const timesMs = [...rows.map(({ period }) => period), ...inRange.flatMap(({ timeMs }) => timeMs ?? [])];
+  if (timesMs.length === 0) throw unusable(reply, 'the file has no row of the requested time');
+  const missing = periodsWithout(asked, timesMs, intervalMs[interval]);
+  const known = { untilMs: Number.POSITIVE_INFINITY, missing };
   return { rows, rejected: inRange, sourceTimeMs: null, isWhole: true, known, ...replyFacts(reply) };
 }
-
-type Five = readonly [Candle['open'], Candle['open'], Candle['open'], Candle['open'], Candle['open']];
 
 const wrongUnit = (digits: number) =>
   `the time is not in ${digits === 13 ? 'milliseconds' : 'microseconds'}, as files of its month have it`;
@@ -212,31 +176,4 @@ function badLine(raw: string, digits: number, read: ReturnType<typeof candleRead
   const period = time.length === 16 ? Number(time) / 1000 : Number(time);
   const row = read({ open, high, low, close, volume, period });
   return { raw, reason: typeof row === 'string' ? row : 'not a line of candles', timeMs: period };
-}
-
-/**
- * The periods of the range without a line.
- *
- * @throws SourceError `incomplete` when the file has nothing of the range.
- */
-function missingIn(
-  reply: Reply,
-  rows: readonly Candle[],
-  rejected: readonly Rejected[],
-  asked: Range,
-  interval: CandleInterval,
-): Range[] {
-  const times = Float64Array.from([
-    ...rows.map(({ period }) => period),
-    ...rejected.flatMap(({ timeMs }) => timeMs ?? []),
-  ]);
-  if (times.length === 0) throw unusable(reply, 'the file has no row of the requested time');
-  const missing: Range[] = [];
-  let nextMs: EpochMs = asked.startMs;
-  for (const timeMs of times.sort()) {
-    if (timeMs > nextMs) missing.push({ startMs: nextMs, endMs: timeMs });
-    nextMs = timeMs + intervalMs[interval];
-  }
-  if (nextMs < asked.endMs) missing.push({ startMs: nextMs, endMs: asked.endMs });
-  return missing;
 }

@@ -70,7 +70,7 @@ export interface Resource<Name extends ResourceName> {
     query: Resources[Name]['query'],
     nowMs: EpochMs,
     checksum: Reply | null,
-  ): Resources[Name]['answer'];
+  ): Resources[Name]['answer'] | Promise<Resources[Name]['answer']>;
 }
 
 export interface Profile {
