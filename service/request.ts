@@ -10,7 +10,7 @@ export const basePath = '/v2';
 /**
  * Normalizes a request target: the absolute form (RFC 9112, 3.2.2) becomes the origin form, and unreserved characters in
  * the path lose their percent-encoding (RFC 3986, 6.2.2.2). The router accepts all forms, so code that decides by the
- * URL must see the form that the router sees.
+ * URL must see the form that the router sees. A path of the interface loses its trailing slash, which some clients send.
  */
 export function normalizeTarget(target: string): string {
   const origin = target.replace(/^https?:\/\/[^/?#]*/i, '');
@@ -19,7 +19,9 @@ export function normalizeTarget(target: string): string {
     const character = String.fromCharCode(Number.parseInt(digits, 16));
     return /[\w.~-]/.test(character) ? character : encoded;
   });
-  return (plain.startsWith('/') || plain === '*' ? plain : `/${plain}`) + origin.slice(path.length);
+  const absolute = plain.startsWith('/') || plain === '*' ? plain : `/${plain}`;
+  const query = origin.slice(path.length);
+  return (absolute.startsWith(`${basePath}/`) ? absolute.replace(/(?<=[^/])\/$/, '') : absolute) + query;
 }
 
 /** Whether a request is for the interface: by its route or, without one, by its URL. */

@@ -81,6 +81,32 @@ for (const kind of ['main', 'plain'] as const) {
       expect(sorted(own.body)).toEqual(sorted(given.body));
     });
 
+    it('answers the fourteen calls of a client that ends paths of lists with a slash', async () => {
+      const calls = [
+        '/assets/',
+        '/assets/?limit=2&offset=1&',
+        '/assets/?search=BTC&',
+        '/assets/?ids=bitcoin,ethereum&',
+        '/assets/bitcoin',
+        '/assets/bitcoin/history?interval=d1&',
+        `/assets/bitcoin/history?interval=h1&${range(march)}&`,
+        '/assets/bitcoin/markets?limit=2&',
+        '/rates/',
+        '/rates/bitcoin',
+        '/exchanges/',
+        '/exchanges/kraken',
+        '/markets/?exchangeId=kraken&',
+        `/candles/?${market}&${range(march)}&`,
+      ];
+      for (const call of calls) {
+        const answer = await app.inject(`/v2${call}`);
+        const plain = await app.inject(`/v2${call.replace(/\/(?=\?|$)/, '').replace(/&$/, '')}`);
+        expect([call, answer.statusCode, answer.body]).toEqual([call, 200, plain.body]);
+        const data: unknown = answer.json().data;
+        expect(Array.isArray(data) ? data.length : Object.keys(data as object).length).toBeGreaterThan(0);
+      }
+    });
+
     it('returns 404 for unknown ids', async () => {
       for (const path of [
         '/assets/asdf',
