@@ -52,6 +52,7 @@ const singleAsset = z.strictObject({
 const servedHistoryPoint = z.strictObject({
   priceUsd: figure.describe('Price in USD, a JSON number with all its digits.'),
   time: moment.describe('UNIX milliseconds; of a d1 point the beginning of the day that it is the mean of.'),
+  date: z.iso.datetime({ precision: 3 }).describe('The same time as ISO 8601 text, UTC.'),
 });
 
 const servedAssetMarket = z.strictObject({

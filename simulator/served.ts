@@ -32,7 +32,12 @@ export function simulatedMarketData(
     asset: async (id, nowMs) => jsonOf(truth.assets(nowMs), id),
     async assetHistory(series, range, nowMs) {
       const rows = history(series, range, nowMs);
-      const points = rows && cut(rows).map(({ priceUsd, time }) => `{"priceUsd":${priceUsd},"time":${time}}`);
+      const points =
+        rows &&
+        cut(rows).map(
+          ({ priceUsd, time }) =>
+            `{"priceUsd":${priceUsd},"time":${time},"date":"${new Date(time).toISOString()}"}`,
+        );
       return points && { rows: `[${points.join(',')}]` };
     },
     async assetMarkets(id, { limit, offset }, nowMs) {

@@ -22,7 +22,7 @@ export const examples: Readonly<Record<Endpoint, Example>> = {
   assetHistory: {
     path: '/assets/bitcoin/history?interval=h1&start=1715843251000&end=1715854051000',
     answer:
-      '{"data":[{"priceUsd":52231.4637315219188932,"time":1715846400000},{"priceUsd":53134.8912460976659536,"time":1715850000000},{"priceUsd":53273.1297837888830129,"time":1715853600000}],"timestamp":1715854051000}',
+      '{"data":[{"priceUsd":52231.4637315219188932,"time":1715846400000,"date":"2024-05-16T08:00:00.000Z"},{"priceUsd":53134.8912460976659536,"time":1715850000000,"date":"2024-05-16T09:00:00.000Z"},{"priceUsd":53273.1297837888830129,"time":1715853600000,"date":"2024-05-16T10:00:00.000Z"}],"timestamp":1715854051000}',
   },
   assetMarkets: {
     path: '/assets/bitcoin/markets?limit=2',

@@ -43,6 +43,11 @@ export function millisecondsOf(column: string): string {
   return `(extract(epoch from ${column}) * 1000)::bigint`;
 }
 
+/** ISO 8601 of a `timestamptz`, in UTC with milliseconds, as SQL. */
+export function isoOf(column: string): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
 /** No point is later, and PostgreSQL cannot read later years from JavaScript's ISO 8601. */
 const maxClientTimeMs: EpochMs = Date.UTC(9999, 0, 1);
 

@@ -20,7 +20,7 @@ import {
   withCoverage,
 } from './coverage.ts';
 import { listQueries } from './lists.ts';
-import { clientTimestamp, millisecondsOf } from './query.ts';
+import { clientTimestamp, isoOf, millisecondsOf } from './query.ts';
 
 // NUMERIC writes neither quotes nor exponents, so its text needs no escaping.
 const json = `'{"open":"' || open || '","high":"' || high || '","low":"' || low || '","close":"' || close
@@ -80,8 +80,8 @@ const storedHistory = {
     )
     select rows, ${coverageColumns} from line cross join ${coverageSubquery(3, 'period')} coverage cross join lateral (
       -- A JSON number: NUMERIC writes no exponent and no leading zero.
-      select coalesce('[' || string_agg('{"priceUsd":' || price_usd || ',"time":' || ${millisecondsOf('time')} || '}', ',')
-                      || ']', '[]') as rows
+      select coalesce('[' || string_agg('{"priceUsd":' || price_usd || ',"time":' || ${millisecondsOf('time')}
+                      || ',"date":"' || ${isoOf('time')} || '"}', ',') || ']', '[]') as rows
       from (
         select time, price_usd from tidemark.asset_history_points
         where series_id = (select id from line) and time >= greatest($3::timestamptz, $6::timestamptz) and time < $4::timestamptz order by time

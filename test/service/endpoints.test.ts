@@ -93,7 +93,7 @@ const cases: [string, string, z.ZodType, Record<string, string>][] = [
     'assetHistory',
     `${pathOf('assetHistory', 'bitcoin')}?interval=d1`,
     resources.historyPoint,
-    { priceUsd: 'number', time: 'number' },
+    { priceUsd: 'number', time: 'number', date: 'string' },
   ],
   ...(['assetMarkets', 'assetMarketsAlias'] as const).map(
     (endpoint): [string, string, z.ZodType, Record<string, string>] => [

@@ -88,8 +88,11 @@ for (const kind of ['main', 'plain'] as const) {
 
     it('keeps digits beyond a double in every number', async () => {
       const answer = await app.inject(`/v2${shown.assetHistory}`);
-      const { data } = parse(answer.body) as { data: { priceUsd: LosslessNumber }[] };
-      for (const { priceUsd } of data) {
+      const { data } = parse(answer.body) as {
+        data: { priceUsd: LosslessNumber; time: LosslessNumber; date: string }[];
+      };
+      for (const { priceUsd, time, date } of data) {
+        expect(date).toBe(new Date(Number(time.value)).toISOString());
         expect(isLosslessNumber(priceUsd)).toBe(true);
         expect(priceUsd.value).toMatch(/\.\d{16}$/);
       }
