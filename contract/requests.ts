@@ -61,7 +61,16 @@ export type PageRequest = z.output<typeof pageParameters>;
 
 export const assetsParameters = pageParameters.extend({
   search: name.describe('Ids and symbols that begin so, in any case.'),
-  ids: single(20_000).optional().describe('Ids, separated by commas.'),
+  ids: single(20_000)
+    // A pattern for the spaces would take the square of their number.
+    .transform((text) =>
+      text
+        .split(',')
+        .map((id) => id.trim())
+        .join(','),
+    )
+    .optional()
+    .describe('Ids, separated by commas; spaces around them do not count.'),
 });
 export type AssetsRequest = z.output<typeof assetsParameters>;
 

@@ -218,6 +218,8 @@ test('pages lists and orders them as in the field', async () => {
   const all = await ids('/assets');
   expect([...(await ids('/assets?limit=5')), ...(await ids('/assets?offset=5'))]).toEqual(all);
   expect(await ids('/assets?ids=solana,bitcoin,nothing')).toEqual(['bitcoin', 'solana']);
+  expect(await ids('/assets?ids=solana,+bitcoin%20,%20nothing')).toEqual(['bitcoin', 'solana']);
+  expect(await ids('/assets?ids=')).toEqual([]);
   expect(await ids('/assets?search=gLm')).toEqual(expect.arrayContaining(['golem-(glm)', 'galleon']));
   const markets = await ids('/markets');
   expect(markets).toEqual(markets.toSorted());

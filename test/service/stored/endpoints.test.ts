@@ -45,6 +45,7 @@ for (const kind of ['main', 'plain'] as const) {
       '/assets?limit=3&offset=2',
       '/assets?limit=0',
       '/assets?ids=solana,bitcoin,nothing',
+      '/assets?ids=%20solana,%20bitcoin+',
       '/assets?search=gLm',
       '/assets?search=bit&limit=1',
       '/assets/bitcoin',
