@@ -21,18 +21,25 @@ function single(maximum: number, missing?: string) {
     .regex(searchable, 'holds a character that no name has');
 }
 
+/** Far later than any time in milliseconds, and exact as a JavaScript number. */
+const largestCount = 999_999_999_999_999;
+
 /**
  * A nonnegative integer in decimal digits, without sign, exponent or hexadecimal.
  *
- * @param described JSON Schema keywords for the description.
+ * @param described JSON Schema keywords for the description. Without a `maximum` it is {@link largestCount}.
  */
 function count(
   parameter: string,
   described: { maximum?: number; default?: number; description?: string } = {},
 ) {
+  const { maximum = largestCount } = described;
+  const excess =
+    maximum === largestCount ? `${parameter} is out of range` : `${parameter} exceeds ${maximum}`;
   return z
     .string(`give ${parameter} once`)
-    .regex(/^\d{1,15}$/, `${parameter} must be a whole number`)
+    .regex(/^\d+$/, `${parameter} must be a whole number`)
+    .refine((text) => Number(text) <= maximum, excess)
     .meta({ type: 'integer', minimum: 0, ...described })
     .transform(Number);
 }
@@ -52,9 +59,7 @@ export const pageParameters = z.object({
     maximum: pageSize.maximum,
     default: pageSize.default,
     description: 'Most rows of the answer.',
-  })
-    .refine((limit) => limit <= pageSize.maximum, `limit exceeds ${pageSize.maximum}`)
-    .default(pageSize.default),
+  }).default(pageSize.default),
   offset: count('offset', { default: 0, description: 'Rows to skip.' }).default(0),
 });
 export type PageRequest = z.output<typeof pageParameters>;

@@ -37,6 +37,10 @@ test.each([
   [400, '/v2/assets/bitcoin/history?interval=h1&start=-5&end=2', 'start must be a whole number'],
   [400, '/v2/assets/bitcoin/history?interval=h1&start=1e3&end=0x7d0', 'start must be a whole number'],
   [400, '/v2/assets/bitcoin/history?interval=h1&start=&end=2', 'start must be a whole number'],
+  [400, '/v2/assets/bitcoin/history?interval=h1&start=9223372036854775808&end=2', 'start is out of range'],
+  [400, `/v2/candles?${market}&interval=h1&end=${'9'.repeat(400)}`, 'end is out of range'],
+  [400, '/v2/markets?offset=1000000000000000', 'offset is out of range'],
+  [400, '/v2/markets?limit=18446744073709551616', 'limit exceeds 2000'],
   [
     400,
     `/v2/assets/bitcoin/history?interval=m1&start=${nowMs - dayMs - 1}&end=${nowMs}`,
