@@ -55,7 +55,10 @@ export function addKeyForm(app: FastifyInstance, store: StoreKeyRequest): void {
       }
       switch (await store(parsed.data, addressCaller(posted.ip))) {
         case 'stored':
-          return say(202, 'Thank you. The operator has your request.');
+          return say(
+            202,
+            'The request is stored. The operator reviews it, and sends the key to your e-mail address after approving it. Nothing is sent automatically.',
+          );
         case 'throttled':
           reply.header('retry-after', 3600);
           return say(429, 'Several requests came from your address recently. Try again in an hour.');
@@ -81,7 +84,7 @@ function formPage(complaint: string | null, entered: Readonly<Record<string, str
   const { name = '', address = '', purpose = '' } = entered;
   const alert = complaint === null ? '' : `<p role="alert">${escaped(complaint)}</p>`;
   return page(`${alert}<p>Requests work without a key. One raises the limit of requests a minute, and opens all of the
-history that is stored. It is sent to the address below once the operator has approved the request.</p>
+history that is stored. The operator reviews each request, and sends the key to the address below after approving it.</p>
 <form method="post" action="keys">
 <label for="name">Your name</label><input id="name" name="name" required maxlength="100" autocomplete="name" value="${escaped(name)}">
 <label for="address">E-mail address</label><input id="address" name="address" type="email" required maxlength="200" autocomplete="email" value="${escaped(address)}">

@@ -56,7 +56,7 @@ export interface ServiceOptions {
  * Creates a Fastify app with every route of the interface under `/v2`. It does not listen yet.
  *
  * Errors are `{"error", "timestamp"}`: 400 for an invalid parameter, 404 for an unknown id, market or path, 405 with
- * `Allow` for methods other than GET and HEAD, 503 when the store is unavailable or too slow, 500 for a defect, whose
+ * `Allow` for methods that the path does not have, 503 when the store is unavailable or too slow, 500 for a defect, whose
  * details are only logged.
  */
 export function createService(options: ServiceOptions): FastifyInstance {
@@ -95,8 +95,9 @@ export function createService(options: ServiceOptions): FastifyInstance {
   extend?.(app);
   addCompression(app);
   app.addHook('onRequest', async (request, reply) => {
-    if (request.method === 'GET' || request.method === 'HEAD' || !isInterfaceRequest(request)) return;
-    reply.code(405).header('allow', 'GET, HEAD').type('application/json; charset=utf-8');
+    const allowed = allowedMethods(app, request);
+    if (allowed.length === 0 || allowed.includes(request.method)) return;
+    reply.code(405).header('allow', allowed.join(', ')).type('application/json; charset=utf-8');
     return reply.send(errorBody('method not allowed', now()));
   });
 
@@ -126,6 +127,14 @@ export function createService(options: ServiceOptions): FastifyInstance {
     prefix: basePath,
   });
   return app;
+}
+
+/** Methods of the path, any path of the interface included; none for a request that has a route, or an unknown path. */
+function allowedMethods(app: FastifyInstance, request: FastifyRequest): string[] {
+  if (isInterfaceRequest(request)) return ['GET', 'HEAD'];
+  if (!request.is404) return [];
+  const [url = '/'] = request.url.split('?', 1);
+  return ['GET', 'HEAD', 'POST'].filter((method) => app.hasRoute({ method, url }));
 }
 
 function timeoutOptions({ requestMs, headersMs = requestMs, silentMs, keepAliveMs }: ServiceTimeouts) {

@@ -250,7 +250,11 @@ describe('keys', () => {
   const good = { name: 'Ann <b>', address: 'ann@example.org', purpose: 'a chart of "rates"' };
 
   it('requests a key by the form, issues it by hand, shows it once and stores its hash', async () => {
-    expect((await post(good)).statusCode).toBe(202);
+    const stored = await post(good);
+    expect([stored.statusCode, stored.body]).toEqual([
+      202,
+      expect.stringContaining('The operator reviews it'),
+    ]);
     const [entry] = await listKeys(store.database.pool);
     expect(entry).toMatchObject({ ...good, state: 'pending' });
     const key = await approveKey(store.database.pool, entry?.id ?? 0);
@@ -280,6 +284,25 @@ describe('keys', () => {
     expect(answer.body).toContain(complaint);
     expect(answer.body).not.toContain('<script>');
     expect(await listKeys(store.database.pool)).toEqual(before);
+  });
+
+  it('refuses methods that a page does not have', async () => {
+    const refused = async (method: 'PUT' | 'DELETE' | 'POST', url: string, type: string) => {
+      const answer = await app.inject({
+        method,
+        url,
+        payload: 'name=Ann',
+        headers: { 'content-type': type },
+      });
+      return [answer.statusCode, answer.headers.allow, answer.json().error];
+    };
+    const form = 'application/x-www-form-urlencoded';
+    for (const url of ['/keys', '/keys?a=b'])
+      for (const type of [form, 'application/json', 'text/plain'])
+        expect(await refused('PUT', url, type)).toEqual([405, 'GET, HEAD, POST', 'method not allowed']);
+    expect(await refused('DELETE', '/docs', form)).toEqual([405, 'GET, HEAD', 'method not allowed']);
+    expect(await refused('POST', '/readyz', form)).toEqual([405, 'GET, HEAD', 'method not allowed']);
+    expect((await app.inject({ method: 'PUT', url: '/elsewhere' })).statusCode).toBe(404);
   });
 
   it('throttles the form by address', async () => {
