@@ -39,7 +39,7 @@ const served = [
 ].map((name) => `tidemark.${name}`);
 /** Only some columns of it: the raw rows of the source are not served. */
 const partlyServed = 'tidemark.quarantine';
-const servedColumns = ['dataset', 'series_id', 'time'];
+const servedColumns = ['dataset', 'series_id', 'range', 'time'];
 const views = ['assets', 'exchanges', 'markets', 'asset_markets', 'latest_rates'].map(
   (name) => `public.${name}`,
 );

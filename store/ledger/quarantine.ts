@@ -55,8 +55,15 @@ export async function trimQuarantine(client: pg.PoolClient, dataset: string): Pr
 
 /** Rows `q` of the series `s`, as the index finds them. */
 export const belongsToSeries = 'q.dataset = s.dataset and coalesce(q.series_id, 0) = s.id';
+const origin = `'${new Date(gridOriginMs).toISOString()}'::timestamptz`;
 /** Start of the period of `s` that holds the time of `q`. */
-const periodStart = `date_bin(s.period, q.time, '${new Date(gridOriginMs).toISOString()}')`;
+const periodStart = `date_bin(s.period, q.time, ${origin})`;
+
+/** Whether the period `n.time` of the series `s` holds no point. */
+const hasNoPoint = `case when s.dataset = 'candles'
+    then not exists (select from tidemark.candle_points p where p.series_id = s.id and p.time = n.time)
+    else not exists (select from tidemark.asset_history_points p
+                     where p.series_id = s.id and p.time >= n.time and p.time < n.time + s.period) end`;
 
 /**
  * Periods of the series `s` that the row `q` may belong to and that hold no point, as rows of `time`. The
@@ -64,10 +71,10 @@ const periodStart = `date_bin(s.period, q.time, '${new Date(gridOriginMs).toISOS
  */
 const openPeriods = `
   select n.time from (values (${periodStart}), (case when q.time > ${periodStart} then ${periodStart} + s.period end)) n (time)
-  where n.time is not null and case when s.dataset = 'candles'
-    then not exists (select from tidemark.candle_points p where p.series_id = s.id and p.time = n.time)
-    else not exists (select from tidemark.asset_history_points p
-                     where p.series_id = s.id and p.time >= n.time and p.time < n.time + s.period) end`;
+  where n.time is not null and ${hasNoPoint}`;
+/** Whether `q` has a time, and one in or beside its window. */
+const isPlaced = `(q.time is not null
+  and (q.range is null or q.time >= lower(q.range) - s.period and q.time < upper(q.range) + s.period))`;
 
 /**
  * Whether the row `q` of the series `s` is unresolved: no point of its period has come since, for example
@@ -75,12 +82,24 @@ const openPeriods = `
  */
 export const isUnresolved = `(q.time is null or exists (${openPeriods}))`;
 
-/** The periods of the series `s` within a range for which only rejected rows came, as a multirange. */
+/**
+ * The periods of the series `s` within a range for which only rejected rows came, as a multirange. A row without a usable
+ * time may belong to any period of its window.
+ */
 export function rejectedPeriods(start: string, end: string): string {
   return `coalesce((
-    select range_agg(tstzrange(open.time, open.time + s.period))
-    from tidemark.quarantine q cross join lateral (${openPeriods}) open
-    where ${belongsToSeries} and q.time >= ${start} - s.period and q.time < ${end} + s.period), '{}')`;
+    select range_agg(tstzrange(open.time, open.time + s.period)) from (
+      select open.time from tidemark.quarantine q cross join lateral (${openPeriods}) open
+      where ${belongsToSeries} and ${isPlaced} and q.time >= ${start} - s.period and q.time < ${end} + s.period
+      union
+      select n.time from (
+        select distinct q.range from tidemark.quarantine q
+        where ${belongsToSeries} and not ${isPlaced} and lower(q.range) < ${end} and upper(q.range) > ${start}
+      ) q cross join lateral generate_series(
+        date_bin(s.period, greatest(lower(q.range), ${start}), ${origin}),
+        least(upper(q.range), ${end}) - interval '1 microsecond', s.period) n (time)
+      where ${hasNoPoint}
+    ) open), '{}')`;
 }
 
 /** Counts the unresolved rows of some series and ranges. */

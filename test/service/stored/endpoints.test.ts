@@ -228,17 +228,33 @@ for (const kind of ['main', 'plain'] as const) {
            select series_id from gone`,
           [new Date(at(3)), new Date(at(6))],
         );
-        const reject = (timeMs: number) =>
+        const reject = (timeMs: number | null) =>
           pool.query(
             `insert into tidemark.quarantine (seen_at, dataset, series_id, range, reason, raw, time)
              values (now(), 'candles', $1, tstzrange($2, $3), 'impossible', $4, $5)`,
-            [gone.rows[0]?.series_id, new Date(at(0)), new Date(at(10)), String(timeMs), new Date(timeMs)],
+            [
+              gone.rows[0]?.series_id,
+              new Date(at(0)),
+              new Date(at(10)),
+              String(timeMs),
+              timeMs === null ? null : new Date(timeMs),
+            ],
           );
+        const holes = `share=0.8, gaps=2, until=${at(10)}, missing=${at(3)}-${at(4)} ${at(6)}-${at(7)}`;
+        // A row without a time, or with one far from its window, may be of any period of the window.
+        for (const timeMs of [null, 5]) {
+          await reject(timeMs);
+          expect(await coverage(asked)).toBe(holes);
+          expect(await coverage(`/candles?${market}&${range(at(5), at(12))}`)).toBe(
+            `share=0.8571, gaps=1, until=${at(12)}, missing=${at(6)}-${at(7)}`,
+          );
+          await pool.query('delete from tidemark.quarantine');
+        }
+        expect(await coverage(asked)).toBe(`share=1, gaps=0, until=${at(10)}`);
         // Of a period without a point, of one with a point, and off by seconds after one without.
         for (const timeMs of [at(3), at(4), at(6) + 7000]) await reject(timeMs);
-        expect(await coverage(asked)).toBe(
-          `share=0.8, gaps=2, until=${at(10)}, missing=${at(3)}-${at(4)} ${at(6)}-${at(7)}`,
-        );
+        expect(await coverage(asked)).toBe(holes);
+        await reject(null);
         // Points that come since speak for their periods.
         await pool.query('insert into tidemark.candle_points select * from kept_candles');
         expect(await coverage(asked)).toBe(`share=1, gaps=0, until=${at(10)}`);
