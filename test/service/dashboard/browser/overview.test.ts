@@ -235,7 +235,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       await rowOf(page, seriesId).locator('rect.gap').first().waitFor();
       await connection(page).getByText('Live').waitFor();
       expect((await fetch(`${guarded.url}dashboard/events`)).status).toBe(401);
-      expect((await fetch(`${guarded.url}dashboard/events`, { method: 'HEAD' })).status).toBe(404);
+      expect((await fetch(`${guarded.url}dashboard/events`, { method: 'HEAD' })).status).toBe(405);
     } finally {
       await guarded.close();
     }
