@@ -11,6 +11,7 @@ import { rollupsBehind, rollupViews } from '../rollups/definitions.ts';
 import { rollupLevels } from '../rollups/levels.ts';
 import { isHypertable, timescaleVersion } from '../timescale/extension.ts';
 import { averages, vwap } from './averages.ts';
+import { charts } from './charts.ts';
 import { currencies } from './currencies.ts';
 import { figures, lines } from './lines.ts';
 import { names, refusals } from './names.ts';
@@ -190,6 +191,7 @@ export function derivedObjects(timescale: boolean): DerivedObject[] {
       averages,
       vwap,
       correlation,
+      charts,
       currencies,
       seasonality,
       completeness,

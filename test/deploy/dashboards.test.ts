@@ -5,6 +5,7 @@ import { dayMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { grantViewer } from '../../store/auth/roles.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { maxChartRows } from '../../store/views/charts.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { commitPoints } from '../store/committing.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
@@ -19,7 +20,26 @@ const hours: SeriesKey = {
   interval: 'h1',
 };
 const days: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
-const chosen = { exchange: 'binance', base: 'bitcoin', quote: 'tether', interval: 'h1', asset: 'bitcoin' };
+const fives: SeriesKey = { ...hours, exchange: 'kraken', interval: 'm5' };
+const minutes: SeriesKey = { ...days, assetId: 'ethereum', interval: 'm5' };
+const chosen = {
+  exchange: 'binance',
+  base: 'bitcoin',
+  quote: 'tether',
+  interval: 'h1',
+  asset: 'bitcoin',
+  asset_interval: 'auto',
+  currency: 'united-states-dollar',
+  currencies: ['bitcoin', 'euro'],
+};
+/** Far more rows in every table than a panel may return: 60 days of 5 minutes, and of requests, rates and revisions. */
+const dense = {
+  ...chosen,
+  exchange: 'kraken',
+  interval: 'm5',
+  asset: 'ethereum',
+  asset_interval: 'm5',
+};
 
 describe('the dashboards', () => {
   it('have unique panels and positions, and use only the provisioned data sources', () => {
@@ -44,10 +64,21 @@ for (const on of ['main', 'plain'] as const) {
     beforeAll(async () => {
       store = await openTestStore(on);
       const endMs = startMs + 60 * dayMs;
-      for (const series of [hours, days]) {
+      for (const series of [hours, days, fives, minutes]) {
         const { seriesId } = await trackSeries(store.database, series, startMs, endMs);
         await commitPoints(store.database, { seriesId, series, window: { startMs, endMs } });
       }
+      await store.database.pool.query(
+        `insert into tidemark.currencies (currency, symbol, type)
+         values ('bitcoin', 'BTC', 'crypto'), ('euro', 'EUR', 'fiat'), ('united-states-dollar', 'USD', 'fiat');
+         insert into tidemark.rate_points (currency_id, time, rate_usd)
+         select c.id, time, 1.1 from tidemark.currencies c,
+           generate_series(timestamptz '2024-02-01Z', '2024-03-31Z', '10 minutes') time;
+         insert into tidemark.fetches (time, dataset, lane, attempt, verdict, duration_ms)
+         select time, 'rates', 'poll', 1, verdict, 1
+         from generate_series(timestamptz '2024-02-01Z', '2024-03-31Z', '10 minutes') time,
+           unnest(array['filled', 'empty', 'failed', 'stale', 'unreadable', 'cut_short']) verdict`,
+      );
       expect(await grantViewer(store.database, { role, password: "it's secret" })).toBe(true);
       const url = new URL(store.url);
       url.username = role;
@@ -64,8 +95,41 @@ for (const on of ['main', 'plain'] as const) {
     it.each(queries('rawSql'))('$title', async ({ query }) => {
       const { rows } = await viewer.query(writtenOut(query, chosen));
       // These need a running source: lists, rates, revisions, gaps and the recent ledger.
-      const needsMore = /\bfrom (rates|assets|markets|revisions|gaps|tidemark\.fetches)\b/.test(query);
+      const needsMore = /\bfrom (assets|markets|revisions|gaps)\b/.test(query);
       if (!needsMore) expect(rows.length).toBeGreaterThan(0);
+    });
+
+    const ofTime = queries('rawSql').filter(({ query }) => query.includes('$__time'));
+    const [second, year] = [1000, 365 * dayMs];
+    it.each([
+      ['an hour', { fromMs: startMs + dayMs, toMs: startMs + dayMs + 3600 * second }],
+      ['a week', { fromMs: startMs + dayMs, toMs: startMs + 8 * dayMs }],
+      ['60 days', { fromMs: startMs, toMs: startMs + 60 * dayMs }],
+      ['ten years', { fromMs: startMs - 9 * year, toMs: startMs + year }],
+      ['all times', { fromMs: 0, toMs: Date.UTC(2040, 0, 1) }],
+    ])('return no more rows than the cap in %s', async (_, range) => {
+      for (const own of [dense, { ...dense, interval: 'auto', asset_interval: 'auto', currency: 'euro' }])
+        for (const { title, query, points } of ofTime) {
+          const { rows } = await viewer.query(writtenOut(query, own, { ...range, points }));
+          expect([title, rows.length <= maxChartRows, rows.length]).toEqual([title, true, rows.length]);
+          if (!/\bfrom revisions\b/.test(query)) expect([title, rows.length > 0]).toEqual([title, true]);
+        }
+    });
+
+    it('show the chosen interval where it fits, and the finest that fits otherwise', async () => {
+      const query = ofTime.find(({ title }) => title === 'Candles')?.query ?? '';
+      const seen = async (interval: string, forDays: number, points = 1000) => {
+        const range = { fromMs: startMs, toMs: startMs + forDays * dayMs, points };
+        const { rows } = await viewer.query(writtenOut(query, { ...dense, interval }, range));
+        const at = rows.map(({ time }: { time: number }) => new Date(time).getTime());
+        return [rows.length, ((at[1] ?? 0) - (at[0] ?? 0)) / 60_000, rows[0].derived_from];
+      };
+      expect(await seen('m5', 13)).toEqual([13 * 288, 5, null]);
+      expect(await seen('m5', 14)).toEqual([14 * 96, 15, 'm5']);
+      expect(await seen('m5', 60)).toEqual([60 * 48, 30, 'm5']);
+      expect(await seen('d1', 60)).toEqual([60, 1440, 'm5']);
+      expect(await seen('auto', 1)).toEqual([288, 5, null]);
+      expect(await seen('auto', 60, 400)).toEqual([60 * 6, 240, 'm5']);
     });
 
     it('offer the tracked series', async () => {
@@ -76,11 +140,14 @@ for (const on of ['main', 'plain'] as const) {
           offered.set(name, rows.flat());
         }
       expect(Object.fromEntries(offered)).toEqual({
-        exchange: ['binance'],
+        exchange: ['binance', 'kraken'],
         base: ['bitcoin'],
         quote: ['tether'],
-        interval: ['h1'],
-        asset: ['bitcoin'],
+        interval: ['auto', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'],
+        asset: ['bitcoin', 'ethereum'],
+        asset_interval: ['auto', 'd1'],
+        currency: ['united-states-dollar', 'bitcoin', 'euro'],
+        currencies: ['bitcoin', 'euro', 'united-states-dollar'],
       });
     });
 

@@ -114,6 +114,7 @@ it('a read-only role can call every function', async () => {
       candles_as_known_at: `${names}, 'd1', now()`,
       history_as_known_at: `'a', 'd1', now()`,
       seasonality_by_hour: `'a', 'd1'`,
+      chart_interval: `'a', 'auto', '2024-01-01', '2024-01-04'`,
     };
     const functions = new Set(
       derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
