@@ -13,6 +13,7 @@ import { isHypertable, timescaleVersion } from '../timescale/extension.ts';
 import { averages, vwap } from './averages.ts';
 import { charts } from './charts.ts';
 import { currencies } from './currencies.ts';
+import { joins } from './joins.ts';
 import { figures, lines } from './lines.ts';
 import { names, refusals } from './names.ts';
 import { ohlcv } from './ohlcv.ts';
@@ -193,6 +194,7 @@ export function derivedObjects(timescale: boolean): DerivedObject[] {
       correlation,
       charts,
       currencies,
+      joins,
       seasonality,
       completeness,
       revisions,

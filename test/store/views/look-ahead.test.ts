@@ -10,7 +10,7 @@ import { ask, storeLine } from './price-line.ts';
 const startMs = Date.UTC(2024, 0, 1);
 const days = 12;
 /** What is known when the cut is made: in the middle of a day and of a break between two polls of the rates. */
-const cutMs = startMs + 7 * dayMs + 13 * hourMs;
+const cutMs = startMs + 7 * dayMs + 13.5 * hourMs;
 
 /** Prices with gaps, ties, zeros, and values of any size. */
 function priceAt(period: number): string | null {
@@ -30,7 +30,9 @@ async function storeUpTo(untilMs: number): Promise<TestStore> {
     [history('h1'), hourMs],
     [history('d1'), dayMs],
   ] as const) {
-    const periods = Math.floor((Math.min(untilMs, startMs + days * dayMs) - startMs) / lengthMs);
+    // A price of an hour is known at its time, a candle and the mean of a day when they have ended.
+    const round = key.dataset === 'asset_history' && lengthMs === hourMs ? Math.ceil : Math.floor;
+    const periods = round((Math.min(untilMs, startMs + days * dayMs) - startMs) / lengthMs);
     const prices = Array.from({ length: periods }, (_, period) => priceAt(period));
     await storeLine(database, { key, startMs, endMs: startMs + days * dayMs, prices });
   }
@@ -61,6 +63,13 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   vwap: [`${named}, 'h1'`, `${named}, 'h4'`],
   prices: [`'a', 'h1'`, `'x a/tether', 'h4'`],
   prices_in: [`'a', 'euro', 'h1'`, `'x a/tether', 'euro', 'h1', max_age => '30 days'`, `'a', 'euro'`],
+  asof: [
+    `'x a/tether', 'a', 'h1'`,
+    `'x a/tether', 'a', 'h1', other_interval => 'd1', max_age => '2 days'`,
+    `'a', 'x a/tether', 'h1'`,
+  ],
+  aligned: [`array['x a/tether', 'a'], 'h1'`, `array['a', 'x a/tether'], 'h1', gap_fill => true`],
+  aligned_wide: [`array['x a/tether', 'a'], 'h1'`],
   rolling_correlation: [`'x a/tether', 'a', 'h1'`],
   candles_as_known_at: [`${named}, 'h1', now()`],
   history_as_known_at: [`'a', 'h1', now()`],
@@ -110,7 +119,8 @@ it('no row of any function uses what was known only later', async () => {
     }
   }
   for (const [name, call] of Object.entries(ofRanges)) {
-    const sql = `select * from ${name}(${call}, to_time => '${new Date(cutMs).toISOString()}')`;
+    const ended = new Date(cutMs - (cutMs % hourMs)).toISOString();
+    const sql = `select * from ${name}(${call}, to_time => '${ended}')`;
     const [later, then] = await Promise.all([whole, cut].map(async ({ url }) => (await ask(url, sql)).rows));
     expect([name, later]).toEqual([name, then]);
   }

@@ -1,0 +1,84 @@
+/** Several series beside each other: the last price known at a time, and prices on one grid. */
+
+import { fill, ranged } from './returns.ts';
+
+export const joins = `
+-- How long after its time a price is known: a close at the end of its period, the mean of a day when the day has ended.
+create or replace function tidemark.known_after(is_market boolean, interval_name text, period interval) returns interval
+language sql immutable parallel safe as $$
+  select case when is_market or interval_name = 'd1' then period else interval '0' end
+$$;
+
+create or replace function public.asof(series text, other text, interval_name text default 'd1', ${ranged},
+  other_interval text default null, max_age interval default null)
+returns table ("time" timestamptz, price numeric, other_price numeric, other_time timestamptz, other_age interval,
+               coverage numeric)
+language plpgsql stable parallel safe as $$
+#variable_conflict use_column
+declare
+  line record;
+  asked record;
+  right_line record;
+  right_interval text := coalesce(other_interval, interval_name);
+  ahead interval;
+  right_ahead interval;
+  oldest interval;
+  since timestamptz;
+  until timestamptz;
+begin
+  if max_age < interval '0' then
+    raise exception 'max_age is %, and cannot be negative', max_age using errcode = '22023';
+  end if;
+  select * into line from tidemark.line_of(series, interval_name);
+  select * into right_line from tidemark.line_of(other, right_interval);
+  select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
+  ahead := tidemark.known_after(line.is_market, interval_name, line.period);
+  right_ahead := tidemark.known_after(right_line.is_market, right_interval, right_line.period);
+  oldest := coalesce(max_age, right_line.period);
+  -- The last price of the other series that any of the rows may use, and the first one.
+  until := asked.ending - line.period + ahead - right_ahead + interval '1 microsecond';
+  since := least(until, greatest(lower(right_line.tracked), asked.first + ahead - right_ahead - oldest));
+  return query
+    with left_rows as materialized (
+      select time, price, coverage, time + ahead as moment from public.prices(series, interval_name, from_time, to_time)
+    ), right_rows as materialized (
+      select time, price from public.prices(other, right_interval, since, until) where price is not null
+    ), merged as (
+      select moment, time, price, coverage, true as is_left, null::timestamptz as at from left_rows
+      union all select time + right_ahead, null, null, null, false, time from right_rows
+    ), latest as (
+      select *, max(at) over (order by moment, is_left rows unbounded preceding) as last from merged
+    )
+    select l.time, l.price, case when l.moment - (r.time + right_ahead) <= oldest then r.price end, r.time,
+           l.moment - (r.time + right_ahead), l.coverage
+    from latest l left join right_rows r on r.time = l.last
+    where is_left order by l.time;
+end $$;
+comment on function public.asof is
+  'Prices of a series, each with the last price of another one that was known at its moment: null where that is older than max_age, by default a period of the other. A close is known at the end of its period, the mean of a day when it has ended.';
+
+create or replace function public.aligned(series text[], interval_name text default 'd1', ${ranged}, ${fill})
+returns table ("time" timestamptz, name text, price numeric, coverage numeric)
+language sql stable parallel safe as $$
+  with lines as materialized (
+    select n.name, p.time, p.price, p.coverage
+    from unnest($1) n (name) cross join lateral public.prices(n.name, $2, $3, $4, $5) p
+  )
+  select g.time, n.name, l.price, l.coverage
+  from (select distinct time from lines) g
+  cross join unnest($1) with ordinality n (name, place)
+  left join lines l on l.time = g.time and l.name = n.name
+  order by g.time, n.place
+$$;
+comment on function public.aligned is
+  'Prices of several series on one grid: a row for each series at every time that any of them has, null where it has none.';
+
+create or replace function public.aligned_wide(series text[], interval_name text default 'd1', ${ranged}, ${fill})
+returns table ("time" timestamptz, prices jsonb, complete boolean)
+language sql stable parallel safe as $$
+  select time, jsonb_object_agg(name, price), bool_and(price is not null)
+  from public.aligned($1, $2, $3, $4, $5) group by time order by time
+$$;
+comment on function public.aligned_wide is
+  'Prices of several series on one grid, a row a time: an object with the price of each by its name, every digit kept, and whether all have one.';
+`;

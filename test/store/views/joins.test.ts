@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import { openTestStore, type TestStore } from '../open-store.ts';
+import { market } from './candles.ts';
+import { ask, storeLine } from './price-line.ts';
+
+const startMs = Date.UTC(2024, 0, 1);
+const days = 6;
+const tiny = `0.${'0'.repeat(29)}1`;
+const huge = `1${'0'.repeat(42)}`;
+
+/** Prices of a line: gaps, ties, zeros, and values of any size. */
+function pricesOf(count: number, seed: number): (string | null)[] {
+  return Array.from({ length: count }, (_, period) => {
+    const value = (period * 7 + seed * 13) % 23;
+    if (value < 4) return null;
+    return value === 4 ? '0' : value === 5 ? tiny : value === 6 ? huge : String(value >> 1);
+  });
+}
+
+const lines = {
+  hours: { key: market('a', 'h1'), lengthMs: hourMs, prices: pricesOf(24 * days, 1) },
+  asset: {
+    key: { dataset: 'asset_history', assetId: 'a', interval: 'h1' } as const,
+    lengthMs: hourMs,
+    prices: pricesOf(24 * days, 2),
+  },
+  daily: {
+    key: { dataset: 'asset_history', assetId: 'a', interval: 'd1' } as const,
+    lengthMs: dayMs,
+    prices: pricesOf(days, 3),
+  },
+};
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await openTestStore();
+  for (const { key, prices } of Object.values(lines))
+    await storeLine(store.database, { key, startMs, endMs: startMs + days * dayMs, prices });
+});
+afterAll(() => store?.close());
+
+const rows = async (sql: string) => (await ask(store.url, sql, 'UTC')).rows;
+
+it.each<[keyof typeof lines, keyof typeof lines, string, number, number, number]>([
+  // How long after its time each is known, and how old a price may be.
+  ['hours', 'asset', `'x a/tether', 'a', 'h1'`, hourMs, 0, hourMs],
+  ['hours', 'asset', `'x a/tether', 'a', 'h1', max_age => '0'`, hourMs, 0, 0],
+  ['asset', 'hours', `'a', 'x a/tether', 'h1', max_age => '5 hours'`, 0, hourMs, 5 * hourMs],
+  ['hours', 'daily', `'x a/tether', 'a', 'h1', other_interval => 'd1'`, hourMs, dayMs, dayMs],
+  [
+    'daily',
+    'hours',
+    `'a', 'x a/tether', 'd1', other_interval => 'h1', max_age => '2 days'`,
+    dayMs,
+    hourMs,
+    2 * dayMs,
+  ],
+])('%s beside the last known price of %s: asof(%s)', async (left, right, call, ahead, rightAhead, oldest) => {
+  const known = lines[right].prices.flatMap((price, period) => {
+    const timeMs = startMs + period * lines[right].lengthMs;
+    return price === null ? [] : [{ timeMs, atMs: timeMs + rightAhead, price }];
+  });
+  const expected = lines[left].prices.flatMap((price, period) => {
+    if (price === null) return [];
+    const timeMs = startMs + period * lines[left].lengthMs;
+    const last = known.findLast(({ atMs }) => atMs <= timeMs + ahead);
+    const age = last === undefined ? null : timeMs + ahead - last.atMs;
+    return [[timeMs, price, age !== null && age <= oldest ? last?.price : '-', age ?? '-'].join(' | ')];
+  });
+  const answer = await rows(
+    `select (extract(epoch from time) * 1000)::bigint, price, other_price, (extract(epoch from other_age) * 1000)::bigint
+     from asof(${call})`,
+  );
+  // An age beyond the limit is told only as far back as was read.
+  const told = (row: string) => row.replace(/ \| - \| \S+$/, ' | -');
+  expect(answer.length).toBeGreaterThan(2);
+  expect(answer.map(told)).toEqual(expected.map(told));
+});
+
+it('several series on one grid, as rows and as one row a time', async () => {
+  const times = new Map<number, [string, string]>();
+  for (const [place, name] of (['hours', 'asset'] as const).entries())
+    for (const [period, price] of lines[name].prices.entries()) {
+      if (price === null) continue;
+      const row = times.get(period) ?? ['-', '-'];
+      row[place] = price;
+      times.set(period, row);
+    }
+  const sorted = [...times].sort(([a], [b]) => a - b).map(([, pair]) => pair);
+  const names = `array['x a/tether', 'a'], 'h1'`;
+  expect(await rows(`select price from aligned(${names})`)).toEqual(sorted.flat());
+  const wide = await rows(
+    `select prices ->> 'x a/tether', prices ->> 'a', complete from aligned_wide(${names})`,
+  );
+  expect(wide).toEqual(sorted.map(([a, b]) => `${a} | ${b} | ${a !== '-' && b !== '-' ? 't' : 'f'}`));
+  await expect(rows(`select * from aligned(array['a', 'bb'], 'h1')`)).rejects.toThrow('unknown asset "bb"');
+});
