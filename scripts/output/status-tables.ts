@@ -23,6 +23,7 @@ const seriesColumns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
     title: 'missing',
     value: (row) => (row.missingMs === 0 ? '-' : formatDuration(row.missingMs)),
     right: true,
+    omit: 6,
   },
   { title: 'gaps', value: (row) => formatCount(row.gaps), right: true, omit: 4 },
   { title: 'points', value: (row) => formatCount(row.points), right: true, omit: 5 },

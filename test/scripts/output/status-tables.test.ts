@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
+import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import { seriesOverview, seriesTable } from '../../../scripts/output/status-tables.ts';
 import type { SeriesStatus } from '../../../store/series/status.ts';
 
@@ -46,6 +46,10 @@ it('fits a terminal of 80 columns beside the prefix of the demo, also with long 
   const lines = seriesTable([{ ...noted, series: named as never }], nowMs, 68).split('\n');
   expect(lines.filter((line) => line.length > 68)).toEqual([]);
   expect(lines[0]).toMatch(/^id +series +covered +missing +age +note$/);
+  const aged = { ...noted, series: named as never, newestMs: nowMs - (29 * minuteMs + 18_000) };
+  const shorter = seriesTable([aged], nowMs, 68).split('\n');
+  expect(shorter.filter((line) => line.length > 68)).toEqual([]);
+  expect(shorter[0]).toMatch(/^id +series +covered +age +note$/);
 });
 
 it('groups many series by exchange and interval, folds complete groups, and shows the total', () => {
