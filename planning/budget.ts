@@ -61,9 +61,18 @@ export function requestsPerMinuteOf(
   budget: number | null,
 ): number {
   const spaced = limits.filter(({ periodMs }) => periodMs <= longestSpacedMs);
-  const perMinute = spaced.map(({ amount, periodMs }) => (amount * 60_000) / periodMs);
+  const perMinute = spaced.map((limit) => (usableOf(limit) * 60_000) / limit.periodMs);
   const least = Math.min(...perMinute, budget ?? Number.POSITIVE_INFINITY);
   return Number.isFinite(least) ? Math.max(1, Math.floor(least / cost)) : 0;
+}
+
+/** Up to this period the lateness of a few requests, or those that start together, count. */
+const shortMs = 10_000;
+
+/** What may be used of a limit, so that late starts exceed no rolling period: a refusal costs a pause of a minute. */
+function usableOf({ amount, periodMs }: PeriodLimit): number {
+  if (periodMs > shortMs) return amount;
+  return amount < 4 ? 0.9 * amount : amount - Math.max(2, Math.ceil(0.05 * amount));
 }
 
 /** Budget of a process, from its configuration. */

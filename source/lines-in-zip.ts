@@ -1,11 +1,13 @@
 /** Reads the CSV file within a zip from memory. */
 
-import { createInflateRaw } from 'node:zlib';
+import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { inflateRaw } from 'node:zlib';
 import { Unzip, type UnzipDecoder, UnzipPassThrough } from 'fflate';
 
 /** Decoded size of a file. A month of minutes has 9 MB. */
 const maxFileBytes = 256 * 1024 * 1024;
-/** Decoded size of a piece. */
+/** Size of a piece. */
 const pieceBytes = 1 << 18;
 
 /** Hands on what is compressed: Node inflates it, outside of this thread, in a third of the library's time. */
@@ -20,16 +22,24 @@ class Compressed implements UnzipDecoder {
   }
 }
 
+interface Content {
+  readonly isDeflated: boolean;
+  readonly bytes: Uint8Array;
+  /** Decoded; 0: unknown. */
+  readonly statedSize: number;
+}
+
 /** The content of the only file, of CSV, within the zip: deflated, or stored as it is. */
-function contentOf(zip: Uint8Array): { readonly isDeflated: boolean; readonly bytes: Uint8Array } {
-  const found: { isDeflated: boolean; bytes: Uint8Array }[] = [];
+function contentOf(zip: Uint8Array): Content {
+  const found: Content[] = [];
   let count = 0;
   const unzip = new Unzip((file) => {
     count += 1;
     if (!file.name.endsWith('.csv')) return;
     file.ondata = (error, bytes) => {
       if (error !== null) throw error;
-      found.push({ isDeflated: file.compression === Compressed.compression, bytes });
+      const isDeflated = file.compression === Compressed.compression;
+      found.push({ isDeflated, bytes, statedSize: file.originalSize ?? 0 });
     };
     file.start();
   });
@@ -43,28 +53,25 @@ function contentOf(zip: Uint8Array): { readonly isDeflated: boolean; readonly by
 }
 
 /**
- * The CSV file within a zip, as pieces of whole lines, so that neither all of its text is in memory nor the thread busy for
- * long.
+ * The CSV file within a zip, as pieces of whole lines, so that the thread is not busy for long. They are parts of one buffer,
+ * which is the caller's.
  *
  * @throws Error when the zip is damaged or does not hold one CSV file.
  */
-export async function* linesInZip(zip: Uint8Array): AsyncGenerator<string> {
-  const { isDeflated, bytes } = contentOf(zip);
-  let rest = '';
-  let size = 0;
-  for await (const chunk of isDeflated ? inflated(bytes) : [Buffer.from(bytes)]) {
-    size += chunk.length;
-    if (size > maxFileBytes) throw new Error('it is too large');
-    const text = rest + chunk.toString('latin1');
-    const end = text.lastIndexOf('\n') + 1;
-    rest = text.slice(end);
-    yield text.slice(0, end);
+export async function* linesInZip(zip: Uint8Array): AsyncGenerator<Buffer> {
+  const content = contentOf(zip);
+  const text = content.isDeflated ? await inflated(content) : Buffer.from(content.bytes);
+  for (let start = 0; start < text.length; ) {
+    const newline = text.indexOf('\n', start + pieceBytes);
+    const end = newline === -1 ? text.length : newline + 1;
+    yield text.subarray(start, end);
+    start = end;
+    await setImmediate();
   }
-  yield rest;
 }
 
-function inflated(bytes: Uint8Array): AsyncIterable<Buffer> {
-  const inflate = createInflateRaw({ chunkSize: pieceBytes });
-  inflate.end(bytes);
-  return inflate;
+function inflated({ bytes, statedSize }: Content): Promise<Buffer> {
+  // One allocation, if the size is what it is stated to be.
+  const chunkSize = Math.min(Math.max(pieceBytes, statedSize), maxFileBytes);
+  return promisify(inflateRaw)(bytes, { chunkSize, maxOutputLength: maxFileBytes });
 }

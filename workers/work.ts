@@ -2,7 +2,7 @@
 
 import { type EpochMs, periodStart } from '../contract/intervals.ts';
 import { listName } from '../contract/lists.ts';
-import type { Candle, HistoryPoint, Rate } from '../contract/resources.ts';
+import type { Rate } from '../contract/resources.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { type PollPage, rowsAskedFor } from '../planning/polls.ts';
 import { overlaps, type Range } from '../planning/ranges.ts';
@@ -10,7 +10,8 @@ import type { Window } from '../planning/windows.ts';
 import type { Source } from '../source/source.ts';
 import { SourceError } from '../source/source-error.ts';
 import { commitProbe } from '../store/commit/commit-probe.ts';
-import type { WindowAnswer, WindowCommit } from '../store/commit/prepare-window.ts';
+import { timesOf } from '../store/commit/points.ts';
+import type { PointAnswer, WindowAnswer, WindowCommit } from '../store/commit/prepare-window.ts';
 import type { Database } from '../store/db/database.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
 import { commitPage } from '../store/lists/commit-page.ts';
@@ -52,7 +53,7 @@ export interface WorkParts {
   readonly emptyConfirmMs: number;
 }
 
-type Answer = WindowAnswer<Candle | HistoryPoint>;
+type Answer = PointAnswer;
 
 /** Whether this version knows the window's dataset. A newer version may have queued the job. */
 export function isKnownDataset(series: SeriesKey): boolean {
@@ -108,7 +109,7 @@ export function probeWork(window: Window, parts: WorkParts): Work<Answer> {
           answer,
           attempt: attempt.number,
           nowMs: attempt.nowMs,
-          timesMs: rows.map((row) => ('period' in row ? row.period : row.time)),
+          timesMs: timesOf(rows),
           graceMs: parts.graceMs,
           emptyConfirmMs: parts.emptyConfirmMs,
         }),
@@ -147,7 +148,10 @@ async function requestPoints(
  *
  * @throws SourceError `incomplete`.
  */
-export function assertWhole<Answer extends WindowAnswer<unknown>>(answer: Answer, range: Range): Answer {
+export function assertWhole<Answer extends WindowAnswer<unknown, unknown>>(
+  answer: Answer,
+  range: Range,
+): Answer {
   const { known, status, bytes, durationMs } = answer;
   const missing = known?.missing.find((part) => overlaps(part, range));
   if (missing === undefined) return answer;

@@ -12,9 +12,10 @@ import type { Candle } from '../../contract/resources.ts';
 import { periodsWithout } from '../../planning/ranges.ts';
 import { type Rejected, replyFacts } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
+import { candleCsv } from '../candle-csv.ts';
 import { linesInZip } from '../lines-in-zip.ts';
 import { kindOfStatus, replyError } from '../refusal.ts';
-import { candleReader, impossible } from '../rows.ts';
+import { candleReader } from '../rows.ts';
 import { type Profile, type Resources, rangesOf } from './profile.ts';
 import { intervalName, rangeOf, symbolOf } from './venue.ts';
 
@@ -98,7 +99,7 @@ function unusable(reply: Reply, said: string) {
   return replyError(reply, { kind: 'incomplete', said });
 }
 
-async function* unzipped(reply: Reply): AsyncGenerator<string> {
+async function* unzipped(reply: Reply): AsyncGenerator<Buffer> {
   try {
     yield* linesInZip(reply.body);
   } catch (error) {
@@ -106,13 +107,8 @@ async function* unzipped(reply: Reply): AsyncGenerator<string> {
   }
 }
 
-const decimal = '((?:0|[1-9]\\d{0,98})(?:\\.\\d{1,100})?)';
-/** Open time, open, high, low, close, volume; close time and six more columns. */
-const line = new RegExp(`(\\d{13}|\\d{16}),${`${decimal},`.repeat(5)}\\d+(?:,[^,\\n]*){5}\\r?(?:\\n|$)`, 'y');
-
-type Decimal = Candle['open'];
-/** The matched line, the time, and the values. */
-type Captured = readonly [string, string, Decimal, Decimal, Decimal, Decimal, Decimal];
+/** Time, open, high, low, close, volume; close time and five more. */
+const columns = 12;
 
 /**
  * The rows of the requested range. Binance gives a row for a period without trades, and files lack rows that the files of
@@ -123,57 +119,42 @@ type Captured = readonly [string, string, Decimal, Decimal, Decimal, Decimal, De
 async function readFile(reply: Reply, query: Query): Promise<Resources['candles']['answer']> {
   const { interval } = query;
   const asked = rangeOf(query);
-  const digits = asked.startMs < microsecondsFromMs ? 13 : 16;
-  const rows: Candle[] = [];
+  const timeDigits = asked.startMs < microsecondsFromMs ? 13 : 16;
   const rejected: Rejected[] = [];
-  const read = candleReader(interval);
+  const reader = candleReader(interval);
+  const csv = candleCsv({ columns, timeDigits, interval, range: asked });
+  const isAsked = (timeMs: number) => timeMs >= asked.startMs && timeMs < asked.endMs;
   let isFirst = true;
-  for await (const text of unzipped(reply)) {
-    let place = isFirst && text.startsWith('open_time') ? text.indexOf('\n') + 1 : 0;
-    isFirst = false;
-    while (place < text.length) {
-      line.lastIndex = place;
-      const match = line.exec(text) as unknown as Captured | null;
-      if (match === null) {
-        const end = text.indexOf('\n', place);
-        const raw = text.slice(place, end === -1 ? undefined : end).trimEnd();
-        place = end === -1 ? text.length : end + 1;
-        if (raw !== '') rejected.push(badLine(raw, digits, read));
-        continue;
-      }
-      place = line.lastIndex;
-      const [raw, time, open, high, low, close, volume] = match;
-      const period = time.length === 16 ? Number(time) / 1000 : Number(time);
-      if (time.length !== digits)
-        rejected.push({ raw: raw.trimEnd(), reason: wrongUnit(digits), timeMs: period });
-      else {
-        const candle = { open, high, low, close, volume, period };
-        const reason = impossible(candle, interval);
-        if (reason !== null) rejected.push({ raw: raw.trimEnd(), reason, timeMs: period });
-        else if (period >= asked.startMs && period < asked.endMs) rows.push(candle);
-      }
+  for await (const piece of unzipped(reply))
+    for (const line of csv.read(piece)) {
+      const raw = line.trimEnd();
+      const isHeader = isFirst && raw.startsWith('open_time');
+      isFirst = false;
+      if (raw === '' || isHeader) continue;
+      const row = readLine(raw, timeDigits, reader);
+      if (!('reason' in row)) {
+        if (isAsked(row.period)) csv.add(row);
+      } else if (row.timeMs == null || isAsked(row.timeMs)) rejected.push(row);
     }
-  }
-  const inRange = rejected.filter(
-    ({ timeMs }) => timeMs == null || (timeMs >= asked.startMs && timeMs < asked.endMs),
-  );
-  const timesMs = [...rows.map(({ period }) => period), ...inRange.flatMap(({ timeMs }) => timeMs ?? [])];
+  const rows = csv.end();
+  const timesMs = [...rows.timesMs, ...rejected.flatMap(({ timeMs }) => timeMs ?? [])];
   if (timesMs.length === 0) throw unusable(reply, 'the file has no row of the requested time');
   const missing = periodsWithout(asked, timesMs, intervalMs[interval]);
   const known = { untilMs: Number.POSITIVE_INFINITY, missing };
-  return { rows, rejected: inRange, sourceTimeMs: null, isWhole: true, known, ...replyFacts(reply) };
+  return { rows, rejected, sourceTimeMs: null, isWhole: true, known, ...replyFacts(reply) };
 }
 
 const wrongUnit = (digits: number) =>
   `the time is not in ${digits === 13 ? 'milliseconds' : 'microseconds'}, as files of its month have it`;
 
-/** A line that the pattern does not match: read by its columns, for the reason. */
-function badLine(raw: string, digits: number, read: ReturnType<typeof candleReader>): Rejected {
-  const columns = raw.split(',');
-  const [time = '', open, high, low, close, volume] = columns;
-  if (columns.length !== 12) return { raw, reason: `${columns.length} columns instead of 12` };
-  if (!/^\d+$/.test(time) || time.length !== digits) return { raw, reason: wrongUnit(digits) };
+/** A line of another form than the usual one: a candle, or why it is none. */
+function readLine(raw: string, digits: number, read: ReturnType<typeof candleReader>): Candle | Rejected {
+  const values = raw.split(',');
+  const [time = '', open, high, low, close, volume] = values;
+  if (values.length !== columns) return { raw, reason: `${values.length} columns instead of ${columns}` };
   const period = time.length === 16 ? Number(time) / 1000 : Number(time);
+  if (!/^(\d{13}|\d{16})$/.test(time)) return { raw, reason: wrongUnit(digits) };
+  if (time.length !== digits) return { raw, reason: wrongUnit(digits), timeMs: period };
   const row = read({ open, high, low, close, volume, period });
-  return { raw, reason: typeof row === 'string' ? row : 'not a line of candles', timeMs: period };
+  return typeof row === 'string' ? { raw, reason: row, timeMs: period } : row;
 }

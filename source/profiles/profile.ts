@@ -3,6 +3,7 @@
  * requests, the queue counts them, and the store decides what an answer proves.
  */
 
+import type { CandleLines } from '../../contract/candle-lines.ts';
 import type { CandleInterval, EpochMs, HistoryInterval } from '../../contract/intervals.ts';
 import type {
   AssetsRequest,
@@ -32,14 +33,15 @@ export interface CandlesQuery extends CandlesRequest {
   readonly symbol?: string | undefined;
 }
 
-type Windowed<Row> = Answer<Row> & {
+type Windowed<Row, Rows = Row[]> = Omit<Answer<Row>, 'rows'> & {
+  readonly rows: Rows;
   /** What the source states of its own coverage; null: nothing. */
   readonly known: UpstreamCoverage | null;
 };
 
 /** The resources that a source may have: what is asked, and what is answered. */
 export interface Resources {
-  candles: { query: CandlesQuery; answer: Windowed<Candle> };
+  candles: { query: CandlesQuery; answer: Windowed<Candle, Candle[] | CandleLines> };
   assetHistory: { query: HistoryRequest & { readonly id: string }; answer: Windowed<HistoryPoint> };
   rates: { query: object; answer: Answer<Rate> };
   assets: { query: Partial<AssetsRequest>; answer: Answer<Asset> };

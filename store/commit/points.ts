@@ -5,9 +5,10 @@
  * collection in between would copy them.
  */
 
+import { type CandleLines, isCandleLines } from '../../contract/candle-lines.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import { arrayOf, timestamps } from '../db/database.ts';
+import { arrayOf, timestampFormat } from '../db/database.ts';
 
 export interface PointLines {
   readonly dataset: 'candles' | 'asset_history';
@@ -16,24 +17,62 @@ export interface PointLines {
   readonly lines: Buffer;
 }
 
-/** @param rows ascending, each time once. */
+export type PointRows = ReadonlyArray<Candle | HistoryPoint> | CandleLines;
+
+/** @param places of the rows to take, ascending in time, each time once; null: all of them, which are so. */
 export function pointLines(
   dataset: PointLines['dataset'],
   seriesId: number,
-  rows: ReadonlyArray<Candle | HistoryPoint>,
+  rows: PointRows,
+  places: readonly number[] | null = null,
 ): PointLines {
-  const timesMs = rows.map(timeOf);
-  const times = timestamps(timesMs);
-  const lines = rows.map((row, place) => {
-    const values =
-      'period' in row ? `${row.open}\t${row.high}\t${row.low}\t${row.close}\t${row.volume}` : row.priceUsd;
-    return `${seriesId}\t${times[place]}\t${values}\n`;
-  });
-  return { dataset, timesMs, lines: toBuffer(lines) };
+  const allMs = timesOf(rows);
+  const timesMs = places === null ? allMs : places.map((place) => allMs[place] ?? Number.NaN);
+  const format = timestampFormat();
+  const startOf = (timeMs: EpochMs) => `${seriesId}\t${format(timeMs)}\t`;
+  return {
+    dataset,
+    timesMs,
+    lines: isCandleLines(rows)
+      ? withStarts(timesMs, startOf, rows, places)
+      : toBuffer(
+          timesMs.map(
+            (timeMs, number) => `${startOf(timeMs)}${valuesOf(rows[places?.[number] ?? number])}\n`,
+          ),
+        ),
+  };
+}
+
+export function timesOf(rows: PointRows): readonly EpochMs[] {
+  return isCandleLines(rows) ? rows.timesMs : rows.map(timeOf);
 }
 
 export function timeOf(row: Candle | HistoryPoint): EpochMs {
   return 'period' in row ? row.period : row.time;
+}
+
+function valuesOf(row: Candle | HistoryPoint | undefined): string {
+  if (row === undefined) throw new RangeError('no such row');
+  return 'period' in row ? `${row.open}\t${row.high}\t${row.low}\t${row.close}\t${row.volume}` : row.priceUsd;
+}
+
+/** Characters of a series and a time, with their tabs, at most. */
+const longestStart = 48;
+
+function withStarts(
+  timesMs: readonly EpochMs[],
+  startOf: (timeMs: EpochMs) => string,
+  { text, ends }: CandleLines,
+  places: readonly number[] | null,
+): Buffer {
+  const lines = Buffer.allocUnsafe(text.length + timesMs.length * longestStart);
+  let at = 0;
+  for (const [number, timeMs] of timesMs.entries()) {
+    const place = places?.[number] ?? number;
+    at += lines.write(startOf(timeMs), at, 'latin1');
+    at += text.copy(lines, at, ends[place - 1] ?? 0, ends[place]);
+  }
+  return lines.subarray(0, at);
 }
 
 /** Splits the lines into columns, without the series. */

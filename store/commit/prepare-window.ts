@@ -12,12 +12,12 @@ import { type UpstreamCoverage, upstreamPart } from '../../planning/upstream-cov
 import type { Verdict } from '../../planning/verdict.ts';
 import type { Lane, Window } from '../../planning/windows.ts';
 import { type RejectedRow, readRejectedTime } from '../ledger/quarantine.ts';
-import { type PointLines, pointLines, timeOf } from './points.ts';
+import { type PointLines, type PointRows, pointLines, timesOf } from './points.ts';
 import type { PointChanges } from './write-points.ts';
 
 /** A response with status 200, as the source's client read it. */
-export interface WindowAnswer<Row> {
-  readonly rows: readonly Row[];
+export interface WindowAnswer<Row, Rows = readonly Row[]> {
+  readonly rows: Rows;
   readonly rejected: readonly RejectedRow[];
   /** The answer's `timestamp`; null when it had none. */
   readonly sourceTimeMs: EpochMs | null;
@@ -30,6 +30,8 @@ export interface WindowAnswer<Row> {
   readonly durationMs: number;
 }
 
+export type PointAnswer = WindowAnswer<Candle | HistoryPoint, PointRows>;
+
 export interface WindowCommit {
   readonly seriesId: number;
   readonly series: SeriesKey;
@@ -38,7 +40,7 @@ export interface WindowCommit {
   readonly lane: Lane;
   readonly attempt: number;
   /** Its rows are of the series' dataset. */
-  readonly answer: WindowAnswer<Candle | HistoryPoint>;
+  readonly answer: PointAnswer;
   /** When the answer came. */
   readonly nowMs: EpochMs;
   readonly graceMs: number;
@@ -105,18 +107,19 @@ export function prepareWindow(request: WindowCommit): PreparedWindow {
   // Where the source lacks something itself, an absent point proves nothing.
   const isWhole = (answer.known?.missing ?? []).length === 0;
   const requested = (isWhole ? request.window.requested : undefined) ?? window;
-  const points = pointLinesIn(commit, untilMs, window);
+  const timesMs = timesOf(rows);
+  const isStale = staleTimes(commit, untilMs);
+  const pointsIn = (range: Range) =>
+    pointLines(commit.series.dataset, commit.seriesId, rows, placesIn(timesMs, range, isStale));
+  const points = pointsIn(window);
   const beside = [
     { startMs: requested.startMs, endMs: window.startMs },
     { startMs: window.endMs, endMs: requested.endMs },
   ]
     .filter(({ startMs, endMs }) => startMs < endMs)
-    .map((range) => ({ range, points: pointLinesIn(commit, untilMs, range) }))
+    .map((range) => ({ range, points: pointsIn(range) }))
     .filter((side) => side.points.timesMs.length > 0);
-  const kept = [points, ...beside.map((side) => side.points)].reduce(
-    (sum, { timesMs }) => sum + timesMs.length,
-    0,
-  );
+  const kept = beside.reduce((sum, side) => sum + side.points.timesMs.length, points.timesMs.length);
   const rejectedMs = answer.rejected.map((row) => readRejectedTime(row, commit.series.dataset));
   return {
     ...facts,
@@ -126,21 +129,16 @@ export function prepareWindow(request: WindowCommit): PreparedWindow {
     answer: answered,
     rows: rows.length + answer.rejected.length,
     dropped: rows.length - kept,
-    outOfRangeRows: countOutOfRange(request),
+    outOfRangeRows: countOutOfRange(timesMs, request),
     points,
     beside,
     requested,
-    shown: rowSpan(requested, rows, rejectedMs),
+    shown: timeSpan(requested, timesMs, rejectedMs),
     rejectedWithin: rejectedMs.filter(
       (timeMs) => timeMs === null || !isWithin(timeMs, requested) || isWithin(timeMs, window),
     ).length,
     rejectedPeriodsMs: listRejectedPeriods(rejectedMs, points.timesMs, window, commit.series.interval),
   };
-}
-
-function pointLinesIn(commit: WindowCommit, untilMs: EpochMs, range: Range): PointLines {
-  const rows = sortWithin(dropStaleRows(commit, untilMs), range);
-  return pointLines(commit.series.dataset, commit.seriesId, rows);
 }
 
 /** The periods of the window that hold some of the first times, and none of the others. */
@@ -162,9 +160,9 @@ function isWithin(timeMs: EpochMs, { startMs, endMs }: Range): boolean {
 }
 
 /** An unreadable or stale row counts too: it shows how far the answer reaches. */
-function rowSpan(
+function timeSpan(
   requested: Range,
-  rows: ReadonlyArray<Candle | HistoryPoint>,
+  timesMs: readonly EpochMs[],
   rejectedMs: ReadonlyArray<EpochMs | null>,
 ): PreparedWindow['shown'] {
   let firstMs = Number.POSITIVE_INFINITY;
@@ -174,42 +172,44 @@ function rowSpan(
     firstMs = Math.min(firstMs, timeMs);
     lastMs = Math.max(lastMs, timeMs);
   };
-  for (const row of rows) show(timeOf(row));
+  for (const timeMs of timesMs) show(timeMs);
   for (const timeMs of rejectedMs) if (timeMs !== null) show(timeMs);
   return firstMs <= lastMs ? { firstMs, lastMs } : null;
 }
 
 /**
- * Drops stale rows: their period has closed by our clock, and had not by the source's when it answered. A
- * stale copy holds such a candle as it was while it was open, and its final form may be stored already. The
- * same holds for a period that the source says it does not know yet.
+ * Finds stale rows: their period has closed by our clock, and had not by the source's when it answered. A stale copy holds
+ * such a candle as it was while it was open, and its final form may be stored already. The same holds for a period that the
+ * source says it does not know yet.
  */
-function dropStaleRows(
-  { series, answer, nowMs, graceMs }: WindowCommit,
-  untilMs: EpochMs,
-): ReadonlyArray<Candle | HistoryPoint> {
+function staleTimes({ series, answer, nowMs, graceMs }: WindowCommit, untilMs: EpochMs) {
   const closedMs = closedUpTo(series, nowMs, graceMs);
   const sourceTimeMs = answer.sourceTimeMs ?? nowMs - answer.durationMs;
   const closedThereMs = periodStart(Math.min(sourceTimeMs, untilMs), series.interval);
-  if (closedThereMs >= closedMs) return answer.rows;
-  return answer.rows.filter((row) => timeOf(row) < closedThereMs || timeOf(row) >= closedMs);
+  return (timeMs: EpochMs) => timeMs >= closedThereMs && timeMs < closedMs;
 }
 
-function countOutOfRange({ series, window: { startMs, endMs }, answer }: WindowCommit): number {
+function countOutOfRange(
+  timesMs: readonly EpochMs[],
+  { series, window: { startMs, endMs } }: WindowCommit,
+): number {
   const slackMs = intervalMs[series.interval];
   const near = { startMs: startMs - slackMs, endMs: endMs + slackMs };
-  return answer.rows.filter((row) => !isWithin(timeOf(row), near)).length;
+  return timesMs.reduce((count, timeMs) => (isWithin(timeMs, near) ? count : count + 1), 0);
 }
 
-function sortWithin(rows: WindowCommit['answer']['rows'], range: Range): WindowCommit['answer']['rows'] {
-  let previousMs = Number.NEGATIVE_INFINITY;
-  const isSorted = rows.every((row) => {
-    const timeMs = timeOf(row);
-    const isNext = timeMs > previousMs && isWithin(timeMs, range);
-    previousMs = timeMs;
-    return isNext;
-  });
-  if (isSorted) return rows;
-  const byTime = new Map(rows.filter((row) => isWithin(timeOf(row), range)).map((row) => [timeOf(row), row]));
-  return [...byTime.values()].sort((a, b) => timeOf(a) - timeOf(b));
+/** Places of the rows to keep, ascending in time; of one time the last. Null: all rows, which are so. */
+function placesIn(
+  timesMs: readonly EpochMs[],
+  range: Range,
+  isStale: (timeMs: EpochMs) => boolean,
+): number[] | null {
+  const isKept = (timeMs: EpochMs) => isWithin(timeMs, range) && !isStale(timeMs);
+  const isSorted = timesMs.every(
+    (timeMs, place) => isKept(timeMs) && timeMs > (timesMs[place - 1] ?? Number.NEGATIVE_INFINITY),
+  );
+  if (isSorted) return null;
+  const placeAt = new Map<EpochMs, number>();
+  for (const [place, timeMs] of timesMs.entries()) if (isKept(timeMs)) placeAt.set(timeMs, place);
+  return [...placeAt].sort(([a], [b]) => a - b).map(([, place]) => place);
 }

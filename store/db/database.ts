@@ -225,25 +225,29 @@ export function timestampOrNull(timeMs: EpochMs | null | undefined): string | nu
 }
 
 /**
- * Formats many timestamps that are close together: formatting a date costs more than the rest of preparing a
- * point.
+ * Formats timestamps that are close together: formatting a date costs more than the rest of preparing a point. Without
+ * fractions of a second, PostgreSQL reads them in less time.
  */
-export function timestamps(timesMs: readonly EpochMs[]): string[] {
+export function timestampFormat(): (timeMs: EpochMs) => string {
   let hourMs = Number.NaN;
   let hour = '';
-  return timesMs.map((timeMs) => {
-    const sinceHourMs = timeMs - hourMs;
-    if (!(sinceHourMs >= 0 && sinceHourMs < 3_600_000)) {
-      const text = timestamp(timeMs);
-      hour = text.slice(0, text.indexOf('T') + 4);
+  return (timeMs) => {
+    if (!(timeMs >= hourMs && timeMs < hourMs + 3_600_000)) {
       hourMs = Math.floor(timeMs / 3_600_000) * 3_600_000;
-      return text;
+      hour = timestamp(hourMs)
+        .replace('T', ' ')
+        .replace(/00:00\.000Z$/, '');
     }
-    return sinceHourMs % 60_000 === 0 ? `${hour}${minuteTexts[sinceHourMs / 60_000]}` : timestamp(timeMs);
-  });
+    const minute = minuteTexts[(timeMs - hourMs) / 60_000];
+    return minute === undefined ? timestamp(timeMs) : hour + minute;
+  };
 }
 
-const minuteTexts = Array.from({ length: 60 }, (_, minute) => `${String(minute).padStart(2, '0')}:00.000Z`);
+const minuteTexts = Array.from({ length: 60 }, (_, minute) => `${String(minute).padStart(2, '0')}:00+00`);
+
+export function timestamps(timesMs: readonly EpochMs[]): string[] {
+  return timesMs.map(timestampFormat());
+}
 
 /** A parameter for `tstzrange`, half-open; null leaves the end open. */
 export function timeRange(startMs: EpochMs, endMs: EpochMs | null): string {

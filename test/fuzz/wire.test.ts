@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { candlesOf } from '../../contract/candle-lines.ts';
 import { openSource, type Source } from '../../source/source.ts';
 import { SourceError } from '../../source/source-error.ts';
 import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';
@@ -182,7 +183,7 @@ test(
         server.answer = bytesOf(sent);
         const asked = { exchange: 'x', interval: 'h1', baseId: 'a', quoteId: 'b' } as const;
         const end = await source.candles(asked).then(
-          ({ rows: read, rejected }) => ({ kind: 'answer', read: [...read, ...rejected] }),
+          ({ rows: read, rejected }) => ({ kind: 'answer', read: [...candlesOf(read), ...rejected] }),
           (error: unknown) => {
             if (!(error instanceof SourceError)) throw error;
             expect(error.message).not.toContain('a-secret-key');

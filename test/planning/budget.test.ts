@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { budgetInForce, differingBudgets, freeSlots, limiterFor } from '../../planning/budget.ts';
+import {
+  budgetInForce,
+  differingBudgets,
+  freeSlots,
+  limiterFor,
+  requestsPerMinuteOf,
+} from '../../planning/budget.ts';
 
 describe('limiterFor', () => {
   it('never allows more requests in a minute than the budget', () => {
@@ -26,6 +32,27 @@ describe('limiterFor', () => {
 
   it('is absent for a source without a limit', () => {
     expect(limiterFor(0)).toBeNull();
+  });
+});
+
+describe('requestsPerMinuteOf', () => {
+  it.each([
+    [1, 1000],
+    [10, 1000],
+    [20, 2000],
+    [600, 5000],
+  ])('leaves room for late starts in a limit of %i in %i ms', (amount, periodMs) => {
+    const perMinute = requestsPerMinuteOf([{ amount, periodMs }], 1, null);
+    const { max, durationMs } = limiterFor(perMinute) ?? { max: 0, durationMs: 1 };
+    const most = max * (Math.floor(periodMs / durationMs) + 1);
+    expect(most).toBeLessThanOrEqual(amount);
+    // One that starts late, at the end of the period before, does not exceed it either.
+    if (amount > 1) expect(most + 1).toBeLessThanOrEqual(amount);
+    expect((perMinute * periodMs) / 60_000).toBeGreaterThanOrEqual(0.8 * amount);
+  });
+
+  it('uses all of a limit of minutes', () => {
+    expect(requestsPerMinuteOf([{ amount: 6000, periodMs: 60_000 }], 2, null)).toBe(3000);
   });
 });
 

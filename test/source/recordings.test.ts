@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { candlesOf } from '../../contract/candle-lines.ts';
 import type { Source } from '../../source/source.ts';
 import { describeRecordings, recordedLists, recording } from '../recordings.ts';
 import { answering, failureAt } from './failure-at.ts';
@@ -6,10 +7,13 @@ import { serveBody, sourceAt } from './local-server.ts';
 
 type List = (typeof recordedLists)[number];
 
-function call(source: Source, list: List) {
+async function call(source: Source, list: List) {
   switch (list.resource) {
-    case 'candle':
-      return source.candles({ exchange: 'binance', baseId: 'x', quoteId: 'y', interval: list.interval });
+    case 'candle': {
+      const market = { exchange: 'binance', baseId: 'x', quoteId: 'y' };
+      const answer = await source.candles({ ...market, interval: list.interval });
+      return { ...answer, rows: candlesOf(answer.rows) };
+    }
     case 'historyPoint':
       return source.assetHistory('bitcoin', { interval: 'h1' });
     case 'rate':

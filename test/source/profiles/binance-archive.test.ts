@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
+import { candlesOf } from '../../../contract/candle-lines.ts';
 import { minuteMs } from '../../../contract/intervals.ts';
 import { profiles } from '../../../source/profiles/profiles.ts';
 import { describeRecordings, recordingFile } from '../../recordings.ts';
@@ -41,7 +42,8 @@ const asked = (start = startMs, end = endMs) =>
 async function read(csv: string, range = asked()) {
   const file = zip(csv);
   const { source } = await archiveAt(file, `${sha256(file)}  ADABTC-1m-2024-05.zip\n`);
-  return source.candles(range);
+  const answer = await source.candles(range);
+  return { ...answer, rows: candlesOf(answer.rows) };
 }
 
 async function failure(file: Buffer | null, checksum: string | null) {
