@@ -47,6 +47,7 @@ export const errorTable = Object.freeze({
       'run the same command again later; `select * from tidemark.fetches` lists each request',
     RANGE_HAS_GAPS:
       '`tidemark backfill` fills them, with --wait also those that await a second answer; --allow-gaps exports the stored points and lists the gaps',
+    VALUES_TOO_LONG: 'write a lake with other --decimals, or with --decimals text, into another directory',
     ROWS_REFUSED:
       '`select * from tidemark.quarantine` lists each row with its reason; their periods are not covered',
   }),
@@ -108,6 +109,7 @@ export const errorTable = Object.freeze({
     EMBEDDED_DATABASE: 'see .tidemark/postgres.log, or set DATABASE_URL',
   }),
   ...entries(exitCodes.queue, {
+    PAUSED: '`tidemark resume` goes on',
     NOT_RUNNING: 'start it: `tidemark run`, or scheduler and worker',
     QUEUE_UNREACHABLE: 'check REDIS_URL, and that the server runs',
   }),

@@ -8,6 +8,8 @@
 import { type EpochMs, latestMs, type Range } from './intervals.ts';
 
 export const coverageHeader = 'x-tidemark-coverage';
+/** Interval of the stored series from which the rows of a response are derived. */
+export const derivedFromHeader = 'x-tidemark-derived-from';
 
 /** The known part of a response's range. */
 export interface StatedCoverage {

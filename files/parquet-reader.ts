@@ -5,7 +5,7 @@
 
 import { asyncBufferFromFile, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet';
 import { columnsOf, type FileRow, layoutOf, type ReadRow, type RowFile } from './layout.ts';
-import { decimalOf, fractionDigits } from './parquet-writer.ts';
+import { decimalOf, doubleEnding, fractionDigits } from './parquet-writer.ts';
 
 /** Rows of a page. */
 const pageRows = 5000;
@@ -18,7 +18,10 @@ type Reading = (cell: unknown, digits: number | null) => string | null;
 export async function readParquet(path: string): Promise<RowFile> {
   const file = await asyncBufferFromFile(path);
   const metadata = await parquetMetadataAsync(file);
-  const columns = metadata.schema.slice(1).map((element) => ({ ...element }));
+  const columns = metadata.schema
+    .slice(1)
+    .filter(({ type, name }) => !(type === 'DOUBLE' && name.endsWith(doubleEnding)))
+    .map((element) => ({ ...element }));
   const names = columns.map(({ name }) => name);
   const layout = layoutOf(names.filter((name) => name !== fractionDigits));
   const readings = new Map(columns.map((column) => [column.name, readingOf(column)]));

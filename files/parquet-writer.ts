@@ -11,7 +11,7 @@
 
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { columnsOf, type Layout, type Output, type Rows, type RowWriter } from './layout.ts';
+import type { Layout, Output, Rows, RowWriter } from './layout.ts';
 
 /** Maximum digits of the values of a column. */
 export interface Digits {
@@ -22,16 +22,27 @@ export interface Digits {
 
 /** The column with the fraction digits per value of a row. */
 export const fractionDigits = 'fraction_digits';
+/** Ends the name of a column that holds the nearest doubles of another one, which stays exact. */
+export const doubleEnding = '_double';
 
-const maxDigits = 38;
+/** Digits of the longest DECIMAL. */
+export const maxDigits = 38;
 /** Digits that fit an INT64. */
 const maxOfInteger = 18;
 
 const required = { repetition_type: 'REQUIRED' } as const;
 const string = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
 
-/** @returns the root, then the columns in the order of the file. @param digits per value column. */
-export function parquetSchema(layout: Layout, digits: readonly Digits[]): SchemaElement[] {
+/**
+ * @returns the root, then the columns in the order of the file.
+ * @param digits per value column.
+ * @param hasDoubles whether each value column has a twin of doubles.
+ */
+export function parquetSchema(
+  layout: Layout,
+  digits: readonly Digits[],
+  hasDoubles = false,
+): SchemaElement[] {
   const columns: SchemaElement[] = [
     ...layout.names.map(
       (name): SchemaElement => ({
@@ -51,6 +62,9 @@ export function parquetSchema(layout: Layout, digits: readonly Digits[]): Schema
       valueColumn(name, digits[place] ?? { beforePoint: 1, afterPoint: 0 }),
     ),
     { name: fractionDigits, ...string, ...required },
+    ...(hasDoubles ? layout.values : []).map(
+      (name): SchemaElement => ({ name: name + doubleEnding, type: 'DOUBLE', ...required }),
+    ),
   ];
   return [{ name: 'root', num_children: columns.length }, ...columns];
 }
@@ -108,14 +122,15 @@ export async function parquetWriter(
   layout: Layout,
   digits: readonly Digits[],
   output: Output,
+  hasDoubles = false,
 ): Promise<RowWriter> {
-  const schema = parquetSchema(layout, digits);
+  const schema = parquetSchema(layout, digits, hasDoubles);
   const writer = new ParquetWriter({ writer: new OutputWriter(output), schema, createdBy: 'tidemark' });
   let group = emptyGroup();
   let rows = 0;
 
   function emptyGroup(): Map<string, Cell[]> {
-    return new Map([...columnsOf(layout), fractionDigits].map((name) => [name, []]));
+    return new Map(schema.slice(1).map(({ name }) => [name, []]));
   }
   const scales = new Map(
     schema.flatMap((element) =>
@@ -132,6 +147,7 @@ export async function parquetWriter(
       const scale = scales.get(name);
       const value = values[place] ?? '';
       put(name, scale === undefined ? value : unscaled(value, scale));
+      if (hasDoubles) put(name + doubleEnding, Number(value));
     }
     put(fractionDigits, values.map(fractionDigitsOf).join(' '));
   }
@@ -157,7 +173,7 @@ export async function parquetWriter(
   };
 }
 
-type Cell = string | bigint | null;
+type Cell = string | bigint | number | null;
 
 /** Passes the bytes of each row group to the output, and waits for it. */
 class OutputWriter extends ByteWriter {

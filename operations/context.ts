@@ -48,7 +48,13 @@ export interface OperationContext {
  * @returns the longest range of one request for a series: as configured, and as the source accepts.
  */
 export async function readRangeLimits(
-  { config, database, sources }: Pick<OperationContext, 'config' | 'database' | 'sources'>,
+  {
+    config,
+    database,
+    sources,
+  }: Pick<OperationContext, 'database' | 'sources'> & {
+    readonly config: { readonly source: { readonly rangeLimits: RangeLimits } };
+  },
   which: 'history' | 'live' = 'live',
   pending: ReadonlyMap<string, string> = new Map(),
 ): Promise<(series: SeriesKey) => number> {

@@ -1,12 +1,13 @@
 /** What a command says of a source that cannot answer: stops with an error, or explains the outage. */
 
 import type { EpochMs } from '../contract/intervals.ts';
-import { printable } from '../contract/names.ts';
 import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../format.ts';
 import { requestsLeft } from '../planning/budget.ts';
+import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
 import { costSince, type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
-import { readSourceOutage, type SourceOutage } from '../store/ledger/source-outage.ts';
+import { readSourceOutage } from '../store/ledger/source-outage.ts';
+import { readPause } from '../store/settings/settings.ts';
 import type { OperationContext } from './context.ts';
 import { isPausedBySource } from './progress.ts';
 import type { ConfiguredSource } from './sources/configured.ts';
@@ -27,6 +28,13 @@ export async function assertNoServiceMessage(
       ? `, received ${formatTime(serviceMessage.timeMs)}; running workers retry ${formatTime(nowMs + pausedMs)}`
       : '';
   throw new TidemarkError('SOURCE_NOTICE', `${serviceMessage.message}${when}`);
+}
+
+/** @throws TidemarkError PAUSED while somebody has paused all requests. */
+export async function assertNotPaused({ database }: Pick<OperationContext, 'database'>): Promise<void> {
+  const pause = await readPause(database.pool);
+  if (pause === null) return;
+  throw new TidemarkError('PAUSED', `requests are paused since ${formatTime(pause.sinceMs)}`);
 }
 
 /** @param name of the source; absent: the default one. @throws TidemarkError when every request failed so far. */
@@ -59,12 +67,6 @@ export function assertSourceUsable(tally: FetchTally, name?: string): void {
     );
 }
 
-/** The default source is a Market Data Service. */
-const ofDefault: Readonly<Partial<Record<SourceOutage['kind'], string>>> = Object.freeze({
-  unexpected: 'does not answer as a Market Data Service',
-  not_found: 'does not know the addresses of a Market Data Service',
-});
-
 /**
  * The planner stops before a limit of a long period, such as the credits of a month, is exceeded.
  *
@@ -87,11 +89,6 @@ export async function assertCreditsLeft(
         '`run` goes on when they are free again; `credits` of the watch list states those of another plan',
     },
   );
-}
-
-export interface ExplainedOutage extends SourceOutage {
-  /** A worker tries again at this time; null: no worker is connected. */
-  readonly retryAtMs: EpochMs | null;
 }
 
 /** @returns null while the source answers. */
@@ -118,33 +115,6 @@ export function withRetry(
   nowMs: EpochMs,
 ): ExplainedOutage {
   return { ...outage, retryAtMs: queue.workers === 0 ? null : nowMs + queue.pausedMs };
-}
-
-const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze({
-  unreachable: 'is unreachable',
-  timeout: 'does not answer in time',
-  server_error: 'fails',
-  unexpected: 'does not answer as expected',
-  not_found: 'does not know the addresses of its profile',
-  notice: 'answers with a service message',
-  unauthorized: 'refuses the API key',
-});
-
-/** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; retry in 12 s`. */
-export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
-  const { lastTriedMs, retryAtMs } = outage;
-  const next =
-    retryAtMs === null
-      ? `last tried ${formatDuration(Math.max(0, nowMs - lastTriedMs))} ago, no worker is connected`
-      : retryAtMs - nowMs < 1000
-        ? 'retrying now'
-        : `retry in ${formatDuration(retryAtMs - nowMs)}`;
-  return `${outageSince(outage)}; ${next}`;
-}
-
-/** Without the next try: the text stays the same as long as the outage. */
-export function outageSince({ source, kind, sinceMs, message }: SourceOutage): string {
-  return `${source ?? 'the source'} ${source === null ? (ofDefault[kind] ?? whatFails[kind]) : whatFails[kind]} since ${formatTime(sinceMs)}: ${printable(message)}`;
 }
 
 export function outageJson(outage: ExplainedOutage | null) {

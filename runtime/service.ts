@@ -6,17 +6,21 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from 'pino';
 import { messageOf } from '../errors.ts';
 import { Disposer } from '../operations/disposer.ts';
+import { joinQueues } from '../operations/sources/queues.ts';
+import { readQueueFacts } from '../operations/status/facts.ts';
 import { budgetInForce } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { openCluster } from '../queue/redis.ts';
 import { postgresCounter, type RequestCounter, redisCounter } from '../service/admission/request-counter.ts';
 import { listen } from '../service/connections.ts';
 import { dashboardAccess, isReachableByOthers } from '../service/dashboard/access.ts';
+import { makeToken } from '../service/dashboard/actions.ts';
 import { createQueueReader } from '../service/dashboard/queue.ts';
 import type { DashboardOptions } from '../service/dashboard/routes.ts';
 import { createStoredService } from '../service/stored-service.ts';
 import { mayBecomeReader, readerRole } from '../store/auth/roles.ts';
 import { type Database, openDatabase } from '../store/db/database.ts';
+import { sourcesInUse } from '../store/series/sources.ts';
 import { version } from '../version.ts';
 import type { Context } from './context.ts';
 import { type ReplicaWatch, watchReplica } from './replica.ts';
@@ -33,6 +37,8 @@ export interface RunningService {
   readonly url: string;
   /** Null: no dashboard. */
   readonly dashboard: string | null;
+  /** The same with the token of actions, for this machine; null: they need the password, or there is no dashboard. */
+  readonly actions: string | null;
   /** Reports on `/readyz` that it stops, and keeps answering for the configured time. */
   drain(): Promise<void>;
   /** Finishes open requests. */
@@ -106,9 +112,14 @@ export async function runService(
     });
     const { url } = await listen(app, at);
     disposer.add(() => app.close());
+    const page = dashboard === null ? null : url.replace(/v2$/, '');
     return {
       url,
-      dashboard: dashboard === null ? null : url.replace(/v2$/, ''),
+      dashboard: page,
+      actions:
+        dashboard?.actions === undefined || dashboard.access.kind === 'password'
+          ? null
+          : `${page}#token=${dashboard.actions.token}`,
       async drain() {
         isDraining = true;
         await delay(config.service.drainMs);
@@ -187,25 +198,30 @@ export function openDashboard(
       ? {}
       : { replica: { lagMs: replica.lagMs, primary: openAt(context.database.url, 1) } }),
     access,
+    actions: { context, token: makeToken() },
     assets: fileURLToPath(new URL('../service/dashboard/assets', import.meta.url)),
     graceMs: config.worker.graceMs,
     rangeLimits: config.source.rangeLimits,
     perMinute: config.source.requestsPerMinute,
     ratesMs: config.scheduler.ratesMs,
     synthetic: options.synthetic === true,
+    sources: () => context.sources(),
     streamsPerAddress: config.service.streamsPerAddress,
     readTimeoutMs: statementTimeoutMs,
     queue: createQueueReader(async () => {
-      const { requests, connectedBudgets } = await queues();
-      const [depth, workers, pausedMs, windows, budgets] = await Promise.all([
+      const opened = await queues();
+      const inUse = await sourcesInUse(database);
+      const requests = joinQueues(opened, [...new Set([null, ...inUse])]);
+      const [depth, workers, pausedMs, windows, budgets, facts] = await Promise.all([
         requests.depth(),
         requests.countWorkers(),
         requests.pausedForMs(),
         requests.queuedRanges(),
-        connectedBudgets(),
+        opened.connectedBudgets(),
+        readQueueFacts(context, opened, inUse),
       ]);
       const perMinute = budgetInForce(config.source, budgets);
-      return { depth: { ...depth, workers, pausedMs }, windows, perMinute };
+      return { depth: { ...depth, workers, pausedMs }, windows, perMinute, facts };
     }),
   };
 }

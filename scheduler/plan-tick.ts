@@ -23,7 +23,7 @@ import { beginPolls, cutOff, giveUpPolls, isCutOff, openPages } from '../store/l
 import { readDueRereads } from '../store/recheck/reread.ts';
 import { seriesWithGaps } from '../store/series/gaps.ts';
 import { readShares, type Share, type SourceName } from '../store/series/sources.ts';
-import { readLongestRanges } from '../store/settings/settings.ts';
+import { readLongestRanges, readPause } from '../store/settings/settings.ts';
 
 export interface TickParts {
   readonly database: Database;
@@ -83,6 +83,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   const claimed = await requests.claimedWindows();
   const { refresh, backfill, probe, reread } = claimed.load;
   const queued = refresh + claimed.pages.size + backfill + probe + reread;
+  if ((await readPause(database.pool)) !== null) return { added: 0, queued, cursor };
   const started = await countFetchesSince(database, nowMs - 60_000, source);
   const slots: { -readonly [Kind in keyof FreeSlots]: FreeSlots[Kind] } = freeSlots({
     requestsPerMinute: parts.requestsPerMinute,

@@ -80,9 +80,25 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'request differing and old empty ranges again, and store the answers',
     load: async () => (await import('./commands/repair.ts')).repairCommand,
   },
+  retry: {
+    summary: 'make failed and refused ranges due now, instead of after their delay',
+    load: async () => (await import('./commands/requests.ts')).retryCommand,
+  },
+  pause: {
+    summary: 'request nothing until `resume`, on all machines; stored points are served',
+    load: async () => (await import('./commands/requests.ts')).pauseCommand,
+  },
+  resume: {
+    summary: 'end a `pause`',
+    load: async () => (await import('./commands/requests.ts')).resumeCommand,
+  },
   export: {
     summary: 'export points exactly, with a sidecar that states their coverage',
     load: async () => (await import('./commands/export.ts')).exportCommand,
+  },
+  lake: {
+    summary: 'write new and changed months as Parquet, partitioned for DuckDB, Polars, Spark and others',
+    load: async () => (await import('./commands/lake.ts')).lakeCommand,
   },
   import: {
     summary: 'store files of `export` or candle files of other programs, with their coverage',

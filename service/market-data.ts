@@ -14,6 +14,8 @@ export interface SeriesAnswer {
   readonly rows: JsonText;
   /** Absent when the implementation does not distinguish an empty range from an unknown one. */
   readonly coverage?: Coverage;
+  /** Interval of the series from which the rows are derived; absent: they are stored. */
+  readonly derivedFrom?: string;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { coverageHeader, writeCoverage } from '../contract/coverage-header.ts';
+import { coverageHeader, derivedFromHeader, writeCoverage } from '../contract/coverage-header.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { JsonText, SeriesAnswer } from './market-data.ts';
 
@@ -16,24 +16,27 @@ export interface PreparedAnswer {
   readonly tag: string;
   /** The value of the coverage header. */
   readonly coverage: string | undefined;
+  readonly derivedFrom: string | undefined;
 }
 
 export function prepareAnswer(answer: JsonText | SeriesAnswer): PreparedAnswer {
-  const { rows, coverage } = typeof answer === 'string' ? { rows: answer, coverage: undefined } : answer;
+  const { rows, coverage, derivedFrom }: SeriesAnswer =
+    typeof answer === 'string' ? { rows: answer } : answer;
   const encoded = Buffer.from(rows);
   const known = coverage === undefined ? undefined : writeCoverage(coverage);
-  return { rows: encoded, tag: entityTag(encoded, known), coverage: known };
+  return { rows: encoded, tag: entityTag(encoded, known), coverage: known, derivedFrom };
 }
 
 /** Sends the response, or 304 when the client's copy is current. */
 export function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
-  { rows, tag, coverage }: PreparedAnswer,
+  { rows, tag, coverage, derivedFrom }: PreparedAnswer,
   nowMs: EpochMs,
 ): FastifyReply {
   reply.header('etag', tag).header('cache-control', `public, max-age=${maxAgeSeconds}`);
   if (coverage !== undefined) reply.header(coverageHeader, coverage);
+  if (derivedFrom !== undefined) reply.header(derivedFromHeader, derivedFrom);
   if (matches(request.headers['if-none-match'], tag)) return reply.code(304).send();
   reply.type('application/json; charset=utf-8');
   return reply.send(Buffer.concat([beforeRows, rows, Buffer.from(`,"timestamp":${nowMs}}`)]));

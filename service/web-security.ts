@@ -4,7 +4,7 @@
 
 import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { coverageHeader } from '../contract/coverage-header.ts';
+import { coverageHeader, derivedFromHeader } from '../contract/coverage-header.ts';
 import { replicaLagHeader } from './replica-lag.ts';
 import { isInterfaceRequest } from './request.ts';
 
@@ -18,7 +18,7 @@ const everywhere = Object.freeze({
 
 /** Response headers that scripts of other sites may read. */
 const exposed = [
-  ...['etag', coverageHeader, replicaLagHeader, 'retry-after'],
+  ...['etag', coverageHeader, derivedFromHeader, replicaLagHeader, 'retry-after'],
   ...['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
 ].join(', ');
 

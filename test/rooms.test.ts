@@ -27,7 +27,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'planning',
     'contract',
   ],
-  service: ['operations', 'store', 'contract'],
+  service: ['operations', 'store', 'planning', 'contract'],
   simulator: ['service', 'contract'],
   // The rooms below emit events, which these two count and trace. No room below imports them.
   metrics: ['workers', 'scheduler', 'service', 'queue', 'source', 'store', 'contract'],

@@ -101,6 +101,7 @@ class Reader {
       reread: this.#reread(text['read-again'] ?? {}),
       retention: this.#retention(text.retention ?? {}),
       aliases: text.aliases === undefined ? null : aliasesOf(text.aliases),
+      lake: text.lake === undefined ? null : lakeOf(text.lake),
       prune: text.prune ?? false,
     };
     return list;
@@ -211,6 +212,20 @@ class Reader {
   #wrong(path: Path, message: string): void {
     this.problems.push({ ...this.#yaml.place(path), message });
   }
+}
+
+function lakeOf({
+  directory,
+  every,
+  decimals,
+  doubles,
+}: NonNullable<WatchListText['lake']>): NonNullable<WatchList['lake']> {
+  return {
+    directory,
+    everyMs: parseInterval(every) ?? 0,
+    ...(decimals === undefined ? {} : { decimals }),
+    ...(doubles === undefined ? {} : { doubles }),
+  };
 }
 
 function aliasesOf(text: NonNullable<WatchListText['aliases']>): Alias[] {

@@ -208,6 +208,22 @@ export const watchListShape = map('a map with candles, history or lists', {
   })
     .describe('How long points are kept; off: for good.')
     .optional(),
+  lake: map('a map such as { directory: lake, every: 1h }', {
+    directory: text('a path')
+      .min(1, 'must be a path, but it is empty')
+      .describe('Where it is, from the directory of the scheduler.'),
+    every: every.describe('How often what has changed is written.'),
+    decimals: z
+      .union([whole(0, 38), z.literal('text', { error: 'must be a whole number from 0 to 38, or text' })])
+      .describe('Fraction digits of every value, or text; by default as the lake has them, else 20.')
+      .optional(),
+    doubles: z
+      .boolean({ error: wrong('true or false') })
+      .describe('Whether a column of doubles stands beside each exact one.')
+      .optional(),
+  })
+    .describe('A copy in Parquet files, which the scheduler keeps fresh.')
+    .optional(),
   prune: z
     .boolean({ error: wrong('true or false') })
     .describe('Whether what is tracked and not in this file is untracked, as --prune does.')

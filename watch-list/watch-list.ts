@@ -52,6 +52,16 @@ export interface AssetMarketsEntry extends AssetFilter {
 export const wholeLists = ['assets', 'exchanges', 'markets', 'rates'] as const;
 export type WholeList = (typeof wholeLists)[number];
 
+/** A copy in Parquet files that the scheduler keeps fresh. */
+export interface LakeEntry {
+  readonly directory: string;
+  readonly everyMs: number;
+  /** Fraction digits of every value; absent: as the lake has them. */
+  readonly decimals?: number | 'text';
+  /** Absent: as the lake has them. */
+  readonly doubles?: boolean;
+}
+
 export interface WatchList {
   readonly candles: readonly CandleEntry[];
   readonly history: readonly HistoryEntry[];
@@ -64,6 +74,8 @@ export interface WatchList {
   readonly aliases: readonly Alias[] | null;
   /** Retention per named dataset; null: forever. */
   readonly retention: ReadonlyMap<StoredDataset, string | null>;
+  /** Null: none. */
+  readonly lake: LakeEntry | null;
   readonly prune: boolean;
 }
 

@@ -31,7 +31,12 @@ import { inProcessWorkers } from '../in-process-workers.ts';
 import { explainQueueError, pollUntil } from '../poll-until.ts';
 import type { BackfillProgress, Portion } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
-import { assertCreditsLeft, assertNoServiceMessage, assertSourceUsable } from '../source-health.ts';
+import {
+  assertCreditsLeft,
+  assertNoServiceMessage,
+  assertNotPaused,
+  assertSourceUsable,
+} from '../source-health.ts';
 import { distinctSources, joinQueues } from '../sources/queues.ts';
 import {
   type BackfillOutcome,
@@ -71,6 +76,7 @@ export async function runBackfill(
   request: BackfillRequest,
 ): Promise<BackfillOutcome> {
   const { database, config } = context;
+  await assertNotPaused(context);
   const startedMs = Date.now();
   const bounds = await boundsOf(context, request, startedMs);
   const sourcesOf = await readSourcesOf(database, request.seriesIds);

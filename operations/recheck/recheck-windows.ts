@@ -33,7 +33,7 @@ import { readBudget } from '../estimate.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { explainQueueError, pollUntil } from '../poll-until.ts';
 import type { WindowProgress } from '../progress.ts';
-import { assertNoServiceMessage, assertSourceUsable } from '../source-health.ts';
+import { assertNoServiceMessage, assertNotPaused, assertSourceUsable } from '../source-health.ts';
 import { distinctSources, joinQueues, type SourcesOf } from '../sources/queues.ts';
 
 /** The result of a window, summed over its answers. */
@@ -92,6 +92,7 @@ export async function recheckWindows(
 ): Promise<RecheckOutcome> {
   if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [] };
   const { database } = context;
+  await assertNotPaused(context);
   const requestsPerMinute = await readBudget(context);
   const run = randomBytes(8).toString('hex');
   const { against } = request;

@@ -1,9 +1,10 @@
 /** Reads a status snapshot from database and queue, for `status --watch`. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 import { budgetInForce } from '../../planning/budget.ts';
+import { stateOf } from '../../planning/headline.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { recentRequests } from '../../store/ledger/ledger-minutes.ts';
@@ -17,6 +18,7 @@ import { explainQueueError } from '../poll-until.ts';
 import type { Portion } from '../progress.ts';
 import { withRetry } from '../source-health.ts';
 import { joinQueues } from '../sources/queues.ts';
+import { readQueueFacts, readStoredFacts } from './facts.ts';
 
 export type StatusSnapshot = Awaited<ReturnType<StatusPoller['poll']>>;
 
@@ -46,14 +48,16 @@ export class StatusPoller {
       readServiceMessage(database, nowMs),
       readSourceOutage(database),
     ]);
+    const stored = await readStoredFacts(this.#context, nowMs, gaps);
     const windows = windowsLeft(gaps, nowMs, longestRangeMs);
+    const { facts, ...depth } = queue;
+    const rejected = rows.reduce((sum, row) => sum + row.quarantined, 0);
     const series: readonly Portion[] = rows.map((row) => ({
       series: row.series,
       wantedMs: row.wantedMs,
       doneMs: row.coveredMs,
       windowsLeft: windows.get(row.seriesId) ?? 0,
     }));
-    const followed = rows.filter(({ tracked }) => tracked.endMs === null || tracked.endMs > nowMs);
     return {
       atMs: nowMs,
       series,
@@ -61,10 +65,10 @@ export class StatusPoller {
       missingMs: rows.reduce((sum, row) => sum + row.missingMs, 0),
       missingSeries: rows.filter((row) => row.missingMs > 0).length,
       /** Quarantined rows of periods without a stored point. */
-      rejected: rows.reduce((sum, row) => sum + row.quarantined, 0),
-      /** Windows that can be requested now, and new ones per minute, as periods close. */
-      left: series.reduce((sum, portion) => sum + portion.windowsLeft, 0),
-      arriving: followed.reduce((sum, row) => sum + minuteMs / intervalMs[row.series.interval], 0),
+      rejected,
+      /** Windows that can be requested now. */
+      left: stored.left,
+      state: stateOf({ ...stored, nowMs, rejected, queue: facts }),
       gaps: byReason(gaps),
       /** The message of a failed or refused range. */
       trouble: gaps.find(({ reason }) => reason === 'failed' || reason === 'blocked')?.message ?? null,
@@ -72,7 +76,7 @@ export class StatusPoller {
       /** Requests of the last minute, and the budget; 0: no limit. */
       lastMinute: Object.values(activity.lanes).reduce((sum, lane) => sum + lane, 0),
       perMinute: queue.perMinute,
-      queue,
+      queue: depth,
       serviceMessage,
       outage: outage === null ? null : withRetry(outage, queue, nowMs),
     };
@@ -90,6 +94,7 @@ export class StatusPoller {
         requests.countWorkers(),
         requests.pausedForMs(),
         this.#queues.connectedBudgets(),
+        readQueueFacts(this.#context, this.#queues, inUse),
       ]).catch((error: unknown) => explainQueueError(error, kind));
       const late = delay(queueTimeoutMs, null, { signal: over.signal }).catch(() => null);
       const answered = await Promise.race([answer, late]);
@@ -101,9 +106,9 @@ export class StatusPoller {
           `the queue has not answered for ${queueTimeoutMs / 1000} s`,
         );
       }
-      const [depth, workers, pausedMs, budgets] = answered;
+      const [depth, workers, pausedMs, budgets, facts] = answered;
       const perMinute = budgetInForce(this.#context.config.source, budgets);
-      return { ...depth, workers, pausedMs, perMinute };
+      return { ...depth, workers, pausedMs, perMinute, facts };
     } catch (error) {
       // A new connection shows whether the server is there.
       const lost = this.#queues;

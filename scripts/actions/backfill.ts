@@ -6,20 +6,17 @@ import { TidemarkError } from '../../errors.ts';
 import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
-import { estimateCost } from '../../operations/estimate.ts';
+import { atSource, type Selection, withinRetention } from '../../operations/tracking/selection.ts';
+import { estimateSelection, trackSelection } from '../../operations/tracking/track.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
 import { hasDatabase } from '../../store/embedded/home.ts';
-import { trackSeries } from '../../store/series/series.ts';
-import { readNamedSeries, setSeriesSources } from '../../store/series/sources.ts';
-import { seriesStatus } from '../../store/series/status.ts';
-import { atSource } from '../input/at-source.ts';
-import type { SelectingOptions, Selection } from '../input/selectors.ts';
-import { withinRetention } from '../input/within-retention.ts';
+import { readNamedSeries } from '../../store/series/sources.ts';
+import type { SelectingOptions } from '../input/selectors.ts';
 import { showProgress } from '../output/backfill-progress.ts';
 import { costJson, costText } from '../output/cost-report.ts';
 import type { JsonDocument } from '../output/documents.ts';
-import { printText } from '../output/table.ts';
+import { noteOnStderr, printText } from '../output/table.ts';
 
 export interface BackfillOptions extends SelectingOptions {
   readonly wait?: true;
@@ -36,15 +33,9 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
     { command: 'backfill', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
       await assertSource(context, asked);
-      const selection = await withinRetention(context, await atSource(context, asked));
+      const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
       const ids: number[] = [];
-      for (const series of selection.series) {
-        const fromMs = selection.trackFromMs(series);
-        const { seriesId } = await trackSeries(context.database, series, fromMs, selection.toMs);
-        if (selection.sources !== null)
-          await setSeriesSources(context.database.pool, seriesId, selection.sources);
-        ids.push(seriesId);
-      }
+      for await (const { seriesId } of trackSelection(context, selection)) ids.push(seriesId);
       const outcome = await runBackfill(context, {
         seriesIds: ids,
         fromMs: selection.fromMs,
@@ -89,21 +80,8 @@ async function assertSource({ config, database }: Context, { source, series }: S
 /** Estimates the cost beside all tracked series, which share the budget. */
 export async function estimate(asked: Selection, options: SelectingOptions): Promise<void> {
   await withContext({ command: 'backfill', defaultLogLevel: 'error' }, async (context) => {
-    const nowMs = Date.now();
-    const selection = await withinRetention(context, await atSource(context, asked));
-    const wanted = selection.series.map((series) => ({
-      series,
-      tracked: { startMs: selection.trackFromMs(series), endMs: selection.toMs },
-    }));
-    const names = new Set(selection.series.map(seriesName));
-    const { graceMs } = context.config.worker;
-    const tracked = await seriesStatus(context.database, { nowMs, graceMs });
-    const beside = tracked.filter(({ series }) => !names.has(seriesName(series)));
-    const [source] = selection.sources ?? [];
-    const sources = new Map(
-      source === undefined ? [] : selection.series.map((series) => [seriesName(series), source.source]),
-    );
-    const cost = await estimateCost(context, wanted, beside, nowMs, undefined, sources);
+    const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
+    const cost = await estimateSelection(context, selection);
     if (options.json) console.log(JSON.stringify(costJson(cost), null, 2));
     else printText(costText(cost));
   });

@@ -13,6 +13,7 @@ const takesSeveral: Readonly<Record<string, boolean>> = {
   verify: true,
   repair: true,
   untrack: true,
+  retry: true,
 };
 
 /** The options that name series, and the value of a series. */
@@ -43,7 +44,8 @@ export async function addSuggestions(program: Command, words: readonly string[])
       : [];
   const series = root.commands.get(called)?.arguments.get('series');
   if (series !== undefined && several !== undefined) {
-    const accepted = called === 'untrack' ? known.filter((one) => one.isTracked) : known;
+    const accepted =
+      called === 'untrack' || called === 'retry' ? known.filter((one) => one.isTracked) : known;
     const command = program.commands.find((one) => one.name() === called);
     const given = argumentsOf(command, before.slice(1));
     series.handler = (complete) => {

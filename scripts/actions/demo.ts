@@ -10,10 +10,11 @@ import { TidemarkError } from '../../errors.ts';
 import { counted, formatDuration } from '../../format.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import { Disposer } from '../../operations/disposer.ts';
+import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { onStop, stopped } from '../../runtime/lifecycle.ts';
 import { runScheduler, runWorker } from '../../runtime/pipeline.ts';
-import { runService } from '../../runtime/service.ts';
+import { type RunningService, runService } from '../../runtime/service.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
 import { listStatus, trackList } from '../../store/lists/lists.ts';
 import { listGaps } from '../../store/series/gaps.ts';
@@ -105,6 +106,45 @@ async function show(
   once: boolean,
   signal: AbortSignal,
 ): Promise<void> {
+  const closing = new Disposer();
+  try {
+    const queues = await context.openQueues();
+    closing.add(() => queues.close());
+    let service: RunningService | null = null;
+    if (!once) {
+      // From the beginning, so that the backfill can be watched. Another port than a service of the user's own.
+      const port = process.env.SERVE_PORT === undefined ? 0 : context.config.service.port;
+      const served = await runService(context, { host: '127.0.0.1', port }, { queues, synthetic: true });
+      closing.add(() => served.close());
+      if (served.dashboard !== null) printText(`The dashboard is at ${served.dashboard}.`);
+      service = served;
+    }
+    await fetchAndReport(context, simulator, queues, { closing, signal });
+    if (service === null) return;
+    context.phase(null);
+    console.log('\nRefreshing and serving until Ctrl-C.');
+    if (service.dashboard !== null)
+      console.log(`The dashboard is at ${service.dashboard}. In another terminal:`);
+    console.log(`  curl '${service.url}/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1'`);
+    if (context.metrics !== null) console.log(`  curl ${context.metrics.url}`);
+    // Without these variables it would show the source and the budget of the user's own configuration.
+    const source = `SOURCE_URL=${simulator.url} SOURCE_API_KEY=${demoKey}`;
+    console.log(
+      `  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${context.config.directory} ${source} npx tidemark status`,
+    );
+    await stopped(signal);
+  } finally {
+    await closing.run(context.log);
+  }
+}
+
+/** Backfills, starts a worker and a scheduler that `closing` ends, and reports once everything is fresh. */
+async function fetchAndReport(
+  context: Context,
+  simulator: RunningSimulator,
+  queues: QueueBackend,
+  { closing, signal }: { closing: Disposer; signal: AbortSignal },
+): Promise<void> {
   const { database } = context;
   const startedMs = Date.now();
   printText(
@@ -133,35 +173,13 @@ async function show(
     `${label} backfill ${outcome.requests === 0 ? 'had nothing to do' : 'complete'}: ${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ${formatDuration(outcome.durationMs)}`,
   );
 
-  const closing = new Disposer();
-  try {
-    const queues = await context.openQueues();
-    closing.add(() => queues.close());
-    const worker = await runWorker(context, queues);
-    closing.add(() => worker.close());
-    const scheduler = await runScheduler(context, queues);
-    closing.add(() => scheduler.close());
-    context.phase('refreshing every series, and polling lists and rates');
-    if (!(await refreshedOnce(context, startedMs, signal))) throw interrupted();
-    await report(context, simulator, startedMs);
-    if (once) return;
-    context.phase(null);
-    const service = await runService(context, { host: '127.0.0.1', port: 0 }, { queues, synthetic: true });
-    closing.add(() => service.close());
-    console.log('\nRefreshing and serving until Ctrl-C.');
-    if (service.dashboard !== null)
-      console.log(`The dashboard is at ${service.dashboard}. In another terminal:`);
-    console.log(`  curl '${service.url}/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1'`);
-    if (context.metrics !== null) console.log(`  curl ${context.metrics.url}`);
-    // Without these variables it would show the source and the budget of the user's own configuration.
-    const source = `SOURCE_URL=${simulator.url} SOURCE_API_KEY=${demoKey}`;
-    console.log(
-      `  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${context.config.directory} ${source} npx tidemark status`,
-    );
-    await stopped(signal);
-  } finally {
-    await closing.run(context.log);
-  }
+  const worker = await runWorker(context, queues);
+  closing.add(() => worker.close());
+  const scheduler = await runScheduler(context, queues);
+  closing.add(() => scheduler.close());
+  context.phase('refreshing every series, and polling lists and rates');
+  if (!(await refreshedOnce(context, startedMs, signal))) throw interrupted();
+  await report(context, simulator, startedMs);
 }
 
 const interrupted = () => new TidemarkError('INTERRUPTED', 'stopped; fetched windows are stored');

@@ -3,7 +3,8 @@
 import { seriesName } from '../../contract/series.ts';
 import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
-import { outageJson, outageText, readOutage } from '../../operations/source-health.ts';
+import { outageJson, readOutage } from '../../operations/source-health.ts';
+import { outageText } from '../../planning/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
 import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';

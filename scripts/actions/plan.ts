@@ -1,7 +1,8 @@
 /** `tidemark plan`: the cost of completing the tracked series and keeping them fresh. */
 
 import { estimateCost } from '../../operations/estimate.ts';
-import { outageText, readOutage } from '../../operations/source-health.ts';
+import { readOutage } from '../../operations/source-health.ts';
+import { outageText } from '../../planning/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { costJson, costText } from '../output/cost-report.ts';

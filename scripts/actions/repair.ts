@@ -1,19 +1,9 @@
-/** `tidemark repair [series...]`: requests differing and old empty ranges again, and stores the answers. */
-
-import { intervalMs } from '../../contract/intervals.ts';
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
+import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount } from '../../format.ts';
-import { readRangeLimits } from '../../operations/context.ts';
-import { recheckWindows } from '../../operations/recheck/recheck-windows.ts';
-import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
-import { probedSeries, probesAgain } from '../../planning/beginning.ts';
-import { allWindows, type CoveredWindow, countWindows, windowsAround } from '../../planning/sample.ts';
-import { withWitnesses } from '../../planning/windows.ts';
-import { type Context, withContext } from '../../runtime/context.ts';
+import { type Repair, repair } from '../../operations/recheck/repair.ts';
+import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
-import { readDifferingPeriods } from '../../store/recheck/differences.ts';
-import { readOldEmptyRanges } from '../../store/recheck/reread.ts';
 import { findSeries } from '../../store/series/series-history.ts';
 import { parseAge } from '../input/parse-options.ts';
 import type { JsonDocument } from '../output/documents.ts';
@@ -45,75 +35,12 @@ export async function run(words: string[], options: Options): Promise<void> {
         differences: options.differences === true || sinceMs === null,
         sinceMs,
         signal,
+        progress: () => showWindowProgress('repair'),
       });
       console.log(options.json ? JSON.stringify(repairJson(outcome), null, 2) : repairText(outcome));
       refuseRemaining(outcome);
     },
   );
-}
-
-interface Request {
-  readonly seriesIds: readonly number[] | undefined;
-  readonly differences: boolean;
-  /** Empty ranges last requested before this time; null: none. */
-  readonly sinceMs: number | null;
-  readonly signal: AbortSignal;
-}
-
-type Repair = Awaited<ReturnType<typeof repair>>;
-
-async function repair(context: Context, request: Request) {
-  const { database } = context;
-  const longestRangeMs = await readRangeLimits(context);
-  const known = request.differences ? await readDifferingPeriods(database, request.seriesIds) : [];
-  const ofDifferences = known.flatMap(({ seriesId, series, timesMs }): CoveredWindow[] =>
-    windowsAround(timesMs, intervalMs[series.interval], longestRangeMs(series)).map((range) =>
-      withWitnesses({ seriesId, series, ...range }, longestRangeMs(series)),
-    ),
-  );
-  const empties =
-    request.sinceMs === null ? [] : await readOldEmptyRanges(database, request.sinceMs, request.seriesIds);
-  const probes = empties.flatMap(({ seriesId, series, before, knownMs }): CoveredWindow[] =>
-    before.flatMap((range) =>
-      [...probesAgain(range, knownMs, longestRangeMs(probedSeries(series)))].map((probe) => ({
-        seriesId,
-        series,
-        ...probe,
-        byDays: true,
-      })),
-    ),
-  );
-  /** Requested windows: with differences, and confirmed empty. */
-  const asked = {
-    differences: ofDifferences.length,
-    empties: countWindows(empties, longestRangeMs) + probes.length,
-  };
-
-  const counts = { answered: 0, fresh: 0, revised: 0 };
-  /** Series with points before their known beginning: the years before are gaps now. */
-  const earlier = new Set<SeriesKey>();
-  const seriesIds = [...new Set([...known, ...empties].map(({ seriesId }) => seriesId))];
-  const outcome = await recheckWindows(context, {
-    lane: 'repair',
-    windows: inOrder(ofDifferences, allWindows(empties, longestRangeMs), probes),
-    count: asked.differences + asked.empties,
-    longestRangeMs,
-    seriesIds,
-    signal: request.signal,
-    progress: showWindowProgress('repair'),
-    onSettled(settled) {
-      counts.fresh += settled.fresh;
-      counts.revised += settled.revised;
-      if (settled.kind === 'overturned') earlier.add(settled.window.series);
-      if (settled.message === null) counts.answered += 1;
-    },
-  });
-  if (counts.fresh + counts.revised > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
-  return { asked, ...counts, ...outcome, earlier: [...earlier] };
-}
-
-function* inOrder(...lists: Iterable<CoveredWindow>[]): Generator<CoveredWindow> {
-  for (const list of lists) yield* list;
 }
 
 function repairText(outcome: Repair): string {

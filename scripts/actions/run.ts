@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openLog } from '../../log.ts';
 import { Disposer } from '../../operations/disposer.ts';
+import { keepLake } from '../../operations/lake/keep-lake.ts';
 import { openActivityLog } from '../../runtime/activity-log.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
 import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
@@ -37,6 +38,11 @@ export async function run(command: string, parts: Parts): Promise<void> {
     const logged = { ...context, activity };
     if (parts.worker) await start('the worker', () => runWorkers(logged, queues, parts.concurrency));
     if (parts.scheduler) await start('the scheduler', () => runScheduler(logged, queues));
+    if (parts.scheduler && config.watchList !== undefined) {
+      const { database } = context;
+      const lake = keepLake({ database, file: config.watchList, chunkDays: config.storage.chunkDays, log });
+      closing.add(() => lake.close());
+    }
     const service = parts.service
       ? await start('the service', () => runService(context, config.service, { queues }))
       : undefined;
@@ -51,6 +57,7 @@ export async function run(command: string, parts: Parts): Promise<void> {
         database: context.embedded ? 'embedded' : 'configured',
         ...(service === undefined ? {} : { serving: service.url }),
         ...(service?.dashboard == null ? {} : { dashboard: service.dashboard }),
+        ...(service?.actions == null ? {} : { actions: service.actions }),
       },
       `${command} started`,
     );

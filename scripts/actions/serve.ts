@@ -16,9 +16,10 @@ export async function run(options: { port?: string; host?: string }): Promise<vo
         port: port ?? usual.port,
       });
       try {
-        const { url, dashboard } = service;
+        const { url, dashboard, actions } = service;
         const beside = dashboard === null ? '' : `, the dashboard at ${dashboard}`;
         console.log(`serving stored data at ${url}${beside}; Ctrl-C stops`);
+        if (actions !== null) console.log(`actions at the dashboard, from this machine: ${actions}`);
         await stopped(signal);
         context.log.info('serve is stopping');
         await service.drain();

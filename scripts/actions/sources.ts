@@ -3,9 +3,10 @@
 import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import type { Limit } from '../../contract/sources.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
-import { outageJson, outageText } from '../../operations/source-health.ts';
+import { outageJson } from '../../operations/source-health.ts';
 import { marketsOf, pairOf, sourceNamed } from '../../operations/sources/markets.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
+import { outageText } from '../../planning/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
 import type { StoredMarket } from '../../store/series/sources.ts';
 import type { JsonDocument } from '../output/documents.ts';

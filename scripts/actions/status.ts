@@ -4,12 +4,17 @@ import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { readRetentions } from '../../operations/context.ts';
-import { outageJson, outageText, withRetry } from '../../operations/source-health.ts';
+import { isUnreachable } from '../../operations/poll-until.ts';
+import { outageJson, withRetry } from '../../operations/source-health.ts';
 import { joinQueues } from '../../operations/sources/queues.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
+import { awayHeadline, readQueueFacts, readStoredFacts } from '../../operations/status/facts.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
+import type { Headline } from '../../planning/conditions.ts';
+import { stateOf } from '../../planning/headline.ts';
 import { parseDuration } from '../../planning/time-text.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
+import { explainDatabaseError } from '../../store/db/failure.ts';
 import { countFetchesSince, readServiceMessage } from '../../store/ledger/ledger.ts';
 import { readQuarantined } from '../../store/ledger/quarantine.ts';
 import { readSourceOutage } from '../../store/ledger/source-outage.ts';
@@ -40,15 +45,37 @@ export async function run(options: StatusOptions): Promise<void> {
     return;
   }
   if (options.every !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--every goes with --watch');
-  await withContext({ command: 'status', defaultLogLevel: 'warn' }, async (context) => {
-    if (options.check !== undefined) {
-      await check(context, options.check);
-      return;
-    }
-    const status = await gather(context, Date.now());
-    if (options.json) console.log(JSON.stringify(asJson(status), null, 2));
-    else printText(asText(status, options.all === true));
-  });
+  const { check: part } = options;
+  const context = { command: 'status', defaultLogLevel: 'warn' } as const;
+  if (part !== undefined) {
+    await withContext(context, (opened) => check(opened, part));
+    return;
+  }
+  const isJson = options.json === true;
+  await sayingWhatIsAway(isJson, () =>
+    withContext(context, async (opened) => {
+      const status = await gather(opened, Date.now());
+      if (isJson) console.log(JSON.stringify(asJson(status), null, 2));
+      else printText(asText(status, options.all === true));
+    }),
+  );
+}
+
+/** The headline is printed also when nothing else can be read. @throws whatever `show` throws. */
+async function sayingWhatIsAway(isJson: boolean, show: () => Promise<void>): Promise<void> {
+  try {
+    await show();
+  } catch (thrown) {
+    const error = explainDatabaseError(thrown);
+    if (!isUnreachable(error)) throw error;
+    const headline = awayHeadline(error);
+    const time = new Date().toISOString();
+    const { code, message } = error;
+    const document: JsonDocument<'status'> = { time, headline, error: { code, message } };
+    if (isJson) console.log(JSON.stringify(document, null, 2));
+    else printText(headline.text);
+    throw error;
+  }
 }
 
 const longestEveryMs = hourMs;
@@ -99,6 +126,8 @@ async function gather(context: Context, nowMs: number) {
       versions,
       upkeep,
       outage,
+      stored,
+      queueFacts,
       depth,
       pausedMs,
       workers,
@@ -115,16 +144,20 @@ async function gather(context: Context, nowMs: number) {
       serverVersions(database),
       readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
       readSourceOutage(database),
+      readStoredFacts(context, nowMs),
+      readQueueFacts(context, queues, inUse),
       joined.depth(),
       queues.requests.pausedForMs(),
       joined.countWorkers(),
       queues.connectedBudgets(),
     ]);
+    const rejectedRows = rejected.reduce((sum, { rows }) => sum + rows, 0);
     return {
       nowMs,
+      state: stateOf({ ...stored, nowMs, rejected: rejectedRows, queue: queueFacts }),
       series,
       rejected: {
-        rows: rejected.reduce((sum, { rows }) => sum + rows, 0),
+        rows: rejectedRows,
         series: rejected.length,
         reason: rejected[0]?.reason ?? null,
       },
@@ -163,10 +196,8 @@ function asText(status: Status, showsAll: boolean): string {
     .map((lane) => `${formatCount(budget[lane])} ${lane}`);
   const paused = queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
   return [
-    // A service message has its own line.
-    ...(status.outage === null || status.outage.kind === 'notice'
-      ? []
-      : [outageText(status.outage, status.nowMs)]),
+    headlineLine(status.state.headline),
+    ...status.state.also.map((condition) => `also: ${headlineLine(condition)}`),
     `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
     `source: ${status.source ?? 'not set (SOURCE_URL)'}`,
     ...(status.serviceMessage === null
@@ -188,6 +219,10 @@ function asText(status: Status, showsAll: boolean): string {
     ...(status.lists.length === 0 ? [] : [listsTable(status.lists, status.nowMs, terminalWidth()), '']),
     (showsAll ? seriesTable : seriesOverview)(status.series, status.nowMs, terminalWidth()),
   ].join('\n');
+}
+
+function headlineLine({ text, command }: Headline): string {
+  return command === null || command === 'tidemark status' ? text : `${text} (${command})`;
 }
 
 function namedLine({ source, series, lastMinute, requestsPerMinute, pausedMs, outage }: SourceState): string {
@@ -231,9 +266,14 @@ function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): 
   ];
 }
 
-function asJson(status: Status): JsonDocument<'status'> {
+function asJson(status: Status): Exclude<JsonDocument<'status'>, { readonly error: unknown }> {
+  const { headline, also, left, etaMs } = status.state;
   return {
     time: isoTime(status.nowMs),
+    headline,
+    also,
+    windowsLeft: left,
+    etaSeconds: etaMs === null ? null : Math.ceil(etaMs / 1000),
     database: { ...status.versions, embedded: status.embedded },
     upkeep: {
       ...status.upkeep,

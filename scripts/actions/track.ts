@@ -8,32 +8,23 @@ import { listName, type PolledList } from '../../contract/lists.ts';
 import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { formatDuration, formatSpan, formatTime, isoTime } from '../../format.ts';
+import { atSource, type Selection, withinRetention } from '../../operations/tracking/selection.ts';
+import { trackSelection } from '../../operations/tracking/track.ts';
 import { parseInterval } from '../../planning/time-text.ts';
 import { withContext } from '../../runtime/context.ts';
 import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
-import { type TrackedSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
+import { type TrackedSeries, untrackSeries } from '../../store/series/series.ts';
 import { findSeries } from '../../store/series/series-history.ts';
-import { setSeriesSources } from '../../store/series/sources.ts';
-import { atSource } from '../input/at-source.ts';
-import type { SelectingOptions, Selection } from '../input/selectors.ts';
-import { withinRetention } from '../input/within-retention.ts';
+import type { SelectingOptions } from '../input/selectors.ts';
 import type { JsonDocument } from '../output/documents.ts';
+import { noteOnStderr } from '../output/table.ts';
 
 /** Tracks each series from the cut of its retention on, and prints it. */
 export async function trackAll(asked: Selection, options: SelectingOptions): Promise<void> {
   await withContext({ command: 'track', defaultLogLevel: 'warn' }, async (context) => {
-    const selection = await withinRetention(context, await atSource(context, asked));
-    for (const series of selection.series) {
-      const result = await trackSeries(
-        context.database,
-        series,
-        selection.trackFromMs(series),
-        selection.toMs,
-      );
-      if (selection.sources !== null)
-        await setSeriesSources(context.database.pool, result.seriesId, selection.sources);
-      console.log(options.json ? JSON.stringify(asJson(result)) : asText(result));
-    }
+    const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
+    for await (const tracked of trackSelection(context, selection))
+      console.log(options.json ? JSON.stringify(asJson(tracked)) : asText(tracked));
   });
 }
 

@@ -2,17 +2,11 @@
 
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount } from '../../format.ts';
-import { readRangeLimits } from '../../operations/context.ts';
-import { comparedWith } from '../../operations/recheck/other-source.ts';
-import { type RecheckedWindow, recheckWindows } from '../../operations/recheck/recheck-windows.ts';
-import type { Range } from '../../planning/ranges.ts';
-import { allWindows, type CoveredSeries, countWindows, sampleWindows } from '../../planning/sample.ts';
-import { type Context, withContext } from '../../runtime/context.ts';
+import type { RecheckedWindow } from '../../operations/recheck/recheck-windows.ts';
+import { type Verification, verify } from '../../operations/recheck/verify.ts';
+import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
-import { countRejected } from '../../store/ledger/quarantine.ts';
 import { countDiffering } from '../../store/recheck/differences.ts';
-import { unboundedKind } from '../../store/recheck/verification.ts';
-import { readCoveredRanges } from '../../store/series/ranges.ts';
 import { findSeries } from '../../store/series/series-history.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
@@ -22,6 +16,7 @@ import {
   refuseUnanswered,
   unansweredJson,
 } from '../output/recheck-report.ts';
+import { noteOnStderr } from '../output/table.ts';
 
 export interface Options {
   /** Number of windows, drawn at random; null: every covered window. */
@@ -42,66 +37,13 @@ export async function run(words: string[], { sample, isJson, against }: Options)
         sample,
         against,
         signal,
+        progress: () => showWindowProgress('verify'),
+        note: noteOnStderr,
       });
       console.log(isJson ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome));
       refuseDifferences(outcome, against ?? 'the source');
     },
   );
-}
-
-type Verification = Awaited<ReturnType<typeof verify>>;
-
-async function verify(
-  context: Context,
-  request: {
-    seriesIds: number[] | undefined;
-    sample: number | null;
-    against: string | null;
-    signal: AbortSignal;
-  },
-) {
-  const { database } = context;
-  const all = await readCoveredRanges(database, request.seriesIds);
-  const other = request.against === null ? null : await comparedWith(context, request.against, all);
-  for (const line of other?.notes ?? []) console.error(`tidemark: ${line}`);
-  const covered = other?.covered ?? all;
-  const longestRangeMs = other?.longestRangeMs ?? (await readRangeLimits(context));
-  const windows = countWindows(covered, longestRangeMs);
-  const wanted = Math.min(windows, request.sample ?? windows);
-  const counts = {
-    /** Completely compared windows. */
-    compared: 0,
-    /**
-     * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated. Differing
-     * points elsewhere in them count.
-     */
-    unbounded: 0,
-    points: 0,
-    rewritten: 0,
-  };
-  const outcome = await recheckWindows(context, {
-    lane: 'verify',
-    windows:
-      request.sample === null
-        ? allWindows(covered, longestRangeMs)
-        : sampleWindows(covered, longestRangeMs, wanted, Math.random),
-    count: wanted,
-    longestRangeMs,
-    against: other?.symbols,
-    seriesIds: covered.map(({ seriesId }) => seriesId),
-    signal: request.signal,
-    progress: showWindowProgress('verify'),
-    onSettled(settled) {
-      counts.points += settled.points;
-      counts.rewritten += settled.rewritten;
-      if (settled.message !== null) return;
-      if (settled.kind === unboundedKind) counts.unbounded += 1;
-      else counts.compared += 1;
-    },
-  });
-  /** Rejected rows of the covered ranges: there is nothing to compare of their periods. */
-  const rejected = await countRejected(database, new Map(covered.map(hullOf)));
-  return { windows, ...counts, rejected, ...outcome };
 }
 
 function pointsOf(windows: readonly RecheckedWindow[]): number {
@@ -165,9 +107,4 @@ function refuseDifferences(outcome: Verification, source: string): void {
     });
   }
   refuseUnanswered(unanswered, 'compared');
-}
-
-function hullOf({ seriesId, ranges }: CoveredSeries): [number, Range] {
-  const [first = { startMs: 0, endMs: 0 }] = ranges;
-  return [seriesId, { startMs: first.startMs, endMs: ranges.at(-1)?.endMs ?? first.endMs }];
 }

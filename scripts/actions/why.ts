@@ -5,8 +5,9 @@ import { seriesName } from '../../contract/series.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../format.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
 import { readRangeLimits } from '../../operations/context.ts';
-import { outageText, readOutage } from '../../operations/source-health.ts';
+import { readOutage } from '../../operations/source-health.ts';
 import { planWindows } from '../../planning/plan.ts';
+import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
 import {

@@ -12,16 +12,8 @@ import { mayBeName, visible } from '../../contract/names.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import type { SourceChoice } from '../../operations/sources/markets.ts';
+import type { Selection } from '../../operations/tracking/selection.ts';
 import { parseTime } from './parse-options.ts';
-
-export interface Selection {
-  readonly series: readonly SeriesKey[];
-  readonly fromMs: EpochMs;
-  /** Null: open-ended. */
-  readonly toMs: EpochMs | null;
-  /** Where to get it; null: the default source. The names of its series are the source's to say. */
-  readonly source: SourceChoice | null;
-}
 
 interface SourceOptions {
   readonly source?: string;

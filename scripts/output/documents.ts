@@ -5,7 +5,8 @@
 
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../../contract/intervals.ts';
-import { sourceTrouble } from '../../store/ledger/source-outage.ts';
+import { conditionKinds, levels, listNames } from '../../planning/conditions.ts';
+import { sourceTrouble } from '../../planning/source-outage.ts';
 
 /** ISO 8601 in UTC. */
 const time = z.iso.datetime().meta({ id: 'time' });
@@ -54,6 +55,16 @@ const sourceOutage = z
     retryAt: timeOrNull,
   })
   .nullable();
+
+const headline = z
+  .strictObject({
+    kind: z.enum(conditionKinds),
+    level: z.enum(levels),
+    text,
+    list: z.enum(listNames).nullable(),
+    command: textOrNull,
+  })
+  .meta({ id: 'headline' });
 
 const plan = z
   .strictObject({
@@ -177,6 +188,17 @@ const exported = z
   })
   .describe('`export --json`: the outcome');
 
+const lake = z.strictObject({
+  directory: text,
+  written: count,
+  rows: count,
+  bytes: count,
+  removed: count,
+  files: count,
+  allRows: count,
+  refused: z.array(z.strictObject({ series, month: text, reason: text })),
+});
+
 const gaps = z
   .strictObject({
     sourceOutage,
@@ -276,79 +298,95 @@ const verify = z
 
 const queue = { waiting: count, active: count, delayed: count, workers: count, pausedMs: amount };
 
+/** The database or the queue does not answer. */
+const unreachable = z.strictObject({
+  time,
+  headline,
+  error: z.strictObject({ code: text, message: text }),
+});
+
 const status = z
-  .strictObject({
-    time,
-    database: z.strictObject({ postgres: text, timescale: textOrNull, embedded: z.boolean() }),
-    upkeep: z.strictObject({
-      failingJobs: z.array(
+  .union([
+    z.strictObject({
+      time,
+      headline,
+      also: z.array(headline),
+      windowsLeft: count,
+      etaSeconds: amount.nullable(),
+      database: z.strictObject({ postgres: text, timescale: textOrNull, embedded: z.boolean() }),
+      upkeep: z.strictObject({
+        failingJobs: z.array(
+          z.strictObject({
+            jobId: count,
+            kind: text,
+            of: textOrNull,
+            state: z.enum(['failed', 'overdue']),
+            failures: count,
+            lastRun: timeOrNull,
+            message: text,
+          }),
+        ),
+        rollupsBehind: count,
+        chunksDue: count,
+        locks: z.strictObject({ statements: count, holders: z.array(text) }),
+      }),
+      source: textOrNull,
+      sourceOutage,
+      notice: z.strictObject({ time, message: text }).nullable(),
+      rejected: z.strictObject({ rows: count, series: count, reason: textOrNull }),
+      budget: z.strictObject({ perMinute, lastMinute: count, ...eachLane(count) }),
+      queue: z.strictObject({ backend: z.enum(['postgres', 'redis']), ...queue }),
+      rates: z.strictObject({ currencies: count, newest: timeOrNull, everySeconds: amount }),
+      lists: z.array(
         z.strictObject({
-          jobId: count,
-          kind: text,
-          of: textOrNull,
-          state: z.enum(['failed', 'overdue']),
-          failures: count,
-          lastRun: timeOrNull,
-          message: text,
+          ...list,
+          everySeconds: amount,
+          newest: timeOrNull,
+          newestAgeSeconds: z.number().nullable(),
+          rows: count.nullable(),
+          changed: count.nullable(),
+          gone: count,
+          pagesUnderWay: count.nullable(),
+          problem: textOrNull,
+          retryAt: timeOrNull,
+          quarantined: count,
         }),
       ),
-      rollupsBehind: count,
-      chunksDue: count,
-      locks: z.strictObject({ statements: count, holders: z.array(text) }),
+      retention: z.array(
+        z.strictObject({
+          dataset: z.enum(['candles', 'asset_history', 'rates']),
+          age: text,
+          nothingBefore: time,
+        }),
+      ),
+      series: z.array(
+        ofSeries({
+          id: seriesId,
+          tracked: span,
+          wantedSeconds: amount,
+          coveredSeconds: amount,
+          missingSeconds: amount,
+          awaitingSeconds: amount,
+          failedSeconds: amount,
+          confirmedEmptySeconds: amount,
+          beforeBeginningSeconds: amount,
+          quarantined: count,
+          gaps: count,
+          points: count,
+          earliest: timeOrNull,
+          newest: timeOrNull,
+          revised: count,
+          rereadAt: timeOrNull,
+          newestAgeSeconds: z.number().nullable(),
+          blocked: textOrNull,
+        }),
+      ),
     }),
-    source: textOrNull,
-    sourceOutage,
-    notice: z.strictObject({ time, message: text }).nullable(),
-    rejected: z.strictObject({ rows: count, series: count, reason: textOrNull }),
-    budget: z.strictObject({ perMinute, lastMinute: count, ...eachLane(count) }),
-    queue: z.strictObject({ backend: z.enum(['postgres', 'redis']), ...queue }),
-    rates: z.strictObject({ currencies: count, newest: timeOrNull, everySeconds: amount }),
-    lists: z.array(
-      z.strictObject({
-        ...list,
-        everySeconds: amount,
-        newest: timeOrNull,
-        newestAgeSeconds: z.number().nullable(),
-        rows: count.nullable(),
-        changed: count.nullable(),
-        gone: count,
-        pagesUnderWay: count.nullable(),
-        problem: textOrNull,
-        retryAt: timeOrNull,
-        quarantined: count,
-      }),
-    ),
-    retention: z.array(
-      z.strictObject({
-        dataset: z.enum(['candles', 'asset_history', 'rates']),
-        age: text,
-        nothingBefore: time,
-      }),
-    ),
-    series: z.array(
-      ofSeries({
-        id: seriesId,
-        tracked: span,
-        wantedSeconds: amount,
-        coveredSeconds: amount,
-        missingSeconds: amount,
-        awaitingSeconds: amount,
-        failedSeconds: amount,
-        confirmedEmptySeconds: amount,
-        beforeBeginningSeconds: amount,
-        quarantined: count,
-        gaps: count,
-        points: count,
-        earliest: timeOrNull,
-        newest: timeOrNull,
-        revised: count,
-        rereadAt: timeOrNull,
-        newestAgeSeconds: z.number().nullable(),
-        blocked: textOrNull,
-      }),
-    ),
-  })
-  .describe('`status --json`: tracked, covered and missing ranges, the budget and the queue');
+    unreachable,
+  ])
+  .describe(
+    '`status --json`: tracked, covered and missing ranges, the budget and the queue, or the error while a server is unreachable',
+  );
 
 const counts = z.record(text, count);
 
@@ -356,6 +394,8 @@ const watch = z
   .union([
     z.strictObject({
       time,
+      headline,
+      also: z.array(headline),
       wantedSeconds: amount,
       coveredSeconds: amount,
       missingSeconds: amount,
@@ -380,7 +420,7 @@ const watch = z
         }),
       ),
     }),
-    z.strictObject({ time, error: z.strictObject({ code: text, message: text }) }),
+    unreachable,
   ])
   .describe(
     '`status --watch --json`, a line per poll: the status, or the error while a server is unreachable',
@@ -445,6 +485,7 @@ export const documents = {
   gaps,
   import: imported,
   keys,
+  lake,
   markets,
   move,
   plan,

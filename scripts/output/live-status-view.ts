@@ -11,16 +11,15 @@ import {
   kindsText,
 } from '../../format.ts';
 import { isPausedBySource } from '../../operations/progress.ts';
-import { type ExplainedOutage, outageJson, outageSince, outageText } from '../../operations/source-health.ts';
+import { outageJson } from '../../operations/source-health.ts';
 import type { StatusSnapshot } from '../../operations/status/poller.ts';
+import type { Headline } from '../../planning/conditions.ts';
 import type { JsonDocument } from './documents.ts';
 import { etaText, waitText } from './progress.ts';
 import { groupBars, grouped } from './series-groups.ts';
 import { asFits, type Space, type Style } from './terminal.ts';
 
 export interface LiveStatus extends StatusSnapshot {
-  /** Null: unknown. */
-  readonly etaMs: number | null;
   /** Why there is no newer snapshot; null: this one is current. */
   readonly lost: string | null;
   /** Time between two polls. */
@@ -39,7 +38,7 @@ export function liveStatusLines(status: LiveStatus, space: Space): readonly stri
     const [first = '', ...rest] = style === undefined ? shown : shown.map((part) => paint(style, part));
     return asFits([paint('dim', name.padEnd(nameWidth)) + first, ...rest], width);
   };
-  const { activity, queue, serviceMessage, outage, left } = status;
+  const { activity, queue, serviceMessage, left, state } = status;
   const failed = kindsText(activity.failures);
   const wait = waitText(queue.pausedMs);
   const { failed: failedGaps = 0, blocked = 0, awaits_second_answer: awaiting = 0, stale = 0 } = status.gaps;
@@ -57,12 +56,13 @@ export function liveStatusLines(status: LiveStatus, space: Space): readonly stri
   ];
   const head = [
     asFits(title, width),
-    ...(status.lost === null ? [] : [about('offline', [status.lost, 'retrying'], 'red')]),
-    ...(isOutage(outage) ? [about('source', [outageText(outage, status.atMs)], 'red')] : []),
+    status.lost === null
+      ? about('state', conditionTexts(state), styles[state.headline.level])
+      : about('offline', [status.lost, 'retrying'], 'red'),
     ...(serviceMessage === null ? [] : [about('message', [printable(serviceMessage.message)], 'yellow')]),
     about('left', [
       left === 0 ? 'no window' : counted(left, 'window'),
-      left === 0 ? '' : etaText(etaOf(status, status.etaMs)),
+      left === 0 ? '' : etaText(status.lost === null ? state.etaMs : null),
       status.missingMs === 0
         ? ''
         : `${formatDuration(status.missingMs)} missing${status.missingSeries > 1 ? ` across ${formatCount(status.missingSeries)} series` : ''}`,
@@ -113,56 +113,56 @@ function perSecond(points: number): string {
 }
 
 /** Without the time: a line is printed only when it changes. */
-export function liveStatusLine(status: StatusSnapshot, etaMs: number | null): string {
+export function liveStatusLine(status: StatusSnapshot): string {
   const { wantedMs, coveredMs } = sums(status);
   const failed = kindsText(status.activity.failures);
   const { failed: aside = 0, blocked = 0 } = status.gaps;
+  const { headline, etaMs } = status.state;
   return [
-    ...(isOutage(status.outage) ? [outageSince(status.outage)] : []),
+    ...(headline.level === 'bad' ? [headline.text] : []),
     `covered ${formatPercent(coveredMs, wantedMs)}`,
     status.left === 0 ? 'no window left' : `${counted(status.left, 'window')} left`,
-    ...(status.left === 0 ? [] : [waitText(status.queue.pausedMs) ?? etaText(etaOf(status, etaMs))]),
+    ...(status.left === 0 ? [] : [waitText(status.queue.pausedMs) ?? etaText(etaMs)]),
     budgetText(status),
     `${perSecond(status.activity.points)} points a second`,
     ...(failed === '' ? [] : [`failed in the last hour: ${failed}`]),
     ...(aside + blocked === 0 ? [] : [`${counted(aside + blocked, 'range')} deferred`]),
     ...(status.rejected === 0 ? [] : [`${counted(status.rejected, 'rejected row')} in quarantine`]),
-    ...(status.queue.workers === 0 ? ['no worker'] : []),
-    ...(status.serviceMessage === null
-      ? []
-      : [`the source answers with a service message: ${printable(status.serviceMessage.message)}`]),
   ].join(', ');
 }
 
-/** Nobody knows when an outage ends. */
-function etaOf({ outage }: StatusSnapshot, etaMs: number | null): number | null {
-  return outage === null ? etaMs : null;
-}
+const styles: Readonly<Record<Headline['level'], Style | undefined>> = {
+  ok: 'green',
+  working: undefined,
+  waiting: 'yellow',
+  bad: 'red',
+};
 
-/** A service message has a line of its own. */
-function isOutage(outage: ExplainedOutage | null): outage is ExplainedOutage {
-  return outage !== null && outage.kind !== 'notice';
+/** The headline, and what else is wrong: progress has lines of its own. */
+function conditionTexts({ headline, also }: StatusSnapshot['state']): string[] {
+  return [headline, ...also.filter(({ level }) => level !== 'working')].map(({ text }) => text);
 }
 
 /** Durations are seconds, as in `status --json`. */
 export function liveStatusJson(
   status: StatusSnapshot,
-  etaMs: number | null,
 ): Exclude<JsonDocument<'status-watch'>, { readonly error: unknown }> {
   const { wantedMs, coveredMs } = sums(status);
   const { lanes, verdicts, points, failures } = status.activity;
   const { perMinute: _, ...queue } = status.queue;
   const seconds = (ms: number) => ms / 1000;
-  const eta = etaOf(status, etaMs);
+  const { headline, also, etaMs } = status.state;
   return {
     time: new Date(status.atMs).toISOString(),
+    headline,
+    also,
     sourceOutage: outageJson(status.outage),
     wantedSeconds: seconds(wantedMs),
     coveredSeconds: seconds(coveredMs),
     missingSeconds: seconds(status.missingMs),
     rejectedRows: status.rejected,
     windowsLeft: status.left,
-    etaSeconds: eta === null ? null : Math.ceil(seconds(eta)),
+    etaSeconds: etaMs === null ? null : Math.ceil(seconds(etaMs)),
     budget: { perMinute: status.perMinute, lastMinute: status.lastMinute, ...lanes },
     pointsPerSecond: points / 60,
     answers: verdicts,

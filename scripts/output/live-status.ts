@@ -9,14 +9,12 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { minuteMs } from '../../contract/intervals.ts';
 import { exitCodes, TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import { isUnreachable, unreachableText } from '../../operations/poll-until.ts';
-import { RateEstimator } from '../../operations/progress.ts';
+import { awayHeadline } from '../../operations/status/facts.ts';
 import { StatusPoller, type StatusSnapshot } from '../../operations/status/poller.ts';
-import { timeLeftMs } from '../../planning/rate.ts';
 import { configFromEnvironment, openContext } from '../../runtime/context.ts';
 import { onStop, unlessStopped } from '../../runtime/lifecycle.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
@@ -32,8 +30,6 @@ export interface LiveStatusOptions {
 const defaultEveryMs = 2000;
 /** The pause after a poll is at least this multiple of its duration. */
 const restShare = 4;
-/** Fewer answers give no usable rate. */
-const fewAnswers = 3;
 
 /** @throws TidemarkError when the first poll fails, or a later one for another reason than an unreachable server. */
 export async function showLiveStatus(options: LiveStatusOptions): Promise<void> {
@@ -60,8 +56,6 @@ export async function showLiveStatus(options: LiveStatusOptions): Promise<void> 
   let renderer: StatusRenderer | undefined;
   try {
     const everyMs = options.everyMs ?? defaultEveryMs;
-    const rate = new RateEstimator();
-    const beganMs = performance.now();
     let wasReachable = false;
     while (!signal.aborted) {
       const startedMs = performance.now();
@@ -78,13 +72,7 @@ export async function showLiveStatus(options: LiveStatusOptions): Promise<void> 
       if (polled instanceof TidemarkError) renderer.lost(polled);
       else {
         wasReachable = true;
-        rate.addRemaining(polled.left);
-        const etaMs = rate.timeLeftMs(polled.left, polled);
-        const isRecent = performance.now() - beganMs < minuteMs;
-        renderer.show(
-          polled,
-          etaMs ?? (isRecent ? timeLeftMs(polled.left, ledgerRate(polled), polled) : null),
-        );
+        renderer.show(polled);
       }
       const tookMs = performance.now() - startedMs;
       await delay(Math.max(everyMs - tookMs, tookMs * restShare), undefined, { signal }).catch(() => {});
@@ -96,12 +84,6 @@ export async function showLiveStatus(options: LiveStatusOptions): Promise<void> 
     stop.release();
   }
   if (stop.signal.aborted) process.exitCode = exitCodes.interrupted;
-}
-
-/** Windows per millisecond over the last minute, for the first poll. Null: too few answers. */
-function ledgerRate({ activity }: StatusSnapshot): number | null {
-  const answered = Object.values(activity.verdicts).reduce((sum, requests) => sum + requests, 0);
-  return answered < fewAnswers ? null : answered / minuteMs;
 }
 
 async function pollOnce(
@@ -119,8 +101,7 @@ async function pollOnce(
 }
 
 interface StatusRenderer {
-  /** @param etaMs null: unknown. */
-  show(status: StatusSnapshot, etaMs: number | null): void;
+  show(status: StatusSnapshot): void;
   /** The database or the queue is unreachable. */
   lost(error: TidemarkError): void;
   end(): void;
@@ -142,13 +123,13 @@ function showDrawn(terminal: Terminal, options: { everyMs: number; onQuit: () =>
     onContinue: keys.resume,
   });
   return {
-    show(status, etaMs) {
-      shown = { ...status, etaMs, lost: null, everyMs: options.everyMs };
+    show(status) {
+      shown = { ...status, lost: null, everyMs: options.everyMs };
       draw();
     },
     lost(error) {
       if (shown === null) return;
-      shown = { ...shown, etaMs: null, lost: unreachableText(error) };
+      shown = { ...shown, lost: unreachableText(error) };
       draw();
     },
     end() {
@@ -170,8 +151,8 @@ function showLines(options: { everyMs: number | null }): StatusRenderer {
   let isLost = false;
   const say = (line: string, atMs = Date.now()) => console.log(`${formatTime(atMs - (atMs % 1000))} ${line}`);
   return {
-    show(status, etaMs) {
-      const line = liveStatusLine(status, etaMs);
+    show(status) {
+      const line = liveStatusLine(status);
       const nowMs = performance.now();
       const isDue = nowMs - said.atMs >= (line === said.line ? repeatedEveryMs : dueMs);
       // The first line after an error is always due.
@@ -191,11 +172,12 @@ function showLines(options: { everyMs: number | null }): StatusRenderer {
 /** Prints a document per poll. */
 function showJson(): StatusRenderer {
   return {
-    show: (status, etaMs) => console.log(JSON.stringify(liveStatusJson(status, etaMs))),
+    show: (status) => console.log(JSON.stringify(liveStatusJson(status))),
     lost: (error) =>
       console.log(
         JSON.stringify({
           time: new Date().toISOString(),
+          headline: awayHeadline(error),
           error: { code: error.code, message: error.message },
         }),
       ),

@@ -108,3 +108,8 @@ function shortened(text: string, size: number, where: 'middle' | 'end' | undefin
   const tail = where === 'end' ? 0 : Math.floor((size - 1) / 2);
   return `${text.slice(0, size - 1 - tail)}…${text.slice(text.length - tail)}`;
 }
+
+/** A line beside the output of a command. */
+export function noteOnStderr(text: string): void {
+  console.error(`tidemark: ${text}`);
+}

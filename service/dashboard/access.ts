@@ -14,6 +14,7 @@ import { endianness } from 'node:os';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
+import { printable } from '../../contract/names.ts';
 import { addressCaller } from '../admission/address.ts';
 
 export type Access =
@@ -91,15 +92,28 @@ export function sendRefusal(reply: FastifyReply, { status, message }: Refusal): 
     .send(`${message}\n`);
 }
 
-/** The password of a basic Authorization header (RFC 7617). The user name is ignored. */
+/** The password of a basic Authorization header (RFC 7617). The user name gives no right. */
 function passwordIn(header: string | undefined): string | null {
-  const [, encoded] = /^Basic +([\w+/]+=*) *$/i.exec(header ?? '') ?? [];
-  if (encoded === undefined) return null;
-  const pair = Buffer.from(encoded, 'base64').toString('utf8');
-  return pair.includes(':') ? pair.slice(pair.indexOf(':') + 1) : null;
+  const pair = pairIn(header);
+  return pair?.includes(':') ? pair.slice(pair.indexOf(':') + 1) : null;
 }
 
-function isSame(one: string, other: string): boolean {
+/** Longest part of a user name that is recorded. */
+const maxUserName = 100;
+
+/** The user name of a basic Authorization header; null: none, or an empty one. */
+export function userIn(header: string | undefined): string | null {
+  const [user = ''] = pairIn(header)?.split(':') ?? [];
+  return user === '' ? null : printable(user).slice(0, maxUserName);
+}
+
+function pairIn(header: string | undefined): string | null {
+  const [, encoded] = /^Basic +([\w+/]+=*) *$/i.exec(header ?? '') ?? [];
+  return encoded === undefined ? null : Buffer.from(encoded, 'base64').toString('utf8');
+}
+
+/** Whether two secrets are equal, in constant time. */
+export function isSame(one: string, other: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
 }

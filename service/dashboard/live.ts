@@ -11,7 +11,11 @@
 
 import type { ServerResponse } from 'node:http';
 import type { EpochMs } from '../../contract/intervals.ts';
-import type { Change, SeriesLine, Snapshot } from './shapes.ts';
+import { messageOf } from '../../errors.ts';
+import { formatDuration } from '../../format.ts';
+import { databaseAway } from '../../planning/headline.ts';
+import { explainDatabaseError } from '../../store/db/failure.ts';
+import type { Change, SeriesLine, Snapshot, Trouble } from './shapes.ts';
 
 export interface LiveOptions {
   readonly read: () => Promise<Snapshot>;
@@ -107,7 +111,7 @@ export class Live {
       this.#take(await this.#options.read());
     } catch (error) {
       this.#options.onTrouble(error);
-      this.#sendTrouble();
+      this.#sendTrouble(messageOf(explainDatabaseError(error)));
     }
     this.#readingSinceMs = null;
     if (this.#isClosed || this.#streams.size === 0) return;
@@ -120,14 +124,17 @@ export class Live {
   #check(): void {
     const sinceMs = this.#readingSinceMs;
     if (this.#trouble === null) {
-      if (sinceMs === null || performance.now() - sinceMs < this.#options.readTimeoutMs) return;
-      this.#options.onTrouble(new Error('no answer yet'));
-      this.#sendTrouble();
-    } else if (this.#options.now() - this.#sentMs >= heartbeatMs) this.#sendTrouble();
+      const { readTimeoutMs } = this.#options;
+      if (sinceMs === null || performance.now() - sinceMs < readTimeoutMs) return;
+      const error = new Error(`no answer for ${formatDuration(readTimeoutMs)}`);
+      this.#options.onTrouble(error);
+      this.#sendTrouble(error.message);
+    } else if (this.#options.now() - this.#sentMs >= heartbeatMs) this.#sendAll(this.#trouble);
   }
 
-  #sendTrouble(): void {
-    this.#trouble = eventText('trouble', { message: 'the store cannot be read' });
+  #sendTrouble(why: string): void {
+    const trouble: Trouble = { message: 'the store cannot be read', headline: databaseAway(why) };
+    this.#trouble = eventText('trouble', trouble);
     this.#sendAll(this.#trouble);
   }
 

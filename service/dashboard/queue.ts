@@ -2,6 +2,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Range } from '../../contract/intervals.ts';
+import { messageOf } from '../../errors.ts';
+import type { QueueFacts } from '../../planning/headline.ts';
 import type { QueueSummary } from './shapes.ts';
 
 export interface QueueSnapshot {
@@ -10,6 +12,8 @@ export interface QueueSnapshot {
   readonly perMinute: number;
   /** Queued and active windows by series. */
   readonly windows: ReadonlyMap<number, readonly Range[]>;
+  /** Of each source. */
+  readonly facts: QueueFacts;
 }
 
 export type QueueReader = ReturnType<typeof createQueueReader>;
@@ -20,21 +24,29 @@ const timeoutMs = 3000;
 /** @param readQueue rejects while the queue is unavailable. It is not called again while a call is pending. */
 export function createQueueReader(readQueue: () => Promise<QueueSnapshot>) {
   let latest: QueueSnapshot | null = null;
+  let problem = '';
   let pending: Promise<QueueSnapshot | null> | null = null;
   return {
     /** Never rejects; null when the queue is unavailable. */
     async read(): Promise<QueueSnapshot | null> {
       pending ??= readQueue()
-        .catch(() => null)
+        .catch((error: unknown) => {
+          problem = messageOf(error);
+          return null;
+        })
         .finally(() => {
           pending = null;
         });
       const timeout = new AbortController();
-      const tooLong = delay(timeoutMs, null, timeout).catch(() => null);
-      latest = await Promise.race([pending, tooLong]);
+      const tooLong = delay(timeoutMs, 'late' as const, timeout).catch(() => null);
+      const answer = await Promise.race([pending, tooLong]);
+      if (answer === 'late') problem = `no answer for ${timeoutMs / 1000} s`;
+      latest = answer === 'late' ? null : answer;
       timeout.abort();
       return latest;
     },
+    /** Why the last `read` found nothing. */
+    problem: () => problem,
     /** The result of the last `read`. */
     latest: () => latest,
   };

@@ -16,6 +16,7 @@ import { readBands } from '../../store/dashboard/bands.ts';
 import { readChartedSeries, readChartPoints } from '../../store/dashboard/points.ts';
 import {
   countFailedRequests,
+  readFailureCauses,
   readFailures,
   readQuarantinedRows,
   readRevisedSeries,
@@ -28,6 +29,7 @@ import { readFailingJobs } from '../../store/timescale/upkeep.ts';
 import { AddressLimit } from '../connections.ts';
 import { notFound, ServiceRefusal } from '../response.ts';
 import { type Access, accessGuard, sendRefusal } from './access.ts';
+import { type ActionsOptions, addActions } from './actions.ts';
 import { readAssets } from './assets.ts';
 import { Live } from './live.ts';
 import { inFlightPairs, type QueueReader } from './queue.ts';
@@ -46,6 +48,8 @@ export interface DashboardOptions extends Omit<StateOptions, 'now'> {
   readonly database: Database;
   readonly queue: QueueReader;
   readonly access: Access;
+  /** Absent: the dashboard only shows. */
+  readonly actions?: ActionsOptions | undefined;
   /** Directory of the built page. */
   readonly assets: string;
   /** Open pages per address; absent or 0: limited only in total. */
@@ -128,6 +132,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
     });
 
     addAssets(scope);
+    if (options.actions !== undefined) addActions(scope, options.actions, options.access, now);
 
     // No HEAD route: its response would never end.
     scope.get('/dashboard/events', { exposeHeadRoute: false }, async (request, reply) => {
@@ -173,6 +178,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
       const problems: Problems = {
         failing,
         failingInAll: inAll,
+        causes: await readFailureCauses(database, { nowMs, most: maxEntries }),
         errors: await countFailedRequests(database, nowMs - hourMs),
         quarantine: await readQuarantinedRows(database, maxEntries),
         revised: await readRevisedSeries(database, maxEntries),

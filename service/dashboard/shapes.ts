@@ -7,12 +7,15 @@ import {
   intervalMs,
   type Range,
 } from '../../contract/intervals.ts';
+import type { Headline, State } from '../../planning/conditions.ts';
 import type {
   ChartPoints,
   FailedRequests,
   Failure,
+  FailureCause,
   PointRow,
   QuarantinedRow,
+  RecordedAction,
   RevisedSeries,
   StoredLine,
 } from '../../store/dashboard/shapes.ts';
@@ -52,6 +55,8 @@ export interface Summary {
   readonly nowMs: EpochMs;
   /** Whether the source is a simulator. */
   readonly synthetic: boolean;
+  /** What `tidemark status` says: the headline, further conditions, the windows left and their ETA. */
+  readonly state: State;
   /** Budget in requests a minute; 0: unlimited. */
   readonly perMinute: number;
   readonly requests: RequestMinutes;
@@ -67,11 +72,21 @@ export interface Summary {
 
 /**
  * Event `snapshot`: the whole state. Event `change`: the changed lines, and the ids of series no longer tracked. Event
- * `trouble`: the store cannot be read, and the state sent before stays on the page.
+ * `trouble`: the store cannot be read, and the state sent before stays on the page, under the headline of the event.
  */
 export interface Snapshot {
   readonly summary: Summary;
   readonly series: readonly SeriesLine[];
+}
+/** An action at the dashboard, newest first in its list. */
+export interface ActionLine extends RecordedAction {
+  /** Windows of a running verify or repair in the process that answers; null: none. */
+  readonly progress: { readonly done: number; readonly of: number } | null;
+}
+
+export interface Trouble {
+  readonly message: string;
+  readonly headline: Headline;
 }
 export interface Change extends Snapshot {
   readonly gone: readonly number[];
@@ -134,6 +149,8 @@ export interface Problems {
   /** Refused series, then failed windows, newest first; `failingInAll` counts both. */
   readonly failing: readonly Failure[];
   readonly failingInAll: number;
+  /** The same by message, the most frequent first. */
+  readonly causes: readonly FailureCause[];
   /** Of the last hour, by kind. */
   readonly errors: readonly FailedRequests[];
   readonly quarantine: readonly QuarantinedRow[];

@@ -3,6 +3,9 @@
 import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import { listName } from '../../contract/lists.ts';
 import { formatDuration } from '../../format.ts';
+import type { ConfiguredSources } from '../../operations/sources/configured.ts';
+import { readStoredFacts } from '../../operations/status/facts.ts';
+import { stateOf } from '../../planning/headline.ts';
 import { readSeriesLines } from '../../store/dashboard/lines.ts';
 import { type CountedMinute, countQuarantined, countRequests } from '../../store/dashboard/problems.ts';
 import type { Database } from '../../store/db/database.ts';
@@ -25,6 +28,8 @@ export interface StateOptions {
   /** Poll interval of rates unless the store has another; 0 or absent: never. */
   readonly ratesMs?: number;
   readonly synthetic: boolean;
+  /** The sources beside the default one; absent: none. */
+  readonly sources?: () => Promise<ConfiguredSources>;
   /** Absent: `database` is no replica. */
   readonly replica?: {
     /** Null: unknown. */
@@ -40,11 +45,24 @@ const openMinutes = 3;
 /** Intervals of slow-changing parts, and of the most expensive ones. */
 const slowIntervalMs = 10_000;
 const rareIntervalMs = 60_000;
+/** Interval of the facts behind the headline: the gaps of all series are read. */
+const factsIntervalMs = 5000;
 const quarantineLimit = 300;
 
 /** @returns reads a snapshot; call it for one snapshot at a time. */
 export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   const { database, queue, now, graceMs, rangeLimits, perMinute, synthetic, replica } = options;
+  const facts = cachedFor(factsIntervalMs, (nowMs) =>
+    readStoredFacts(
+      {
+        database,
+        primary: replica?.primary ?? database,
+        config: { worker: { graceMs }, source: { rangeLimits } },
+        sources: options.sources ?? (async () => new Map()),
+      },
+      nowMs,
+    ),
+  );
   const readMinutes = minutesReader(database);
   const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
   const quarantined = cachedFor(rareIntervalMs, () => countQuarantined(database, quarantineLimit));
@@ -55,15 +73,22 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
     const lines = await readSeriesLines(database, { nowMs, graceMs, limits: rangeLimits });
     const requests = await readMinutes(nowMs);
     const queueState = await queue.read();
+    const rejected = await quarantined(nowMs);
     return {
       summary: {
         nowMs,
         synthetic,
+        state: stateOf({
+          ...(await facts(nowMs)),
+          nowMs,
+          rejected: rejected.rows,
+          queue: queueState?.facts ?? { away: queue.problem() },
+        }),
         perMinute: queueState?.perMinute ?? perMinute,
         requests,
         queue: queueState?.depth ?? null,
         ...(await slow(nowMs)),
-        quarantined: await quarantined(nowMs),
+        quarantined: rejected,
         database: `${await version(nowMs)}${replica === undefined ? '' : lagText(replica.lagMs())}`,
       },
       // The lines are fresh, and copying 100,000 of them takes a tenth of a second.

@@ -35,6 +35,10 @@ const coverage = {
     'How much of the closed periods of the range is known, as `share=0.9983, gaps=1, until=1714521600000, missing=1710000000000-1710003600000`: the share from 0 to 1, rounded down; how many ranges are missing; up to when this is told, and which ranges before that are missing, in UNIX milliseconds, from inclusive to exclusive.',
   schema: { type: 'string', pattern: coveragePattern },
 };
+const derivedFrom = {
+  description: 'Interval of the stored series from which the rows are derived. Absent: they are stored.',
+  schema: { type: 'string' },
+};
 const rateLimit = {
   'X-RateLimit-Limit': { description: 'Requests in a rolling minute.', schema: { type: 'integer' } },
   'X-RateLimit-Remaining': { description: 'Of those, how many are left now.', schema: { type: 'integer' } },
@@ -97,7 +101,10 @@ function operation({ name, endpoint, path }: (typeof routes)[number]): Json {
     responses: {
       '200': {
         description: summary,
-        headers: { ...rateLimit, ...(ranged ? { 'X-Tidemark-Coverage': coverage } : {}) },
+        headers: {
+          ...rateLimit,
+          ...(ranged && { 'X-Tidemark-Coverage': coverage, 'X-Tidemark-Derived-From': derivedFrom }),
+        },
         content: {
           'application/json': {
             schema: {

@@ -33,6 +33,7 @@ const served = [
     'rate_points',
     'currencies',
     'derived_series',
+    'derived_histories',
   ],
   ...['lists', 'listed_markets'],
   ...rollupLevels.map(({ interval }) => `rollup_${interval}`),

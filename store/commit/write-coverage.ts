@@ -6,6 +6,7 @@ import { subtract } from '../../planning/ranges.ts';
 import { arrayOf, timeRange, timeRanges, timestamp, timestampOrNull } from '../db/database.ts';
 import { ledgerInsert, ledgerValues, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { daysBehind } from '../rollups/behind.ts';
+import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
 import { recordEmptyAnswer, recordSilence } from './empty-answers.ts';
 import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';
@@ -38,6 +39,7 @@ export async function recordCoverage(
   }
   // The series are locked from here on, so another commit cannot cover a range that is deferred here.
   for (const window of windows) await deferUnusableRanges(client, window);
+  await markChangedMonths(client, windows.flatMap(changedSpan));
   const recorded: Array<ReopenedWindow & Outcome> = [];
   for (const window of windows) recorded.push({ ...window, ...(await recordOutcome(client, window)) });
   return recorded;
@@ -205,12 +207,18 @@ async function addDaysBehind(client: pg.PoolClient, seriesId: number, days: stri
 
 /** The days of the points, if their rollups differ now. */
 function changedDays(window: EvaluatedWindow): string | null {
-  const { series, changes } = window;
-  if (changes.fresh + changes.changed === 0) return null;
+  const [span] = changedSpan(window);
+  if (span === undefined) return null;
+  return daysBehind(window.series, { startMs: span.firstMs, endMs: span.lastMs + 1 });
+}
+
+/** The span of the stored and compared points, if some of them are new or changed. */
+function changedSpan(window: EvaluatedWindow): ChangedSpan[] {
+  const { seriesId, changes } = window;
+  if (changes.fresh + changes.changed === 0) return [];
   const timesMs = storedTimes(window);
   const [firstMs] = timesMs;
-  if (firstMs === undefined) return null;
-  return daysBehind(series, { startMs: firstMs, endMs: (timesMs.at(-1) ?? firstMs) + 1 });
+  return firstMs === undefined ? [] : [{ seriesId, firstMs, lastMs: timesMs.at(-1) ?? firstMs }];
 }
 
 /** From the first point to just after the last one. */

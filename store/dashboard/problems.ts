@@ -8,7 +8,23 @@ import { seriesName } from '../../contract/series.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { isUnresolved } from '../ledger/quarantine.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow, toSeriesKey } from '../series/series.ts';
-import type { FailedRequests, Failure, QuarantinedRow, RevisedSeries } from './shapes.ts';
+import type { FailedRequests, Failure, FailureCause, QuarantinedRow, RevisedSeries } from './shapes.ts';
+
+/** $1: now. */
+const failing = `with failing as (
+             select id as series_id, null::tstzrange as range, coalesce(blocked_message, 'refused') as message,
+                    blocked_until as retry_at, blocked_until as newest
+             from tidemark.series where untracked_at is null and blocked_until > $1
+             union all
+             select p.series_id, p.range, coalesce(p.message, p.kind, ''), p.retry_at, p.first_at
+             from tidemark.pending_windows p join tidemark.series s on s.id = p.series_id
+             where p.verdict = 'failed' and not p.of_covered and s.untracked_at is null
+               and (s.blocked_until is null or s.blocked_until <= $1)
+               -- A failed part of another failed window is shown with it.
+               and not exists (select from tidemark.pending_windows whole
+                               where whole.series_id = p.series_id and whole.verdict = 'failed' and not whole.of_covered
+                                 and whole.range @> p.range and whole.range <> p.range)
+           )`;
 
 /**
  * Lists the tracked series that the source refuses, then the failed windows of the other series that will be
@@ -23,20 +39,7 @@ export async function readFailures(
       Record<'startMs' | 'endMs', EpochMs | null> & { message: string; retryMs: EpochMs; inAll: number }
   >({
     name: 'dashboard-failing',
-    text: `with failing as (
-             select id as series_id, null::tstzrange as range, coalesce(blocked_message, 'refused') as message,
-                    blocked_until as retry_at, blocked_until as newest
-             from tidemark.series where untracked_at is null and blocked_until > $1
-             union all
-             select p.series_id, p.range, coalesce(p.message, p.kind, ''), p.retry_at, p.first_at
-             from tidemark.pending_windows p join tidemark.series s on s.id = p.series_id
-             where p.verdict = 'failed' and not p.of_covered and s.untracked_at is null
-               and (s.blocked_until is null or s.blocked_until <= $1)
-               -- A failed part of another failed window is shown with it.
-               and not exists (select from tidemark.pending_windows whole
-                               where whole.series_id = p.series_id and whole.verdict = 'failed' and not whole.of_covered
-                                 and whole.range @> p.range and whole.range <> p.range)
-           )
+    text: `${failing}
            select ${seriesColumns}, lower(f.range) as "startMs", upper(f.range) as "endMs", f.message,
                   f.retry_at as "retryMs", count(*) over () as "inAll"
            from failing f join tidemark.series s on s.id = f.series_id
@@ -51,6 +54,22 @@ export async function readFailures(
       return { seriesId, name: seriesName(series), window, message, retryMs };
     }),
   };
+}
+
+/** The same by cause, the most frequent first. */
+export async function readFailureCauses(
+  database: Database,
+  query: { nowMs: EpochMs; most: number },
+): Promise<FailureCause[]> {
+  const result = await database.pool.query<FailureCause>({
+    name: 'dashboard-failure-causes',
+    text: `${failing}
+           select message, count(distinct series_id)::integer as series, count(*)::integer as ranges,
+                  min(retry_at) as "nextMs", bool_or(range is null) as "isRefused"
+           from failing group by message order by count(distinct series_id) desc, count(*) desc, message limit $2`,
+    values: [timestamp(query.nowMs), query.most],
+  });
+  return result.rows;
 }
 
 const maxRawLength = 500;

@@ -53,6 +53,17 @@ export interface Failure {
   readonly retryMs: EpochMs;
 }
 
+/** Failures with the same message. */
+export interface FailureCause {
+  readonly message: string;
+  readonly series: number;
+  readonly ranges: number;
+  /** Earliest time of the next attempt. */
+  readonly nextMs: EpochMs;
+  /** Whether the source refuses whole series for it. */
+  readonly isRefused: boolean;
+}
+
 /** Failed requests of one kind. */
 export interface FailedRequests {
   readonly kind: string;
@@ -75,4 +86,19 @@ export interface RevisedSeries {
   readonly seriesId: number;
   readonly name: string;
   readonly values: number;
+}
+
+/** An action at the dashboard. */
+export interface RecordedAction {
+  readonly id: number;
+  readonly timeMs: EpochMs;
+  readonly action: string;
+  readonly request: unknown;
+  readonly address: string;
+  /** As the browser gave it beside the password; null: none. */
+  readonly userName: string | null;
+  /** `running` also if its process ended before it did. */
+  readonly state: 'running' | 'done' | 'failed';
+  readonly result: string | null;
+  readonly endedMs: EpochMs | null;
 }

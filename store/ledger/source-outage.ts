@@ -1,35 +1,11 @@
 /** Reads from the ledger whether the source answers. */
 
 import type { EpochMs } from '../../contract/intervals.ts';
+import { type SourceOutage, sourceTrouble } from '../../planning/source-outage.ts';
 import type { Database } from '../db/database.ts';
 import { type SourceName, sourcesInUse } from '../series/sources.ts';
 
-/**
- * Kinds of failures that say something about the source, and not about the request. `not_found` is a 404 that names no id,
- * as sources in trouble send on valid paths; an unknown id is another kind.
- */
-export const sourceTrouble = [
-  'unreachable',
-  'timeout',
-  'server_error',
-  'unexpected',
-  'not_found',
-  'notice',
-  'unauthorized',
-] as const;
-
-export interface SourceOutage {
-  /** Null: the default source. */
-  readonly source: SourceName;
-  /** The first failure since the last successful request. */
-  readonly sinceMs: EpochMs;
-  readonly lastTriedMs: EpochMs;
-  readonly kind: (typeof sourceTrouble)[number];
-  /** Of the last failure. */
-  readonly message: string;
-}
-
-/** A source with fewer failures in a row fails now and then, as every source does. */
+/** A source with fewer failures in a row fails now and then, as every source does. One service message is enough. */
 const fewestFailures = 3;
 
 /**
@@ -75,5 +51,6 @@ export async function readSourceOutage(database: Database): Promise<SourceOutage
 /** @returns null while the source answers. */
 export async function readOutageOf(database: Database, source: SourceName): Promise<SourceOutage | null> {
   const { failures, successAtMs: _, ...outage } = await readFailures(database, source);
-  return failures < fewestFailures ? null : ({ source, ...outage } as SourceOutage);
+  const fewest = outage.kind === 'notice' ? 1 : fewestFailures;
+  return failures < fewest ? null : ({ source, ...outage } as SourceOutage);
 }

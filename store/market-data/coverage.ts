@@ -10,6 +10,8 @@ import { millisecondsOf } from './query.ts';
 export interface SeriesJson {
   readonly rows: string;
   readonly coverage: Coverage;
+  /** Interval of the series from which the rows are derived; absent: they are stored. */
+  readonly derivedFrom?: string;
 }
 
 /** Coverage of a known market or asset without any stored point of the interval. */
@@ -59,6 +61,7 @@ export function coverageSubquery(first: number, period: string): string {
 /** Rows as JSON, and the result of {@link coverageSubquery}; `until` and both ends of each missing range are in milliseconds. */
 export interface SeriesRow {
   readonly rows: string;
+  readonly derived_from?: string;
   readonly share: string;
   readonly gaps: number;
   readonly until: EpochMs;
@@ -68,7 +71,9 @@ export interface SeriesRow {
 /** The columns of {@link coverageSubquery}. */
 export const coverageColumns = 'share, gaps, until, missing';
 
-export function withCoverage({ rows, share, gaps, until, missing }: SeriesRow): SeriesJson {
+export function withCoverage(row: SeriesRow): SeriesJson {
+  const { rows, share, gaps, until, missing, derived_from: derivedFrom } = row;
   const ranges = missing.map(([startMs, endMs]) => ({ startMs, endMs }));
-  return { rows, coverage: { share, gaps, untilMs: until, missing: ranges } };
+  const coverage = { share, gaps, untilMs: until, missing: ranges };
+  return { rows, coverage, ...(derivedFrom !== undefined && { derivedFrom }) };
 }

@@ -10,7 +10,7 @@ import type { SeriesKey, TimeRange } from '../../contract/series.ts';
 import { timestamp } from '../db/database.ts';
 import { rejectedPeriods } from '../ledger/quarantine.ts';
 import { candleColumns, candlesOf } from '../rollups/definitions.ts';
-import { periodLiteral, type RollupLevel, rollupLevels } from '../rollups/levels.ts';
+import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels } from '../rollups/levels.ts';
 import {
   coverageColumns,
   coverageSubquery,
@@ -48,13 +48,13 @@ const storedCandles = {
 };
 
 /** The series that answers, as the view `candles` chooses it; no row: there is none. */
-const finer = `select d.series_id as id, ${knownRanges} as covered
+const finer = `select d.series_id as id, ${knownRanges} as covered, d.derived_from
     from tidemark.derived_series d join tidemark.series s on s.id = d.series_id
     where d.exchange_id = $1 and d.base_id = $2 and d.quote_id = $3 and d.interval = $4`;
 
 const derived = (level: RollupLevel, rows: string) => `
     with line as materialized (${finer})
-    select rows, ${coverageColumns} from line cross join ${coverageSubquery(5, periodLiteral(level))} coverage cross join lateral (
+    select rows, derived_from, ${coverageColumns} from line cross join ${coverageSubquery(5, periodLiteral(level))} coverage cross join lateral (
       ${listed(`select ${candleColumns} from (${rows}) derived order by time`)}
     ) points`;
 
@@ -70,23 +70,37 @@ const fromFiner = new Map<string, { name: string; text: string }>(
   ]),
 );
 
-const storedHistory = {
-  name: 'serve-history',
-  text: `
-    with line as materialized (
-      select id, period, s.covered - ${rejectedPeriods('$3::timestamptz', '$4::timestamptz')} as covered
-      from tidemark.series s
-      where dataset = 'asset_history' and asset_id = $1 and interval = $2
-    )
-    select rows, ${coverageColumns} from line cross join ${coverageSubquery(3, 'period')} coverage cross join lateral (
+const historyRanges = `s.covered - ${rejectedPeriods('$3::timestamptz', '$4::timestamptz')}`;
+const history = (line: string, columns: string, which: string) => `
+    with line as materialized (${line})
+    select rows, ${columns}${coverageColumns} from line cross join ${coverageSubquery(3, 'period')} coverage cross join lateral (
       -- A JSON number: NUMERIC writes no exponent and no leading zero.
       select coalesce('[' || string_agg('{"priceUsd":' || price_usd || ',"time":' || ${millisecondsOf('time')}
                       || ',"date":"' || ${isoOf('time')} || '"}', ',') || ']', '[]') as rows
       from (
         select time, price_usd from tidemark.asset_history_points
-        where series_id = (select id from line) and time >= greatest($3::timestamptz, $6::timestamptz) and time < $4::timestamptz order by time
+        where series_id = (select id from line) and time >= greatest($3::timestamptz, $6::timestamptz) and time < $4::timestamptz${which}
+        order by time
       ) p
-    ) points`,
+    ) points`;
+const storedHistory = {
+  name: 'serve-history',
+  text: history(
+    `select id, period, ${historyRanges} as covered from tidemark.series s
+      where dataset = 'asset_history' and asset_id = $1 and interval = $2 and (untracked_at is null or points > 0)`,
+    '',
+    '',
+  ),
+};
+const derivedHistory = {
+  name: 'serve-history-derived',
+  text: history(
+    `select d.series_id as id, d.period, ${historyRanges} as covered, d.derived_from
+      from tidemark.derived_histories d join tidemark.series s on s.id = d.series_id
+      where d.asset_id = $1 and d.interval = $2`,
+    'derived_from, ',
+    ` and time = date_bin((select period from line), time, ${gridOrigin})`,
+  ),
 };
 
 const marketIsKnown = {
@@ -125,9 +139,9 @@ async function seriesJson(
     timestamp(nowMs),
     visibleFromMs === undefined ? null : within(visibleFromMs),
   ];
-  const finerStatement = isCandles && fromFiner.get(interval);
   const stored = isCandles ? storedCandles : storedHistory;
-  for (const statement of finerStatement ? [stored, finerStatement] : [stored]) {
+  const finerStatement = isCandles ? fromFiner.get(interval) : derivedHistory;
+  for (const statement of finerStatement === undefined ? [stored] : [stored, finerStatement]) {
     const result = await pool.query<SeriesRow>({ ...statement, values });
     const row = result.rows[0];
     if (row !== undefined) return withCoverage(row);

@@ -28,6 +28,7 @@ create or replace view ${level.name} as
     union all select null, null, null, null, null, null, null from tidemark.series where false
   ) c
   where s.dataset = 'candles' and s.interval in (${level.finer.map((finer) => `'${finer}'`).join(', ')});
+comment on view ${level.name} is 'Candles of ${level.interval} of each series of a shorter interval that divides it.';
 `,
     )
     .join('');
@@ -72,15 +73,16 @@ export function bucketColumns(level: Pick<RollupLevel, 'periodMs'>, timescale: b
     ? `time_bucket(${period}, time, origin => ${gridOrigin}) as time,
            first(open, time) as open, ${highest} as high, ${lowest} as low, last(close, time) as close,
            sum(volume) as volume`
-    : `date_bin(${period}, time, ${gridOrigin}) as time, ${plainValues}`;
+    : `date_bin(${period}, time, ${gridOrigin}) as time, ${groupedValues}`;
 }
 
-const plainValues = `(array_agg(open order by time))[1] as open, ${highest} as high, ${lowest} as low,
+/** The values of a candle, of candles that are grouped, without TimescaleDB's functions. */
+export const groupedValues = `(array_agg(open order by time))[1] as open, ${highest} as high, ${lowest} as low,
            (array_agg(close order by time desc))[1] as close, sum(volume) as volume`;
 
 /** Columns of a rollup without TimescaleDB's functions, for points that are grouped by 1 and 2. */
 export function rollupColumns(period: string): string {
-  return `series_id, date_bin(${period}, time, ${gridOrigin}) as time, ${plainValues}, count(*) as points`;
+  return `series_id, date_bin(${period}, time, ${gridOrigin}) as time, ${groupedValues}, count(*) as points`;
 }
 
 export const candleColumns = `time, ${values}`;
@@ -105,4 +107,5 @@ create or replace view tidemark.rollups_behind as
   select s.id as series_id, behind as range
   from tidemark.series s, unnest(s.rollups_behind
     * tstzmultirange(tstzrange(null, date_bin('1 day', now() - interval '1 hour', timestamptz 'epoch')))) behind;
+comment on view tidemark.rollups_behind is 'Days of each series whose points have changed since they were rolled up.';
 `;

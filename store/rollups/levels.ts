@@ -9,7 +9,8 @@ import {
   intervalMs,
 } from '../../contract/intervals.ts';
 
-export type RollupInterval = Exclude<CandleInterval, 'm1'>;
+/** `h6` is an interval of histories: no source gives candles of it, and they can be derived all the same. */
+export type RollupInterval = Exclude<CandleInterval, 'm1'> | 'h6';
 
 /** Rollups that are stored, for series of shorter intervals. Other levels are derived from them. */
 export interface StoredRollup {
@@ -38,6 +39,7 @@ const derivedFrom: Readonly<Record<RollupInterval, StoredRollup | null>> = {
   h1: hours,
   h2: hours,
   h4: hours,
+  h6: hours,
   h8: hours,
   h12: hours,
   d1: days,

@@ -91,6 +91,22 @@ export async function seriesStatus(
   }));
 }
 
+/** Counts the tracked series, and the periods of them that close in a minute. */
+export async function countTracked(
+  database: Database,
+  nowMs: EpochMs,
+): Promise<{ series: number; arriving: number }> {
+  const result = await database.pool.query<{ series: number; arriving: number }>({
+    name: 'count-tracked',
+    text: `select count(*) as series,
+                  coalesce(sum(60 / extract(epoch from period))
+                           filter (where upper_inf(tracked) or upper(tracked) > $1), 0)::float8 as arriving
+           from tidemark.series where untracked_at is null`,
+    values: [timestamp(nowMs)],
+  });
+  return result.rows[0] ?? { series: 0, arriving: 0 };
+}
+
 export interface RatesStatus {
   readonly currencies: number;
   readonly newestMs: EpochMs | null;

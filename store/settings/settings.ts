@@ -24,7 +24,18 @@ export interface Applied {
   readonly atMs: EpochMs;
 }
 
-const names = { applied: 'watch_list.applied', reread: 'watch_list.reread' } as const;
+/** Nothing is requested until somebody resumes. */
+export interface Pause {
+  readonly sinceMs: EpochMs;
+  /** Who paused, such as an address; null: a command. */
+  readonly by: string | null;
+}
+
+const names = {
+  applied: 'watch_list.applied',
+  reread: 'watch_list.reread',
+  paused: 'requests.paused',
+} as const;
 
 async function read(client: pg.Pool | pg.PoolClient, name: string): Promise<unknown> {
   const result = await client.query<{ value: string }>({
@@ -50,6 +61,17 @@ export async function writeSetting(
         [name, value],
       ));
   return result.rowCount === 1;
+}
+
+/** Null: requests are not paused. */
+export async function readPause(client: pg.Pool | pg.PoolClient): Promise<Pause | null> {
+  return (await read(client, names.paused)) as Pause | null;
+}
+
+/** @param pause null: resumes. A pause in force keeps its time. @returns whether anything changed. */
+export async function writePause(database: Database, pause: Pause | null): Promise<boolean> {
+  if (pause !== null && (await readPause(database.pool)) !== null) return false;
+  return writeSetting(database.pool, names.paused, pause === null ? null : JSON.stringify(pause));
 }
 
 /** Null: no watch list was applied yet. */

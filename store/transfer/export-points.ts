@@ -19,7 +19,12 @@ export interface PointSelection {
 }
 
 /** The covered points of a series. Points outside its coverage, such as an open candle, are not final. */
-export function selectPoints({ seriesId, series, range, covered }: ExportedSeries): PointSelection {
+export function selectPoints({
+  seriesId,
+  series,
+  range,
+  covered,
+}: Pick<ExportedSeries, 'seriesId' | 'series' | 'range' | 'covered'>): PointSelection {
   return {
     columns: pointColumns[series.dataset],
     from: `tidemark.${pointTables[series.dataset]}

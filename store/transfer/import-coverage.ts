@@ -9,6 +9,7 @@ import { deleteCoveredWindows } from '../commit/deferred-windows.ts';
 import type { PointChanges } from '../commit/write-points.ts';
 import { timeRange, timestampOrNull } from '../db/database.ts';
 import { daysBehind } from '../rollups/behind.ts';
+import { markChangedMonths } from '../series/changed-months.ts';
 
 /** Coverage of a part of a series, as stated by a file. */
 export interface FileCoverage {
@@ -35,6 +36,8 @@ export async function addFileCoverage(
   const { timesMs, changes, series } = stated;
   const { interval } = series;
   const [firstMs] = timesMs;
+  const isChanged = changes.fresh + changes.changed > 0 && firstMs !== undefined;
+  const lastMs = timesMs.at(-1) ?? firstMs ?? 0;
   const held = normalize(timesMs.map((timeMs) => periodOf(timeMs, interval)));
   await client.query({
     name: 'cover-by-file',
@@ -68,11 +71,10 @@ export async function addFileCoverage(
       changes.fresh,
       changes.revised,
       toRangeTexts(held),
-      changes.fresh + changes.changed === 0 || firstMs === undefined
-        ? null
-        : daysBehind(series, { startMs: firstMs, endMs: (timesMs.at(-1) ?? firstMs) + 1 }),
+      isChanged ? daysBehind(series, { startMs: firstMs, endMs: lastMs + 1 }) : null,
     ],
   });
+  if (isChanged) await markChangedMonths(client, [{ seriesId, firstMs, lastMs }]);
   await deleteCoveredWindows(client, [seriesId]);
 }
 

@@ -10,9 +10,13 @@ import { inLockedTransaction } from '../db/locked-transaction.ts';
 import { rollupsBehind, rollupViews } from '../rollups/definitions.ts';
 import { rollupLevels } from '../rollups/levels.ts';
 import { isHypertable, timescaleVersion } from '../timescale/extension.ts';
+import { actionViews } from './actions.ts';
 import { averages, vwap } from './averages.ts';
+import { buckets } from './buckets.ts';
 import { charts } from './charts.ts';
+import { commentColumns, commentTexts } from './comments.ts';
 import { currencies } from './currencies.ts';
+import { help } from './help.ts';
 import { joins } from './joins.ts';
 import { figures, lines } from './lines.ts';
 import { names, refusals } from './names.ts';
@@ -43,7 +47,7 @@ const replaced = ['public.prices_in(text, text, text, timestamptz, timestamptz)'
 export function applyDerived(client: pg.Client): Promise<boolean> {
   return inDerivedTransaction(client, async () => {
     const objects = derivedObjects(await isHypertable(client, 'candle_points'));
-    const wanted = fingerprint(objects.map(({ create }) => create));
+    const wanted = fingerprint(objects);
     const settings = await client.query<{ name: string; value: string }>(
       'select name, value from tidemark.settings where name = any ($1)',
       [derivedSettings],
@@ -56,6 +60,10 @@ export function applyDerived(client: pg.Client): Promise<boolean> {
     await client.query('grant usage on schema tidemark to public');
     for (const signature of replaced) await client.query(`drop function if exists ${signature}`);
     for (const object of objects) await client.query(object.create);
+    await commentColumns(
+      client,
+      objects.map(({ name }) => name),
+    );
     for (const grant of grants) await client.query(grant);
     await client.query('delete from tidemark.settings where name = $1', [aggregatesSetting]);
     await client.query(
@@ -93,9 +101,7 @@ export async function areDerivedCurrent(pool: pg.Pool): Promise<boolean> {
   const result = await pool.query<{ value: string }>('select value from tidemark.settings where name = $1', [
     objectsSetting,
   ]);
-  const fingerprints = [true, false].map((timescale) =>
-    fingerprint(derivedObjects(timescale).map(({ create }) => create)),
-  );
+  const fingerprints = [true, false].map((timescale) => fingerprint(derivedObjects(timescale)));
   return fingerprints.includes(result.rows[0]?.value ?? '');
 }
 
@@ -151,7 +157,8 @@ async function dropAggregates(client: pg.Client): Promise<string[]> {
   return grants.rows.map(({ statement }) => statement);
 }
 
-function fingerprint(texts: readonly string[]): string {
+function fingerprint(objects: readonly DerivedObject[]): string {
+  const texts = [...objects.map(({ create }) => create), commentTexts];
   return createHash('sha256').update(texts.join('\0')).digest('hex');
 }
 
@@ -195,11 +202,14 @@ export function derivedObjects(timescale: boolean): DerivedObject[] {
       charts,
       currencies,
       joins,
+      buckets,
       seasonality,
       completeness,
       revisions,
       snapshots,
       sourceViews,
+      actionViews,
+      help,
     ],
   ];
   return texts.flatMap(objectsIn);

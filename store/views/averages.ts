@@ -8,6 +8,7 @@
 
 import { candleIntervals } from '../../contract/intervals.ts';
 import { gridOrigin } from '../rollups/levels.ts';
+import { example } from './comments.ts';
 import { fill, line, ranged } from './returns.ts';
 import { quoted } from './statements.ts';
 
@@ -28,17 +29,21 @@ begin
   end if;
   return array[state[1], round(state[2] + (value - state[2]) * 2 / (periods + 1), 32), periods];
 end $$;
+comment on function tidemark.ema_step is
+  'Internal: the state of the aggregate ema after one more value.';
 
 create or replace function tidemark.ema_value(state numeric[]) returns numeric
 language sql immutable parallel safe as $$
   select case when state[1] = state[3] then tidemark.price_figure(state[2]) end
 $$;
+comment on function tidemark.ema_value is
+  'Internal: the result of the aggregate ema from its state.';
 
 create or replace aggregate public.ema(value numeric, periods integer) (
   sfunc = tidemark.ema_step, stype = numeric[], finalfunc = tidemark.ema_value, parallel = safe
 );
 comment on aggregate public.ema(numeric, integer) is
-  'Exponential moving average, as a window function: ema(close, 20) over (order by time). Begins with the mean of the first periods values; a null starts it anew.';
+  'Exponential moving average, as a window function: ema(close, 20) over (order by time). Begins with the mean of the first periods values; a null starts it anew.${example("select time, ema(close, 20) over (order by time) from ohlcv('binance', 'bitcoin', 'tether', 'd1', '2024-03-01', '2024-06-01')")}';
 
 -- The state: number of changes, mean gain and mean loss (sums at first), and the last value.
 create or replace function tidemark.rsi_step(state numeric[], value numeric, periods integer) returns numeric[]
@@ -60,18 +65,22 @@ begin
   end if;
   return array[seen + 1, state[2] + gain, state[3] + loss, value, periods];
 end $$;
+comment on function tidemark.rsi_step is
+  'Internal: the state of the aggregate rsi after one more value.';
 
 create or replace function tidemark.rsi_value(state numeric[]) returns numeric
 language sql immutable parallel safe as $$
   select case when state[1] = state[5] and state[2] + state[3] > 0
               then round(100 * state[2] / (state[2] + state[3]), 16) end
 $$;
+comment on function tidemark.rsi_value is
+  'Internal: the result of the aggregate rsi from its state.';
 
 create or replace aggregate public.rsi(value numeric, periods integer) (
   sfunc = tidemark.rsi_step, stype = numeric[], finalfunc = tidemark.rsi_value, parallel = safe
 );
 comment on aggregate public.rsi(numeric, integer) is
-  'Relative strength index by Wilder, as a window function: rsi(close, 14) over (order by time). Begins with the mean gain and loss of the first periods changes; a null starts it anew; null while nothing moved.';
+  'Relative strength index by Wilder, as a window function: rsi(close, 14) over (order by time). Begins with the mean gain and loss of the first periods changes; a null starts it anew; null while nothing moved.${example("select time, rsi(close, 14) over (order by time) from ohlcv('binance', 'bitcoin', 'tether', 'd1', '2024-03-01', '2024-06-01')")}';
 `;
 
 /** The aggregate of that name over the prices of a series. */
@@ -87,7 +96,7 @@ language sql stable parallel safe as $$
   order by time
 $$;
 comment on function public.${name}(text, text, timestamptz, timestamptz, integer, boolean) is
-  '${comment}';
+  '${comment}${example(`select * from ${name}('bitcoin', 'd1', '2024-03-01', '2024-06-01')`)}';
 `;
 
 const functions = `
@@ -100,7 +109,7 @@ language sql stable parallel safe as $$
   order by time
 $$;
 comment on function public.sma is
-  'Simple moving average: the mean of the last periods prices; null until there are enough, and where one of them is missing.';
+  'Simple moving average: the mean of the last periods prices; null until there are enough, and where one of them is missing.${example("select * from sma('bitcoin', 'd1', '2024-03-01', '2024-06-01', periods => 7)")}';
 
 ${overPrices('ema', 20, 'Exponential moving average with the weight 2 / (periods + 1), which begins with the mean of the first periods prices; after a gap it begins anew.')}
 ${overPrices('rsi', 14, 'Relative strength index by Wilder, 0 to 100, which begins with the mean gain and loss of the first periods changes; after a gap it begins anew; null while nothing moved.')}
@@ -110,6 +119,8 @@ begin
   if deviations >= 0 and deviations < 'infinity' then return deviations; end if;
   raise exception 'deviations must be 0 or more, and is %', coalesce(deviations::text, 'null') using errcode = '22023';
 end $$;
+comment on function tidemark.width_of is
+  'Internal: a number of deviations, refused where it is negative or infinite.';
 
 create or replace function public.bollinger(${parameters(20)}, deviations numeric default 2, ${fill})
 returns table ("time" timestamptz, price numeric, lower_band numeric, middle_band numeric, upper_band numeric,
@@ -127,7 +138,7 @@ language sql stable parallel safe as $$
   order by time
 $$;
 comment on function public.bollinger is
-  'Bollinger bands: the mean of the last periods prices, and deviations population standard deviations below and above it. bandwidth is (upper - lower) / middle, percent_b where the price lies: 0 on the lower band, 1 on the upper.';
+  'Bollinger bands: the mean of the last periods prices, and deviations population standard deviations below and above it. bandwidth is (upper - lower) / middle, percent_b where the price lies: 0 on the lower band, 1 on the upper.${example("select * from bollinger('binance bitcoin/tether', 'd1', '2024-03-01', '2024-06-01')")}';
 `;
 
 export const averages = `${aggregates}${functions}`;
@@ -178,6 +189,8 @@ begin
       source.id, '{volume,turnover,candles}', line.period, source.covered, asked.first, asked.ending, asked.closed, false),
     session_length);
 end $$;
+comment on function tidemark.vwap_statement is
+  'Internal: the statement of vwap.';
 
 create or replace function public.vwap(exchange text, base text, quote text, interval_name text default 'd1', ${ranged},
   session text default null)
@@ -189,5 +202,5 @@ begin
                                                session);
 end $$;
 comment on function public.vwap is
-  'Volume-weighted average price of each period, and since the beginning of its session (an interval, UTC; by default the day, or the period where that is longer), from the finest stored candles that cover the range best (derived_from), each with its typical price (high + low + close) / 3.';
+  'Volume-weighted average price of each period, and since the beginning of its session (an interval, UTC; by default the day, or the period where that is longer), from the finest stored candles that cover the range best (derived_from), each with its typical price (high + low + close) / 3.${example("select * from vwap('binance', 'bitcoin', 'tether', 'h8', '2024-03-01', '2024-03-08')")}';
 `;

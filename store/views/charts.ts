@@ -1,5 +1,7 @@
 /** What a chart reads: an interval or a step that keeps its rows at a few thousand, however long its range is. */
 
+import { example } from './comments.ts';
+
 /** Most rows of a chart: four for each point of a wide screen. Weeks fit for 76 years. */
 export const maxChartRows = 4000;
 
@@ -21,10 +23,13 @@ begin
     union all
     select d.interval, tidemark.interval_length(d.interval), d.derived_from from tidemark.derived_series d
     where (d.exchange_id, d.base_id, d.quote_id) = (parts[1], parts[2], parts[3])
+    union all
+    select h.interval, h.period, h.derived_from from tidemark.derived_histories h
+    where parts is null and h.asset_id = btrim(series)
     order by 2;
 end $$;
 comment on function public.intervals_of is
-  'The intervals of a series (a market or an asset), shortest first: tracked ones, and those that follow from a finer one (derived_from).';
+  'The intervals of a series (a market or an asset), shortest first: tracked ones, and those that follow from a finer one (derived_from).${example("select * from intervals_of('binance bitcoin/tether')")}';
 
 create or replace function public.chart_interval(series text, wanted text, ${range},
   step_ms numeric default 0, ${most})
@@ -42,7 +47,7 @@ begin
   return coalesce(chosen, nullif(wanted, 'auto'), 'd1');
 end $$;
 comment on function public.chart_interval is
-  'The interval with which a chart of a series stays within most rows: the wanted one, or a coarser one. For ''auto'' the finest one that is not shorter than step_ms, the milliseconds of a point on the screen.';
+  'The interval with which a chart of a series stays within most rows: the wanted one, or a coarser one. For ''auto'' the finest one that is not shorter than step_ms, the milliseconds of a point on the screen.${example("select chart_interval('binance bitcoin/tether', 'auto', '2024-03-01', '2024-06-01', 3600000)")}';
 
 create or replace function public.chart_step(${range}, step_ms numeric default 0, lines integer default 1,
   ${most}) returns interval language sql immutable parallel safe as $$
@@ -50,5 +55,5 @@ create or replace function public.chart_step(${range}, step_ms numeric default 0
     extract(epoch from to_time - from_time) / greatest(most / greatest(lines, 1) - 1, 1)))
 $$;
 comment on function public.chart_step is
-  'The length of the steps with which a chart of so many lines stays within most rows; at least step_ms, the milliseconds of a point on the screen.';
+  'The length of the steps with which a chart of so many lines stays within most rows; at least step_ms, the milliseconds of a point on the screen.${example("select chart_step('2024-03-01', '2024-06-01', 3600000, lines => 3)")}';
 `;

@@ -5,6 +5,7 @@
  * age, and one that is too old converts nothing. A rate of later is used only where the caller asks for it. Prices and rates are merged once in order of time, without a lookup for each row.
  */
 
+import { example } from './comments.ts';
 import { ranged } from './returns.ts';
 
 export const currencies = `
@@ -31,6 +32,8 @@ begin
   end if;
   return found[1];
 end $$;
+comment on function tidemark.currency_id is
+  'Internal: the id in tidemark.currencies of a currency by its id or symbol; an unknown or ambiguous one is refused.';
 
 -- Rates for [since, until]: those within, the last one before and the first one after. Where the price is not
 -- in USD (source is not null), only times with a rate of both.
@@ -53,6 +56,8 @@ begin
       target, source, first, last);
   end if;
 end $$;
+comment on function tidemark.rates_around is
+  'Internal: rates of a currency, and of the currency of a price, for a range with the last before and the first after it.';
 
 create or replace function public.prices_in(series text, currency text, interval_name text default 'd1', ${ranged},
   max_age interval default null, look_ahead boolean default false)
@@ -107,5 +112,5 @@ begin
     order by n.time;
 end $$;
 comment on function public.prices_in is
-  'Prices of a series in a currency (its id or symbol), through the last rate at or before the price''s moment: rate_time, and rate_age from there. Null where it is older than max_age, by default a period. look_ahead also takes rates of later (a negative age), whichever is nearer. A market is converted from its quote.';
+  'Prices of a series in a currency (its id or symbol), through the last rate at or before the price''s moment: rate_time, and rate_age from there. Null where it is older than max_age, by default a period. look_ahead also takes rates of later (a negative age), whichever is nearer. A market is converted from its quote.${example("select * from prices_in('binance bitcoin/tether', 'euro', 'd1', '2024-03-01', '2024-03-08', max_age => '2 days')")}';
 `;

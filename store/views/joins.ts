@@ -1,5 +1,6 @@
 /** Several series beside each other: the last price known at a time, and prices on one grid. */
 
+import { example } from './comments.ts';
 import { fill, ranged } from './returns.ts';
 
 export const joins = `
@@ -8,6 +9,8 @@ create or replace function tidemark.known_after(is_market boolean, interval_name
 language sql immutable parallel safe as $$
   select case when is_market or interval_name = 'd1' then period else interval '0' end
 $$;
+comment on function tidemark.known_after is
+  'Internal: how long after its time a price is known: a close at the end of its period, the mean of a day when the day has ended.';
 
 create or replace function public.asof(series text, other text, interval_name text default 'd1', ${ranged},
   other_interval text default null, max_age interval default null)
@@ -55,7 +58,7 @@ begin
     where is_left order by l.time;
 end $$;
 comment on function public.asof is
-  'Prices of a series, each with the last price of another one that was known at its moment: null where that is older than max_age, by default a period of the other. A close is known at the end of its period, the mean of a day when it has ended.';
+  'Prices of a series, each with the last price of another one that was known at its moment: null where that is older than max_age, by default a period of the other. A close is known at the end of its period, the mean of a day when it has ended.${example("select * from asof('binance bitcoin/tether', 'bitcoin', 'h8', '2024-03-01', '2024-03-02', other_interval => 'd1')")}';
 
 create or replace function public.aligned(series text[], interval_name text default 'd1', ${ranged}, ${fill})
 returns table ("time" timestamptz, name text, price numeric, coverage numeric)
@@ -71,7 +74,7 @@ language sql stable parallel safe as $$
   order by g.time, n.place
 $$;
 comment on function public.aligned is
-  'Prices of several series on one grid: a row for each series at every time that any of them has, null where it has none.';
+  'Prices of several series on one grid: a row for each series at every time that any of them has, null where it has none.${example("select * from aligned(array['binance bitcoin/tether', 'kraken bitcoin/euro'], 'h1', '2024-03-01', '2024-03-02')")}';
 
 create or replace function public.aligned_wide(series text[], interval_name text default 'd1', ${ranged}, ${fill})
 returns table ("time" timestamptz, prices jsonb, complete boolean)
@@ -80,5 +83,5 @@ language sql stable parallel safe as $$
   from public.aligned($1, $2, $3, $4, $5) group by time order by time
 $$;
 comment on function public.aligned_wide is
-  'Prices of several series on one grid, a row a time: an object with the price of each by its name, every digit kept, and whether all have one.';
+  'Prices of several series on one grid, a row a time: an object with the price of each by its name, every digit kept, and whether all have one.${example("select * from aligned_wide(array['binance bitcoin/tether', 'kraken bitcoin/euro'], 'h1', '2024-03-01', '2024-03-02')")}';
 `;

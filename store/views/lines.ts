@@ -8,6 +8,9 @@
  */
 
 import { historyIntervals } from '../../contract/intervals.ts';
+import { gridOrigin } from '../rollups/levels.ts';
+import { example } from './comments.ts';
+import { quoted } from './statements.ts';
 
 const ofHistories = historyIntervals.map((name) => `'${name}'`).join(', ');
 
@@ -23,6 +26,8 @@ begin
     and (($2, $3) = (m.base, m.quote) or ($2, $3) = (m.base_id, m.quote_id))
   limit 1;
 end $$;
+comment on function tidemark.own_names is
+  'Internal: the ids of a stored market that is given by the codes of its source.';
 
 create or replace function tidemark.market_line(exchange text, base text, quote text, interval_name text,
   out series_id integer, out relation text, out period interval, out derived_from text,
@@ -58,6 +63,15 @@ begin
                    else 'tidemark.rollup_' || interval_name end;
   derived_from := nullif(found_interval, interval_name);
 end $$;
+comment on function tidemark.market_line is
+  'Internal: the series, relation, period and coverage behind a market at an interval, stored or derived; unknown names are refused.';
+
+create or replace function tidemark.sampled(relation text, period interval) returns text
+language sql immutable parallel safe as $$
+  select format('(select * from %s where time = date_bin(%L, time, ${quoted(gridOrigin)})) sampled', relation, period)
+$$;
+comment on function tidemark.sampled is
+  'Internal: the points of a relation at which a longer period starts.';
 
 create or replace function tidemark.asset_line(asset text, interval_name text,
   out series_id integer, out relation text, out period interval, out derived_from text,
@@ -68,11 +82,20 @@ begin
   period := tidemark.interval_length(interval_name);
   if interval_name in (${ofHistories}) then
     select s.id, s.covered, s.tracked into series_id, covered, tracked
-    from tidemark.series s where s.dataset = 'asset_history' and s.asset_id = asset and s.interval = interval_name;
+    from tidemark.series s where s.dataset = 'asset_history' and s.asset_id = asset and s.interval = interval_name
+      and (s.untracked_at is null or s.points > 0);
+    relation := 'tidemark.asset_history_points';
+    if series_id is null then
+      select s.id, s.covered, s.tracked, d.derived_from into series_id, covered, tracked, derived_from
+      from tidemark.derived_histories d join tidemark.series s on s.id = d.series_id
+      where d.asset_id = asset and d.interval = interval_name;
+      relation := tidemark.sampled(relation, period);
+    end if;
   end if;
   if series_id is null then perform tidemark.refuse_asset(asset, interval_name); end if;
-  relation := 'tidemark.asset_history_points';
 end $$;
+comment on function tidemark.asset_line is
+  'Internal: the series, relation, period and coverage behind an asset at an interval; unknown names are refused.';
 
 -- The id of a stored series, for queries of its points. It is looked up once for a statement.
 create or replace function tidemark.series_id(exchange text, base text, quote text, interval_name text) returns integer
@@ -87,11 +110,21 @@ begin
     hint = format('tidemark.series_id(%L, %L, %L, %L) is the series that they are derived from',
                   exchange, base, quote, line.derived_from);
 end $$;
+comment on function tidemark.series_id(text, text, text, text) is
+  'The id of the stored series of the candles of a market, for queries of its points; unknown names are refused.${example("select * from tidemark.candle_points where series_id = tidemark.series_id('binance', 'bitcoin', 'tether', 'h1') order by time desc limit 10")}';
 
 create or replace function tidemark.series_id(asset text, interval_name text) returns integer
-language sql stable parallel safe as $$
-  select series_id from tidemark.asset_line(asset, interval_name)
-$$;
+language plpgsql stable parallel safe as $$
+declare
+  line record;
+begin
+  select * into line from tidemark.asset_line(asset, interval_name);
+  if line.derived_from is null then return line.series_id; end if;
+  raise exception '% has no series at %: those prices are derived', asset, interval_name using errcode = '22023',
+    hint = format('tidemark.series_id(%L, %L) is the series that they are derived from', asset, line.derived_from);
+end $$;
+comment on function tidemark.series_id(text, text) is
+  'The id of the stored series of the history of an asset, for queries of its points; unknown names are refused.${example("select * from tidemark.asset_history_points where series_id = tidemark.series_id('bitcoin', 'd1') order by time desc limit 10")}';
 
 -- 'binance bitcoin/tether' is a market, 'bitcoin' an asset.
 create or replace function tidemark.line_of(series text, interval_name text,
@@ -116,6 +149,8 @@ begin
     from tidemark.asset_line(btrim(series), interval_name) l;
   end if;
 end $$;
+comment on function tidemark.line_of is
+  'Internal: the series, relation, period and coverage behind a market (binance bitcoin/tether) or an asset (bitcoin).';
 `;
 
 export const figures = `
@@ -123,27 +158,37 @@ export const figures = `
 create or replace function tidemark.ratio(x numeric) returns numeric language sql immutable parallel safe as $$
   select round(x, 16)
 $$;
+comment on function tidemark.ratio is
+  'Internal: a ratio rounded to 16 fraction digits.';
 
 -- A price: 16 fraction digits, as most of the source's, and 28 below 0.0001.
 create or replace function tidemark.price_figure(x numeric) returns numeric language sql immutable parallel safe as $$
   select round(x, case when abs(x) < 0.0001 then 28 else 16 end)
 $$;
+comment on function tidemark.price_figure is
+  'Internal: a price rounded to 16 fraction digits, below 0.0001 to 28.';
 
 create or replace function tidemark.simple_return(price numeric, before numeric) returns numeric
 language sql immutable parallel safe as $$
   select case when before <> 0 then round(price / before - 1, 16) end
 $$;
+comment on function tidemark.simple_return is
+  'Internal: the return from one price to the next, 0.01 for 1 %; null after a price of zero.';
 
 create or replace function tidemark.log_return(price numeric, before numeric) returns numeric
 language sql immutable parallel safe as $$
   select case when price > 0 and before > 0 then round(ln(price / before), 16) end
 $$;
+comment on function tidemark.log_return is
+  'Internal: the logarithmic return from one price to the next; null where one is not above zero.';
 
 -- Periods in a year of 365 days: crypto markets do not close.
 create or replace function tidemark.periods_per_year(interval_name text) returns numeric
 language sql immutable parallel safe as $$
   select 31536000 / extract(epoch from tidemark.interval_length(interval_name))
 $$;
+comment on function tidemark.periods_per_year is
+  'Internal: periods of an interval in a year of 365 days.';
 
 create or replace function tidemark.count_of(periods integer, at_least integer) returns integer
 language plpgsql immutable parallel safe as $$
@@ -151,4 +196,6 @@ begin
   if periods >= at_least then return periods; end if;
   raise exception 'periods must be % or more, and is %', at_least, coalesce(periods::text, 'null') using errcode = '22023';
 end $$;
+comment on function tidemark.count_of is
+  'Internal: a number of periods, refused where it is too small.';
 `;

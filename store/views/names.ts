@@ -45,6 +45,8 @@ begin
   end loop;
   return previous[cardinality(y) + 1];
 end $$;
+comment on function tidemark.edit_distance is
+  'Internal: edits of one character between two names, ignoring case, of the first 40 characters.';
 
 create or replace function tidemark.near_names(given text, known text[]) returns text[]
 language sql stable strict parallel safe as $$
@@ -61,6 +63,8 @@ language sql stable strict parallel safe as $$
   ) nearest
   where distance <= greatest(2, least(length(given), 40) / 3)
 $$;
+comment on function tidemark.near_names is
+  'Internal: up to three known names that resemble a given one.';
 
 create or replace function tidemark.refuse_name(what text, given text, known text[], of_where text default '') returns void
 language plpgsql stable parallel safe as $$
@@ -82,6 +86,8 @@ begin
                 else format('nothing known is near; known: %s%s', listed,
                             case when cardinality(known) > 12 then ', and more' else '' end) end;
 end $$;
+comment on function tidemark.refuse_name is
+  'Internal: refuses a name, with known names that resemble it.';
 
 -- The length of an interval. Seconds, never days: a day of the session's time zone may have 23 hours.
 create or replace function tidemark.interval_length(interval_name text) returns interval
@@ -100,6 +106,8 @@ begin
   end if;
   return make_interval(secs => length);
 end $$;
+comment on function tidemark.interval_length is
+  'Internal: the length of an interval by its name; an unknown one is refused.';
 `;
 
 export const refusals = `
@@ -136,6 +144,8 @@ begin
     hint = case when tracked is null then 'select * from coverage lists what is tracked'
                 else format('tracked: %s', tracked) end;
 end $$;
+comment on function tidemark.refuse_market is
+  'Internal: refuses a market or its interval, with suggestions.';
 
 create or replace function tidemark.refuse_asset(asset text, interval_name text) returns void
 language plpgsql stable parallel safe as $$
@@ -151,6 +161,8 @@ begin
   end if;
   select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s where s.asset_id = asset;
   raise exception 'the price history of % is not tracked at %', asset, interval_name using errcode = '22023',
-    hint = format('tracked: %s', tracked);
+    hint = format('tracked: %s%s', tracked, case when interval_name = 'd1' then '; the mean of a day follows from none of them' else '' end);
 end $$;
+comment on function tidemark.refuse_asset is
+  'Internal: refuses an asset or its interval, with suggestions.';
 `;

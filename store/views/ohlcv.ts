@@ -1,5 +1,7 @@
 /** Candles and prices of a range, with the covered share of each period; and candles by name. */
 
+import { example } from './comments.ts';
+
 const ranged = `from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false`;
 
 const values = 'open, high, low, close, volume';
@@ -28,6 +30,8 @@ begin
     'select time, ${values}, %L::text, points from %s where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
     line.derived_from, tidemark.source_of(line.relation, line.series_id, line.period, first, ending), line.series_id, first, ending);
 end $$;
+comment on function tidemark.derived_candles is
+  'Internal: the candles of a market at an interval that is derived; no row where it is stored.';
 
 -- Derived candles have the id 0.
 create or replace function tidemark.stored_or_zero(exchange text, base text, quote text, interval_name text) returns integer
@@ -35,6 +39,8 @@ language sql stable parallel safe as $$
   select case when l.derived_from is null then l.series_id else 0 end
   from tidemark.market_line(exchange, base, quote, interval_name) l
 $$;
+comment on function tidemark.stored_or_zero is
+  'Internal: the id of a stored series of a market; 0 where its candles are derived.';
 
 create or replace function public.candles(exchange text, base text, quote text, interval_name text default 'd1',
   from_time timestamptz default null, to_time timestamptz default null)
@@ -50,7 +56,7 @@ language sql stable parallel safe as $$
     and time >= coalesce($5, '-infinity') and time < coalesce($6, 'infinity')
 $$;
 comment on function public.candles is
-  'Candles of a market, stored or derived as in the view candles, with the same conditions as on a table. Unknown names are refused, and order by time with a limit reads only what it returns.';
+  'Candles of a market, stored or derived as in the view candles, with the same conditions as on a table. Unknown names are refused, and order by time with a limit reads only what it returns.${example("select * from candles('binance', 'bitcoin', 'tether', 'h1') order by time desc limit 10")}';
 `;
 
 export const ohlcv = `${candles}
@@ -69,6 +75,8 @@ begin
     tidemark.line_statement(line.relation, line.series_id, '{open,high,low,close,volume}', line.period, line.covered,
       asked.first, asked.ending, asked.closed, gap_fill));
 end $$;
+comment on function tidemark.ohlcv_statement is
+  'Internal: the statement of ohlcv.';
 
 create or replace function public.ohlcv(exchange text, base text, quote text, interval_name text default 'd1', ${ranged})
 returns table ("time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
@@ -78,7 +86,7 @@ begin
   return query execute tidemark.ohlcv_statement(exchange, base, quote, interval_name, from_time, to_time, gap_fill);
 end $$;
 comment on function public.ohlcv is
-  'Candles of a market whose periods start in [from_time, to_time), in order; intervals that are not tracked follow from finer ones (derived_from). Coverage is the known share of the period; a period of which too little is known is a row of nulls. With gap_fill, periods without trades repeat the last close.';
+  'Candles of a market whose periods start in [from_time, to_time), in order; intervals that are not tracked follow from finer ones (derived_from). Coverage is the known share of the period; a period of which too little is known is a row of nulls. With gap_fill, periods without trades repeat the last close.${example("select * from ohlcv('binance', 'bitcoin', 'tether', 'h1', '2024-03-01', '2024-03-02')")}';
 
 create or replace function tidemark.prices_statement(series text, interval_name text,
   from_time timestamptz, to_time timestamptz, gap_fill boolean) returns text
@@ -96,6 +104,8 @@ begin
     tidemark.line_statement(line.relation, line.series_id, array[price], line.period, line.covered,
       asked.first, asked.ending, asked.closed, gap_fill));
 end $$;
+comment on function tidemark.prices_statement is
+  'Internal: the statement of prices.';
 
 create or replace function public.prices(series text, interval_name text default 'd1', ${ranged})
 returns table ("time" timestamptz, price numeric, filled boolean, coverage numeric)
@@ -104,7 +114,7 @@ begin
   return query execute tidemark.prices_statement(series, interval_name, from_time, to_time, gap_fill);
 end $$;
 comment on function public.prices is
-  'Prices of a series in order of time: the closes of a market (''binance bitcoin/tether'', in its quote), or the history of an asset (''bitcoin'', in USD). What the other functions of a price build on.';
+  'Prices of a series in order of time: the closes of a market (''binance bitcoin/tether'', in its quote), or the history of an asset (''bitcoin'', in USD). What the other functions of a price build on.${example("select * from prices('binance bitcoin/tether', 'd1', '2024-03-01', '2024-03-08')")}';
 
 create or replace function public.price_history(asset text, interval_name text default 'd1', ${ranged})
 returns table ("time" timestamptz, price_usd numeric, filled boolean, coverage numeric)
@@ -114,7 +124,7 @@ begin
   return query execute tidemark.prices_statement(asset, interval_name, from_time, to_time, gap_fill);
 end $$;
 comment on function public.price_history is
-  'Price history of an asset, USD, in order of time; for d1 the mean over the UTC day. Filled and coverage as in ohlcv.';
+  'Price history of an asset, USD, in order of time; for d1 the mean over the UTC day. Filled and coverage as in ohlcv.${example("select * from price_history('bitcoin', 'd1', '2024-03-01', '2024-03-08')")}';
 
 create or replace function public.coverage_share(series text, interval_name text default 'd1',
   from_time timestamptz default null, to_time timestamptz default null) returns numeric
@@ -129,5 +139,5 @@ begin
   return tidemark.share_covered(line.covered, tstzrange(asked.first, asked.closed));
 end $$;
 comment on function public.coverage_share is
-  'Which share of the closed periods of a range is covered, from 0 to 1; null when none of them has ended.';
+  'Which share of the closed periods of a range is covered, from 0 to 1; null when none of them has ended.${example("select coverage_share('binance bitcoin/tether', 'h1', '2024-03-01', '2024-04-01')")}';
 `;

@@ -5,6 +5,7 @@
 
 import { gridOrigin } from '../rollups/levels.ts';
 import { closedSeriesAt, gapPieces, missingRanges } from '../series/gaps.ts';
+import { example } from './comments.ts';
 
 /** Default of GRACE_SECONDS: how long after its end a period may still change. */
 export const graceMs = 60_000;
@@ -34,6 +35,8 @@ begin
   ending := date_bin(period, to_time - interval '1 microsecond', ${gridOrigin}) + period;
   closed := least(ending, date_bin(period, now() - interval '${graceMs} milliseconds', ${gridOrigin}));
 end $$;
+comment on function tidemark.asked_range is
+  'Internal: the requested range as whole periods: those that start in [first, ending), of which those before closed have ended.';
 
 create or replace function tidemark.share_partly_covered(covered tstzmultirange, span tstzrange) returns numeric
 language sql immutable strict parallel safe as $$
@@ -42,6 +45,8 @@ language sql immutable strict parallel safe as $$
                                    / extract(epoch from upper(span) - lower(span)), 6)), 0)
   from unnest(covered * tstzmultirange(span)) r
 $$;
+comment on function tidemark.share_partly_covered is
+  'Internal: the covered share of a range that is neither covered nor missing as a whole.';
 
 -- Both common cases are a binary search in the ranges.
 create or replace function tidemark.share_covered(covered tstzmultirange, span tstzrange) returns numeric
@@ -49,6 +54,8 @@ language sql immutable parallel safe as $$
   select case when covered @> span then 1::numeric when not covered && span then 0::numeric
               else tidemark.share_partly_covered(covered, span) end
 $$;
+comment on function tidemark.share_covered is
+  'Internal: the covered share of a range, from 0 to 1, rounded down.';
 
 create or replace function tidemark.tell_coverage(series_id integer, covered tstzmultirange, tracked tstzrange,
   first timestamptz, closed timestamptz) returns void
@@ -62,11 +69,15 @@ begin
     detail = format('tracked is %s', tidemark.utc(tracked)),
     hint = format('select * from gaps where series_id = %s; a wider range is tracked by tidemark backfill', series_id);
 end $$;
+comment on function tidemark.tell_coverage is
+  'Internal: raises a notice where a range is not fully covered.';
 
 create or replace function tidemark.utc(span tstzrange) returns text language sql immutable parallel safe as $$
   select format('%s to %s', to_char(lower(span) at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
                 coalesce(to_char(upper(span) at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), 'now'))
 $$;
+comment on function tidemark.utc is
+  'Internal: a range of times as text, UTC.';
 `;
 
 const at = { now: 'now()', graceMs: String(graceMs) };
@@ -86,7 +97,7 @@ create or replace view public.coverage as
          s.covered, s.confirmed_empty, s.missing, s.points, s.earliest, s.newest, s.before_beginning
   from measured s;
 comment on view public.coverage is
-  'Each series: the part of it that is wanted, which share of that, up to the last closed period, is covered, and what is missing.';
+  'Each series: the part of it that is wanted, which share of that, up to the last closed period, is covered, and what is missing.${example('select exchange, base, quote, asset, interval, share, gaps from coverage order by share')}';
 
 create or replace view public.gaps as
   select series_id, dataset, exchange, base, quote, asset, interval, from_time, to_time, to_time - from_time as length,
@@ -94,5 +105,5 @@ create or replace view public.gaps as
   from (select ${names}, gap_start as from_time, gap_end as to_time, reason, message, retry_at, source
         from (${gapPieces({ ...at, which: 'true', ledger: true })}) s) named;
 comment on view public.gaps is
-  'Every gap of what is tracked, cut where the reason changes: not_asked, awaits_second_answer, failed, stale or blocked. The same as tidemark gaps.';
+  'Every gap of what is tracked, cut where the reason changes: not_asked, awaits_second_answer, failed, stale or blocked. The same as tidemark gaps.${example('select * from gaps order by from_time limit 10')}';
 `;

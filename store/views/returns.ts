@@ -3,6 +3,8 @@
  * the chain: results that need it are null.
  */
 
+import { example } from './comments.ts';
+
 export const ranged = `from_time timestamptz default null, to_time timestamptz default null`;
 export const fill = 'gap_fill boolean default false';
 export const line = 'public.prices(series, interval_name, from_time, to_time, gap_fill)';
@@ -18,7 +20,7 @@ language sql stable parallel safe as $$
   order by time
 $$;
 comment on function public.returns is
-  'Return of each period on the row before: simple (0.01 is 1 %) and logarithmic. Null in the first row and beside a gap.';
+  'Return of each period on the row before: simple (0.01 is 1 %) and logarithmic. Null in the first row and beside a gap.${example("select * from returns('bitcoin', 'd1', '2024-03-01', '2024-03-08')")}';
 
 create or replace function public.volatility(series text, interval_name text default 'd1', ${ranged},
   periods integer default 30, ${fill})
@@ -33,7 +35,7 @@ language sql stable parallel safe as $$
   order by time
 $$;
 comment on function public.volatility is
-  'Rolling volatility: sample standard deviation of the last periods log returns, times the square root of the periods in a year of 365 days. Null until there are enough, and where one of them is missing.';
+  'Rolling volatility: sample standard deviation of the last periods log returns, times the square root of the periods in a year of 365 days. Null until there are enough, and where one of them is missing.${example("select * from volatility('binance bitcoin/tether', 'd1', '2024-01-01', '2024-06-01')")}';
 
 create or replace function public.drawdown(series text, interval_name text default 'd1', ${ranged}, ${fill})
 returns table ("time" timestamptz, price numeric, running_maximum numeric, drawdown numeric, maximum_drawdown numeric,
@@ -47,7 +49,7 @@ language sql stable parallel safe as $$
   order by time
 $$;
 comment on function public.drawdown is
-  'Distance of each price from the highest before it: -0.2 is 20 % below. maximum_drawdown is the deepest so far.';
+  'Distance of each price from the highest before it: -0.2 is 20 % below. maximum_drawdown is the deepest so far.${example("select * from drawdown('bitcoin', 'd1', '2024-01-01', '2024-06-01')")}';
 
 create or replace function public.maximum_drawdown(series text, interval_name text default 'd1', ${ranged})
 returns table (drawdown numeric, peak_time timestamptz, peak_price numeric, trough_time timestamptz,
@@ -67,7 +69,7 @@ language sql stable parallel safe as $$
   ) peak
 $$;
 comment on function public.maximum_drawdown is
-  'The deepest fall of a range: from which peak, to which trough, and when the peak was reached again (null: not yet).';
+  'The deepest fall of a range: from which peak, to which trough, and when the peak was reached again (null: not yet).${example("select * from maximum_drawdown('bitcoin', 'd1', '2024-01-01', '2024-06-01')")}';
 `;
 
 const parameters = `series text, benchmark text, interval_name text default 'd1', ${ranged}`;
@@ -98,6 +100,8 @@ language sql stable parallel safe as $$
     window w as (order by time)
   ) pairs
 $$;
+comment on function tidemark.paired_returns is
+  'Internal: log returns of two series at the times that both have; null where either lacks one.';
 
 create or replace function public.correlation(${parameters})
 returns table (correlation numeric, beta numeric, observations bigint, coverage numeric, benchmark_coverage numeric)
@@ -108,7 +112,7 @@ language sql stable parallel safe as $$
   from (select ${sums('')} from tidemark.paired_returns(series, benchmark, interval_name, from_time, to_time)) sums
 $$;
 comment on function public.correlation is
-  'Correlation of the log returns of two series (each a market or an asset), and the beta of the first against the second, over a whole range.';
+  'Correlation of the log returns of two series (each a market or an asset), and the beta of the first against the second, over a whole range.${example("select * from correlation('bitcoin', 'ethereum', 'd1', '2024-01-01', '2024-06-01')")}';
 
 create or replace function public.rolling_correlation(${parameters}, periods integer default 30)
 returns table ("time" timestamptz, price numeric, benchmark_price numeric, correlation numeric, beta numeric,
@@ -124,7 +128,7 @@ language sql stable parallel safe as $$
   order by time
 $$;
 comment on function public.rolling_correlation is
-  'Correlation and beta over the last periods log returns, at each time that both series have.';
+  'Correlation and beta over the last periods log returns, at each time that both series have.${example("select * from rolling_correlation('bitcoin', 'ethereum', 'd1', '2024-01-01', '2024-06-01')")}';
 `;
 
 const figures = `count(change), tidemark.ratio(avg(change)), tidemark.ratio(stddev_samp(change)),
@@ -146,6 +150,8 @@ language sql stable parallel safe as $$
          simple_return
   from public.returns(series, interval_name, from_time, to_time)
 $$;
+comment on function tidemark.changes_by_start is
+  'Internal: simple returns with the start of the period in which each happened, in UTC.';
 
 create or replace function public.seasonality_by_hour(series text, interval_name text default 'h1', ${ranged})
 returns table (hour integer, ${columns})
@@ -156,7 +162,7 @@ language sql stable parallel safe as $$
   group by 1 order by 1
 $$;
 comment on function public.seasonality_by_hour is
-  'Simple returns by the hour of the day (UTC) in which they happened: how many, their mean, their deviation, and the share above zero.';
+  'Simple returns by the hour of the day (UTC) in which they happened: how many, their mean, their deviation, and the share above zero.${example("select * from seasonality_by_hour('binance bitcoin/tether', 'h1', '2024-03-01', '2024-06-01')")}';
 
 create or replace function public.seasonality_by_weekday(series text, interval_name text default 'd1', ${ranged})
 returns table (weekday integer, name text, ${columns})
@@ -167,5 +173,5 @@ language sql stable parallel safe as $$
   group by 1, 2 order by 1
 $$;
 comment on function public.seasonality_by_weekday is
-  'Simple returns by the day of the week (UTC; 1 is Monday) in which they happened.';
+  'Simple returns by the day of the week (UTC; 1 is Monday) in which they happened.${example("select * from seasonality_by_weekday('bitcoin', 'd1', '2024-01-01', '2024-06-01')")}';
 `;

@@ -8,6 +8,7 @@
 
 import { type SnapshotDataset, snapshotDatasets } from '../../contract/lists.ts';
 import { listShape } from '../lists/shapes.ts';
+import { example } from './comments.ts';
 
 interface Names {
   /** The view of the present list; `<now>_at` is the function. */
@@ -42,13 +43,13 @@ create or replace view public.${now} as
     where listed_id = d.id and time >= d.newest and not gone order by time desc limit 1
   ) s;
 comment on view public.${now} is
-  'The newest state of each ${one}: time is when it was first seen so, gone_since when the source ceased to list it (null: it is listed).';
+  'The newest state of each ${one}: time is when it was first seen so, gone_since when the source ceased to list it (null: it is listed).${example(`select * from ${now} limit 10`)}';
 
 create or replace view public.${every} as
   select ${keys}, s.time, s.gone, ${of('s', columns)}
   from ${snapshots} s join ${listed} d on d.id = s.listed_id;
 comment on view public.${every} is
-  'Each change of each ${one}: its values from time on, or gone (without values): not listed from time on.';
+  'Each change of each ${one}: its values from time on, or gone (without values): not listed from time on.${example(`select * from ${every} order by time desc limit 10`)}';
 
 create or replace function public.${now}_at(at timestamptz)
 returns table (${typed}, "time" timestamptz, gone_since timestamptz)
@@ -65,7 +66,7 @@ language sql stable parallel safe as $$
   ) g on true
 $$;
 comment on function public.${now}_at is
-  'The state of each ${one} at a time: what ${now} would have said then, as far as it was polled.';
+  'The state of each ${one} at a time: what ${now} would have said then, as far as it was polled.${example(`select * from ${now}_at('2024-12-31') limit 10`)}';
 `;
 };
 
@@ -74,5 +75,5 @@ create or replace view public.polls as
   select l.list, l.asset, p.time, p.begun_at, p.pages, p.rows, p.changed, p.gone, p.completed_at, p.given_up_at, p.reason
   from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id;
 comment on view public.polls is
-  'Every poll of a list: its rows, those that changed, those that went, and whether it was completed or given up.';
+  'Every poll of a list: its rows, those that changed, those that went, and whether it was completed or given up.${example('select * from polls order by begun_at desc limit 10')}';
 ${snapshotDatasets.map(viewsOf).join('')}`;

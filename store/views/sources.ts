@@ -1,5 +1,7 @@
 /** What named sources have: their markets with the user's ids, and where they differ from the stored points. */
 
+import { example } from './comments.ts';
+
 export const sourceViews = `
 create or replace view public.source_markets as
   with listed as (
@@ -21,7 +23,7 @@ create or replace view public.source_markets as
   join known b on b.source = m.source and b.code = m.base
   join known q on q.source = m.source and q.code = m.quote;
 comment on view public.source_markets is
-  'The markets of each source: its symbols and codes, and the ids that stand for them.';
+  'The markets of each source: its symbols and codes, and the ids that stand for them.${example("select * from source_markets where base_id = 'bitcoin' limit 10")}';
 
 create or replace view public.source_coverage as
   with named as (
@@ -34,12 +36,12 @@ create or replace view public.source_coverage as
          s.interval, n.source, lower(r) as from_time, upper(r) as to_time
   from named n join tidemark.series s on s.id = n.series_id, unnest(n.covered * s.covered) r;
 comment on view public.source_coverage is
-  'What is covered, by the source that gave it last; null: the default source, or a file.';
+  'What is covered, by the source that gave it last; null: the default source, or a file.${example('select * from source_coverage order by from_time limit 10')}';
 
 create or replace view public.source_differences as
   select s.dataset, s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.asset_id as asset, s.interval,
          d.source, d.time, d.kind, d.here, d.there, d.seen_at
   from tidemark.cross_differences d join tidemark.series s on s.id = d.series_id;
 comment on view public.source_differences is
-  'Where another source differs from the stored points, with both values: found by verify --against.';
+  'Where another source differs from the stored points, with both values: found by verify --against.${example('select * from source_differences order by seen_at desc limit 10')}';
 `;

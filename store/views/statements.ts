@@ -34,6 +34,8 @@ begin
       group by 1, 2
     ) rolled_up', period, series_id, first, ending);
 end $$;
+comment on function tidemark.source_of is
+  'Internal: what to read for a range of a relation: the relation, or its points grouped by periods.';
 
 create or replace function tidemark.line_statement(relation text, series_id integer, columns text[], period interval,
   covered tstzmultirange, first timestamptz, ending timestamptz, closed timestamptz, gap_fill boolean) returns text
@@ -64,7 +66,7 @@ begin
   end if;
   execute format('select %s from %s where series_id = %s and time < %L::timestamptz
     and tstzrange(time, %L) <@ %L::tstzmultirange order by time desc limit 1', price,
-    case when relation = 'tidemark.asset_history_points' then relation else 'tidemark.candle_points' end,
+    case when 'price_usd' = any (columns) then relation else 'tidemark.candle_points' end,
     series_id, first, first, covered) into carried;
   return format('with stored as materialized (%s), periods as (
       select time, %s, s.time is not null as is_stored, %s as coverage
@@ -85,4 +87,6 @@ begin
                                       else format('case when filled then last_price else %s end as %s', c, c) end
                           from unnest(columns) c), ', '));
 end $$;
+comment on function tidemark.line_statement is
+  'Internal: the statement that reads a line of points, with every value as a constant.';
 `;

@@ -7,7 +7,9 @@
  * excluded.
  */
 
-import { type RollupLevel, rollupLevels } from '../rollups/levels.ts';
+import { historyIntervals, intervalMs } from '../../contract/intervals.ts';
+import { gridOrigin, type RollupLevel, rollupLevels } from '../rollups/levels.ts';
+import { example } from './comments.ts';
 
 const market = 'exchange_id, base_id, quote_id';
 const values = 'open, high, low, close, volume';
@@ -67,15 +69,54 @@ create or replace view tidemark.derived_series as
     where (t.untracked_at is null or t.points > 0) and t.dataset = 'candles' and t.exchange_id = measured.exchange_id and t.base_id = measured.base_id
       and t.quote_id = measured.quote_id and t.interval = measured.interval
   )
-  order by ${market}, interval, period`;
+  order by ${market}, interval, period;
+comment on view tidemark.derived_series is
+  'The stored series that answers for each interval of a market without a series of its own.'`;
+
+/** Intervals whose points are prices at a time, so that every n-th of them is a longer interval. A day is a mean. */
+const sampled = historyIntervals.filter((interval) => interval !== 'd1');
+const sampledFrom = sampled.flatMap((interval) => {
+  const finer = sampled.filter(
+    (one) => intervalMs[one] < intervalMs[interval] && intervalMs[interval] % intervalMs[one] === 0,
+  );
+  return finer.length === 0
+    ? []
+    : [`('${interval}', ${intervalMs[interval] / 1000}, '{${finer.join(',')}}'::text[])`];
+});
+
+/** The longest stored interval answers, of those that cover at most a day less than the best one. */
+const derivedHistories = `
+create or replace view tidemark.derived_histories as
+  select distinct on (asset_id, interval) asset_id, interval, make_interval(secs => seconds) as period, series_id, derived_from
+  from (
+    select *, max(covered) over (partition by asset_id, interval) as longest
+    from (
+      select s.asset_id, l.interval, l.seconds, s.id as series_id, s.interval as derived_from, s.period as finer_period,
+             (select coalesce(sum(upper(r) - lower(r)), '0') from unnest(s.covered) r) as covered
+      from tidemark.series s join (values ${sampledFrom.join(', ')}) as l (interval, seconds, finer)
+        on s.interval = any (l.finer)
+      where s.dataset = 'asset_history'
+    ) finer
+  ) measured
+  where covered >= longest - interval '1 day' and not exists (
+    select from tidemark.series t
+    where (t.untracked_at is null or t.points > 0) and t.dataset = 'asset_history' and t.asset_id = measured.asset_id
+      and t.interval = measured.interval
+  )
+  order by asset_id, interval, finer_period desc;
+comment on view tidemark.derived_histories is
+  'The stored series that answers for each interval of an asset without a series of its own: the price at a time is the same in both. Days are means, and never derived.'`;
 
 /** The view without rollups, of the same columns, so that a user's view on it survives. */
 export const detachCandles = `create or replace view public.candles as ${storedCandles}`;
 
 /** In the order of creation. */
 export const views = `${derivedSeries};
+${derivedHistories};
 
 create or replace view public.candles as ${[storedCandles, ...rollupLevels.map(derivedCandles)].join('\n    union all')};
+comment on view public.candles is
+  'Candles of every market and interval, stored or derived from finer ones (derived_from). Name an interval: without one every level is read.${example("select * from candles where exchange = 'binance' and base = 'bitcoin' and quote = 'tether' and interval = 'd1' and time >= '2024-03-01' and time < '2024-03-08' order by time")}';
 
 create or replace view public.latest_candles as
   select s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.interval,
@@ -86,15 +127,27 @@ create or replace view public.latest_candles as
     where series_id = s.id and time >= s.newest order by time desc limit 1
   ) p
   where s.dataset = 'candles';
+comment on view public.latest_candles is
+  'The newest stored candle of each series, which may be open.${example('select * from latest_candles order by time desc limit 10')}';
 
 create or replace view public.asset_history as
-  select s.asset_id as asset, s.interval, p.time, p.price_usd
+  select s.asset_id as asset, s.interval, p.time, p.price_usd, null::text as derived_from
   from tidemark.series s
   cross join lateral (
     select time, price_usd from tidemark.asset_history_points where series_id = s.id
     union all select null, null from tidemark.series where false
   ) p
-  where s.dataset = 'asset_history';
+  where s.dataset = 'asset_history'
+  union all
+  select d.asset_id, d.interval, p.time, p.price_usd, d.derived_from
+  from tidemark.derived_histories d
+  cross join lateral (
+    select time, price_usd from tidemark.asset_history_points
+    where series_id = d.series_id and time = date_bin(d.period, time, ${gridOrigin})
+    union all select null, null from tidemark.series where false
+  ) p;
+comment on view public.asset_history is
+  'Prices of assets in USD at every interval, stored or derived from finer ones (derived_from): those of minutes and hours at their time; for d1 the mean over the UTC day.${example("select * from asset_history where asset = 'bitcoin' and interval = 'd1' and time >= '2024-03-01' and time < '2024-03-08' order by time")}';
 
 create or replace view public.latest_prices as
   select s.asset_id as asset, s.interval, p.time, p.price_usd
@@ -104,6 +157,8 @@ create or replace view public.latest_prices as
     where series_id = s.id and time >= s.newest order by time desc limit 1
   ) p
   where s.dataset = 'asset_history';
+comment on view public.latest_prices is
+  'The newest stored price of each asset and interval, USD.${example('select * from latest_prices order by time desc limit 10')}';
 
 create or replace view public.latest_rates as
   select c.currency, c.symbol, c.type, p.time, p.rate_usd, c.currency_symbol, c.gone_since
@@ -111,4 +166,6 @@ create or replace view public.latest_rates as
   cross join lateral (
     select time, rate_usd from tidemark.rate_points where currency_id = c.id order by time desc limit 1
   ) p;
+comment on view public.latest_rates is
+  'The newest polled rate of each currency, USD; gone_since when the source ceased to list it (null: it is listed).${example('select * from latest_rates order by currency limit 10')}';
 `;

@@ -143,7 +143,7 @@ for (const on of ['main', 'plain'] as const) {
         exchange: ['binance', 'kraken'],
         base: ['bitcoin'],
         quote: ['tether'],
-        interval: ['auto', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'],
+        interval: ['auto', 'h1', 'h2', 'h4', 'h6', 'h8', 'h12', 'd1', 'w1'],
         asset: ['bitcoin', 'ethereum'],
         asset_interval: ['auto', 'd1'],
         currency: ['united-states-dollar', 'bitcoin', 'euro'],

@@ -115,7 +115,7 @@ async function screens(): Promise<Screen[]> {
   failing.kill('SIGINT');
   await failing.ended;
   await database.pool.query(`delete from tidemark.series where exchange_id <> 'binance'`);
-  await take('Status, with an outage of the source', 'It begins with the outage.', 'status');
+  await take('Status, with an outage of the source', 'It begins with what is wrong.', 'status');
 
   const demo = await Promise.all(
     widths.map(async (columns) => {

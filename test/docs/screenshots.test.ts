@@ -13,7 +13,7 @@ import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { open, withBrowser } from '../service/dashboard/browser/browser.ts';
-import { type DashboardWorld, openDashboardWorld } from '../service/dashboard/dashboard-world.ts';
+import { type DashboardWorld, openDashboardWorld, quietQueue } from '../service/dashboard/dashboard-world.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';
 
@@ -64,6 +64,7 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
     }));
     world = await openDashboardWorld(store, { synthetic: true }, 0, () => nowMs);
     world.queue = {
+      ...quietQueue,
       depth: { waiting: 2, active: 4, delayed: 0, workers: 2, pausedMs: 0 },
       perMinute: 200,
       windows: new Map([[seriesId, next]]),

@@ -58,14 +58,14 @@ describe('an invalid watch list', () => {
       'a key like no other',
       'foo: 1\ncandles: []',
       [
-        't:1:1: there is no "foo" here, only candles, history, lists, read-again, aliases, sources, retention, prune',
+        't:1:1: there is no "foo" here, only candles, history, lists, read-again, aliases, sources, retention, lake, prune',
       ],
     ],
     [
       '__proto__',
       '__proto__: 1\ncandles: []',
       [
-        't:1:1: there is no "__proto__" here, only candles, history, lists, read-again, aliases, sources, retention, prune',
+        't:1:1: there is no "__proto__" here, only candles, history, lists, read-again, aliases, sources, retention, lake, prune',
       ],
     ],
     ['a key twice', 'candles: []\nlists: {}\ncandles: []', ['t:3:1: invalid YAML: Map keys must be unique']],
@@ -78,7 +78,7 @@ describe('an invalid watch list', () => {
       'what cannot be seen in a key',
       '"\\u202efoo": 1\ncandles: []',
       [
-        't:1:1: there is no "\\u202efoo" here, only candles, history, lists, read-again, aliases, sources, retention, prune',
+        't:1:1: there is no "\\u202efoo" here, only candles, history, lists, read-again, aliases, sources, retention, lake, prune',
       ],
     ],
     ['a list as a key', '? [a]\n: b', ['there is no "[ a ]" here']],

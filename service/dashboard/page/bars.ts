@@ -1,6 +1,13 @@
 /** Converts the loaded points to the chart's bars and describes them. */
 
-import type { CandlestickData, LineData, Time, UTCTimestamp, WhitespaceData } from 'lightweight-charts';
+import type {
+  CandlestickData,
+  HistogramData,
+  LineData,
+  Time,
+  UTCTimestamp,
+  WhitespaceData,
+} from 'lightweight-charts';
 import type { Piece } from './chart-piece.ts';
 
 export function secondsOf(timeMs: number): UTCTimestamp {
@@ -12,9 +19,21 @@ export function secondsOf(timeMs: number): UTCTimestamp {
  * uses doubles and steps of at least 1e-14. It comes from the text, which may exceed the range of doubles.
  */
 export function drawnPower({ rows }: Piece): number {
-  const power = largestPower(rows);
+  return drawable(largestPower(rows, priceColumn));
+}
+
+/** The same of volumes. */
+export function drawnVolumePower({ rows }: Piece): number {
+  return drawable(largestPower(rows, volumeColumn));
+}
+
+function drawable(power: number | null): number {
   return power !== null && (power > 12 || power < -8) ? power : 0;
 }
+
+type ColumnOf = (row: readonly unknown[]) => number;
+const priceColumn: ColumnOf = (row) => (row.length > 2 ? 2 : 1);
+const volumeColumn: ColumnOf = () => 5;
 
 /** The scaled value. */
 export function drawnValue(text: string | undefined, power: number): number {
@@ -44,9 +63,24 @@ export function barsOf(
   return bars;
 }
 
+/** A volume for each candle, in the colour of its change. */
+export function volumesOf(
+  { rows }: Piece,
+  power: number,
+  colours: { readonly up: string; readonly down: string },
+): HistogramData[] {
+  return [...rows.values()]
+    .sort((one, other) => one[0] - other[0])
+    .map(([timeMs, open, , , close, volume]) => ({
+      time: secondsOf(timeMs),
+      value: drawnValue(volume, power),
+      color: Number(close) >= Number(open) ? colours.up : colours.down,
+    }));
+}
+
 /** A price format with enough decimals to distinguish values of this size. */
-export function formatFor({ rows }: Piece, power: number) {
-  const largest = largestPower(rows);
+export function formatFor({ rows }: Piece, power: number, columnOf = priceColumn) {
+  const largest = largestPower(rows, columnOf);
   const precision = largest === null ? 2 : Math.max(2, 4 - (largest - power));
   return {
     type: 'custom' as const,
@@ -55,10 +89,12 @@ export function formatFor({ rows }: Piece, power: number) {
   };
 }
 
-function largestPower(rows: Piece['rows']): number | null {
+export const volumeFormat = (piece: Piece, power: number) => formatFor(piece, power, volumeColumn);
+
+function largestPower(rows: Piece['rows'], columnOf: ColumnOf): number | null {
   let largest: number | null = null;
   for (const row of rows.values()) {
-    const power = powerOf(String(row[row.length > 2 ? 2 : 1]));
+    const power = powerOf(String(row[columnOf(row)]));
     if (power !== null && (largest === null || power > largest)) largest = power;
   }
   return largest;

@@ -1,7 +1,8 @@
 /** The chart with its exact values, buttons, keyboard control and table. */
 
-import { dayMs, minuteMs } from '../../../contract/intervals.ts';
-import type { SeriesDetail } from '../shapes.ts';
+import { dayMs, type Interval, intervalMs, minuteMs } from '../../../contract/intervals.ts';
+import type { PointRow, SeriesDetail } from '../shapes.ts';
+import { type Address, hrefOf, readAddress } from './address.ts';
 import { element, fill, section, setText, table } from './element.ts';
 import { formatTime } from './format.ts';
 import { type Pointed, PriceChart } from './price-chart.ts';
@@ -33,15 +34,59 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
     canvas,
   );
   const values = element('details', {}, element('summary', {}, 'The values on screen as a table'));
+  const address = { view: 'series', seriesId: detail.id, ...pick(readAddress(location.search)) } as const;
+  let options: { scale: string; span: string } = address;
+  const keep = (changes: Partial<typeof options>) => {
+    options = { ...options, ...changes };
+    history.replaceState(null, '', hrefOf({ ...address, ...options }));
+  };
   const buttons = spans.map(([title, spanMs]) => {
-    const button = element('button', { type: 'button' }, title);
-    button.addEventListener('click', () => chart.showLast(spanMs));
-    return button;
+    const button = element('button', { type: 'button', 'aria-pressed': 'false' }, title);
+    button.addEventListener('click', () => {
+      keep({ span: title });
+      showSpan(spanMs);
+    });
+    return { button, title, spanMs };
   });
+  /** Length of the screen as a button made it. */
+  let spanShownMs: number | null = null;
+  function showSpan(spanMs: number): void {
+    chart.showLast(spanMs);
+    spanShownMs = chart.lastMs;
+    showPressed();
+  }
+  function showPressed(): void {
+    const isAsMade = spanShownMs !== null && chart.lastMs === spanShownMs;
+    for (const { button, title } of buttons)
+      button.setAttribute('aria-pressed', String(isAsMade && options.span === title));
+  }
+  const logarithmic = element('button', { type: 'button', 'aria-pressed': 'false' }, 'Log scale');
+  const showScale = () => {
+    logarithmic.setAttribute('aria-pressed', String(options.scale === 'log'));
+    chart.setLogarithmic(options.scale === 'log');
+  };
+  logarithmic.addEventListener('click', () => {
+    keep({ scale: options.scale === 'log' ? '' : 'log' });
+    showScale();
+  });
+  const whole = element('button', { type: 'button', hidden: !document.fullscreenEnabled }, 'Full screen');
+  whole.addEventListener('click', () => {
+    void (document.fullscreenElement === null ? group.requestFullscreen() : document.exitFullscreen()).catch(
+      () => {},
+    );
+  });
+  const newest = element('p', { class: 'newest' });
   const block = section(
     'chart',
     detail.dataset === 'candles' ? 'Candles' : 'Prices',
-    element('div', { class: 'controls', role: 'group', 'aria-label': 'What the chart shows' }, ...buttons),
+    element(
+      'div',
+      { class: 'controls', role: 'group', 'aria-label': 'What the chart shows' },
+      ...buttons.map(({ button }) => button),
+      logarithmic,
+      whole,
+    ),
+    newest,
     exact,
     group,
     told,
@@ -63,6 +108,12 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
     onView: () => {
       const view = chart.view();
       if (view === null) return;
+      showPressed();
+      const row = chart.newest;
+      setText(
+        newest,
+        row === null ? '' : `Newest, UTC: ${rowText(row)}${isOpen(row) ? ', still forming' : ''}`,
+      );
       group.setAttribute(
         'aria-label',
         `Chart from ${formatTime(minute(view.startMs))} to ${formatTime(minute(view.endMs))}, ${view.rows.length} values of ${view.interval}, ${view.gaps} gaps`,
@@ -70,6 +121,12 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
       if (values.open) fillValues();
     },
   });
+
+  /** Whether the period of the newest value has not ended. */
+  function isOpen([timeMs]: PointRow): boolean {
+    const lengthMs = intervalMs[(chart.view()?.interval ?? detail.interval) as Interval];
+    return detail.dataset === 'candles' && timeMs + lengthMs > nowMs();
+  }
 
   function fillValues(): void {
     const view = chart.view();
@@ -105,7 +162,12 @@ export function chartSection(detail: SeriesDetail, nowMs: () => number) {
   return {
     section: block,
     /** Call this once the section is in the document and has a width. */
-    begin: () => chart.begin(),
+    begin: () => {
+      chart.begin();
+      showScale();
+      const span = spans.find(([title]) => title === options.span);
+      if (span !== undefined) showSpan(span[1]);
+    },
     refresh: (newer: SeriesDetail) => chart.refresh(newer),
     follow: () => chart.follow(),
     end: () => chart.end(),
@@ -130,10 +192,19 @@ function actions(chart: PriceChart): Readonly<Record<string, () => void>> {
 function pointedText(pointed: Pointed | null): string {
   if (pointed === null) return '';
   const { timeMs, row, state } = pointed;
-  if (row === null) return `${formatTime(timeMs)}: no value, ${state}`;
-  const [, ...texts] = row;
+  return row === null ? `${formatTime(timeMs)}: no value, ${state}` : rowText(row);
+}
+
+function rowText([timeMs, ...texts]: PointRow): string {
   const named = candleNames.map((name, place) => `${name} ${texts[place] ?? ''}`);
   return `${formatTime(timeMs)}: ${texts.length === 1 ? texts[0] : named.join(' · ')}`;
+}
+
+function pick({ scale, span }: Address): { scale: string; span: string } {
+  return {
+    scale: scale === 'log' ? scale : '',
+    span: spans.some(([title]) => title === span) ? span : '',
+  };
 }
 
 function minute(timeMs: number): number {

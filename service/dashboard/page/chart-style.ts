@@ -58,9 +58,13 @@ export function seriesStyle() {
     borderDownColor: down,
     color: colour('--covered'),
     lineWidth: 2 as const,
-    priceLineVisible: false,
-    lastValueVisible: false,
+    priceLineColor: colour('--muted'),
   };
+}
+
+/** Of bars of volume, which are behind no line and have no last price. */
+export function volumeStyle() {
+  return { priceLineVisible: false, lastValueVisible: false };
 }
 
 const strokes: Readonly<Partial<Record<Layer, readonly [name: string, spacing: number]>>> = {

@@ -1,14 +1,17 @@
 /** The entry of the page: its frame, the routing of views, and the event stream. */
 
+import { takeToken } from './actions.ts';
 import { hrefOf, readAddress, type ViewName } from './address.ts';
 import { element, fill, setText } from './element.ts';
 import { formatSecond } from './format.ts';
+import { headline } from './headline.ts';
 import { type Connection, Model, type View } from './model.ts';
 import { overview } from './overview.ts';
 import { problems } from './problems.ts';
 import { seriesPage } from './series-page.ts';
 import { listen } from './server.ts';
 
+takeToken();
 const model = new Model();
 const main = element('main', { id: 'main', tabindex: -1 });
 const connection = element('p', { class: 'connection', role: 'status' });
@@ -28,6 +31,7 @@ document.body.append(
     synthetic,
     connection,
   ),
+  headline(model),
   main,
   element(
     'footer',
@@ -84,18 +88,36 @@ function show(moveFocus: boolean): void {
     if (view === address.view) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  // As on a page load: start at the top, and let the next Tab go into the content.
+  // As on a page load: start at the top or at the named part, and let the next Tab go into the content.
   if (moveFocus) {
     main.focus({ preventScroll: true });
     scrollTo(0, 0);
   }
+  showPart();
+}
+
+/** Scrolls to the part that the address names, as soon as it is there. */
+function showPart(): void {
+  const id = location.hash.slice(1);
+  if (id === '') return;
+  const scroll = () => {
+    const part = document.getElementById(id);
+    part?.scrollIntoView();
+    return part !== null;
+  };
+  if (scroll()) return;
+  const waiting = new MutationObserver(() => {
+    if (scroll()) waiting.disconnect();
+  });
+  waiting.observe(main, { childList: true, subtree: true });
+  setTimeout(() => waiting.disconnect(), 5000);
 }
 
 document.addEventListener('click', (event) => {
   const link = event.target instanceof Element ? event.target.closest('a') : null;
   const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
   if (link === null || !isPlain || link.origin !== location.origin) return;
-  if (link.pathname !== location.pathname || link.hash !== '') return;
+  if (link.pathname !== location.pathname || (link.hash !== '' && link.search === location.search)) return;
   event.preventDefault();
   history.pushState(null, '', link.href);
   show(true);

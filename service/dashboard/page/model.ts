@@ -1,7 +1,6 @@
 /** The state of the page from the event stream, and the progress derived from it. */
 
-import { minuteMs } from '../../../contract/intervals.ts';
-import type { Change, RequestMinutes, SeriesLine, Snapshot, Summary } from '../shapes.ts';
+import type { Change, SeriesLine, Snapshot, Summary, Trouble } from '../shapes.ts';
 
 /**
  *   connecting  No event has arrived since the page became visible.
@@ -21,6 +20,8 @@ export interface View {
 export class Model {
   summary: Summary | null = null;
   connection: Connection = 'connecting';
+  /** Why the store cannot be read; null: it can. */
+  trouble: Trouble | null = null;
   readonly series = new Map<number, SeriesLine>();
   readonly #listeners = new Set<() => void>();
   #aheadMs = 0;
@@ -62,6 +63,12 @@ export class Model {
     this.#take(change);
   }
 
+  takeTrouble(trouble: Trouble): void {
+    this.trouble = trouble;
+    this.connection = 'trouble';
+    this.#tell();
+  }
+
   setConnection(connection: Connection): void {
     if (connection === this.connection) return;
     this.connection = connection;
@@ -72,6 +79,7 @@ export class Model {
     this.summary = summary;
     this.#aheadMs = summary.nowMs - Date.now();
     for (const line of series) this.series.set(line.id, line);
+    this.trouble = null;
     this.connection = 'live';
     this.#tell();
   }
@@ -81,18 +89,10 @@ export class Model {
   }
 }
 
-/** Lanes that fill gaps. */
-const fillingLanes = ['backfill', 'probe'] as const;
-/** Complete minutes over which the rate is measured. */
-const rateMinutes = 10;
-
 export type Progress = ReturnType<typeof backfillProgress>;
 
-export function backfillProgress(
-  series: readonly SeriesLine[],
-  { requests: minutes, queue }: Pick<Summary, 'requests' | 'queue'>,
-  nowMs: number,
-) {
+/** Requests of the tracked ranges: what a source refuses is told apart. */
+export function backfillProgress(series: readonly SeriesLine[]) {
   const asked = series.filter(({ blocked }) => blocked === null);
   const left = sum(asked.map(({ requestsLeft }) => requestsLeft));
   const refusing = series.filter(({ blocked }) => blocked !== null);
@@ -100,28 +100,8 @@ export function backfillProgress(
   // The stored part of a refused series counts as done.
   const done = sum(refusing.map((line) => Math.max(0, line.requests - line.requestsLeft)));
   const requests = Math.max(left, sum(asked.map((line) => line.requests)) + done);
-  const perMinute = rateOf(minutes, nowMs);
-  const isDone = perMinute > 0 && queue?.workers !== 0;
-  return {
-    requests,
-    left,
-    /** Remaining requests of series that the source refuses, which nobody makes for now. The other figures exclude them. */
-    refused,
-    /** Recent requests a minute that filled gaps. */
-    perMinute,
-    /** Estimated time left; null when nothing is left, nothing was done recently, or there is no worker. */
-    expectedMs: left > 0 && isDone ? (left / perMinute) * minuteMs : null,
-  };
-}
-
-/** The rate since the first of these minutes with a request, because a backfill may have begun recently. */
-function rateOf({ startMs, lanes: counts, failed }: RequestMinutes, nowMs: number): number {
-  const done = failed.map((_, place) => sum(fillingLanes.map((lane) => counts[lane]?.[place] ?? 0)));
-  const last = done.length;
-  const first = done.findIndex((requests, place) => place >= last - 1 - rateMinutes && requests > 0);
-  if (first === -1) return 0;
-  const spanMs = Math.max(minuteMs / 6, nowMs - (startMs + first * minuteMs));
-  return (sum(done.slice(first)) / spanMs) * minuteMs;
+  /** `refused`: of series that the source refuses, which nobody makes for now. The other figures exclude them. */
+  return { requests, left, refused };
 }
 
 function sum(values: readonly number[]): number {

@@ -1,33 +1,51 @@
 /** The overview: progress, freshness, load, polled lists, and every series with its band. */
 
 import type { Summary } from '../shapes.ts';
+import { commonActions, trackForm } from './actions.ts';
+import { hrefOf } from './address.ts';
+import { beginHere } from './begin-here.ts';
 import { budget } from './budget.ts';
 import { element, fill, section, setText, table } from './element.ts';
 import { counted, formatAge, formatCount, formatDuration, formatPercent } from './format.ts';
 import { backfillProgress, type Model, type Progress, type View } from './model.ts';
 import { seriesList } from './series-list.ts';
 
+const problemsHref = hrefOf({ view: 'problems' });
+/** Each figure with the list behind it. */
+const tileHrefs: ReadonlyArray<readonly [title: string, href: string]> = [
+  ['Series', `${hrefOf({})}#series`],
+  ['Behind', `${hrefOf({ filter: 'behind' })}#series`],
+  ['Failing', `${problemsHref}#part-failing`],
+  ['Quarantine', `${problemsHref}#part-quarantine`],
+  ['Revised', `${problemsHref}#part-revisions`],
+  ['Queue', `${hrefOf({})}#budget`],
+  ['Source', `${problemsHref}#part-failed-requests`],
+];
+
 export function overview(main: HTMLElement, model: Model): View {
   const progress = element('progress', { max: 1, value: 0, 'aria-labelledby': 'progress-text' });
   const progressText = element('p', { id: 'progress-text' });
   const facts = new Map<string, HTMLElement>();
   const tiles = element('dl', { class: 'tiles' });
-  for (const title of ['Series', 'Behind', 'Failing', 'Quarantine', 'Revised', 'Queue', 'Source']) {
+  for (const [title, href] of tileHrefs) {
     const value = element('dd', { 'data-fact': title });
-    tiles.append(element('div', {}, element('dt', {}, title), value));
+    tiles.append(element('div', {}, element('dt', {}, element('a', { href }, title)), value));
     facts.set(title, value);
   }
   const requests = budget();
   const lists = polledLists(model);
   const series = seriesList(model);
   const waiting = element('p', { class: 'waiting' }, 'Loading.');
+  const begin = beginHere();
   const content = element(
     'div',
     { hidden: true },
+    begin,
     section('backfill', 'Backfill', progress, progressText),
     tiles,
     requests.section,
     series.section,
+    section('actions', 'Actions', commonActions(), trackForm()),
     lists.section,
   );
   fill(main, element('h1', {}, 'Overview'), waiting, content);
@@ -41,9 +59,10 @@ export function overview(main: HTMLElement, model: Model): View {
     const lines = [...model.series.values()];
     waiting.hidden = true;
     content.hidden = false;
-    const done = backfillProgress(lines, summary, model.nowMs());
+    const done = backfillProgress(lines);
+    begin.hidden = lines.length > 0;
     progress.value = done.requests === 0 ? 1 : (done.requests - done.left) / done.requests;
-    setText(progressText, progressWords(lines.length, done, summary.queue?.workers === 0));
+    setText(progressText, progressWords(lines.length, done, summary));
     const tell = (title: string, text: string, isBad = false) => {
       const into = facts.get(title);
       if (into === undefined) return;
@@ -74,8 +93,8 @@ export function overview(main: HTMLElement, model: Model): View {
     tell('Queue', queueWords(queue), queue === null || queue.workers === 0);
     tell(
       'Source',
-      summary.serviceMessage === null ? 'normal' : `message: ${summary.serviceMessage.message}`,
-      summary.serviceMessage !== null,
+      sourceWords(summary),
+      summary.serviceMessage !== null || sourceTrouble(summary) !== undefined,
     );
     requests.update(summary);
     series.update();
@@ -88,19 +107,32 @@ export function overview(main: HTMLElement, model: Model): View {
 
 function progressWords(
   series: number,
-  { left, refused, requests: all, perMinute, expectedMs }: Progress,
-  hasNoWorker: boolean,
+  { left, refused, requests: all }: Progress,
+  { state: { etaMs }, queue }: Summary,
 ): string {
-  if (series === 0) return 'No series is tracked: tidemark track candles --help says how to begin.';
+  if (series === 0) return 'No series is tracked.';
   const more =
     refused === 0
       ? ''
       : `; ${formatCount(refused)} more ${refused === 1 ? 'is' : 'are'} refused by the source`;
   if (left === 0) return refused === 0 ? 'Complete: nothing is left to fetch.' : `0 requests left${more}`;
   const done = `${formatPercent(all - left, all)}, ${counted(left, 'request')} left`;
-  if (expectedMs === null)
-    return `${done}; ${hasNoWorker ? 'no worker is running' : 'no recent requests'}${more}`;
-  return `${done}, about ${formatDuration(Math.max(1000, expectedMs))} at ${formatCount(Math.round(perMinute))} a minute${more}`;
+  if (etaMs === null)
+    return `${done}; ${queue?.workers === 0 ? 'no worker is running' : 'no recent requests'}${more}`;
+  return `${done}, about ${formatDuration(Math.max(1000, etaMs))}${more}`;
+}
+
+/** Kinds of conditions that concern a source. */
+const ofSources: readonly string[] = ['source_away', 'source_notice', 'source_refuses_key', 'banned'];
+
+function sourceTrouble({ state: { headline, also } }: Summary) {
+  return [headline, ...also].find(({ kind }) => ofSources.includes(kind));
+}
+
+function sourceWords(summary: Summary): string {
+  const trouble = sourceTrouble(summary);
+  if (trouble !== undefined) return trouble.text;
+  return summary.serviceMessage === null ? 'normal' : `message: ${summary.serviceMessage.message}`;
 }
 
 function queueWords(queue: Summary['queue']): string {

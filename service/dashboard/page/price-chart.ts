@@ -10,15 +10,27 @@ import {
   type CandlestickData,
   CandlestickSeries,
   createChart,
+  HistogramSeries,
   type IChartApi,
   type ISeriesApi,
   type LineData,
   LineSeries,
+  PriceScaleMode,
 } from 'lightweight-charts';
 import { type Interval, intervalMs } from '../../../contract/intervals.ts';
 import { maxPeriods, type PointRow, type SeriesDetail } from '../shapes.ts';
 import { layerNames } from './band.ts';
-import { barsOf, describePoints, drawnPower, drawnValue, formatFor, secondsOf } from './bars.ts';
+import {
+  barsOf,
+  describePoints,
+  drawnPower,
+  drawnValue,
+  drawnVolumePower,
+  formatFor,
+  secondsOf,
+  volumeFormat,
+  volumesOf,
+} from './bars.ts';
 import {
   type Bounds,
   intervalFor,
@@ -28,7 +40,7 @@ import {
   toPiece,
   worstStateAt,
 } from './chart-piece.ts';
-import { chartStyle, onTheme, Shading, seriesStyle } from './chart-style.ts';
+import { chartStyle, colour, onTheme, Shading, seriesStyle, volumeStyle } from './chart-style.ts';
 import { fetchPoints } from './server.ts';
 
 export interface Pointed {
@@ -49,6 +61,9 @@ interface ChartEvents {
 const minBarPx = 2.5;
 const firstBars = 150;
 const minBars = 10;
+const volumePane = 1;
+/** Of the height of the pane of prices. */
+const volumeShare = 0.25;
 
 type AnySeries = ISeriesApi<'Candlestick'> | ISeriesApi<'Line'>;
 
@@ -58,6 +73,9 @@ export class PriceChart {
   #detail: SeriesDetail;
   #chart: IChartApi | null = null;
   #series: AnySeries | null = null;
+  /** In a pane of its own below the candles; null: a line has none. */
+  #volumes: ISeriesApi<'Histogram'> | null = null;
+  #isLogarithmic = false;
   /** Invisible: an empty piece needs one value, so that the chart has a time scale. */
   #holder: ISeriesApi<'Line'> | null = null;
   #loaded: Piece | null = null;
@@ -108,6 +126,7 @@ export class PriceChart {
     this.#endTheme = onTheme(() => {
       chart.applyOptions(chartStyle());
       this.#series?.applyOptions(seriesStyle());
+      this.#drawVolumes();
       this.#shading.update();
     });
     void this.#ask();
@@ -163,6 +182,33 @@ export class PriceChart {
     const shownMs = Math.max(minBars * intervalMs[this.#own], Math.min(spanMs, allMs));
     this.#wanted = { startMs: endMs - shownMs, endMs };
     this.#moved();
+  }
+
+  /** Whether equal distances are equal ratios. Values of zero or less have no place on such a scale. */
+  setLogarithmic(isLogarithmic: boolean): void {
+    this.#isLogarithmic = isLogarithmic;
+    this.#series
+      ?.priceScale()
+      .applyOptions({ mode: isLogarithmic ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal });
+  }
+
+  /** The newest value of the series; null: it is not loaded. */
+  get newest(): PointRow | null {
+    if (this.#loaded === null || !this.#isNewest()) return null;
+    return [...this.#loaded.rows.values()].reduce<PointRow | null>(
+      (last, row) => (last === null || row[0] > last[0] ? row : last),
+      null,
+    );
+  }
+
+  /** Length of the screen, if it ends with the series; else null. */
+  get lastMs(): number | null {
+    const { startMs, endMs } = this.#wanted;
+    return endMs === this.#latestMs() ? endMs - startMs : null;
+  }
+
+  #isNewest(): boolean {
+    return this.#loaded !== null && this.#loaded.endMs >= this.#latestMs();
   }
 
   goTo(end: 'first' | 'last'): void {
@@ -355,11 +401,23 @@ export class PriceChart {
         loaded.kind === 'candles'
           ? chart.addSeries(CandlestickSeries, seriesStyle())
           : chart.addSeries(LineSeries, seriesStyle());
+      if (this.#volumes !== null) chart.removeSeries(this.#volumes);
+      this.#volumes =
+        loaded.kind === 'candles' ? chart.addSeries(HistogramSeries, volumeStyle(), volumePane) : null;
+      chart.panes()[volumePane]?.setStretchFactor(volumeShare);
+      this.setLogarithmic(this.#isLogarithmic);
     }
     this.#loaded = loaded;
     const power = drawnPower(loaded);
-    this.#series.applyOptions({ priceFormat: formatFor(loaded, power) });
+    // A line at the last price, unless the newest points are elsewhere.
+    const isNewest = this.#isNewest();
+    this.#series.applyOptions({
+      priceFormat: formatFor(loaded, power),
+      priceLineVisible: isNewest,
+      lastValueVisible: isNewest,
+    });
     this.#series.setData(barsOf(loaded, power) as CandlestickData[] & LineData[]);
+    this.#drawVolumes();
     const lastPlace = secondsOf(loaded.endMs - loaded.periodMs);
     this.#holder?.setData(loaded.rows.size === 0 ? [{ time: lastPlace, value: 0 }] : []);
     this.#shading.shades = loaded.shades;
@@ -369,6 +427,14 @@ export class PriceChart {
       before?.interval === loaded.interval && before.endMs === loaded.endMs && before.rows.size > 0;
     if (this.#isByHand && isLonger) this.#watcher.onView();
     else this.#showWanted();
+  }
+
+  #drawVolumes(): void {
+    const loaded = this.#loaded;
+    if (loaded === null || this.#volumes === null) return;
+    const power = drawnVolumePower(loaded);
+    this.#volumes.applyOptions({ priceFormat: volumeFormat(loaded, power) });
+    this.#volumes.setData(volumesOf(loaded, power, { up: colour('--up'), down: colour('--down') }));
   }
 
   #showWanted(): void {

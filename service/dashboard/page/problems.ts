@@ -1,6 +1,7 @@
 /** The problems view. It loads when it opens, on request, and when a lost store is back. */
 
 import type { Problems } from '../shapes.ts';
+import { recentActions } from './actions.ts';
 import { seriesLink } from './address.ts';
 import { element, fill, listSection, section } from './element.ts';
 import { formatCount, formatSecond, formatTime } from './format.ts';
@@ -19,8 +20,8 @@ export function problems(main: HTMLElement, model: Model): View {
     // Only the last request counts, in whatever order the responses arrive.
     const isWanted = () => !ended && mine === asked;
     try {
-      const found = await fetchProblems();
-      if (isWanted()) fill(content, ...sections(found));
+      const [found, actions] = await Promise.all([fetchProblems(), recentActions()]);
+      if (isWanted()) fill(content, ...sections(found), actions);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (isWanted())
@@ -39,12 +40,30 @@ export function problems(main: HTMLElement, model: Model): View {
   };
 }
 
+/** They are tried again by themselves; a refused name is a mistake of the watch list more often than of the source. */
+function remedyOf({ isRefused }: Problems['causes'][number]): HTMLElement {
+  return element('code', {}, isRefused ? 'tidemark untrack SERIES' : 'tidemark retry');
+}
+
 function sections(found: Problems): HTMLElement[] {
-  const { failing, failingInAll, errors, quarantine, revised, jobs, locks } = found;
+  const { failing, failingInAll, causes, errors, quarantine, revised, jobs, locks } = found;
   return [
     listSection(
       'Failing',
       'No window failed, and no series is refused.',
+      'By what the source said',
+      ['Reason', 'Series', 'Ranges', 'Next attempt', 'What helps'],
+      causes.map((one) => [
+        one.message,
+        formatCount(one.series),
+        formatCount(one.ranges),
+        formatSecond(one.nextMs),
+        remedyOf(one),
+      ]),
+    ),
+    listSection(
+      'Failing ranges',
+      'None.',
       failingInAll > failing.length
         ? `The first ${formatCount(failing.length)} of ${formatCount(failingInAll)}: series that the source refuses, then the newest failures`
         : `${formatCount(failingInAll)} in all`,

@@ -7,7 +7,7 @@ import { bandColumns, drawBand, legend } from './band.ts';
 import { element, fill, section, setText, tableAround } from './element.ts';
 import { formatAge, formatCount, formatTime } from './format.ts';
 import type { Model } from './model.ts';
-import { axes, choice, compare, fillRow, makeRow, type Row, sorts } from './series-rows.ts';
+import { axes, choice, compare, fillRow, filters, makeRow, type Row, sorts } from './series-rows.ts';
 import { fetchBands } from './server.ts';
 
 const perPage = 50;
@@ -16,6 +16,7 @@ export function seriesList(model: Model) {
   const from = readAddress(location.search);
   const state = {
     find: from.find,
+    filter: Object.hasOwn(filters, from.filter) ? from.filter : '',
     sort: Object.hasOwn(sorts, from.sort) ? from.sort : 'missing',
     axis: Object.hasOwn(axes, from.axis) ? from.axis : 'own',
     page: from.page,
@@ -30,6 +31,12 @@ export function seriesList(model: Model) {
   });
   const sort = choice('sort', sorts, state.sort);
   const axis = choice('axis', axes, state.axis);
+  const chips = Object.keys(filters).map((name) => {
+    const count = element('span');
+    const chip = element('button', { type: 'button', class: 'chip' }, filters[name]?.[0] ?? name, ' ', count);
+    chip.addEventListener('click', () => change({ filter: state.filter === name ? '' : name, page: 1 }));
+    return { name, chip, count };
+  });
   const shown = element('p', { role: 'status' });
   const axisText = element('span');
   const back = element('button', { type: 'button' }, 'Previous');
@@ -51,6 +58,11 @@ export function seriesList(model: Model) {
       element('label', { for: 'axis' }, 'Time'),
       axis,
     ),
+    element(
+      'div',
+      { class: 'controls chips', role: 'group', 'aria-label': 'Show only' },
+      ...chips.map(({ chip }) => chip),
+    ),
     legend(),
     list,
     element('nav', { class: 'pages', 'aria-label': 'Pages of series' }, back, shown, next),
@@ -64,11 +76,17 @@ export function seriesList(model: Model) {
     const order = sorts[state.sort]?.[1] ?? (() => 0);
     return [...model.series.values()]
       .filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
+      .filter(filters[state.filter]?.[1] ?? (() => true))
       .sort((one, other) => order(one, other) || compare(one.name, other.name));
   }
 
   function update(): void {
     const lines = chosen();
+    for (const { name, chip, count } of chips) {
+      const shows = filters[name]?.[1] ?? (() => false);
+      setText(count, formatCount([...model.series.values()].filter(shows).length));
+      chip.setAttribute('aria-pressed', String(state.filter === name));
+    }
     const pages = Math.max(1, Math.ceil(lines.length / perPage));
     state.page = Math.min(state.page, pages);
     const first = (state.page - 1) * perPage;
@@ -94,7 +112,10 @@ export function seriesList(model: Model) {
     void drawBands(visible);
   }
 
-  const noneText = () => (model.series.size === 0 ? 'No series is tracked.' : 'No series has such a name.');
+  const noneText = () => {
+    if (model.series.size === 0) return 'No series is tracked.';
+    return state.filter === '' ? 'No series has such a name.' : 'No such series.';
+  };
 
   function shownRow(line: SeriesLine): Row {
     const row = rows.get(line.id) ?? makeRow(line);

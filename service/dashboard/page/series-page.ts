@@ -1,6 +1,7 @@
 /** The page of one series: its chart and its details. */
 
 import type { SeriesDetail } from '../shapes.ts';
+import { seriesActions } from './actions.ts';
 import { bandColumns, describeBand, drawBand, emptyBand, legend } from './band.ts';
 import { chartSection } from './chart-section.ts';
 import { element, fill, listSection, setText } from './element.ts';
@@ -69,7 +70,7 @@ export function seriesPage(main: HTMLElement, model: Model, id: number): View {
       if (drawing !== undefined) drawBand(band, drawing);
       if (shownChart === null) {
         shownChart = chartSection(detail, () => model.nowMs());
-        fill(chart, shownChart.section);
+        fill(chart, shownChart.section, seriesActions(id, detail.name));
         shownChart.begin();
       } else {
         shownChart.refresh(detail);

@@ -117,3 +117,13 @@ export function choice(
 
 /** Natural order of names: 2 before 10. */
 export const { compare } = new Intl.Collator('en', { numeric: true });
+
+/** Filters of the list: what each shows. */
+export const filters: Readonly<
+  Record<string, readonly [text: string, shows: (line: SeriesLine) => boolean]>
+> = {
+  failing: ['Failing', (line) => line.failedMs > 0 || line.blocked !== null],
+  behind: ['Behind', (line) => line.behindMs > 0],
+  awaiting: ['Awaiting a second answer', (line) => line.awaitingMs > 0],
+  complete: ['Complete', (line) => line.wantedMs > 0 && line.missingMs === 0],
+};

@@ -1,6 +1,6 @@
 /** Communication with the server: JSON requests and the event stream. */
 
-import type { Band, Change, Points, Problems, SeriesDetail, Snapshot } from '../shapes.ts';
+import type { Band, Change, Points, Problems, SeriesDetail, Snapshot, Trouble } from '../shapes.ts';
 import type { Model } from './model.ts';
 
 export class RequestError extends Error {
@@ -82,9 +82,9 @@ export function listen(model: Model): void {
       heard();
       model.takeChange(JSON.parse(data) as Change);
     });
-    opened.addEventListener('trouble', () => {
+    opened.addEventListener('trouble', ({ data }) => {
       heard();
-      model.setConnection('trouble');
+      model.takeTrouble(JSON.parse(data) as Trouble);
     });
     opened.addEventListener('error', () => {
       model.setConnection('lost');

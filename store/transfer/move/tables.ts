@@ -21,6 +21,7 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'series',
     'series_sources',
     'source_ranges',
+    'changed_months',
     'source_symbols',
     'asset_aliases',
     'currencies',
@@ -49,6 +50,7 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'cross_differences',
     'asked_windows',
     'api_keys',
+    'actions',
   ].map((name) => ({ name })),
   // Views belong to each database.
   {

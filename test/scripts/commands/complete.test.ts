@@ -21,7 +21,7 @@ async function suggestedWords(words: readonly string[], env: Readonly<Record<str
 }
 
 it('suggests commands, subcommands and options', async () => {
-  expect((await suggested(['re'])).map(([word]) => word)).toEqual(['repair', 'retention']);
+  expect((await suggested(['re'])).map(([word]) => word)).toEqual(['repair', 'retry', 'resume', 'retention']);
   const lists = (await suggested(['track', ''])).map(([word]) => word);
   expect(lists).toEqual(expect.arrayContaining(['candles', 'history', 'lists']));
   expect(await suggested(['track', 'candles', '--exch'])).toEqual([

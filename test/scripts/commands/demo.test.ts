@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, start, tidemark } from '../command.ts';
@@ -27,15 +29,28 @@ it('demo --once backfills, refreshes and reports, labels its data, resumes, and 
   expect(processesOf(directory)).toEqual([]);
 });
 
-it('a demo ends when its pipe closes, and leaves no process', async () => {
+it('a demo shows the backfill at its address, ends when its pipe closes, and leaves no process', async () => {
   const directory = emptyDirectory();
-  const demo = start(['demo'], { TIDEMARK_DIR: directory });
-  await waitFor('the first line', () => demo.stdout() !== '');
+  const port = await freePort();
+  const demo = start(['demo'], { TIDEMARK_DIR: directory, SERVE_PORT: String(port) });
+  const address = `http://127.0.0.1:${port}/`;
+  await waitFor('the address', () => demo.stdout().includes(`The dashboard is at ${address}`));
+  expect(demo.stdout()).not.toContain('backfill');
+  const page = await fetch(address);
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Tidemark')]);
   demo.leaveUnread();
   // Whether it had all it wanted by then is a matter of moments.
   expect([0, 130]).toContain((await demo.ended).exitCode);
   expect(processesOf(directory)).toEqual([]);
 });
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
 
 function processesOf(directory: string): string[] {
   const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });

@@ -2,37 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import { type FileFormat, fileFormats } from '../../../files/layout.ts';
-import { describeMissing } from '../../parts/describe-needing.ts';
+import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
 import { emptyDirectory, market, tidemark } from '../command.ts';
 import { days, fill, fillAll, minutes, openStore, startMs } from './export-store.ts';
 
-const duckdb = await import('@duckdb/node-api').catch((error: unknown) => String(error));
-
-/** Each test a database of its own, in memory. */
-async function ask(sql: string): Promise<Record<string, unknown>[]> {
-  if (typeof duckdb === 'string') throw new Error(duckdb);
-  const instance = await duckdb.DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  try {
-    await connection.run("set timezone = 'UTC'");
-    const reader = await connection.runAndReadAll(sql);
-    return reader.getRowObjectsJson();
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
-
-const needing =
-  typeof duckdb === 'string'
-    ? (title: string, body: () => void) =>
-        describeMissing(title, `DuckDB has no package for this platform: ${duckdb}`, body)
-    : describe;
-
-needing('DuckDB reads what export wrote', () => {
+describeNeedingDuckdb('DuckDB reads what export wrote', () => {
   const reading = (path: string, format: FileFormat) =>
     format === 'parquet'
       ? `read_parquet('${path}')`
@@ -61,7 +38,7 @@ needing('DuckDB reads what export wrote', () => {
     expect(await tidemark(words, store.env)).toMatchObject({ exitCode: 0 });
     const scale = (column: string) => (column === 'volume' ? 20 : 19);
     const columns = ['open', 'high', 'low', 'close', 'volume'];
-    const inDuckdb = await ask(
+    const inDuckdb = await askDuckdb(
       `select exchange || ' ' || base || '/' || quote || ' ' || interval as name,
               epoch_ms(time::timestamptz)::varchar as at,
               ${columns.map((column) => `${column}::decimal(38, ${scale(column)})::varchar as ${column}`).join(', ')}
@@ -83,7 +60,7 @@ needing('DuckDB reads what export wrote', () => {
     await fillAll(store.database);
     const path = join(emptyDirectory(), 'x.parquet');
     await tidemark(['export', 'candles', ...market, '--interval', 'h1', '--out', path], store.env);
-    const described = await ask(`describe select * from '${path}'`);
+    const described = await askDuckdb(`describe select * from '${path}'`);
     const text = (name: string) => ({ column_name: name, column_type: 'VARCHAR' });
     const price = (name: string) => ({ column_name: name, column_type: 'DECIMAL(5,1)' });
     expect(described.map(({ column_name, column_type }) => ({ column_name, column_type }))).toEqual([
@@ -113,7 +90,9 @@ needing('DuckDB reads what export wrote', () => {
       ['export', 'history', '--asset', days.assetId, '--interval', 'd1', '--out', path],
       store.env,
     );
-    expect(await ask(`select price_usd, typeof(price_usd) as type from '${path}' order by time`)).toEqual(
+    expect(
+      await askDuckdb(`select price_usd, typeof(price_usd) as type from '${path}' order by time`),
+    ).toEqual(
       ['12345678901234567890', '0.1234567890123456789012345678901234567890', '0.0'].map((price_usd) => ({
         price_usd,
         type: 'VARCHAR',
@@ -135,9 +114,11 @@ needing('DuckDB reads what export wrote', () => {
       `select count(*)::text as rows, sum(close)::numeric(38, 1)::text as sum, min(close)::numeric(38, 1)::text as least
        from tidemark.candle_points where close < -55000`,
     );
-    expect(await ask(`select ${summary} from '${path}' where close < -55000`)).toEqual(exact.rows);
+    expect(await askDuckdb(`select ${summary} from '${path}' where close < -55000`)).toEqual(exact.rows);
     expect(
-      await ask(`select count(distinct row_group_id)::varchar as groups from parquet_metadata('${path}')`),
+      await askDuckdb(
+        `select count(distinct row_group_id)::varchar as groups from parquet_metadata('${path}')`,
+      ),
     ).toEqual([{ groups: '2' }]);
   });
 
@@ -170,7 +151,7 @@ needing('DuckDB reads what export wrote', () => {
     const sums = [];
     for (const statement of statements) {
       sums.push(
-        ...(await ask(statement.replaceAll("'bitcoin.", `'${directory}/bitcoin.`))).map(
+        ...(await askDuckdb(statement.replaceAll("'bitcoin.", `'${directory}/bitcoin.`))).map(
           (row) => Object.values(row)[0],
         ),
       );

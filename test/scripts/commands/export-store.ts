@@ -81,6 +81,29 @@ export async function fill(
   return seriesId;
 }
 
+/** So many minutes, most of them made by the database itself: an export has to take a while. */
+export async function manyMinutes(kind: 'main' | 'plain', count: number) {
+  const store = await openStore(kind);
+  const seriesId = await fill(store.database, {
+    series: minutes,
+    window: { startMs, endMs: startMs + 100 * minuteMs },
+  });
+  await store.database.pool.query(
+    `insert into tidemark.candle_points (series_id, time, open, high, low, close, volume)
+     select $1, '2024-01-01T00:00Z'::timestamptz + make_interval(mins => n), v, v, v, v, v
+     from generate_series(100, $2::int - 1) n, lateral (select n + 0.1234567890123456789 as v) o`,
+    [seriesId, count],
+  );
+  await store.database.pool.query(
+    `update tidemark.series set points = $2::int, newest = lower(tracked) + make_interval(mins => $2::int - 1),
+            tracked = tstzrange(lower(tracked), lower(tracked) + make_interval(mins => $2::int)),
+            covered = tstzmultirange(tstzrange(lower(tracked), lower(tracked) + make_interval(mins => $2::int)))
+     where id = $1`,
+    [seriesId, count],
+  );
+  return store;
+}
+
 /** As two empty answers have it. */
 export async function confirmEmpty(
   database: Database,

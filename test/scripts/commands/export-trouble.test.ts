@@ -3,37 +3,13 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { minuteMs } from '../../../contract/intervals.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';
-import { fill, minutes, openStore, startMs } from './export-store.ts';
+import { manyMinutes, openStore } from './export-store.ts';
 
 const m1 = ['export', 'candles', ...market, '--interval', 'm1'];
-
-/** So many minutes, most of them made by the database itself: an export has to take a while. */
-async function manyMinutes(kind: 'main' | 'plain', count: number) {
-  const store = await openStore(kind);
-  const seriesId = await fill(store.database, {
-    series: minutes,
-    window: { startMs, endMs: startMs + 100 * minuteMs },
-  });
-  await store.database.pool.query(
-    `insert into tidemark.candle_points (series_id, time, open, high, low, close, volume)
-     select $1, '2024-01-01T00:00Z'::timestamptz + make_interval(mins => n), v, v, v, v, v
-     from generate_series(100, $2::int - 1) n, lateral (select n + 0.1234567890123456789 as v) o`,
-    [seriesId, count],
-  );
-  await store.database.pool.query(
-    `update tidemark.series set points = $2::int, newest = lower(tracked) + make_interval(mins => $2::int - 1),
-            tracked = tstzrange(lower(tracked), lower(tracked) + make_interval(mins => $2::int)),
-            covered = tstzmultirange(tstzrange(lower(tracked), lower(tracked) + make_interval(mins => $2::int)))
-     where id = $1`,
-    [seriesId, count],
-  );
-  return store;
-}
 
 /** What ends a command is its last line; before it, where the machine is busy, may be some of progress. */
 function lastLine(stderr: string): string {

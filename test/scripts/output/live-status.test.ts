@@ -240,7 +240,7 @@ describe('status --watch in a pipe', () => {
     expect(stdout).not.toContain(escapeCode);
     const lines = stdout.trimEnd().split('\n');
     expect(lines[0]).toMatch(
-      /^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z covered 0\.00 %, 21 windows left, ETA -, 0 of 1,200 requests in the last minute, 0 points a second, no worker$/,
+      /^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z no worker and no scheduler is connected: 21 windows left, covered 0\.00 %, 21 windows left, ETA -, 0 of 1,200 requests in the last minute, 0 points a second$/,
     );
     const said = lines.map((line) => line.slice(line.indexOf('Z ')));
     for (const [index, line] of said.entries()) expect(line).not.toBe(said[index - 1]);
@@ -270,16 +270,27 @@ describe('status --watch in a pipe', () => {
     expect((await watching.ended).exitCode).toBe(0);
   });
 
-  it('estimates the ETA at the first poll from the last minute', async () => {
-    const { env } = await environment();
+  it('has the ETA at its first poll, as status has, and none when nothing moves', async () => {
+    const { env } = await environment({ SOURCE_REQUESTS_PER_MINUTE: '30' });
     await tracked(env);
-    expect((await tidemark([...backfill, ...days(5), '--json'], env)).exitCode).toBe(0);
-    const watching = start(['status', '--watch', '--json', '--every', '1h'], env);
-    await waitFor('a document', () => watching.stdout().includes('\n'));
-    watching.kill('SIGINT');
-    const { windowsLeft, etaSeconds, budget } = JSON.parse((await watching.ended).stdout);
+    const first = async (...words: string[]) => {
+      const watching = start(['status', '--watch', '--json', '--every', '1h', ...words], env);
+      await waitFor('a document', () => watching.stdout().includes('\n'));
+      watching.kill('SIGINT');
+      return JSON.parse((await watching.ended).stdout);
+    };
+    const status = async () => JSON.parse((await tidemark(['status', '--json'], env)).stdout);
+    const running = start(['run', '--no-serve'], env);
+    await waitFor('an ETA', async () => (await status()).etaSeconds !== null);
+    const { windowsLeft, etaSeconds, headline } = await first();
     expect(windowsLeft).toBeGreaterThan(0);
-    expect(etaSeconds).toBe(Math.ceil((60 * windowsLeft) / budget.lastMinute));
+    expect(etaSeconds).toBeGreaterThan(0);
+    expect(headline.text).toMatch(/^catching up.*: \d+ windows left, ETA \d+ /);
+    expect((await tidemark(['status'], env)).stdout).toMatch(/^catching up.*: \d+ windows? left, ETA \d+ /);
+    running.kill('SIGTERM');
+    await running.ended;
+    expect(await status()).toMatchObject({ etaSeconds: null, headline: { kind: 'no_worker', level: 'bad' } });
+    expect((await first()).etaSeconds).toBeNull();
   });
 
   it('fails at once without a database', async () => {

@@ -55,7 +55,6 @@ const watched: LiveStatus = {
   missingSeries: 3,
   rejected: 0,
   left: 12_345,
-  arriving: 12,
   gaps: { failed: 3, awaits_second_answer: 2, not_asked: 40 },
   trouble: 'GET /candles: status 400: \u001b[2Jno',
   activity: {
@@ -79,7 +78,27 @@ const watched: LiveStatus = {
     message: 'connect ECONNREFUSED \u001b[2J127.0.0.1:1',
     retryAtMs: Date.UTC(2026, 10, 20, 17, 4, 8),
   },
-  etaMs: null,
+  state: {
+    headline: {
+      kind: 'source_away',
+      level: 'bad',
+      text: 'the source is unreachable since 2026-11-20 16:00Z: connect ECONNREFUSED 127.0.0.1:1; retrying now',
+      list: 'failed_requests',
+      command: 'tidemark sources',
+    },
+    also: [
+      {
+        kind: 'ranges_failed',
+        level: 'bad',
+        text: '3 ranges failed',
+        list: 'failing',
+        command: 'tidemark gaps',
+      },
+      { kind: 'catching_up', level: 'working', text: 'catching up', list: 'series', command: null },
+    ],
+    left: 12_345,
+    etaMs: null,
+  },
   lost: null,
   everyMs: 2000,
 };
@@ -107,25 +126,26 @@ describe.each([
   });
 });
 
-describe('an outage of the source', () => {
-  const said = 'the source is unreachable since 2026-11-20 16:00Z: connect ECONNREFUSED';
+describe('the headline', () => {
+  const said =
+    'the source is unreachable since 2026-11-20 16:00Z: connect ECONNREFUSED 127.0.0.1:1; retrying now';
 
   it('comes first in a watch and in its log', () => {
-    expect(liveStatusLines(watched, space(200, 60))[1]).toMatch(
-      new RegExp(`^source +${said} .*127\\.0\\.0\\.1:1; retry in 30 s`),
-    );
-    expect(liveStatusLine(watched, null)).toMatch(new RegExp(`^${said} [^,]*, covered`));
-    expect(liveStatusLines({ ...watched, etaMs: 33_000 }, space(200, 60)).join()).not.toContain('ETA 33');
-    expect(liveStatusJson(watched, 33_000).etaSeconds).toBeNull();
-    expect(liveStatusJson(watched, null).sourceOutage).toMatchObject({ kind: 'unreachable' });
+    expect(liveStatusLines(watched, space(200, 60))[1]).toBe(`state     ${said}, 3 ranges failed`);
+    expect(liveStatusLine(watched)).toMatch(new RegExp(`^${said}, covered`));
+    expect(liveStatusJson(watched)).toMatchObject({ headline: { text: said }, also: [{}, {}] });
+    expect(liveStatusJson(watched).sourceOutage).toMatchObject({ kind: 'unreachable' });
   });
 
-  it('is not shown while the source answers, or twice when it answers with a message', () => {
-    for (const outage of [null, { ...watched.outage, kind: 'notice' } as LiveStatus['outage']]) {
-      const status = { ...watched, outage };
-      expect(liveStatusLines(status, space(200, 60)).join()).not.toContain('since');
-      expect(liveStatusLine(status, null)).toMatch(/^covered/);
-    }
+  it('begins the line of a log only when somebody has to look', () => {
+    const [, headline = watched.state.headline] = watched.state.also;
+    const status = { ...watched, state: { ...watched.state, headline, also: [], etaMs: 33_000 } };
+    expect(liveStatusLines(status, space(200, 60))[1]).toBe('state     catching up');
+    expect(liveStatusLines(status, space(200, 60)).join()).toContain('12,345 windows, ETA 33 s');
+    expect(liveStatusLine({ ...status, queue: { ...status.queue, pausedMs: 0 } })).toMatch(
+      /^covered .*ETA 33 s/,
+    );
+    expect(liveStatusJson(status).etaSeconds).toBe(33);
   });
 });
 

@@ -32,6 +32,7 @@ export const quietQueue: QueueSnapshot = {
   depth: { waiting: 0, active: 0, delayed: 0, workers: 1, pausedMs: 0 },
   perMinute: 200,
   windows: new Map(),
+  facts: { schedulers: 1, sources: [{ source: null, workers: 1, pausedMs: 0, perMinute: 200 }] },
 };
 
 /** The page's files are those of the build. @param port 0: any free one. */

@@ -2,75 +2,30 @@ import { describe, expect, it } from 'vitest';
 import { candleIntervals, dayMs, historyIntervals, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { backfillProgress } from '../../../service/dashboard/page/model.ts';
 import { inFlightPairs } from '../../../service/dashboard/queue.ts';
-import {
-  chartInterval,
-  chartIntervals,
-  type RequestMinutes,
-  type SeriesLine,
-} from '../../../service/dashboard/shapes.ts';
+import { chartInterval, chartIntervals, type SeriesLine } from '../../../service/dashboard/shapes.ts';
 
 describe('backfill progress', () => {
-  const nowMs = Date.UTC(2024, 0, 1, 12, 0, 30);
-  const startMs = nowMs - 30_000 - 59 * minuteMs;
   const series = (requestsLeft: number, requests: number) => [
     { requestsLeft, requests, blocked: null } as SeriesLine,
   ];
-  /** @param backfill of the last minutes, the running one last. */
-  const minutes = (...backfill: number[]): RequestMinutes => {
-    const counts = [...new Array<number>(60 - backfill.length).fill(0), ...backfill];
-    return {
-      startMs,
-      lanes: { backfill: counts, refresh: counts.map(() => 99) },
-      failed: counts.map(() => 0),
-    };
-  };
 
-  const seen = (requests: RequestMinutes, workers = 1) => ({
-    requests,
-    queue: { waiting: 0, active: 0, delayed: 0, workers, pausedMs: 0 },
-  });
-
-  it('measures the rate of gap-filling lanes over the last ten minutes', () => {
-    const steady = minutes(...new Array<number>(15).fill(100), 50);
-    const progress = backfillProgress(series(1000, 4000), seen(steady), nowMs);
-    expect(progress).toMatchObject({ requests: 4000, left: 1000, perMinute: 100 });
-    expect(progress.expectedMs).toBe(10 * minuteMs);
-  });
-
-  it('excludes the pause before the backfill began', () => {
-    expect(backfillProgress(series(150, 300), seen(minutes(100, 50)), nowMs).perMinute).toBe(100);
-    // Of a few seconds no rate is made.
-    expect(backfillProgress(series(5, 9), seen(minutes(1)), nowMs - 29_000).perMinute).toBe(6);
-  });
-
-  it('gives no estimate when nothing is left or nothing was done', () => {
-    expect(backfillProgress(series(0, 10), seen(minutes(100)), nowMs).expectedMs).toBeNull();
-    expect(backfillProgress(series(10, 10), seen(minutes()), nowMs)).toMatchObject({
-      perMinute: 0,
-      expectedMs: null,
+  it('counts the requests of every series', () => {
+    expect(backfillProgress([...series(1000, 4000), ...series(0, 10)])).toEqual({
+      requests: 4010,
+      left: 1000,
+      refused: 0,
     });
-    const longAgo = minutes(100, ...new Array<number>(20).fill(0));
-    expect(backfillProgress(series(10, 10), seen(longAgo), nowMs).expectedMs).toBeNull();
+    expect(backfillProgress([])).toEqual({ requests: 0, left: 0, refused: 0 });
   });
 
   it('excludes series that the source refuses', () => {
     const refused = { requestsLeft: 900, requests: 1000, blocked: 'no such asset' } as SeriesLine;
-    const steady = seen(minutes(...new Array<number>(15).fill(100), 50));
-    expect(backfillProgress([...series(200, 400), refused], steady, nowMs)).toEqual({
+    expect(backfillProgress([...series(200, 400), refused])).toEqual({
       requests: 500,
       left: 200,
       refused: 900,
-      perMinute: 100,
-      expectedMs: 2 * minuteMs,
     });
-    expect(backfillProgress([refused], steady, nowMs)).toMatchObject({ left: 0, expectedMs: null });
-  });
-
-  it('gives no estimate without workers, and uses the rate when the queue is unavailable', () => {
-    const of = minutes(...new Array<number>(15).fill(100), 50);
-    expect(backfillProgress(series(200, 400), seen(of, 0), nowMs).expectedMs).toBeNull();
-    const away = { requests: of, queue: null };
-    expect(backfillProgress(series(200, 400), away, nowMs).expectedMs).toBe(2 * minuteMs);
+    expect(backfillProgress([refused])).toMatchObject({ left: 0 });
   });
 });
 

@@ -3,6 +3,7 @@ import { createServer, get, type IncomingMessage, type ServerResponse } from 'no
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
+import { databaseAway } from '../../../planning/headline.ts';
 import { Live, Stream } from '../../../service/dashboard/live.ts';
 import type { SeriesLine, Snapshot, Summary } from '../../../service/dashboard/shapes.ts';
 import { waitFor } from '../../parts/wait-for.ts';
@@ -12,6 +13,7 @@ const summary: Summary = {
   synthetic: false,
   perMinute: 200,
   queue: null,
+  state: { headline: databaseAway('none'), also: [], left: 0, etaMs: null },
   serviceMessage: null,
   lists: [],
   quarantined: { rows: 0, hasOlder: false },

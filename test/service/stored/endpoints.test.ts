@@ -70,6 +70,10 @@ for (const kind of ['main', 'plain'] as const) {
       `/candles?exchange=binance&interval=m1&baseId=bitcoin&quoteId=tether&${range(nowMs - 12 * hourMs)}`,
       '/assets/bitcoin/history?interval=d1',
       `/assets/bitcoin/history?interval=h1&${range(march + 1, march + 2 * dayMs + 1)}`,
+      // Of these only h1 is stored.
+      ...['h2', 'h6', 'h12'].map(
+        (interval) => `/assets/bitcoin/history?interval=${interval}&${range(march + 1, march + 9 * dayMs)}`,
+      ),
     ])('%s gives the text that the source gave', async (path) => {
       const [given, own] = [await source.inject(`/v2${path}`), await app.inject(`/v2${path}`)];
       expect(given.statusCode).toBe(200);
@@ -175,6 +179,17 @@ for (const kind of ['main', 'plain'] as const) {
           `share=1, gaps=0, until=${Date.UTC(2024, 4, 16, 10, 30)}`,
         );
       });
+    });
+
+    it.each([
+      [`/candles?${market}&`, undefined],
+      [`/candles?${market.replace('h1', 'h4')}&`, 'h1'],
+      ['/assets/bitcoin/history?interval=h12&', 'h1'],
+      ['/assets/bitcoin/history?interval=d1&', undefined],
+      ['/assets/bitcoin/history?interval=m30&', undefined],
+    ])('%s says what its rows are derived from', async (path, from) => {
+      const { headers } = await app.inject(`/v2${path}${range(march)}`);
+      expect(headers['x-tidemark-derived-from']).toBe(from);
     });
 
     describe('X-Tidemark-Coverage', () => {

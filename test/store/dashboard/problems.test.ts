@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import type { CandleSeries } from '../../../contract/series.ts';
-import { readFailures } from '../../../store/dashboard/problems.ts';
+import { readFailureCauses, readFailures } from '../../../store/dashboard/problems.ts';
 import { blockSeries, trackSeries } from '../../../store/series/series.ts';
 import { openTestStore } from '../open-store.ts';
 
@@ -50,6 +50,14 @@ it('lists refused series with their time, and failed windows of the others', asy
       { seriesId: failed, name: 'kraken failed/euro h1', window, message: 'HTTP 500', retryMs: nowMs },
     ],
   });
+  expect(await readFailureCauses(database, { nowMs, most: 10 })).toEqual([
+    { message: 'HTTP 500', series: 1, ranges: 1, nextMs: nowMs, isRefused: false },
+    { message: 'no such asset', series: 1, ranges: 1, nextMs: untilMs, isRefused: true },
+  ]);
+  // Both of the same cause now.
+  expect(await readFailureCauses(database, { nowMs: untilMs, most: 10 })).toEqual([
+    { message: 'HTTP 500', series: 2, ranges: 2, nextMs: nowMs, isRefused: false },
+  ]);
   const first = await readFailures(database, { nowMs, most: 1 });
   expect([first.inAll, first.failing.map(({ seriesId }) => seriesId)]).toEqual([2, [refused]]);
   // Once the block has ended, its failed window is listed like the others.

@@ -13,7 +13,7 @@ const startMs = Date.UTC(2024, 0, 3, 5);
 describe('the levels', () => {
   it('are whole multiples of their source, and weeks begin on the grid, on Mondays', () => {
     expect(rollupLevels.map(({ interval }) => interval)).toEqual([
-      ...['m5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'],
+      ...['m5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h6', 'h8', 'h12', 'd1', 'w1'],
     ]);
     for (const { from, periodMs } of rollupLevels) {
       expect(periodMs % (from === null ? minuteMs : from.periodMs)).toBe(0);

@@ -47,7 +47,7 @@ describe('derived objects', () => {
     const database = await emptyDatabase();
     expect((await up(database)).at(-1)).toBe('views and rollups');
     const made = await rollups(database);
-    expect(made).toHaveLength(10);
+    expect(made).toHaveLength(11);
     expect(await up(database)).toEqual([]);
 
     await database.pool.query('drop view public.latest_rates');
@@ -73,7 +73,7 @@ describe('derived objects', () => {
     const database = await emptyDatabase();
     const ran = await Promise.all([up(database), up(database), up(database)]);
     expect(ran.flat().filter((name) => name === 'views and rollups')).toHaveLength(1);
-    expect(await rollups(database)).toHaveLength(10);
+    expect(await rollups(database)).toHaveLength(11);
   });
 
   it('all have a name that finds them', async () => {
@@ -161,7 +161,13 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
     });
     await makeOld(database, role);
 
-    expect(await up(database)).toEqual(['0010_rollups', '0011_sources', 'views and rollups']);
+    expect(await up(database)).toEqual([
+      '0010_rollups',
+      '0011_sources',
+      '0012_changed_months',
+      '0013_actions',
+      'views and rollups',
+    ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
     expect(aggregates.rowCount).toBe(0);
     expect(await rangesBehind(database)).toHaveLength(1);
@@ -187,9 +193,9 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
   });
 });
 
-/** Makes the schema what it was before migration 0010, with two of the ten aggregates. */
+/** Makes the schema what it was before migration 0010, with two of the aggregates. */
 async function makeOld({ pool }: Database, reader: string): Promise<void> {
-  const levels = ['m5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'];
+  const levels = ['m5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h6', 'h8', 'h12', 'd1', 'w1'];
   await pool.query(`create or replace view public.candles as
     select s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.interval,
            p.time, p.open, p.high, p.low, p.close, p.volume, null::text as derived_from, null::bigint as points
@@ -217,12 +223,14 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
                     update tidemark.settings set value = 'older' where name = 'derived: views and functions'`);
   await pool.query(`drop table if exists tidemark.rollup_days, tidemark.rollup_hours`);
   await pool.query('alter table tidemark.series drop column if exists rollups_behind cascade');
-  await pool.query('drop view public.source_differences, public.source_coverage, public.source_markets');
   await pool.query(
-    `drop table tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.source_ranges,
+    'drop view public.source_differences, public.source_coverage, public.source_markets, public.dashboard_actions',
+  );
+  await pool.query(
+    `drop table tidemark.actions, tidemark.changed_months, tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.source_ranges,
                 tidemark.series_sources`,
   );
   for (const table of ['fetches', 'pending_windows'])
     await pool.query(`alter table tidemark.${table} drop column source`);
-  await pool.query(`delete from tidemark.migrations where name in ('0010_rollups', '0011_sources')`);
+  await pool.query(`delete from tidemark.migrations where name >= '0010'`);
 }

@@ -60,6 +60,12 @@ const named = `'x', 'a', 'tether'`;
 const calls: Readonly<Record<string, readonly string[]>> = {
   candles: [`${named}, 'h1'`, `${named}, 'h4'`],
   ohlcv: [`${named}, 'h1'`, `${named}, 'h4'`],
+  ohlcv_by: [
+    `${named}, '5 hours'`,
+    `${named}, '1 day', zone => 'Asia/Tokyo'`,
+    `${named}, '4 hours', session_from => '09:00', session_to => '17:00'`,
+  ],
+  ohlcv_in: [`${named}, 'euro', 'h1', max_age => '30 days'`, `${named}, 'euro', 'h4'`],
   vwap: [`${named}, 'h1'`, `${named}, 'h4'`],
   prices: [`'a', 'h1'`, `'x a/tether', 'h4'`],
   prices_in: [`'a', 'euro', 'h1'`, `'x a/tether', 'euro', 'h1', max_age => '30 days'`, `'a', 'euro'`],

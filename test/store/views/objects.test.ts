@@ -98,7 +98,7 @@ it('a read-only role can call every function', async () => {
       await storeLine(store.database, { key, ...range, prices: ['1', '2', '3'] });
     }
     await store.database.pool.query(`
-      insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat');
+      insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat'), ('tether', 'USDT', 'crypto');
       create role ${role};
       grant usage on schema tidemark to ${role};
       grant select on all tables in schema tidemark, public to ${role}`);
@@ -107,6 +107,8 @@ it('a read-only role can call every function', async () => {
     const calls: Record<string, string> = {
       ohlcv: `${names}, 'w1', '2024-01-01'`,
       candles: names,
+      ohlcv_by: `${names}, '3 days'`,
+      ohlcv_in: `${names}, 'euro'`,
       vwap: names,
       prices_in: `'a', 'euro'`,
       correlation: `'x a/tether', 'a'`,

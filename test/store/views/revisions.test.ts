@@ -126,6 +126,33 @@ for (const kind of ['main', 'plain'] as const) {
       ]);
     });
 
+    it('derives longer intervals from the values of then', async () => {
+      const twoHours = async (at: string) => {
+        const columns = `to_char(changed_at, 'DD'), coverage`;
+        const candles = `candles_as_known_at('x', 'a', 'tether', 'h2', '${at}')`;
+        const prices = `history_as_known_at('coin', 'h2', '${at}')`;
+        return [
+          (await ask(store.url, `select open, high, low, close, volume, ${columns} from ${candles}`, 'UTC'))
+            .rows,
+          (await ask(store.url, `select price_usd, ${columns} from ${prices}`, 'UTC')).rows,
+        ];
+      };
+      expect(await twoHours('2024-02-03Z')).toEqual([
+        ['1.10 | 2.20 | 1.10 | 2.20 | 2.0 | 05 | 1', '3.30 | 4.40 | 3.30 | 4.40 | 2.0 | 09 | 1'],
+        ['1.10 | - | 1', '3.30 | 09 | 1'],
+      ]);
+      expect(await twoHours('2024-02-07Z')).toEqual([
+        ['1.10 | 2.250 | 1.10 | 2.250 | 2.0 | 09 | 1', '3.30 | 4.40 | 3.30 | 4.40 | 2.0 | 09 | 1'],
+        ['1.10 | - | 1', '3.30 | 09 | 1'],
+      ]);
+      expect(await twoHours('2024-02-20Z')).toEqual([
+        ['1.10 | 2.3 | 1.10 | 2.3 | 2.0 | - | 1', '3.35 | 4.40 | 3.35 | 4.40 | 2.0 | - | 1'],
+        ['1.10 | - | 1', '3.35 | - | 1'],
+      ]);
+      // The second period had not ended.
+      expect((await twoHours('2024-01-01 03:30Z')).map((rows) => rows.length)).toEqual([1, 1]);
+    });
+
     it('shows each change with names, before and after', async () => {
       const { rows } = await ask(
         store.url,

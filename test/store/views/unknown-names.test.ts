@@ -142,11 +142,6 @@ for (const kind of ['main', 'plain'] as const) {
           'unknown exchange "binanc"',
           '"binance"',
         ],
-        [
-          `candles_as_known_at('binance', 'bitcoin', 'tether', 'd1', now())`,
-          'revisions are kept of what is tracked, and d1 is not: it follows from h8',
-          'ask for h8',
-        ],
         [`candles('binanc', 'bitcoin', 'tether', 'h8')`, 'unknown exchange "binanc"', '"binance"'],
         // No point is at that time, so no other part of the function is executed.
         [

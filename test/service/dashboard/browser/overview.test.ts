@@ -60,11 +60,12 @@ describeNeeding('chromium', 'the overview in a browser', () => {
 
   it('shows tracking, untracking, queueing and failures live', async () => {
     const { page } = await open(world.url);
-    await page.getByText('No series is tracked: tidemark track').waitFor();
+    await page.getByText('Begin here').waitFor();
     const seriesId = await halfCovered();
     const row = rowOf(page, seriesId);
     await row.getByText('50.00 %').waitFor();
     world.queue = {
+      ...quietQueue,
       depth: { waiting: 7, active: 2, delayed: 0, workers: 3, pausedMs: 0 },
       perMinute: 200,
       windows: new Map([[seriesId, [{ startMs: half.endMs, endMs }]]]),
@@ -127,7 +128,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
 
   it('reports that no series is tracked', async () => {
     const { page } = await open(world.url);
-    await page.getByText('No series is tracked: tidemark track').waitFor();
+    await page.getByText('Begin here').waitFor();
     await page.getByText('No list is polled.').waitFor();
     await page.locator('.series').waitFor({ state: 'hidden' });
     await expectAccessible(page, 'the empty overview');
@@ -334,7 +335,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await rowOf(page, seriesId).getByText('1 h failed').waitFor();
     expect(await broken(), 'overview').toEqual([]);
     await page.getByRole('link', { name: 'Problems' }).click();
-    await page.getByText('HTTP 500').waitFor();
+    await page.getByText('HTTP 500').first().waitFor();
     expect(await broken(), 'problems').toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(1280);
     await page.goto(`${world.url}?series=${seriesId}`);
@@ -418,7 +419,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       await page.getByText('Minutes with requests').waitFor();
       await expectAccessible(page, `the overview, ${colorScheme}`);
       await page.getByRole('link', { name: 'Problems' }).click();
-      await page.getByText('HTTP 500').waitFor();
+      await page.getByText('HTTP 500').first().waitFor();
       await expectAccessible(page, `the problems, ${colorScheme}`);
       await page.getByRole('link', { name: 'kraken bitcoin/euro h1' }).first().click();
       await page.getByText('Every candle of h1, as stored.').waitFor();

@@ -6,6 +6,7 @@ import { describeNeeding } from '../../../parts/describe-needing.ts';
 import { closeAt, commitPoints } from '../../../store/committing.ts';
 import { openTestStore, type TestStore } from '../../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld } from '../dashboard-world.ts';
+import { expectAccessible } from './accessible.ts';
 import { open, withBrowser } from './browser.ts';
 
 describeNeeding('chromium', 'the page of a series in a browser', () => {
@@ -229,6 +230,34 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     const monday = startMs + ((8 - new Date(startMs).getUTCDay()) % 7) * dayMs;
     const row = rows.filter({ hasText: new Date(monday).toISOString().slice(0, 10) }).first();
     await expect.poll(() => row.textContent()).toContain(closeAt(monday));
+  });
+
+  it('has a pane of volumes, the newest value, and options that the address keeps', async () => {
+    const { page } = await opened();
+    // A row for each pane, with a row between them and one of times.
+    expect(await page.locator('.chart table tr').count()).toBeGreaterThanOrEqual(4);
+    await page.locator('.newest', { hasText: `close ${closeAt(endMs - hourMs)}` }).waitFor();
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    const pressed = async () =>
+      (await page.locator('.controls button[aria-pressed="true"]').allTextContents()).join();
+    expect(await pressed()).toBe('');
+    await button('1 week').click();
+    await expect.poll(pressed).toBe('1 week');
+    await button('Log scale').click();
+    await expect.poll(pressed).toBe('1 week,Log scale');
+    expect(new URL(page.url()).search).toBe(`?series=${seriesId}&scale=log&span=1+week`);
+    await page.reload();
+    await expect.poll(pressed).toBe('1 week,Log scale');
+    await page.getByRole('group', { name: /^Chart from .* 14[789] values of h1/ }).waitFor();
+    await page.getByRole('group', { name: /^Chart from/ }).focus();
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(pressed).toBe('Log scale');
+    await button('Log scale').click();
+    await expect.poll(pressed).toBe('');
+    expect(new URL(page.url()).search).toBe(`?series=${seriesId}&span=1+week`);
+    await button('Full screen').click();
+    await expect.poll(() => page.evaluate('document.fullscreenElement !== null')).toBe(true);
+    await expectAccessible(page, 'the chart in full screen');
   });
 
   it('shows new commits', async () => {

@@ -1,0 +1,156 @@
+/** Reads the facts of the state: `status`, its watch and the dashboard say the same of them (planning/headline.ts). */
+
+import type { Config } from '../../config.ts';
+import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import type { TidemarkError } from '../../errors.ts';
+import { budgetInForce, requestsLeft } from '../../planning/budget.ts';
+import type { Headline } from '../../planning/conditions.ts';
+import {
+  databaseAway,
+  type QueueFacts,
+  queueAway,
+  type SourceFacts,
+  type StoredFacts,
+  type Trouble,
+} from '../../planning/headline.ts';
+import type { RangeLimits } from '../../planning/windows.ts';
+import type { QueueBackend } from '../../queue/backend.ts';
+import type { Database } from '../../store/db/database.ts';
+import { costSince } from '../../store/ledger/ledger.ts';
+import {
+  countRecentRequests,
+  readRateRefusals,
+  readRecentAnswers,
+} from '../../store/ledger/recent-answers.ts';
+import { readOutageOf } from '../../store/ledger/source-outage.ts';
+import { type Gap, listGaps } from '../../store/series/gaps.ts';
+import { type SourceName, sourcesInUse } from '../../store/series/sources.ts';
+import { countTracked } from '../../store/series/status.ts';
+import { readPause } from '../../store/settings/settings.ts';
+import { readFailingJobs } from '../../store/timescale/upkeep.ts';
+import { windowsLeft } from '../backfill/outcome.ts';
+import { type OperationContext, readRangeLimits } from '../context.ts';
+import type { ConfiguredSources } from '../sources/configured.ts';
+
+type FactsContext = Pick<OperationContext, 'database' | 'sources'> & {
+  readonly config: {
+    readonly worker: Pick<Config['worker'], 'graceMs'>;
+    readonly source: { readonly rangeLimits: RangeLimits };
+  };
+  /** Where jobs run; absent: `database`. */
+  readonly primary?: Database;
+};
+
+/** A gap whose periods closed within this time is no backlog. */
+const settledMs = 5 * minuteMs;
+
+/** Reads one after the other, so that it takes one connection. @param known gaps that have been read already. */
+export async function readStoredFacts(
+  context: FactsContext,
+  nowMs: EpochMs,
+  known?: readonly Gap[],
+): Promise<StoredFacts> {
+  const { database, primary = database, config } = context;
+  const { graceMs } = config.worker;
+  const gaps = known ?? (await listGaps(database, { nowMs, graceMs }));
+  const longestRangeMs = await readRangeLimits(context, 'history');
+  const { series, arriving } = await countTracked(database, nowMs);
+  const isSettled = (gap: Gap) =>
+    gap.startMs + intervalMs[gap.series.interval] + graceMs + settledMs <= nowMs;
+  const awaiting = gaps.filter(({ reason }) => reason === 'awaits_second_answer' || reason === 'stale');
+  const due = awaiting.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== null);
+  return {
+    pause: await readPause(database.pool),
+    series,
+    arriving,
+    left: countWindows(gaps, nowMs, longestRangeMs),
+    behind: countWindows(gaps.filter(isSettled), nowMs, longestRangeMs),
+    recent: await readRecentAnswers(database, nowMs),
+    failed: troubleOf(gaps, 'failed'),
+    blocked: troubleOf(gaps, 'blocked'),
+    awaiting: {
+      ranges: awaiting.length,
+      nextMs: due.length === 0 ? null : due.reduce((first, ms) => Math.min(first, ms)),
+    },
+    failingJobs: await readFailingJobs(primary),
+    sources: await readSourceFacts(context, nowMs),
+  };
+}
+
+function countWindows(
+  gaps: readonly Gap[],
+  nowMs: EpochMs,
+  longestRangeMs: (series: SeriesKey) => number,
+): number {
+  const windows = windowsLeft(gaps, nowMs, longestRangeMs);
+  return [...windows.values()].reduce((sum, count) => sum + count, 0);
+}
+
+function troubleOf(gaps: readonly Gap[], reason: Gap['reason']): Trouble {
+  const found = gaps.filter((gap) => gap.reason === reason);
+  return { ranges: found.length, first: found[0]?.message ?? null };
+}
+
+async function readSourceFacts(
+  { database, sources }: Pick<FactsContext, 'database' | 'sources'>,
+  nowMs: EpochMs,
+): Promise<SourceFacts[]> {
+  const requests = await countRecentRequests(database, nowMs);
+  const refusals = await readRateRefusals(database, nowMs);
+  const found: SourceFacts[] = [];
+  for (const source of await sourcesInUse(database))
+    found.push({
+      source,
+      lastMinute: requests.get(source) ?? 0,
+      outage: await readOutageOf(database, source),
+      refusal: refusals.get(source) ?? null,
+      isUsedUp: source !== null && (await isUsedUp(database, source, await sources(), nowMs)),
+    });
+  return found;
+}
+
+async function isUsedUp(
+  database: Database,
+  source: string,
+  configured: ConfiguredSources,
+  nowMs: EpochMs,
+): Promise<boolean> {
+  const longLimit = configured.get(source)?.longLimit ?? null;
+  if (longLimit === null) return false;
+  const { periodMs, bytesEach } = longLimit;
+  return (
+    requestsLeft(longLimit, await costSince(database, source, { sinceMs: nowMs - periodMs, bytesEach })) <= 0
+  );
+}
+
+/** @param inUse the sources of tracked series. @throws whatever the queue throws. */
+export async function readQueueFacts(
+  { config, sources }: Pick<OperationContext, 'config' | 'sources'>,
+  queues: QueueBackend,
+  inUse: readonly SourceName[],
+): Promise<QueueFacts> {
+  const named = inUse.some((source) => source !== null) ? await sources() : new Map<string, never>();
+  const [schedulers, ...found] = await Promise.all([
+    queues.planning.countWorkers(),
+    ...inUse.map(async (source) => {
+      const requests = queues.requestsOf(source);
+      const [workers, pausedMs, budgets] = await Promise.all([
+        requests.countWorkers(),
+        requests.pausedForMs(),
+        queues.connectedBudgets(source),
+      ]);
+      const own =
+        source === null
+          ? config.source
+          : { requestsPerMinute: named.get(source)?.requestsPerMinute ?? 0, isBudgetStated: false };
+      return { source, workers, pausedMs, perMinute: budgetInForce(own, budgets) };
+    }),
+  ]);
+  return { schedulers, sources: found };
+}
+
+/** The headline while the database or the queue is unreachable. */
+export function awayHeadline({ code, message }: TidemarkError): Headline {
+  return code === 'QUEUE_UNREACHABLE' ? queueAway(message) : databaseAway(message);
+}

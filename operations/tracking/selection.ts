@@ -1,0 +1,68 @@
+/** What a user selects to track: series and a range, resolved at their source and cut to their retention. */
+
+import { type EpochMs, intervalMs, periodStart } from '../../contract/intervals.ts';
+import type { SeriesKey } from '../../contract/series.ts';
+import { TidemarkError } from '../../errors.ts';
+import { formatTime } from '../../format.ts';
+import type { SeriesSource } from '../../store/series/sources.ts';
+import { type OperationContext, readRetentions } from '../context.ts';
+import { chooseSource, type SourceChoice } from '../sources/markets.ts';
+
+export interface Selection {
+  readonly series: readonly SeriesKey[];
+  readonly fromMs: EpochMs;
+  /** Null: open-ended. */
+  readonly toMs: EpochMs | null;
+  /** Where to get it; null: the default source. The names of its series are the source's to say. */
+  readonly source: SourceChoice | null;
+}
+
+export interface SourcedSelection extends Selection {
+  /** The sources of every selected series; null: they stay as they are. */
+  readonly sources: readonly SeriesSource[] | null;
+}
+
+/** Resolves a selection at the source that it names. @throws TidemarkError when the source lacks what is selected. */
+export async function atSource(context: OperationContext, selection: Selection): Promise<SourcedSelection> {
+  if (selection.source === null) return { ...selection, sources: null };
+  const chosen = await chooseSource(context, selection.source, selection.series, Date.now());
+  return { ...selection, ...chosen };
+}
+
+export type KeptSelection<Selected> = Selected & {
+  /** Where to track a series from: the first period after the cut. */
+  readonly trackFromMs: (series: SeriesKey) => EpochMs;
+};
+
+/**
+ * Moves an earlier start to the cut of the retention, and notes it.
+ *
+ * @throws TidemarkError BAD_ARGUMENT when all of it is older.
+ */
+export async function withinRetention<Selected extends Selection>(
+  context: OperationContext,
+  selection: Selected,
+  note: (text: string) => void,
+): Promise<KeptSelection<Selected>> {
+  const dataset = selection.series[0]?.dataset;
+  const retention = (await readRetentions(context, Date.now())).find((one) => one.dataset === dataset);
+  if (retention === undefined || selection.fromMs >= retention.cutMs) {
+    return { ...selection, trackFromMs: () => selection.fromMs };
+  }
+  const { age, cutMs } = retention;
+  if (selection.toMs !== null && selection.toMs <= cutMs) {
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `--to ${formatTime(selection.toMs)} is too old: the retention of ${age} keeps nothing before ${formatTime(cutMs)}`,
+      { remedy: '`tidemark retention` shows and changes it' },
+    );
+  }
+  note(
+    `the retention of ${age} keeps nothing before ${formatTime(cutMs)}: starting there instead of ${formatTime(selection.fromMs)}`,
+  );
+  return {
+    ...selection,
+    fromMs: cutMs,
+    trackFromMs: ({ interval }) => periodStart(cutMs + intervalMs[interval] - 1, interval),
+  };
+}

@@ -1,0 +1,43 @@
+/** Tracks a selection, and what that will cost. */
+
+import { seriesName } from '../../contract/series.ts';
+import { type TrackedSeries, trackSeries } from '../../store/series/series.ts';
+import { setSeriesSources } from '../../store/series/sources.ts';
+import { seriesStatus } from '../../store/series/status.ts';
+import type { OperationContext } from '../context.ts';
+import { estimateCost, type PlanCost } from '../estimate.ts';
+import type { KeptSelection, SourcedSelection } from './selection.ts';
+
+/** The series one after the other, each as it is tracked. */
+export async function* trackSelection(
+  { database }: Pick<OperationContext, 'database'>,
+  selection: KeptSelection<SourcedSelection>,
+): AsyncGenerator<TrackedSeries> {
+  for (const series of selection.series) {
+    const tracked = await trackSeries(database, series, selection.trackFromMs(series), selection.toMs);
+    if (selection.sources !== null)
+      await setSeriesSources(database.pool, tracked.seriesId, selection.sources);
+    yield tracked;
+  }
+}
+
+/** Estimates the cost beside all tracked series, which share the budget. */
+export async function estimateSelection(
+  context: OperationContext,
+  selection: KeptSelection<SourcedSelection>,
+): Promise<PlanCost> {
+  const nowMs = Date.now();
+  const wanted = selection.series.map((series) => ({
+    series,
+    tracked: { startMs: selection.trackFromMs(series), endMs: selection.toMs },
+  }));
+  const names = new Set(selection.series.map(seriesName));
+  const { graceMs } = context.config.worker;
+  const tracked = await seriesStatus(context.database, { nowMs, graceMs });
+  const beside = tracked.filter(({ series }) => !names.has(seriesName(series)));
+  const [source] = selection.sources ?? [];
+  const sources = new Map(
+    source === undefined ? [] : selection.series.map((series) => [seriesName(series), source.source]),
+  );
+  return estimateCost(context, wanted, beside, nowMs, undefined, sources);
+}

@@ -1,0 +1,302 @@
+/**
+ * What `status`, `status --watch` and the dashboard say of the whole: conditions, each with a level and a sentence, from
+ * the same facts. The headline is the first of them.
+ */
+
+import type { EpochMs } from '../contract/intervals.ts';
+import { printable } from '../contract/names.ts';
+import { counted, formatCount, formatDuration, formatTime } from '../format.ts';
+import { type Headline, type ListName, levels, type State } from './conditions.ts';
+import { type RecentAnswers, windowsEtaMs } from './eta.ts';
+import { outageSince, type SourceOutage } from './source-outage.ts';
+
+export interface SourceFacts {
+  /** Null: the default one. */
+  readonly source: string | null;
+  /** Requests of the last minute. */
+  readonly lastMinute: number;
+  readonly outage: SourceOutage | null;
+  /** The newest 429, unless requests have succeeded since; null: none. */
+  readonly refusal: { readonly timeMs: EpochMs; readonly message: string } | null;
+  /** Whether the limit of a long period, such as the credits of a month, is used up. */
+  readonly isUsedUp: boolean;
+}
+
+export interface SourceQueue {
+  readonly source: string | null;
+  readonly workers: number;
+  /** How long no request starts. */
+  readonly pausedMs: number;
+  /** 0: no limit. */
+  readonly perMinute: number;
+}
+
+export interface QueueFacts {
+  readonly schedulers: number;
+  readonly sources: readonly SourceQueue[];
+}
+
+/** What the store knows. */
+export interface StoredFacts {
+  /** When somebody paused all requests, and who; null: nobody has. */
+  readonly pause: { readonly sinceMs: EpochMs; readonly by: string | null } | null;
+  /** Tracked series. */
+  readonly series: number;
+  /** Windows that can be requested now. */
+  readonly left: number;
+  /** Those of them whose periods did not close just now. */
+  readonly behind: number;
+  /** Periods that close in a minute. */
+  readonly arriving: number;
+  readonly recent: readonly RecentAnswers[];
+  readonly failed: Trouble;
+  readonly blocked: Trouble;
+  /** Ranges that were answered empty or stale. */
+  readonly awaiting: { readonly ranges: number; readonly nextMs: EpochMs | null };
+  readonly failingJobs: readonly {
+    readonly kind: string;
+    readonly of: string | null;
+    readonly message: string;
+  }[];
+  /** Those with tracked series. */
+  readonly sources: readonly SourceFacts[];
+}
+
+/** Ranges of a kind, and the message of the first. */
+export interface Trouble {
+  readonly ranges: number;
+  readonly first: string | null;
+}
+
+export interface StateFacts extends StoredFacts {
+  readonly nowMs: EpochMs;
+  /** Rejected rows of periods without a point. */
+  readonly rejected: number;
+  /** Why the queue does not answer; else what it knows. */
+  readonly queue: QueueFacts | { readonly away: string };
+}
+
+export function databaseAway(message: string): Headline {
+  return bad('database_away', `the database does not answer: ${printable(message)}`, null, null);
+}
+
+export function queueAway(message: string): Headline {
+  const why = message === '' ? '' : `: ${printable(message)}`;
+  return bad('queue_away', `the queue does not answer${why}; nothing is requested`, 'queue', null);
+}
+
+export function stateOf(facts: StateFacts): State {
+  const etaMs = etaOf(facts);
+  const found = [
+    ...queueConditions(facts),
+    ...facts.sources.flatMap((source) => sourceConditions(source, facts)),
+    ...storeConditions(facts),
+    ...progressConditions(facts, etaMs),
+  ];
+  const rank = ({ level }: Headline) => -levels.indexOf(level);
+  const [headline = healthy(facts), ...also] = found.toSorted((one, other) => rank(one) - rank(other));
+  return { headline, also, left: facts.left, etaMs };
+}
+
+const bad = (
+  kind: Headline['kind'],
+  text: string,
+  list: ListName | null,
+  command: string | null,
+): Headline => ({
+  kind,
+  level: 'bad',
+  text,
+  list,
+  command,
+});
+
+/** Nobody knows when an outage ends, and nothing moves without a worker and a scheduler. */
+function etaOf(facts: StateFacts): number | null {
+  const { left, recent, nowMs, arriving, sources, queue } = facts;
+  if (facts.pause !== null) return null;
+  if ('away' in queue || queue.schedulers === 0 || sources.some((one) => isHeld(one, queue))) return null;
+  const budgets = sources.map(({ source }) => queueOf(queue, source).perMinute);
+  const perMinute = budgets.includes(0) ? 0 : budgets.reduce((sum, budget) => sum + budget, 0);
+  return windowsEtaMs(left, recent, { nowMs, arriving, perMinute });
+}
+
+/** A source that refuses with 429 answers again. */
+function outageOf({ outage, refusal }: SourceFacts): SourceOutage | null {
+  return outage !== null && refusal !== null && refusal.timeMs > outage.lastTriedMs ? null : outage;
+}
+
+/** Whether no window of a source is fetched now. */
+function isHeld(facts: SourceFacts, queue: QueueFacts): boolean {
+  const state = queueOf(queue, facts.source);
+  return outageOf(facts) !== null || state.workers === 0 || isBanned(facts, state);
+}
+
+const absent = { workers: 0, pausedMs: 0, perMinute: 0 };
+
+function queueOf({ sources }: QueueFacts, source: string | null): Omit<SourceQueue, 'source'> {
+  return sources.find((one) => one.source === source) ?? absent;
+}
+
+/** Shorter pauses are the limiter's own spacing. */
+const longPauseMs = 2000;
+
+function isBanned({ refusal }: SourceFacts, { pausedMs, perMinute }: Omit<SourceQueue, 'source'>): boolean {
+  const spacingMs = perMinute === 0 ? 0 : 60_000 / perMinute;
+  return refusal !== null && pausedMs > Math.max(longPauseMs, 2 * spacingMs);
+}
+
+function queueConditions(facts: StateFacts): Headline[] {
+  const { queue, sources } = facts;
+  if ('away' in queue) return [queueAway(queue.away)];
+  if (facts.left === 0 && facts.arriving === 0) return [];
+  const idle = sources.filter(({ source }) => queueOf(queue, source).workers === 0);
+  const waits = facts.left === 0 ? 'new periods are not fetched' : `${counted(facts.left, 'window')} left`;
+  const found: Headline[] = [];
+  if (idle.length > 0) {
+    const isEverywhere = idle.length === sources.length;
+    const what = isEverywhere && queue.schedulers === 0 ? 'no worker and no scheduler is' : 'no worker is';
+    const of = isEverywhere ? '' : ` for ${idle.map((one) => nameOf(one, sources)).join(' and ')}`;
+    found.push(bad('no_worker', `${what} connected${of}: ${waits}`, 'queue', 'tidemark run'));
+    if (isEverywhere) return found;
+  }
+  if (queue.schedulers === 0)
+    found.push(bad('no_scheduler', `no scheduler is connected: ${waits}`, 'queue', 'tidemark run'));
+  return found;
+}
+
+function nameOf({ source }: Pick<SourceFacts, 'source'>, sources: readonly SourceFacts[]): string {
+  return source ?? (sources.length > 1 ? 'the default source' : 'the source');
+}
+
+function sourceConditions(facts: SourceFacts, { queue, nowMs, sources }: StateFacts): Headline[] {
+  const state = 'away' in queue ? absent : queueOf(queue, facts.source);
+  const name = nameOf(facts, sources);
+  const { refusal } = facts;
+  const outage = outageOf(facts);
+  if (outage !== null) {
+    const retry =
+      state.workers === 0
+        ? `last tried ${formatTime(seconds(outage.lastTriedMs))}`
+        : state.pausedMs < 1000
+          ? 'retrying now'
+          : `retry at ${formatTime(seconds(nowMs + state.pausedMs))}`;
+    const text = `${outageSince(outage, name)}; ${retry}`;
+    const kind =
+      outage.kind === 'notice'
+        ? 'source_notice'
+        : outage.kind === 'unauthorized'
+          ? 'source_refuses_key'
+          : 'source_away';
+    return [bad(kind, text, 'failed_requests', 'tidemark sources')];
+  }
+  const limited = { level: 'waiting', list: 'failed_requests', command: 'tidemark sources' } as const;
+  if (refusal !== null && isBanned(facts, state)) {
+    const until = formatTime(seconds(nowMs + state.pausedMs));
+    return [
+      {
+        ...limited,
+        kind: 'banned',
+        text: `${name} accepts no request until ${until}: ${printable(refusal.message)}`,
+      },
+    ];
+  }
+  if (!facts.isUsedUp) return [];
+  return [{ ...limited, kind: 'limited_by_budget', text: `what ${name} allows in its period is used up` }];
+}
+
+/** Stable while the limiter's clock moves by milliseconds. */
+function seconds(timeMs: EpochMs): EpochMs {
+  return Math.round(timeMs / 1000) * 1000;
+}
+
+function storeConditions({ failingJobs, failed, blocked, rejected }: StateFacts): Headline[] {
+  const [job] = failingJobs;
+  const found: Headline[] = [];
+  if (job !== undefined) {
+    const first = `${job.kind}${job.of === null ? '' : ` of ${job.of}`}: ${printable(job.message)}`;
+    const text = `${counted(failingJobs.length, 'job')} of TimescaleDB ${verb(failingJobs.length, 'fails', 'fail')}, ${failingJobs.length > 1 ? 'first ' : ''}${first}`;
+    found.push(bad('jobs_failing', text, 'jobs', 'tidemark status'));
+  }
+  const missing = failed.ranges + blocked.ranges;
+  if (missing > 0) {
+    const first = failed.first ?? blocked.first;
+    const what =
+      failed.ranges > 0 ? 'failed' : verb(missing, 'is refused by the source', 'are refused by the source');
+    const text = `${counted(missing, 'range')} ${what}${first === null ? '' : `: ${printable(first)}`}`;
+    found.push(bad('ranges_failed', text, 'failing', 'tidemark gaps'));
+  }
+  if (rejected > 0) {
+    const text = `${counted(rejected, 'row')} of the source ${verb(rejected, 'was', 'were')} rejected`;
+    found.push(bad('rows_rejected', text, 'quarantine', 'tidemark gaps'));
+  }
+  return found;
+}
+
+const verb = (count: number, one: string, several: string) => (count === 1 ? one : several);
+
+/** Share of the budget from which on it is what limits. */
+const fullShare = 0.9;
+
+function progressConditions(facts: StateFacts, etaMs: number | null): Headline[] {
+  const { series, left, behind, awaiting, sources, queue } = facts;
+  const found: Headline[] = [];
+  if (facts.pause !== null) {
+    const { sinceMs, by } = facts.pause;
+    const text = `requests are paused since ${formatTime(seconds(sinceMs))}${by === null ? '' : ` by ${printable(by)}`}`;
+    found.push({ kind: 'paused', level: 'waiting', text, list: null, command: 'tidemark resume' });
+  }
+  if (series === 0) {
+    found.push({
+      kind: 'nothing_tracked',
+      level: 'waiting',
+      text: 'nothing is tracked',
+      list: null,
+      command: 'tidemark track --help',
+    });
+    return found;
+  }
+  const isStopped =
+    facts.pause !== null ||
+    'away' in queue ||
+    queue.schedulers === 0 ||
+    sources.every((source) => isHeld(source, queue));
+  if (behind > 0 && !isStopped) {
+    const moves = sources.some(({ lastMinute }) => lastMinute > 0);
+    const full = sources.find(({ source, lastMinute }) => {
+      const { perMinute } = queueOf(queue, source);
+      return perMinute > 0 && lastMinute >= fullShare * perMinute;
+    });
+    const eta = etaMs === null ? '' : `, ETA ${formatDuration(Math.max(1000, etaMs))}`;
+    const rest = `${counted(left, 'window')} left${eta}`;
+    const by =
+      full === undefined
+        ? ''
+        : `, limited by the budget of ${formatCount(queueOf(queue, full.source).perMinute)} requests a minute${full.source === null ? '' : ` of ${full.source}`}`;
+    found.push({
+      kind: by === '' ? 'catching_up' : 'limited_by_budget',
+      level: moves ? 'working' : 'waiting',
+      text: moves ? `catching up${by}: ${rest}` : `${rest}, no request in the last minute`,
+      list: 'series',
+      command: 'tidemark status --all',
+    });
+  }
+  if (awaiting.ranges > 0) {
+    const { ranges, nextMs } = awaiting;
+    const when = nextMs === null || nextMs <= facts.nowMs ? '' : `, first at ${formatTime(seconds(nextMs))}`;
+    const text = `${counted(ranges, 'range')} ${verb(ranges, 'awaits', 'await')} a second answer${when}`;
+    found.push({
+      kind: 'awaiting_second_answer',
+      level: 'waiting',
+      text,
+      list: 'awaiting',
+      command: 'tidemark gaps',
+    });
+  }
+  return found;
+}
+
+function healthy({ series }: StateFacts): Headline {
+  const text = `up to date: ${formatCount(series)} series`;
+  return { kind: 'healthy', level: 'ok', text, list: 'series', command: null };
+}

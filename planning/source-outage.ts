@@ -1,0 +1,71 @@
+/** What is known of a source that does not answer, in words. */
+
+import type { EpochMs } from '../contract/intervals.ts';
+import { printable } from '../contract/names.ts';
+import { formatDuration, formatTime } from '../format.ts';
+
+/**
+ * Kinds of failures that say something about the source, and not about the request. `not_found` is a 404 that names no id,
+ * as sources in trouble send on valid paths; an unknown id is another kind.
+ */
+export const sourceTrouble = [
+  'unreachable',
+  'timeout',
+  'server_error',
+  'unexpected',
+  'not_found',
+  'notice',
+  'unauthorized',
+] as const;
+
+export interface SourceOutage {
+  /** Null: the default source. */
+  readonly source: string | null;
+  /** The first failure since the last successful request. */
+  readonly sinceMs: EpochMs;
+  readonly lastTriedMs: EpochMs;
+  readonly kind: (typeof sourceTrouble)[number];
+  /** Of the last failure. */
+  readonly message: string;
+}
+
+export interface ExplainedOutage extends SourceOutage {
+  /** A worker tries again at this time; null: no worker is connected. */
+  readonly retryAtMs: EpochMs | null;
+}
+
+/** The default source is a Market Data Service. */
+const ofDefault: Readonly<Partial<Record<SourceOutage['kind'], string>>> = Object.freeze({
+  unexpected: 'does not answer as a Market Data Service',
+  not_found: 'does not know the addresses of a Market Data Service',
+});
+
+const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze({
+  unreachable: 'is unreachable',
+  timeout: 'does not answer in time',
+  server_error: 'fails',
+  unexpected: 'does not answer as expected',
+  not_found: 'does not know the addresses of its profile',
+  notice: 'answers with a service message',
+  unauthorized: 'refuses the API key',
+});
+
+/** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; retry in 12 s`. */
+export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
+  const { lastTriedMs, retryAtMs } = outage;
+  const next =
+    retryAtMs === null
+      ? `last tried ${formatDuration(Math.max(0, nowMs - lastTriedMs))} ago, no worker is connected`
+      : retryAtMs - nowMs < 1000
+        ? 'retrying now'
+        : `retry in ${formatDuration(retryAtMs - nowMs)}`;
+  return `${outageSince(outage)}; ${next}`;
+}
+
+/** Without the next try: the text stays the same as long as the outage. @param name of the source. */
+export function outageSince(
+  { source, kind, sinceMs, message }: SourceOutage,
+  name = source ?? 'the source',
+): string {
+  return `${name} ${source === null ? (ofDefault[kind] ?? whatFails[kind]) : whatFails[kind]} since ${formatTime(sinceMs)}: ${printable(message)}`;
+}

@@ -1,0 +1,23 @@
+/** Arguments and options of `tidemark lake`. */
+
+import type { Command } from 'commander';
+import type { LakeCommandOptions } from '../actions/lake.ts';
+
+export function lakeCommand(program: Command): void {
+  program
+    .command('lake')
+    .argument('<dir>', 'directory of the lake')
+    .option(
+      '--decimals <digits>',
+      'fraction digits of every value, of 38 in all, or text (default: as the lake has them, else 20)',
+    )
+    .option(
+      '--doubles',
+      'add a column with the nearest double beside each exact one (default: as the lake has them)',
+    )
+    .option('--check', 'compare every file with its checksum first, and write those again that differ')
+    .option('--json', 'print the outcome as JSON')
+    .action(async (directory: string, options: LakeCommandOptions) =>
+      (await import('../actions/lake.ts')).lake(directory, options),
+    );
+}

@@ -1,0 +1,65 @@
+/** Recent requests, for the state of the whole: how fast windows are fetched, and which sources refuse. */
+
+import type { EpochMs } from '../../contract/intervals.ts';
+import { type RecentAnswers, recentMs } from '../../planning/eta.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import type { SourceName } from '../series/sources.ts';
+
+const sliceSeconds = 5;
+/** Bounds the cost without a limit of requests: the newest of them span seconds, which is enough for a rate. */
+const maxAnswers = 20_000;
+
+/** Counts the answers of the lanes that fill gaps, ascending. */
+export async function readRecentAnswers(database: Database, nowMs: EpochMs): Promise<RecentAnswers[]> {
+  const result = await database.pool.query<RecentAnswers>({
+    name: 'recent-answers',
+    text: `with newest as (
+             select time, lane from tidemark.fetches
+             where time > $1 and error is null and lane in ('refresh', 'backfill', 'probe')
+             order by time desc limit ${maxAnswers}
+           )
+           select date_bin('${sliceSeconds} seconds', time, 'epoch') + interval '${sliceSeconds} seconds' as "endMs",
+                  count(*) as answers, count(*) filter (where lane = 'refresh') as refreshes
+           from newest group by 1 order by 1`,
+    values: [timestamp(nowMs - recentMs)],
+  });
+  return result.rows;
+}
+
+/** Counts the requests of the last minute by source. */
+export async function countRecentRequests(
+  database: Database,
+  nowMs: EpochMs,
+): Promise<ReadonlyMap<SourceName, number>> {
+  const result = await database.pool.query<{ source: SourceName; requests: number }>({
+    name: 'recent-requests-by-source',
+    text: `select source, count(*) as requests from tidemark.fetches
+           where time > $1::timestamptz - interval '1 minute' group by 1`,
+    values: [timestamp(nowMs)],
+  });
+  return new Map(result.rows.map(({ source, requests }) => [source, requests]));
+}
+
+/** An older refusal says nothing about now. */
+const refusalAge = "interval '1 hour'";
+/** A request that started before the refusal may end this much later. */
+const underWay = "interval '30 seconds'";
+
+/** The newest 429 of each source, unless requests have succeeded since. */
+export async function readRateRefusals(
+  database: Database,
+  nowMs: EpochMs,
+): Promise<ReadonlyMap<SourceName, { readonly timeMs: EpochMs; readonly message: string }>> {
+  const result = await database.pool.query<{ source: SourceName; timeMs: EpochMs; message: string }>({
+    name: 'rate-refusals',
+    text: `with newest as (
+             select distinct on (source) source, time, error from tidemark.fetches
+             where time > $1::timestamptz - ${refusalAge} and verdict = 'rate_limited' order by source, time desc
+           )
+           select source, time as "timeMs", coalesce(error, '') as message from newest n
+           where not exists (select from tidemark.fetches f where f.time > n.time + ${underWay} and f.error is null
+                             and f.source is not distinct from n.source)`,
+    values: [timestamp(nowMs)],
+  });
+  return new Map(result.rows.map(({ source, ...refusal }) => [source, refusal]));
+}

@@ -1,0 +1,37 @@
+/**
+ * The months of series whose points have changed, for copies outside the database. The mark is written in the transaction
+ * that writes the points. It is a time that differs after each change, and is compared for equality only.
+ */
+
+import type pg from 'pg';
+import type { EpochMs } from '../../contract/intervals.ts';
+import { timestamp } from '../db/database.ts';
+
+export interface ChangedSpan {
+  readonly seriesId: number;
+  /** Times of the first and the last point. */
+  readonly firstMs: EpochMs;
+  readonly lastMs: EpochMs;
+}
+
+/** Marks every month of the spans, within the transaction that changes their points. The caller holds the series' locks. */
+export async function markChangedMonths(client: pg.PoolClient, spans: readonly ChangedSpan[]): Promise<void> {
+  if (spans.length === 0) return;
+  await client.query({
+    name: 'mark-changed-months',
+    text: `insert into tidemark.changed_months as m (series_id, month, changed_at)
+           select series_id, month, clock_timestamp()
+           from (select distinct series_id, n.month::date as month
+                 from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) c (series_id, first, last)
+                 cross join lateral generate_series(date_trunc('month', c.first at time zone 'UTC'),
+                                                    c.last at time zone 'UTC', interval '1 month') n (month)) months
+           order by series_id, month
+           on conflict (series_id, month)
+             do update set changed_at = greatest(excluded.changed_at, m.changed_at + interval '1 microsecond')`,
+    values: [
+      spans.map(({ seriesId }) => seriesId),
+      spans.map(({ firstMs }) => timestamp(firstMs)),
+      spans.map(({ lastMs }) => timestamp(lastMs)),
+    ],
+  });
+}

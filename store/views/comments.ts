@@ -1,0 +1,268 @@
+/**
+ * Comments on the columns of views and tables, and on the tables that have none of a migration. A column of the same name
+ * means the same everywhere, unless it is named with its relation. Views and functions have theirs beside their definition.
+ */
+
+import pg from 'pg';
+
+/** Between a comment and its example, as `tidemark.help` splits them. */
+export const exampleMark = '\nExample: ';
+/** Begins the comment of a function that serves others only, which `tidemark.help` leaves out. */
+export const internalMark = 'Internal: ';
+
+/** An example at the end of a comment, for a text within quotes. @param sql one statement, which returns rows. */
+export function example(sql: string): string {
+  return `${exampleMark}${sql.replaceAll("'", "''")}`;
+}
+
+const relations: Readonly<Record<string, string>> = {
+  'public.rates': 'Every polled rate of each currency, USD.',
+  'tidemark.asset_history_points': 'Prices of assets, by series and time.',
+  'tidemark.asset_market_states': 'Each change of each market of an asset.',
+  'tidemark.asset_states': 'Each change of each asset of the list.',
+  'tidemark.candle_points': 'Candles, by series and time, as the source gave them.',
+  'tidemark.currencies': 'Currencies of the polled rates.',
+  'tidemark.exchange_states': 'Each change of each exchange of the list.',
+  'tidemark.listed_asset_markets': 'Markets of assets that a poll has listed.',
+  'tidemark.listed_assets': 'Assets that a poll has listed.',
+  'tidemark.listed_exchanges': 'Exchanges that a poll has listed.',
+  'tidemark.listed_markets': 'Markets that a poll has listed.',
+  'tidemark.market_states': 'Each change of each market of the list.',
+  'tidemark.migrations': 'Migrations that this database has.',
+  'tidemark.rate_points': 'Polled rates, by currency and time.',
+};
+
+const columns: Readonly<Record<string, string>> = {
+  action: 'What was asked for: retry, verify, repair, track, untrack, pause or resume.',
+  address: 'E-mail address of the holder.',
+  after: 'Values since the change, as JSON with decimals that keep their digits.',
+  archive: 'Whether it gives whole months only.',
+  arguments: 'Arguments of a function, with their types and defaults.',
+  asset: 'Asset, by its id.',
+  asset_id: 'Asset of a history; null for candles.',
+  attempt: 'Number of the attempt at the window, from 1.',
+  attempts: 'Attempts so far.',
+  base: 'Base asset of the market, by its id.',
+  base_id: 'Base asset of the market, by its id.',
+  base_symbol: 'Symbol of the base asset.',
+  before: 'Values before the change, as JSON with decimals that keep their digits.',
+  before_beginning: 'Part of confirmed_empty before the series begins, which was requested by days only.',
+  begun_at: 'When the poll began.',
+  blocked_kind: 'Why the source refuses the series.',
+  blocked_message: 'What the source said when it refused the series.',
+  bytes: 'Size of the answer.',
+  caller: 'Key or address that is counted.',
+  change_percent_24hr: 'Change over the last 24 hours, percent.',
+  changed: 'Rows that differ from the stored ones.',
+  close: 'Price at the end of the period, in the quote.',
+  code: 'Name of an asset at the source.',
+  completed_at: 'When the last page was stored; null: the poll is not complete.',
+  confirmed_empty: 'Ranges of which two answers agreed that they hold no point.',
+  covered: 'Ranges that were requested, answered and committed.',
+  created_at: 'When it was tracked for the first time.',
+  currency: 'Currency, by its id.',
+  currency_id: 'The currency, as in tidemark.currencies.',
+  currency_symbol: 'Sign of the currency; null: it has none.',
+  dataset: 'candles or asset_history; in the ledger and in quarantine also the polled lists and rates.',
+  derived_from: 'Interval of the series from which the row is derived; null: it is stored.',
+  description: 'What it is.',
+  duration_ms: 'From the request to the end of the answer, milliseconds.',
+  earliest: 'Time of the first stored point.',
+  error: 'What failed; null: nothing.',
+  every: 'How often it is polled.',
+  example: 'A statement that uses it, for the names of the documentation.',
+  exchange: 'Exchange, by its id.',
+  exchange_id: 'Exchange of candles; null for a history.',
+  exchange_name: 'Exchange, by the name that the source uses in this list.',
+  exchange_url: 'Address of the exchange; it may lack its scheme.',
+  first_at: 'When it was deferred first.',
+  first_row: 'Offset of the first row of the page.',
+  fresh: 'Points that were new.',
+  from_time: 'Start, inclusive.',
+  gaps: 'Number of missing ranges.',
+  given_up_at: 'When the poll was abandoned; null: it was not.',
+  gone: 'Whether the source no longer lists it from time on.',
+  ended_at: 'When it ended; null: it runs, or its process ended before it did.',
+  gone_since: 'When the source ceased to list it; null: it is listed.',
+  here: 'Stored values, as JSON; null: none are stored.',
+  high: 'Highest price in the period, in the quote.',
+  id: 'Number by which other tables name it.',
+  interval: 'Length of the periods, by name: m1 to w1.',
+  issued_at: 'When the key was issued; null: it was not.',
+  kind: 'What differs: changed, missing_here or missing_there.',
+  lane: 'Why it was requested: refresh, backfill, probe, reread, repair, verify or poll.',
+  largest_page: 'Rows of its largest page.',
+  length: 'to_time minus from_time.',
+  list: 'assets, exchanges, markets, asset_markets or rates.',
+  list_id: 'The list, as in tidemark.lists.',
+  listed: 'Entries that the page lists.',
+  listed_at: 'Start of trading; null: the source does not say.',
+  listed_id: 'The entry, as in the table of listed ones.',
+  low: 'Lowest price in the period, in the quote.',
+  market_cap_usd: 'Supply multiplied by price, USD.',
+  max_supply: 'Most that can ever be issued; null: unlimited or unknown.',
+  message: 'What the source said, or what failed; null: nothing.',
+  missed_since: 'Since when polls have not listed it; null: the newest one did.',
+  missing: 'Gaps: wanted up to the last closed period, and not covered.',
+  missing_here: 'Points that only the source has.',
+  missing_there: 'Points that only this store has.',
+  most_rows_at: 'When the answer with most_rows came.',
+  name: 'Name.',
+  newest: 'Time of the newest stored point, or row.',
+  open: 'Price at the start of the period, in the quote.',
+  pages: 'Pages that were received.',
+  percent_exchange_volume: 'Share of the volume of the exchange, percent.',
+  percent_total_volume: 'Share of the volume of all exchanges, percent.',
+  period: 'Length of the periods.',
+  points: 'Number of stored points; of a derived candle, of the points that it is derived from.',
+  poll_id: 'The poll, as in tidemark.list_polls.',
+  price_quote: 'Price of the base asset, in the quote.',
+  price_usd: 'Price, USD.',
+  purpose: 'What the key is for.',
+  quote: 'Quote asset of the market, by its id.',
+  quote_id: 'Quote asset of the market, by its id.',
+  quote_symbol: 'Symbol of the quote asset.',
+  range: 'Range of time, start inclusive, end exclusive.',
+  rank: 'Position, from 1.',
+  rate_usd: 'Price of one unit of the currency, USD.',
+  raw: 'The row as the source sent it, truncated if it is long.',
+  reason: 'Why.',
+  refreshed_at: 'When its tip was refreshed last.',
+  rejected: 'Rows that failed validation.',
+  request: 'What it was asked with, as JSON.',
+  requested_at: 'When the key was requested.',
+  result: 'What came of it, in a sentence; null: it runs.',
+  retry_at: 'When it is requested again; null: as soon as the budget allows.',
+  returns: 'Columns of a view or table; result of a function.',
+  revised: 'Changed points of closed periods, whose old values are kept.',
+  revoked_at: 'When the key was revoked; null: it is valid.',
+  rewritten: 'Points with equal numbers and other digits, such as 1.10 and 1.1: no difference.',
+  rows: 'Number of rows.',
+  run: 'The command that asked.',
+  run_on: 'When it was applied.',
+  schema: 'public or tidemark.',
+  seen_at: 'When it was seen.',
+  series_id: 'The series, as in tidemark.series and the view coverage.',
+  share: 'Covered share of the tracked range up to the last closed period, 0 to 1, rounded down.',
+  socket: 'Whether the exchange offers a socket connection.',
+  source: 'Name of the source; null: the default one, or a file.',
+  state: 'running, done or failed.',
+  status: 'HTTP status of the answer; null: there was none.',
+  supply: 'Available supply.',
+  symbol: 'Symbol: of the asset or currency; of a market, its name at the source.',
+  there: 'Values of the source, as JSON; null: it has none.',
+  time: 'Start of the period of a candle; time of a price or a rate; when a state was first seen so.',
+  times: 'Times of its requests, UNIX milliseconds.',
+  to_time: 'End, exclusive.',
+  tracked_from: 'Start of the tracked range.',
+  tracked_to: 'End of the tracked range; null: up to the present.',
+  trades_count_24hr: 'Trades in the last 24 hours.',
+  trading: 'Whether the market trades now.',
+  trading_pairs: 'Number of its markets.',
+  type: 'Kind of currency: crypto or fiat.',
+  unchanged: 'Points that were stored already.',
+  untracked_at: 'When tracking ended; null: it is tracked.',
+  updated: 'Time of the last update at the source.',
+  user_name: 'User name beside the password; null: none.',
+  value: 'The fact.',
+  verdict: 'What the answer proves, or the kind of the failure.',
+  volume: 'Amount of the base asset traded in the period.',
+  volume_percent: 'Share of the volume of all markets of the asset, percent.',
+  volume_usd: 'Volume of the last 24 hours, USD.',
+  volume_usd_24hr: 'Volume of the last 24 hours, USD.',
+  vwap_24hr: 'Volume-weighted average price of the last 24 hours, USD.',
+};
+
+/** Columns that mean something else in a relation. */
+const own: Readonly<Record<string, string>> = {
+  'public.gaps.reason': 'not_asked, awaits_second_answer, failed, stale or blocked.',
+  'public.polls.asset': 'Asset whose markets were polled; null for the other lists.',
+  'public.polls.changed': 'Rows that were kept: new ones, changed ones, and ones that came back.',
+  'public.polls.gone': 'Entries that this poll found to be gone.',
+  'public.polls.reason': 'Why the poll was abandoned; null: it was not.',
+  'public.polls.time': "The source's time of the first page, which every row kept of the poll has.",
+  'public.source_markets.base': 'Base asset, by the code of the source.',
+  'public.source_markets.base_id': 'Base asset, by the id that stands for its code.',
+  'public.source_markets.quote': 'Quote asset, by the code of the source.',
+  'public.source_markets.quote_id': 'Quote asset, by the id that stands for its code.',
+  'public.revisions.seen_at': 'When the change was seen.',
+  'public.revisions.time': 'Time of the point.',
+  'public.source_differences.time': 'Time of the point.',
+  'public.dashboard_actions.address': 'Network address that asked for it.',
+  'public.dashboard_actions.time': 'When it was asked for.',
+  'tidemark.actions.address': 'Network address that asked for it.',
+  'tidemark.actions.time': 'When it was asked for.',
+  'tidemark.api_keys.name': 'Name of the holder.',
+  'tidemark.asked_windows.kind': 'Kind of the failure; null: the window was settled.',
+  'tidemark.asked_windows.fresh': 'Points that the repair inserted.',
+  'tidemark.asked_windows.revised': 'Points that the repair changed.',
+  'tidemark.asked_windows.changed': 'Points whose values differ.',
+  'tidemark.asked_windows.points': 'Points that were compared.',
+  'tidemark.asked_windows.answered_at': 'When the answer came.',
+  'tidemark.asset_aliases.source': 'The source; empty: every one.',
+  'tidemark.differences.time': 'Time of the point.',
+  'tidemark.cross_differences.time': 'Time of the point.',
+  'tidemark.empty_answers.answered_at': 'When it was last answered to be empty.',
+  'tidemark.derived_histories.interval': 'Interval without a series of its own.',
+  'tidemark.derived_histories.series_id': 'The series that it is derived from.',
+  'tidemark.derived_histories.derived_from': 'Interval of that series.',
+  'tidemark.derived_series.interval': 'Interval without a series of its own.',
+  'tidemark.derived_series.series_id': 'The series that it is derived from.',
+  'tidemark.derived_series.derived_from': 'Interval of that series.',
+  'tidemark.fetches.range': 'The requested window; null: a poll.',
+  'tidemark.fetches.series_id': 'The series; null: a poll.',
+  'tidemark.fetches.time': 'When the request was answered or failed.',
+  'tidemark.help.kind': 'view, table, function or aggregate.',
+  'tidemark.list_polls.reason': 'Why the poll was abandoned; null: it was not.',
+  'tidemark.list_polls.gone': 'Entries that this poll found to be gone.',
+  'tidemark.lists.asset': 'Asset whose markets are polled; null for the other lists.',
+  'tidemark.lists.created_at': 'When it was listed here for the first time.',
+  'tidemark.pending_windows.kind': 'Kind of the failure; null: there was an answer.',
+  'tidemark.pending_windows.verdict': 'empty, failed or stale.',
+  'tidemark.point_revisions.time': 'Time of the point.',
+  'tidemark.point_revisions.seen_at': 'When the change was seen.',
+  'tidemark.quarantine.range': 'The window that was requested; null: a polled list or a file.',
+  'tidemark.quarantine.reason': 'Why the row was rejected.',
+  'tidemark.quarantine.series_id': 'The series; null: a polled list, or a row without names.',
+  'tidemark.request_times.newest': 'Time of its newest request, UNIX milliseconds.',
+  'tidemark.series_sources.rank': 'Order of preference, from 1.',
+  'tidemark.source_symbols.base': 'Base asset, by the code of the source.',
+  'tidemark.source_symbols.quote': 'Quote asset, by the code of the source.',
+};
+
+/**
+ * Writes the comments of columns, and of tables without any. A comment of a migration stays. Relations of others in the
+ * schema `public` are left alone.
+ *
+ * @param views names of the derived views, with the schema.
+ */
+export async function commentColumns(client: pg.ClientBase, views: readonly string[]): Promise<void> {
+  const found = await client.query<{
+    relation: string;
+    column: string;
+    isView: boolean;
+    comment: string | null;
+  }>(
+    `select n.nspname || '.' || c.relname as relation, a.attname as column, c.relkind = 'v' as "isView",
+            col_description(c.oid, a.attnum) as comment
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+     where a.attnum > 0 and not a.attisdropped
+       and (n.nspname = 'tidemark' and c.relkind in ('r', 'p') or n.nspname || '.' || c.relname = any ($1))`,
+    [['public.rates', ...views]],
+  );
+  const statements = Object.entries(relations).map(
+    ([name, text]) =>
+      `comment on ${name === 'public.rates' ? 'view' : 'table'} ${name} is ${pg.escapeLiteral(text)}`,
+  );
+  for (const { relation, column, isView, comment } of found.rows) {
+    const text = own[`${relation}.${column}`] ?? (isView || comment === null ? columns[column] : undefined);
+    if (text === undefined || text === comment) continue;
+    statements.push(
+      `comment on column ${relation}.${pg.escapeIdentifier(column)} is ${pg.escapeLiteral(text)}`,
+    );
+  }
+  await client.query(statements.join(';\n'));
+}
+
+/** Changes with the comments. */
+export const commentTexts = JSON.stringify([relations, columns, own]);

@@ -1,0 +1,313 @@
+import { describe, expect, it } from 'vitest';
+import { minuteMs } from '../../contract/intervals.ts';
+import { conditionKinds, type Headline } from '../../planning/conditions.ts';
+import type { RecentAnswers } from '../../planning/eta.ts';
+import {
+  databaseAway,
+  type SourceFacts,
+  type SourceQueue,
+  type StateFacts,
+  stateOf,
+} from '../../planning/headline.ts';
+import type { SourceOutage } from '../../planning/source-outage.ts';
+
+const nowMs = Date.UTC(2026, 0, 31, 6);
+
+const answering: SourceFacts = { source: null, lastMinute: 2, outage: null, refusal: null, isUsedUp: false };
+const running: SourceQueue = { source: null, workers: 2, pausedMs: 300, perMinute: 200 };
+
+function facts(given: Partial<StateFacts> = {}): StateFacts {
+  return {
+    nowMs,
+    pause: null,
+    series: 310,
+    left: 0,
+    behind: 0,
+    arriving: 10,
+    recent: [],
+    failed: { ranges: 0, first: null },
+    blocked: { ranges: 0, first: null },
+    awaiting: { ranges: 0, nextMs: null },
+    failingJobs: [],
+    rejected: 0,
+    sources: [answering],
+    queue: { schedulers: 1, sources: [running] },
+    ...given,
+  };
+}
+
+/** Ten minutes of answers in parts of five seconds, as the ledger gives them. */
+function steadily(perMinute: number, refreshes = 0): RecentAnswers[] {
+  return Array.from({ length: 120 }, (_, place) => ({
+    endMs: nowMs - (119 - place) * 5000,
+    answers: perMinute / 12,
+    refreshes: refreshes / 12,
+  }));
+}
+
+const outage: SourceOutage = {
+  source: null,
+  kind: 'unreachable',
+  sinceMs: nowMs - 10 * minuteMs,
+  lastTriedMs: nowMs - minuteMs,
+  message: 'connect ECONNREFUSED \u001b[2J127.0.0.1:1',
+};
+const paused = { schedulers: 1, sources: [{ ...running, pausedMs: 30_004 }] };
+const due = { left: 7000, behind: 6990, recent: steadily(200), sources: [{ ...answering, lastMinute: 120 }] };
+
+const states: [string, Headline['kind'], Headline['level'], string, Partial<StateFacts>][] = [
+  ['nothing missing', 'healthy', 'ok', 'up to date: 310 series', {}],
+  ['a period that closed just now', 'healthy', 'ok', 'up to date: 310 series', { left: 3 }],
+  ['no series', 'nothing_tracked', 'waiting', 'nothing is tracked', { series: 0, arriving: 0, sources: [] }],
+  ['a backlog', 'catching_up', 'working', 'catching up: 7,000 windows left, ETA 35 min', due],
+  [
+    'a backlog of which nothing is requested',
+    'catching_up',
+    'waiting',
+    '7,000 windows left, no request in the last minute',
+    { ...due, recent: [], sources: [{ ...answering, lastMinute: 0 }] },
+  ],
+  [
+    'a full budget',
+    'limited_by_budget',
+    'working',
+    'catching up, limited by the budget of 200 requests a minute: 7,000 windows left, ETA 35 min',
+    { ...due, sources: [{ ...answering, lastMinute: 199 }] },
+  ],
+  [
+    'a dead source',
+    'source_away',
+    'bad',
+    'the source is unreachable since 2026-01-31 05:50Z: connect ECONNREFUSED 127.0.0.1:1; retry at 2026-01-31 06:00:30Z',
+    { ...due, sources: [{ ...answering, outage }], queue: paused },
+  ],
+  [
+    'one dead source of several',
+    'source_away',
+    'bad',
+    'okx is unreachable since 2026-01-31 05:50Z: connect ECONNREFUSED 127.0.0.1:1; retrying now',
+    {
+      sources: [answering, { ...answering, source: 'okx', outage: { ...outage, source: 'okx' } }],
+      queue: { schedulers: 1, sources: [running, { ...running, source: 'okx' }] },
+    },
+  ],
+  [
+    'a service message',
+    'source_notice',
+    'bad',
+    'the source answers with a service message since 2026-01-31 05:50Z: retired; retry at 2026-01-31 06:00:30Z',
+    { sources: [{ ...answering, outage: { ...outage, kind: 'notice', message: 'retired' } }], queue: paused },
+  ],
+  [
+    'a refused key',
+    'source_refuses_key',
+    'bad',
+    'the source refuses the API key since 2026-01-31 05:50Z: status 401; retry at 2026-01-31 06:00:30Z',
+    {
+      sources: [{ ...answering, outage: { ...outage, kind: 'unauthorized', message: 'status 401' } }],
+      queue: paused,
+    },
+  ],
+  [
+    'a ban',
+    'banned',
+    'waiting',
+    'the source accepts no request until 2026-01-31 06:00:30Z: status 429',
+    { ...due, sources: [{ ...answering, refusal: { timeMs: nowMs, message: 'status 429' } }], queue: paused },
+  ],
+  [
+    'a ban after an outage',
+    'banned',
+    'waiting',
+    'the source accepts no request until 2026-01-31 06:00:30Z: status 429',
+    { sources: [{ ...answering, outage, refusal: { timeMs: nowMs, message: 'status 429' } }], queue: paused },
+  ],
+  [
+    'a refusal before an outage',
+    'source_away',
+    'bad',
+    'the source is unreachable since 2026-01-31 05:50Z: connect ECONNREFUSED 127.0.0.1:1; retry at 2026-01-31 06:00:30Z',
+    { sources: [{ ...answering, outage, refusal: { timeMs: 0, message: 'status 429' } }], queue: paused },
+  ],
+  [
+    'a pause',
+    'paused',
+    'waiting',
+    'requests are paused since 2026-01-31 05:00Z by ann at 127.0.0.1',
+    { ...due, pause: { sinceMs: nowMs - 60 * minuteMs, by: 'ann at 127.0.0.1' } },
+  ],
+  [
+    'used credits',
+    'limited_by_budget',
+    'waiting',
+    'what coincap allows in its period is used up',
+    {
+      sources: [{ ...answering, source: 'coincap', isUsedUp: true }],
+      queue: { schedulers: 1, sources: [{ ...running, source: 'coincap' }] },
+    },
+  ],
+  [
+    'no worker',
+    'no_worker',
+    'bad',
+    'no worker is connected: 7,000 windows left',
+    { ...due, queue: { schedulers: 1, sources: [{ ...running, workers: 0 }] } },
+  ],
+  [
+    'no worker for one of two sources',
+    'no_worker',
+    'bad',
+    'no worker is connected for okx: new periods are not fetched',
+    { sources: [answering, { ...answering, source: 'okx' }] },
+  ],
+  [
+    'no process',
+    'no_worker',
+    'bad',
+    'no worker and no scheduler is connected: new periods are not fetched',
+    { queue: { schedulers: 0, sources: [] } },
+  ],
+  [
+    'no scheduler',
+    'no_scheduler',
+    'bad',
+    'no scheduler is connected: 7,000 windows left',
+    { ...due, queue: { schedulers: 0, sources: [running] } },
+  ],
+  [
+    'failing jobs',
+    'jobs_failing',
+    'bad',
+    '2 jobs of TimescaleDB fail, first policy_compression of tidemark.candles: disk full',
+    {
+      failingJobs: [
+        { kind: 'policy_compression', of: 'tidemark.candles', message: 'disk full' },
+        { kind: 'policy_retention', of: null, message: 'failed' },
+      ],
+    },
+  ],
+  [
+    'failed ranges',
+    'ranges_failed',
+    'bad',
+    '3 ranges failed: status 500',
+    { failed: { ranges: 3, first: 'status 500' } },
+  ],
+  [
+    'a refused series',
+    'ranges_failed',
+    'bad',
+    '1 range is refused by the source: unknown asset',
+    { blocked: { ranges: 1, first: 'unknown asset' } },
+  ],
+  ['rejected rows', 'rows_rejected', 'bad', '12 rows of the source were rejected', { rejected: 12 }],
+  [
+    'an empty range',
+    'awaiting_second_answer',
+    'waiting',
+    '2 ranges await a second answer, first at 2026-01-31 07:00Z',
+    { awaiting: { ranges: 2, nextMs: nowMs + 60 * minuteMs } },
+  ],
+  [
+    'a lost queue',
+    'queue_away',
+    'bad',
+    'the queue does not answer: Redis: connect ECONNREFUSED; nothing is requested',
+    { ...due, queue: { away: 'Redis: connect ECONNREFUSED' } },
+  ],
+];
+
+describe('the headline', () => {
+  it.each(states)('states %s', (_, kind, level, text, given) => {
+    expect(stateOf(facts(given)).headline).toMatchObject({ kind, level, text });
+  });
+
+  it('has a sentence for each kind of condition', () => {
+    expect(databaseAway('gone')).toMatchObject({ level: 'bad', text: 'the database does not answer: gone' });
+    const known = new Set([...states.map(([, kind]) => kind), 'database_away']);
+    expect([...known].sort()).toEqual([...conditionKinds].sort());
+  });
+
+  it('is the worst of several, and the others follow', () => {
+    const { headline, also } = stateOf(
+      facts({
+        ...due,
+        rejected: 1,
+        awaiting: { ranges: 1, nextMs: null },
+        failed: { ranges: 1, first: null },
+      }),
+    );
+    expect([headline, ...also].map(({ kind }) => kind)).toEqual([
+      'ranges_failed',
+      'rows_rejected',
+      'awaiting_second_answer',
+      'catching_up',
+    ]);
+  });
+
+  it('says that it is catching up only where something may move', () => {
+    const okx = { ...answering, source: 'okx' };
+    const queue = {
+      schedulers: 1,
+      sources: [
+        { ...running, workers: 0 },
+        { ...running, source: 'okx' },
+      ],
+    };
+    const kinds = (given: Partial<StateFacts>) =>
+      stateOf(facts({ ...due, ...given })).also.map(({ kind }) => kind);
+    expect(kinds({ sources: [{ ...answering, outage }] })).toEqual([]);
+    expect(kinds({ sources: [answering, okx], queue })).toEqual(['catching_up']);
+    expect(kinds({ queue })).toEqual([]);
+  });
+
+  it('calls for no worker where nothing is left and no period follows', () => {
+    const given = { arriving: 0, queue: { schedulers: 0, sources: [] } };
+    expect(stateOf(facts(given)).headline.kind).toBe('healthy');
+  });
+
+  it('takes the spacing of a small budget for no ban', () => {
+    const slow = { schedulers: 1, sources: [{ ...running, perMinute: 6, pausedMs: 9900 }] };
+    const refused = { ...answering, refusal: { timeMs: nowMs, message: 'status 429' } };
+    expect(stateOf(facts({ sources: [refused], queue: slow })).headline.kind).toBe('healthy');
+  });
+});
+
+describe('the ETA', () => {
+  const eta = (given: Partial<StateFacts>) => stateOf(facts({ ...due, arriving: 0, ...given })).etaMs;
+
+  it('counts every lane that fills gaps', () => {
+    expect(eta({})).toBeCloseTo(35 * minuteMs);
+    expect(eta({ recent: steadily(200, 170) })).toBeCloseTo(35 * minuteMs);
+  });
+
+  it('counts a window for each period that closes, but no more than refreshes fetch', () => {
+    expect(eta({ arriving: 60, recent: steadily(200, 60) })).toBeCloseTo(50 * minuteMs);
+    expect(eta({ arriving: 1000, recent: steadily(200, 60) })).toBeCloseTo(50 * minuteMs);
+    expect(eta({ arriving: 1000, recent: steadily(200, 200) })).toBeNull();
+  });
+
+  it('assumes no higher rate than the budgets of all sources', () => {
+    const queue = { schedulers: 1, sources: [running, { ...running, source: 'okx' }] };
+    const sources = [answering, { ...answering, source: 'okx' }];
+    expect(eta({ recent: steadily(1000) })).toBeCloseTo(35 * minuteMs);
+    expect(eta({ recent: steadily(1000), sources, queue })).toBeCloseTo(17.5 * minuteMs);
+  });
+
+  it.each<[string, Partial<StateFacts>]>([
+    ['nothing was fetched', { recent: [] }],
+    ['the last answer is old', { recent: steadily(200).slice(0, 108) }],
+    ['the source is away', { sources: [{ ...answering, outage }] }],
+    ['one of the sources is away', { sources: [answering, { ...answering, source: 'okx', outage }] }],
+    [
+      'the source has banned',
+      { sources: [{ ...answering, refusal: { timeMs: 0, message: '' } }], queue: paused },
+    ],
+    ['somebody has paused', { pause: { sinceMs: 0, by: null } }],
+    ['no worker is connected', { queue: { schedulers: 1, sources: [{ ...running, workers: 0 }] } }],
+    ['no scheduler is connected', { queue: { schedulers: 0, sources: [running] } }],
+    ['the queue is away', { queue: { away: '' } }],
+  ])('is unknown while %s', (_, given) => {
+    expect(eta(given)).toBeNull();
+  });
+});

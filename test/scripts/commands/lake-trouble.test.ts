@@ -1,0 +1,142 @@
+/** A lake whose writer is killed, and what the command says. */
+
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { dayMs } from '../../../contract/intervals.ts';
+import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
+import { waitFor } from '../../parts/wait-for.ts';
+import { emptyDirectory, start, tidemark } from '../command.ts';
+import { days, fill, manyMinutes, openStore, startMs } from './export-store.ts';
+
+function filesOf(directory: string): string[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+/** Identifies the version of each file. One that has gone meanwhile has none. */
+function versions(directory: string): Map<string, string> {
+  const found = filesOf(directory).map((path) => [path, statSync(path, { throwIfNoEntry: false })] as const);
+  return new Map(found.map(([path, is]) => [path, `${is?.ino} ${is?.mtimeMs}`]));
+}
+
+const sums = `count(*)::varchar as rows, sum(close::numeric(38, 19))::varchar as sum, min(time)::varchar as first`;
+
+describeNeedingDuckdb('tidemark lake', () => {
+  it('leaves complete files when it is killed, and the next run finishes the work', async () => {
+    const points = 182 * 1440;
+    const store = await manyMinutes('main', points);
+    const directory = join(emptyDirectory(), 'lake');
+    const parquet = () => filesOf(directory).filter((path) => path.endsWith('.parquet'));
+    const inStore = async () => {
+      const result = await store.database.pool.query(
+        `select count(*)::text as rows, sum(close::numeric(38, 19))::text as sum from tidemark.candle_points`,
+      );
+      return result.rows[0];
+    };
+    const inLake = async () => {
+      const [row] = await askDuckdb(`select ${sums} from read_parquet('${directory}/**/*.parquet')`);
+      return { rows: row?.rows, sum: row?.sum };
+    };
+    /** Kills a run after each few files, until the work was nearly done: what is there is complete at any time. */
+    async function killOften(): Promise<void> {
+      for (let kills = 0; kills < 3; kills += 1) {
+        const before = versions(directory);
+        const running = start(['lake', directory], store.env);
+        let hasEnded = false;
+        void running.ended.then(() => {
+          hasEnded = true;
+        });
+        await waitFor('two more files', () => {
+          if (hasEnded) throw new Error(`it ended: ${running.stderr()}`);
+          const changed = [...versions(directory)].filter(([path, is]) => before.get(path) !== is);
+          return changed.filter(([path]) => path.endsWith('.parquet')).length >= 2;
+        });
+        running.kill('SIGKILL');
+        await running.ended;
+        for (const path of parquet()) {
+          const [read] = await askDuckdb(
+            `select count(*)::integer as rows, max(extract(day from time))::integer as days from '${path}'`,
+          );
+          expect([path, read?.rows]).toEqual([path, Number(read?.days) * 1440]);
+        }
+        const manifest = join(directory, 'manifest.json');
+        if (existsSync(manifest))
+          expect(JSON.parse(readFileSync(manifest, 'utf8'))).toMatchObject({ version: 1 });
+      }
+    }
+
+    await killOften();
+    const first = await tidemark(['lake', directory, '--json'], store.env);
+    expect(first).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(first.stdout)).toMatchObject({
+      directory,
+      files: 6,
+      allRows: points,
+      refused: [],
+    });
+    expect(await inLake()).toEqual(await inStore());
+    expect(filesOf(directory)).toEqual([...parquet(), join(directory, 'manifest.json')]);
+
+    await store.database.pool.query('update tidemark.candle_points set close = close + 1, high = high + 1');
+    await store.database.pool.query(
+      `insert into tidemark.changed_months select id, month, now() from tidemark.series,
+         generate_series('2024-01-01'::timestamp, '2024-06-01', '1 month') month
+       on conflict (series_id, month) do update set changed_at = excluded.changed_at`,
+    );
+    await killOften();
+    expect(await tidemark(['lake', directory], store.env)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(
+        /^wrote \d+ files with [\d,]+ rows, .+; .+ has 6 files with 262,080 rows; .+\n$/,
+      ),
+    });
+    expect(await inLake()).toEqual(await inStore());
+    expect(filesOf(directory)).toEqual([...parquet(), join(directory, 'manifest.json')]);
+    const before = versions(directory);
+    expect(await tidemark(['lake', directory], store.env)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^wrote 0 files/),
+    });
+    expect(versions(directory)).toEqual(before);
+    expect(await tidemark(['lake', directory, '--check'], store.env)).toMatchObject({
+      stdout: expect.stringMatching(/^wrote 0 files/),
+    });
+  });
+
+  it('names a month that it leaves out, and refuses another format and an unusable manifest', async () => {
+    const store = await openStore('main');
+    await fill(store.database, {
+      series: days,
+      window: { startMs, endMs: startMs + 40 * dayMs },
+      valueAt: (timeMs) => (timeMs === startMs + 35 * dayMs ? '0.000000000000000000001' : '1.10'),
+    });
+    const directory = emptyDirectory();
+    const run = (...words: string[]) => tidemark(['lake', directory, ...words], store.env);
+    expect(await run()).toMatchObject({
+      exitCode: 3,
+      stdout: expect.stringMatching(/^wrote 1 file with 31 rows/),
+      stderr: `tidemark: VALUES_TOO_LONG: not in the lake: bit,"coin" d1 2024-02, because price_usd of 2024-02-05T00:00:00Z has 21 fraction digits; DECIMAL(38, 20) holds 20; write a lake with other --decimals, or with --decimals text, into another directory\n`,
+    });
+    for (const [words, exitCode, said] of [
+      [['--decimals', '39'], 2, '--decimals must be a whole number from 0 to 38, or text, not 39'],
+      [['--decimals', 'text'], 2, `the lake in ${directory} has decimals 20`],
+      [['--doubles'], 2, `the lake in ${directory} has doubles false`],
+    ] as const) {
+      const ended = await run(...words);
+      expect([ended.exitCode, ended.stderr]).toEqual([exitCode, expect.stringContaining(said)]);
+    }
+    const text = join(directory, 'text');
+    expect(await tidemark(['lake', text, '--decimals', 'text'], store.env)).toMatchObject({ exitCode: 0 });
+    const [path = ''] = filesOf(text);
+    const imported = await openStore('plain');
+    expect(await tidemark(['import', path, '--points-only'], imported.env)).toMatchObject({ exitCode: 0 });
+    const stored = await imported.database.pool.query(
+      'select price_usd::text as value from asset_history limit 1',
+    );
+    expect(stored.rows).toEqual([{ value: '1.10' }]);
+  });
+});

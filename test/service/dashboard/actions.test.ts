@@ -1,0 +1,270 @@
+/** Actions at the dashboard over HTTP, with the service of the command line, and what is refused. */
+
+import { expect, it, onTestFinished } from 'vitest';
+import type { ActionLine } from '../../../service/dashboard/shapes.ts';
+import { startSimulator } from '../../../simulator/start.ts';
+import { openDatabase } from '../../../store/db/database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
+import { waitFor } from '../../parts/wait-for.ts';
+import { market, processesMs, start, tidemark } from '../../scripts/command.ts';
+
+const json = { 'content-type': 'application/json' };
+const named = {
+  dataset: 'candles',
+  exchange: 'binance',
+  base: 'bitcoin',
+  quote: 'tether',
+  intervals: ['h1'],
+  from: '2024-03-01',
+  to: '2024-04-01',
+};
+
+async function world(more: Record<string, string> = {}) {
+  const { url, drop } = await createMigratedDatabase();
+  onTestFinished(drop);
+  const simulator = await startSimulator({ perMinute: null });
+  onTestFinished(() => simulator.close());
+  const env: Record<string, string> = {
+    DATABASE_URL: url,
+    SOURCE_URL: simulator.url,
+    SOURCE_REQUESTS_PER_MINUTE: '6000',
+    PLANNING_TICK_MS: '200',
+    RATES_SECONDS: '0',
+    ...more,
+  };
+  const service = start(['serve'], env);
+  await waitFor('the dashboard', () => /dashboard at http:\S+\/;/.test(service.stdout()));
+  const [, address = ''] = /dashboard at (http:\S+\/);/.exec(service.stdout()) ?? [];
+  if (env.DASHBOARD_PASSWORD === undefined)
+    await waitFor('the token', () => /#token=\S+\n/.test(service.stdout()));
+  const [, token = ''] = /#token=(\S+)\n/.exec(service.stdout()) ?? [];
+  const database = openDatabase({
+    url,
+    applicationName: 'test',
+    maxConnections: 1,
+    statementTimeoutMs: 30_000,
+  });
+  onTestFinished(() => database.close());
+  const post = async (action: string, body: unknown, headers: Record<string, string> = {}) => {
+    const answer = await fetch(`${address}dashboard/actions/${action}`, {
+      method: 'POST',
+      headers: { ...json, ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    const isJson = /json/.test(answer.headers.get('content-type') ?? '');
+    return { status: answer.status, said: JSON.parse(isJson ? await answer.text() : '{}') };
+  };
+  const rows = async () => {
+    const { rows } = await database.pool.query(
+      'select action, request, address, user_name as "user", state, result from dashboard_actions order by id',
+    );
+    return rows;
+  };
+  return { env, simulator, service, address, token, database, post, rows };
+}
+
+it(
+  'tracks after a plan, verifies, repairs, retries, pauses, resumes and untracks, with a row for each',
+  async () => {
+    const { env, simulator, address, token, database, post, rows } = await world();
+    const act = (action: string, body: unknown) => post(action, body, { 'x-tidemark-token': token });
+
+    const plan = await act('plan', named);
+    expect(plan).toMatchObject({
+      status: 200,
+      said: { series: ['binance bitcoin/tether h1'], requests: 2, requestsPerMinute: 6000, notes: [] },
+    });
+    expect((await tidemark(['status'], env)).stdout).toMatch(/^nothing is tracked/);
+    expect(await rows()).toEqual([]);
+
+    const tracked = await act('track', named);
+    expect(tracked).toMatchObject({ status: 200, said: { state: 'done' } });
+    expect(tracked.said.result).toBe(
+      'tracking binance bitcoin/tether h1 from 2024-03-01 to 2024-04-01 (id 1)',
+    );
+    const run = start(['run', '--no-serve'], env);
+    await waitFor('the points', async () => /^up to date/.test((await tidemark(['status'], env)).stdout));
+
+    expect((await act('pause', {})).said.result).toContain('paused: ');
+    expect((await tidemark(['status'], env)).stdout).toMatch(
+      /^requests are paused since .* by 127\.0\.0\.1 /,
+    );
+    const refused = await act('verify', { series: [1], sample: null });
+    expect(refused.status).toBe(202);
+    const ended = async (id: number): Promise<ActionLine> => {
+      const find = async () => {
+        const lines = (await (await fetch(`${address}dashboard/actions`)).json()) as ActionLine[];
+        return lines.find((line) => line.id === id && line.state !== 'running');
+      };
+      await waitFor('the end', async () => (await find()) !== undefined);
+      return (await find()) as ActionLine;
+    };
+    expect(await ended(refused.said.id)).toMatchObject({
+      state: 'failed',
+      result: expect.stringContaining('PAUSED'),
+    });
+    expect((await act('resume', {})).said).toMatchObject({ state: 'done', result: 'resumed' });
+
+    await database.pool.query(
+      `update tidemark.candle_points set volume = volume + 1 where time = '2024-03-05'`,
+    );
+    const before = simulator.requests().total;
+    const verified = await act('verify', { series: ['binance bitcoin/tether h1'], sample: null });
+    expect(await ended(verified.said.id)).toMatchObject({
+      state: 'done',
+      result: expect.stringMatching(/^compared \d+ of \d+ covered windows?: 1 point differ/),
+    });
+    expect(simulator.requests().total).toBeGreaterThan(before);
+    const repaired = await act('repair', {});
+    expect(await ended(repaired.said.id)).toMatchObject({
+      state: 'done',
+      result: expect.stringContaining('0 points new, 1 changed'),
+    });
+
+    expect((await act('retry', {})).said.result).toBe('0 ranges and 0 refused series can be requested now');
+    expect((await act('untrack', { series: ['1'] })).said.result).toBe(
+      'no longer tracking binance bitcoin/tether h1; stored points stay',
+    );
+    const found = await rows();
+    expect(found.map(({ action, state }) => [action, state])).toEqual([
+      ['track', 'done'],
+      ['pause', 'done'],
+      ['verify', 'failed'],
+      ['resume', 'done'],
+      ['verify', 'done'],
+      ['repair', 'done'],
+      ['retry', 'done'],
+      ['untrack', 'done'],
+    ]);
+    expect(found[0]).toMatchObject({ request: named, address: '127.0.0.1', user: null });
+    run.kill('SIGTERM');
+    await run.ended;
+  },
+  processesMs,
+);
+
+it('refuses requests without the token, of other sites, of other types and of other methods, and does nothing', async () => {
+  const { address, token, post, rows, env } = await world();
+  const own = { 'x-tidemark-token': token };
+  const status = async (headers: Record<string, string>, body: unknown = {}, action = 'pause') =>
+    (await post(action, body, headers)).status;
+
+  expect(await status({})).toBe(401);
+  expect(await status({ 'x-tidemark-token': '' })).toBe(401);
+  expect(await status({ 'x-tidemark-token': `${token}x` })).toBe(401);
+  for (const site of ['cross-site', 'same-site', 'none'])
+    expect(await status({ ...own, 'sec-fetch-site': site }), site).toBe(403);
+  for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1:1', 'http://localhost'])
+    expect(await status({ ...own, origin }), origin).toBe(403);
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])
+    expect(await status({ ...own, 'content-type': type }), type).toBe(415);
+  for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
+    const answer = await fetch(`${address}dashboard/actions/pause`, { method, headers: { ...json, ...own } });
+    expect([answer.status, answer.headers.get('allow')], method).toEqual([405, 'POST']);
+  }
+  const { origin } = new URL(address);
+  expect(await status({ ...own, origin, 'sec-fetch-site': 'same-origin' }, {}, 'nothing')).toBe(404);
+  expect((await tidemark(['status'], env)).stdout).toMatch(/^nothing is tracked/);
+  expect(await rows()).toEqual([]);
+  expect(await status({ ...own, origin, 'sec-fetch-site': 'same-origin' })).toBe(200);
+});
+
+it('refuses bodies that are no such action, and records an action that fails', async () => {
+  const { post, rows, token } = await world();
+  const own = { 'x-tidemark-token': token };
+  for (const [action, body] of [
+    ['pause', '{'],
+    ['pause', ''],
+    ['pause', []],
+    ['pause', { series: [1] }],
+    ['untrack', {}],
+    ['untrack', { series: [] }],
+    ['untrack', { series: [0] }],
+    ['untrack', { series: [{}] }],
+    ['verify', { sample: 0 }],
+    ['verify', { series: 'all' }],
+    ['track', {}],
+    ['track', { ...named, intervals: ['m7'] }],
+    ['track', { ...named, exchange: 'bin\u0000ance' }],
+    ['track', { ...named, from: '2024-02-30' }],
+    ['track', { ...named, from: '2024-05-01' }],
+    ['track', { ...named, more: true }],
+    ['plan', { ...named, dataset: 'rates' }],
+  ] as const) {
+    const { status, said } = await post(action, body, own);
+    expect([status, said.error], JSON.stringify([action, body])).toEqual([400, expect.any(String)]);
+  }
+  expect(await rows()).toEqual([]);
+  for (const action of ['untrack', 'retry'])
+    expect(await post(action, { series: ['7'] }, own)).toMatchObject({
+      status: 422,
+      said: { state: 'failed', error: expect.stringContaining('UNKNOWN_SERIES') },
+    });
+  expect(await post('track', { ...named, source: 'nowhere', symbol: 'BTC/USDT' }, own)).toMatchObject({
+    status: 422,
+    said: { error: expect.stringContaining('no source is named') },
+  });
+  expect(await post('plan', { ...named, source: 'nowhere', symbol: 'BTC/USDT' }, own)).toMatchObject({
+    status: 422,
+  });
+  expect((await rows()).map(({ action, state }) => [action, state])).toEqual([
+    ['untrack', 'failed'],
+    ['retry', 'failed'],
+    ['track', 'failed'],
+  ]);
+});
+
+it('needs the password where there is one, and records the user', async () => {
+  const { post, rows, service, address } = await world({ DASHBOARD_PASSWORD: 'correct horse battery' });
+  expect(service.stdout()).not.toContain('token');
+  const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` });
+  const answer = await fetch(`${address}dashboard/actions/pause`, {
+    method: 'POST',
+    headers: json,
+    body: '{}',
+  });
+  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([
+    401,
+    expect.stringContaining('Basic'),
+  ]);
+  const wrong = await fetch(`${address}dashboard/actions/pause`, {
+    method: 'POST',
+    headers: { ...json, ...basic('ann:wrong') },
+    body: '{}',
+  });
+  expect(wrong.status).toBe(401);
+  const ann = basic('ann:correct horse battery');
+  // A browser adds the password to the request of another site.
+  expect((await post('pause', {}, { ...ann, 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+  expect((await post('pause', {}, { ...ann, origin: 'https://evil.example' })).status).toBe(403);
+  expect((await post('pause', 'a=1', { ...ann, 'content-type': 'text/plain' })).status).toBe(415);
+  expect(await rows()).toEqual([]);
+  expect((await post('pause', {}, ann)).status).toBe(200);
+  expect((await post('resume', {}, basic(':correct horse battery'))).status).toBe(200);
+  expect((await rows()).map(({ action, user, address }) => [action, user, address])).toEqual([
+    ['pause', 'ann', '127.0.0.1'],
+    ['resume', null, '127.0.0.1'],
+  ]);
+});
+
+it(
+  'runs one verify at a time, and ends it with the service',
+  async () => {
+    const { env, post, rows, token, service } = await world({ SOURCE_REQUESTS_PER_MINUTE: '6' });
+    const own = { 'x-tidemark-token': token };
+    const done = await tidemark(
+      ['backfill', 'candles', ...market, '--interval', 'm1', '--from', '2024-03-01', '--to', '2024-03-08'],
+      { ...env, SOURCE_REQUESTS_PER_MINUTE: '6000' },
+    );
+    expect(done.exitCode).toBe(0);
+    // A repair of nothing would end at once.
+    const both = await Promise.all([0, 1].map(() => post('verify', { sample: null }, own)));
+    expect(both.map(({ status }) => status).sort()).toEqual([202, 409]);
+    expect((await post('repair', {}, own)).status).toBe(409);
+    service.kill('SIGTERM');
+    expect((await service.ended).exitCode).toBe(0);
+    const [row] = await rows();
+    expect(row).toMatchObject({ state: 'failed', result: expect.stringContaining('INTERRUPTED: stopped') });
+  },
+  processesMs,
+);

@@ -1,0 +1,318 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { compareDecimals, type DecimalText, decimalText } from '../../../contract/decimal.ts';
+import { type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { commitRates } from '../../../store/lists/rates.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { openTestStore, type TestStore } from '../open-store.ts';
+import { market } from './candles.ts';
+import { ask, storeLine } from './price-line.ts';
+
+const zone = 'America/New_York';
+const yearMs = Date.UTC(2023, 11, 28);
+const yearHours = 370 * 24;
+/** Around the days on which clocks in New York go forward and back. */
+const springMs = Date.UTC(2024, 2, 9);
+const minutes = 3 * 1440;
+const autumnMs = Date.UTC(2024, 10, 2);
+
+interface Point {
+  readonly timeMs: EpochMs;
+  readonly price: DecimalText;
+}
+
+/** Prices with gaps, ties of other digits, zeros, and values of any size. */
+function priceAt(place: number): string | null {
+  if (place % 53 === 7 || (place > 2000 && place < 2030)) return null;
+  if (place % 997 === 5) return '0';
+  if (place % 1009 === 5) return `0.${'0'.repeat(29)}1`;
+  if (place % 1013 === 5) return `1${'0'.repeat(42)}`;
+  return `${100 + (Math.imul(place, 2654435761) >>> 28)}${['', '.0', '.50', '.500'][place % 4]}`;
+}
+const isCovered = (place: number) => place <= 2010 || place >= 2025;
+const line = (count: number) => Array.from({ length: count }, (_, place) => priceAt(place));
+
+/** Exact sum, with the most decimals of any. */
+function sum(values: readonly string[]): string {
+  const scale = Math.max(...values.map((value) => (value.split('.')[1] ?? '').length));
+  const total = values.reduce((all, value) => {
+    const [whole = '', fraction = ''] = value.split('.');
+    return all + BigInt(whole + fraction.padEnd(scale, '0'));
+  }, 0n);
+  const digits = String(total).padStart(scale + 1, '0');
+  return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+const digitsOf = (price: string) => (price.split('.')[1] ?? '').length;
+const furthest = (points: readonly Point[], sign: 1 | -1) =>
+  points.reduce((best, point) => {
+    const order =
+      sign * compareDecimals(point.price, best.price) || digitsOf(point.price) - digitsOf(best.price);
+    return order > 0 ? point : best;
+  }).price;
+
+/** What the definition says, from the points: rows of `begin | open | high | low | close | volume | coverage`. */
+function expected(
+  bounds: readonly (readonly [EpochMs, EpochMs])[],
+  { startMs, everyMs, count }: { startMs: EpochMs; everyMs: number; count: number },
+): string[] {
+  return bounds.flatMap(([begins, ends]) => {
+    const places = Array.from(
+      { length: (ends - begins) / everyMs },
+      (_, nth) => (begins - startMs) / everyMs + nth,
+    );
+    const points = places.flatMap((place) => {
+      const price = place >= 0 && place < count ? priceAt(place) : null;
+      return price === null ? [] : [{ timeMs: startMs + place * everyMs, price: decimalText(price) }];
+    });
+    const known = places.filter((place) => place >= 0 && place < count && isCovered(place)).length;
+    const coverage = String(Math.floor((known / places.length) * 1e6) / 1e6);
+    const begin = new Date(begins).toISOString().slice(0, 16);
+    const [first] = points;
+    if (first === undefined)
+      return known === places.length ? [] : [`${begin} | - | - | - | - | - | ${coverage}`];
+    const values = [first.price, furthest(points, 1), furthest(points, -1), points.at(-1)?.price];
+    return [`${begin} | ${values.join(' | ')} | ${sum(points.map(() => '0.250'))} | ${coverage}`];
+  });
+}
+
+const local = new Intl.DateTimeFormat('en-CA', {
+  timeZone: zone,
+  ...{
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  },
+});
+/** `2024-03-10, 03:00` */
+const localOf = (timeMs: EpochMs) => local.format(timeMs);
+
+/** The times of a range at which the text of the local time begins anew. */
+function beginnings(
+  fromMs: EpochMs,
+  toMs: EpochMs,
+  everyMs: number,
+  isBeginning: (text: string) => boolean,
+): EpochMs[] {
+  const times: EpochMs[] = [];
+  for (let timeMs = fromMs; timeMs <= toMs; timeMs += everyMs)
+    if (isBeginning(localOf(timeMs))) times.push(timeMs);
+  return times;
+}
+const pairs = (times: readonly EpochMs[]) =>
+  times.slice(0, -1).map((timeMs, place) => [timeMs, times[place + 1] ?? 0] as const);
+
+for (const kind of ['main', 'plain'] as const) {
+  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `candles of any length on ${kind}`, () => {
+    let store: TestStore;
+    const year = { startMs: yearMs, everyMs: hourMs, count: yearHours };
+    const spring = { startMs: springMs, everyMs: minuteMs, count: minutes };
+    const autumn = { startMs: autumnMs, everyMs: minuteMs, count: minutes };
+    beforeAll(async () => {
+      store = await openTestStore(kind);
+      const covered = (count: number) =>
+        [
+          [0, 2011],
+          [2025, count],
+        ] as const;
+      for (const [base, { startMs, everyMs, count }] of [
+        ['year', year],
+        ['spring', spring],
+        ['autumn', autumn],
+      ] as const)
+        await storeLine(store.database, {
+          key: market(base, everyMs === hourMs ? 'h1' : 'm1'),
+          ...{
+            startMs,
+            endMs: startMs + count * everyMs,
+            prices: line(count),
+            covered: covered(count),
+            volume: '0.250',
+          },
+        });
+    });
+    afterAll(() => store.close());
+
+    const buckets = async (base: string, rest: string) => {
+      const columns = `to_char(time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI'), open, high, low, close, volume, coverage`;
+      return (await ask(store.url, `select ${columns} from ohlcv_by('x', '${base}', 'tether', ${rest})`))
+        .rows;
+    };
+    const source = async (base: string, rest: string) =>
+      (await ask(store.url, `select distinct derived_from from ohlcv_by('x', '${base}', 'tether', ${rest})`))
+        .rows;
+
+    it('days of a time zone, of 23 and of 25 hours', async () => {
+      const days = pairs(
+        beginnings(Date.UTC(2024, 0, 1), Date.UTC(2024, 11, 30), hourMs, (text) => text.endsWith('00:00')),
+      );
+      expect(new Set(days.map(([begins, ends]) => (ends - begins) / hourMs))).toEqual(new Set([23, 24, 25]));
+      const range = `'2024-01-01Z', '${new Date(days.at(-1)?.[0] ?? 0).toISOString()}'::timestamptz + interval '1 second'`;
+      expect(await buckets('year', `'1 day', ${range}, zone => '${zone}'`)).toEqual(expected(days, year));
+      expect(await source('year', `'1 day', ${range}, zone => '${zone}'`)).toEqual(['h1']);
+    });
+
+    it('calendar months and quarters, of a time zone and of UTC', async () => {
+      const firsts = (toMs: EpochMs, step: number) =>
+        pairs(
+          beginnings(Date.UTC(2024, 0, 1, 1), toMs, hourMs, (text) => text.endsWith('-01, 00:00')).filter(
+            (_, place) => place % step === 0,
+          ),
+        );
+      const toMs = Date.UTC(2024, 11, 2);
+      expect(await buckets('year', `'1 month', '2024-01-01Z', '2024-11-15Z', zone => '${zone}'`)).toEqual(
+        expected(firsts(toMs, 1), year),
+      );
+      expect(await buckets('year', `'3 months', '2024-01-01Z', '2024-07-15Z', zone => '${zone}'`)).toEqual(
+        expected(firsts(toMs, 3), year),
+      );
+      const utc = [0, 1, 2].map((month) => [Date.UTC(2024, month), Date.UTC(2024, month + 1)] as const);
+      expect(await buckets('year', `'1 month', '2024-01-01Z', '2024-04-01Z'`)).toEqual(expected(utc, year));
+      expect(await source('year', `'1 month', '2024-01-01Z', '2024-04-01Z'`)).toEqual(['d1']);
+    });
+
+    it('seven minutes, which divide no day, count on', async () => {
+      const originMs = Date.UTC(2000, 0, 3);
+      const step = 7 * minuteMs;
+      const fromMs = originMs + Math.ceil((springMs - originMs) / step) * step;
+      const bounds = Array.from(
+        { length: 500 },
+        (_, nth) => [fromMs + nth * step, fromMs + (nth + 1) * step] as const,
+      );
+      const to = new Date(fromMs + 500 * step).toISOString();
+      expect(await buckets('spring', `'7 minutes', to_time => '${to}'`)).toEqual(expected(bounds, spring));
+    });
+
+    it.each([
+      ['spring', spring],
+      ['autumn', autumn],
+    ] as const)('hours that divide the day begin with each day, in %s', async (base, points) => {
+      const { startMs } = points;
+      const midnights = beginnings(startMs, startMs + 3 * 24 * hourMs, hourMs, (text) =>
+        text.endsWith('00:00'),
+      );
+      const step = 6 * hourMs;
+      const bounds = pairs(midnights).flatMap(([begins, ends]) =>
+        Array.from({ length: Math.ceil((ends - begins) / step) }, (_, nth) => {
+          const at = begins + nth * step;
+          return [at, Math.min(at + step, ends)] as const;
+        }),
+      );
+      const last = new Date(midnights.at(-1) ?? 0).toISOString();
+      const first = new Date(midnights[0] ?? 0).toISOString();
+      expect(await buckets(base, `'6 hours', '${first}', '${last}', zone => '${zone}'`)).toEqual(
+        expected(bounds, points),
+      );
+    });
+
+    it('sessions of a day, whole and in parts, also over midnight', async () => {
+      const at = (clock: string, fromMs: EpochMs) =>
+        beginnings(fromMs, fromMs + 3 * 24 * hourMs, minuteMs, (text) => text.endsWith(clock));
+      const opens = at('09:30', springMs);
+      const sessions = opens.map((open) => [open, open + 6.5 * hourMs] as const);
+      const range = `'2024-03-09Z', '2024-03-12Z', '${zone}'`;
+      expect(await buckets('spring', `'1 day', ${range}, '09:30', '16:00'`)).toEqual(
+        expected(sessions, spring),
+      );
+      const halves = sessions.flatMap(([begins, ends]) => [
+        [begins, begins + 4 * hourMs] as const,
+        [begins + 4 * hourMs, ends] as const,
+      ]);
+      expect(await buckets('spring', `'4 hours', ${range}, '09:30', '16:00'`)).toEqual(
+        expected(halves, spring),
+      );
+      const evenings = pairs(at('17:00', springMs));
+      expect(evenings.map(([begins, ends]) => (ends - begins) / hourMs)).toEqual([23, 24]);
+      const trading = `'1 day', '2024-03-09Z', '2024-03-11Z', '${zone}', '17:00'`;
+      expect(await buckets('spring', trading)).toEqual(expected(evenings, spring));
+    });
+
+    it.each([
+      [`'1 month 1 day'`, 'a bucket is a number of months'],
+      [`'-1 day'`, 'a bucket is a number of months'],
+      [`'0'`, 'a bucket is a number of months'],
+      [`'1 day', zone => null`, 'zone must be given'],
+      [`'1 day', session_to => '16:00'`, 'session_from must be given'],
+      [`'7 minutes'`, 'no tracked interval of x year/tether fits'],
+      [`'1 day', zone => 'Mars'`, 'time zone "Mars" not recognized'],
+      [`'1 month', session_from => '09:00'`, 'a bucket of sessions is at most one day'],
+      [`'1 second'`, 'has more than 5000000 buckets'],
+    ])('refuses %s', async (rest, words) => {
+      await expect(ask(store.url, `select * from ohlcv_by('x', 'year', 'tether', ${rest})`)).rejects.toThrow(
+        words,
+      );
+    });
+
+    it('refuses names that nobody knows', async () => {
+      await expect(ask(store.url, `select * from ohlcv_by('x', 'yaer', 'tether', '1 day')`)).rejects.toThrow(
+        'unknown base "yaer"',
+      );
+    });
+  });
+
+  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `candles in a currency on ${kind}`, () => {
+    let store: TestStore;
+    const startMs = Date.UTC(2024, 0, 1);
+    beforeAll(async () => {
+      store = await openTestStore(kind);
+      const prices = ['100', '110', '120.5', '130', '0'];
+      await storeLine(store.database, {
+        key: market('a', 'h1'),
+        startMs,
+        endMs: startMs + 5 * hourMs,
+        prices,
+      });
+      // Tether and euro at 23:30, 00:30 and 01:30, and later at 04:30: of two hours no rate is known in time.
+      const polls = [
+        [-0.5, '1.00', '1.25'],
+        [0.5, '1.01', '1.0'],
+        [1.5, '0.5', '2'],
+        [4.5, '1', '4'],
+      ] as const;
+      for (const [hour, tether, euro] of polls) {
+        const timeMs = startMs + hour * hourMs;
+        const rate = (id: string, rateUsd: string) => ({
+          ...{ id, symbol: id.toUpperCase(), currencySymbol: null, type: 'fiat' },
+          rateUsd: decimalText(rateUsd),
+        });
+        const answer = { rejected: [], sourceTimeMs: timeMs, status: 200, bytes: 0, durationMs: 0 };
+        const rows = [rate('tether', tether), rate('euro', euro)];
+        await commitRates(store.database, { answer: { ...answer, rows }, attempt: 1, nowMs: timeMs });
+      }
+    });
+    afterAll(() => store.close());
+
+    const columns = `to_char(time at time zone 'UTC', 'HH24'), trim_scale(open), trim_scale(high), trim_scale(low), trim_scale(close), volume, to_char(open_rate_time at time zone 'UTC', 'HH24:MI'), to_char(close_rate_time at time zone 'UTC', 'HH24:MI')`;
+    const converted = async (rest = '') =>
+      (await ask(store.url, `select ${columns} from ohlcv_in('x', 'a', 'tether', 'euro', 'h1'${rest})`)).rows;
+
+    it('opens by the rate at the start and closes by that at the end, and encloses both', async () => {
+      // 100 tether are 80 euros at the start of the first hour, and 101 at its end.
+      expect((await converted()).slice(0, 2)).toEqual([
+        '00 | 80 | 101 | 80 | 101 | 1 | 23:30 | 00:30',
+        '01 | 111.1 | 111.1 | 27.5 | 27.5 | 1 | 00:30 | 01:30',
+      ]);
+    });
+
+    it('is null where a rate is too old, and never uses a later one', async () => {
+      expect((await converted()).slice(2)).toEqual([
+        '02 | 30.125 | - | - | - | 1 | 01:30 | 01:30',
+        '03 | - | - | - | - | 1 | 01:30 | 01:30',
+        '04 | - | - | - | 0 | 1 | 01:30 | 04:30',
+      ]);
+      expect((await converted(`, max_age => '1 day'`)).slice(2)).toEqual([
+        '02 | 30.125 | 30.125 | 30.125 | 30.125 | 1 | 01:30 | 01:30',
+        '03 | 32.5 | 32.5 | 32.5 | 32.5 | 1 | 01:30 | 01:30',
+        '04 | 0 | 0 | 0 | 0 | 1 | 01:30 | 04:30',
+      ]);
+    });
+
+    it('refuses a currency that nobody knows', async () => {
+      await expect(ask(store.url, `select * from ohlcv_in('x', 'a', 'tether', 'eruo')`)).rejects.toThrow(
+        'unknown currency "eruo"',
+      );
+    });
+  });
+}
