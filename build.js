@@ -9,10 +9,10 @@ import { join } from 'node:path';
 const notice = `TradingView Lightweight Charts(TM)
 Copyright (c) TradingView, Inc. https://www.tradingview.com/`;
 
-// Of fancy-canvas, whose package has no file of its own for it: the MIT licence, whose text uPlot's package has.
+// Of fancy-canvas, whose package has no file of its own for it: the MIT licence, whose text Preact's package has.
 const sameTerms = `Copyright (c) 2019 TradingView, Inc
 
-MIT License: the permission notice and the disclaimer that follow below, of uPlot, hold for it word by word.
+MIT License: the permission notice and the disclaimer that follow below, of Preact, hold for it word by word.
 `;
 
 const compiler = 'node_modules/typescript/bin/tsc';
@@ -29,15 +29,14 @@ if (existsSync(compiler)) {
 async function bundlePage(source, target) {
   const { build } = await import('rolldown');
   await build({
-    input: join(source, 'main.ts'),
+    input: join(source, 'main.tsx'),
     platform: 'browser',
     transform: { target: 'es2023' },
     output: { file: join(target, 'app.js'), format: 'es', minify: true, comments: { legal: true } },
   });
-  for (const name of ['index.html', 'icon.svg']) copyFileSync(join(source, name), join(target, name));
-  const styles = [join(source, 'app.css'), 'node_modules/uplot/dist/uPlot.min.css'];
-  writeFileSync(join(target, 'app.css'), styles.map((name) => readFileSync(name, 'utf8')).join('\n'));
-  const licences = ['lightweight-charts', 'fancy-canvas', 'uplot'].map((name) => {
+  for (const name of ['index.html', 'icon.svg', 'app.css'])
+    copyFileSync(join(source, name), join(target, name));
+  const licences = ['lightweight-charts', 'fancy-canvas', 'preact'].map((name) => {
     const folder = join('node_modules', name);
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const text = join(folder, 'LICENSE');

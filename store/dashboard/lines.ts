@@ -30,7 +30,8 @@ export async function readSeriesLines(
     name: 'dashboard-lines',
     text: `
       with ${measuredSeries(() => 'true')}
-      select s.id, ${seriesNameSql} as name, lower(s.tracked) as "fromMs", upper(s.tracked) as "toMs",
+      select s.id, ${seriesNameSql} as name, s.exchange_id as exchange, s.interval,
+             date_part('epoch', s.period)::bigint * 1000 as "periodMs", lower(s.tracked) as "fromMs", upper(s.tracked) as "toMs",
              ${lengthsMs.wanted} as "wantedMs", ${lengthsMs.confirmedEmpty} as "emptyMs",
              m.missing as "missingMs", m.gaps, m.requests_left as "requestsLeft",
              ${lengthsMs.wanted} - m.missing as "coveredMs",

@@ -6,6 +6,10 @@ import type { EpochMs } from '../../contract/intervals.ts';
 export interface StoredLine {
   readonly id: number;
   readonly name: string;
+  /** Null: of an asset, not of a market. */
+  readonly exchange: string | null;
+  readonly interval: string;
+  readonly periodMs: number;
   readonly fromMs: EpochMs;
   /** Null: tracked into the future. */
   readonly toMs: EpochMs | null;

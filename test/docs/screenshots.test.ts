@@ -119,8 +119,8 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
       };
       await page.getByText('synthetic data').waitFor();
       await page.locator('rect.inFlight').first().waitFor();
-      await page.locator('rect.failed').first().waitFor();
-      await page.locator('.plot canvas').waitFor();
+      await page.locator('.band rect.failed').first().waitFor();
+      await page.locator('.requests rect.covered').first().waitFor({ state: 'attached' });
       await page.getByText(/ requests? left, about /).waitFor();
       await picture('overview');
       await page.getByRole('link', { name: 'binance ethereum/tether h1' }).click();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { barsOf, drawnPower, formatFor } from '../../../service/dashboard/page/bars.ts';
-import type { Piece } from '../../../service/dashboard/page/chart-piece.ts';
+import { barsOf, drawnPower, formatFor } from '../../../service/dashboard/page/series/bars.ts';
+import type { Piece } from '../../../service/dashboard/page/series/chart-piece.ts';
 
 const loaded = (...prices: string[]): Piece => ({
   kind: 'line',
@@ -15,13 +15,15 @@ const loaded = (...prices: string[]): Piece => ({
 
 describe('bars', () => {
   it.each([
-    ['usual', '64321.5', '64321.50'],
+    ['usual', '64321.5', '64321.5'],
     ['small', '0.00012345', '0.00012345'],
-    ['smaller than the chart can step', '0.000000000000000001234', '1.2340e-18'],
-    ['smaller than any double', `0.${'0'.repeat(399)}15`, '1.5000e-400'],
+    ['smaller than the chart can step', '0.000000000000000001234', '1.234e-18'],
+    ['smaller than any double', `0.${'0'.repeat(399)}15`, '1.5e-400'],
     ['as long as a column takes', `12${'0'.repeat(198)}.5`, '1.2000e199'],
     ['larger than any double', `-98765${'0'.repeat(400)}`, '-9.8765e404'],
-    ['nothing', '0.000', '0.00'],
+    ['of a tick', '1.2345670', '1.234567'],
+    ['a mean', '64321.123456789012345678', '64321.1235'],
+    ['nothing', '0.000', '0'],
   ])('has a place and a label of its own: %s', (_, price, label) => {
     const piece = loaded(price, '0');
     const power = drawnPower(piece);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { candleIntervals, dayMs, historyIntervals, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import { backfillProgress } from '../../../service/dashboard/page/model.ts';
+import { backfillProgress } from '../../../service/dashboard/page/state/model.ts';
 import { inFlightPairs } from '../../../service/dashboard/queue.ts';
 import { chartInterval, chartIntervals, type SeriesLine } from '../../../service/dashboard/shapes.ts';
 

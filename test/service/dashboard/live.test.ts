@@ -24,7 +24,7 @@ function line(id: number, version: string): SeriesLine {
   return {
     ...{
       id,
-      name: `series ${id}`,
+      ...{ name: `series ${id}`, exchange: null, interval: 'd1', periodMs: 1 },
       fromMs: 0,
       toMs: null,
       wantedMs: 1,

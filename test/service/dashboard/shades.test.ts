@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { shadesOf, worstStateAt } from '../../../service/dashboard/page/chart-piece.ts';
+import { shadesOf, worstStateAt } from '../../../service/dashboard/page/series/chart-piece.ts';
 import type { Band } from '../../../service/dashboard/shapes.ts';
 
 const columns = 20;

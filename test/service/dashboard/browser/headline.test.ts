@@ -67,7 +67,7 @@ describeNeeding('chromium', 'the headline in a browser', () => {
   it('says that the database is away, and how old the figures are', async () => {
     await track('bitcoin', 50);
     const { page } = await open(world.url);
-    await page.getByText('50.00 %').waitFor();
+    await page.locator('.series').getByText('50.00 %').waitFor();
     await store.database.pool.query('alter table tidemark.series rename to away');
     await headline(page, 'bad', 'The database does not answer');
     await page.getByText(/^The figures are \d+ \w+ old\.$/).waitFor();

@@ -100,7 +100,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await page.getByRole('link', { name: 'Problems' }).click();
     const row = page.getByRole('row', { name: 'kraken bitcoin/euro h1' });
     await row.getByText('the whole series').waitFor();
-    await row.getByText('no such market').waitFor();
+    await page.locator('.cause', { has: row }).getByText('no such market').waitFor();
     await page.getByText('1 in all').waitFor();
   });
 

@@ -6,7 +6,7 @@ import {
   nextPeriodStart,
   periodStart,
   type Range,
-} from '../../../contract/intervals.ts';
+} from '../../../../contract/intervals.ts';
 import {
   type Band,
   chartInterval,
@@ -15,7 +15,7 @@ import {
   maxPeriods,
   type PointRow,
   type Points,
-} from '../shapes.ts';
+} from '../../shapes.ts';
 
 /** Loaded periods. Periods further from the screen are dropped and loaded again when needed. */
 const maxHeld = 6000;
@@ -96,6 +96,8 @@ interface Held extends Range {
 export interface Bounds {
   /** The series' own interval. */
   readonly own: Interval;
+  /** Chosen by the reader; null: the finest that fits the screen. */
+  readonly chosen?: Interval | null;
   /** Start and end of the series. */
   readonly earliestMs: number;
   readonly latestMs: number;
@@ -147,8 +149,9 @@ export function nextPiece(
 export function intervalFor(
   { startMs, endMs }: Range,
   held: Held | null,
-  { own, maxBars }: Bounds,
+  { own, chosen, maxBars }: Bounds,
 ): Interval {
+  if (chosen != null) return chosen;
   const spanMs = endMs - startMs;
   const present = chartIntervals(own).find((one) => one === held?.interval);
   const finest = chartInterval(own, spanMs, maxBars);

@@ -1,6 +1,15 @@
 /** Communication with the server: JSON requests and the event stream. */
 
-import type { Band, Change, Points, Problems, SeriesDetail, Snapshot, Trouble } from '../shapes.ts';
+import type {
+  ActionLine,
+  Band,
+  Change,
+  Points,
+  Problems,
+  SeriesDetail,
+  Snapshot,
+  Trouble,
+} from '../../shapes.ts';
 import type { Model } from './model.ts';
 
 export class RequestError extends Error {
@@ -20,6 +29,35 @@ async function fetchJson<Answer>(path: string): Promise<Answer> {
   throw new RequestError(answer.status, said?.error ?? `the server answered ${answer.status}`);
 }
 
+const tokenName = 'tidemark-token';
+
+/** Keeps the token that the address has after `#token=`, and takes it out of the address. */
+export function takeToken(): void {
+  const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
+  if (token === undefined) return;
+  sessionStorage.setItem(tokenName, token);
+  history.replaceState(null, '', `${location.pathname}${location.search}`);
+}
+
+export type Answer = Readonly<Record<string, unknown>>;
+
+/** @throws Error with what the service said. */
+export async function postAction(action: string, body: object): Promise<Answer> {
+  const token = sessionStorage.getItem(tokenName);
+  const answer = await fetch(`dashboard/actions/${action}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token !== null && { 'x-tidemark-token': token }) },
+    body: JSON.stringify(body),
+  });
+  const said = (await answer.json().catch(() => ({}))) as Answer;
+  if (answer.ok) return said;
+  throw new Error(
+    [said.error ?? `the server answered ${answer.status}`, said.remedy].filter(Boolean).join('; '),
+  );
+}
+
+/** The newest actions, whoever asked for them; none while they cannot be read. */
+export const fetchActions = () => fetchJson<readonly ActionLine[]>('actions').catch(() => []);
 export const fetchDetail = (id: number) => fetchJson<SeriesDetail>(`series/${id}`);
 export const fetchProblems = () => fetchJson<Problems>('problems');
 

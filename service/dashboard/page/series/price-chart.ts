@@ -17,9 +17,10 @@ import {
   LineSeries,
   PriceScaleMode,
 } from 'lightweight-charts';
-import { type Interval, intervalMs } from '../../../contract/intervals.ts';
-import { maxPeriods, type PointRow, type SeriesDetail } from '../shapes.ts';
-import { layerNames } from './band.ts';
+import { type Interval, intervalMs } from '../../../../contract/intervals.ts';
+import { chartIntervals, maxPeriods, type PointRow, type SeriesDetail } from '../../shapes.ts';
+import { layerNames } from '../parts/layers.ts';
+import { fetchPoints } from '../state/server.ts';
 import {
   barsOf,
   describePoints,
@@ -27,6 +28,7 @@ import {
   drawnValue,
   drawnVolumePower,
   formatFor,
+  priceOf,
   secondsOf,
   volumeFormat,
   volumesOf,
@@ -40,14 +42,27 @@ import {
   toPiece,
   worstStateAt,
 } from './chart-piece.ts';
-import { chartStyle, colour, onTheme, Shading, seriesStyle, volumeStyle } from './chart-style.ts';
-import { fetchPoints } from './server.ts';
+import { chartStyle, colour, onTheme, Shading, seriesStyle, timeStyle, volumeStyle } from './chart-style.ts';
+import type { Zone } from './zone.ts';
 
 export interface Pointed {
   readonly timeMs: number;
   readonly row: PointRow | null;
   /** The state of a time without a row. */
   readonly state: string;
+}
+
+/** The other series of a comparison. */
+export interface Compared {
+  readonly id: number;
+  readonly name: string;
+  readonly interval: string;
+}
+
+/** Values of a series at the first and last time of the screen at which both series have one. */
+export interface Span {
+  readonly first: string;
+  readonly last: string;
 }
 
 interface ChartEvents {
@@ -61,6 +76,8 @@ interface ChartEvents {
 const minBarPx = 2.5;
 const firstBars = 150;
 const minBars = 10;
+/** Bars of a chosen interval on one screen, at most. */
+const maxChosenBars = 1500;
 const volumePane = 1;
 /** Of the height of the pane of prices. */
 const volumeShare = 0.25;
@@ -76,6 +93,14 @@ export class PriceChart {
   /** In a pane of its own below the candles; null: a line has none. */
   #volumes: ISeriesApi<'Histogram'> | null = null;
   #isLogarithmic = false;
+  /** Chosen by the reader; null: the finest that fits the screen. */
+  #interval: Interval | null = null;
+  #compared: Compared | null = null;
+  #comparedLine: ISeriesApi<'Line'> | null = null;
+  #comparedRows: ReadonlyMap<number, PointRow> = new Map();
+  /** Of which piece and series the compared rows are. */
+  #comparedOf = '';
+  #zone: Zone = 'utc';
   /** Invisible: an empty piece needs one value, so that the chart has a time scale. */
   #holder: ISeriesApi<'Line'> | null = null;
   #loaded: Piece | null = null;
@@ -105,11 +130,16 @@ export class PriceChart {
     return this.#detail.interval as Interval;
   }
 
-  begin(): void {
+  /** @param range to show first; null: the newest part. */
+  begin(range: { startMs: number; endMs: number } | null): void {
     const endMs = this.#latestMs();
     const bars = Math.min(firstBars, this.#maxBars());
     this.#wanted = { startMs: endMs - bars * intervalMs[this.#own], endMs };
-    const chart = createChart(this.#canvas, { autoSize: true, ...chartStyle() });
+    const chart = createChart(this.#canvas, {
+      autoSize: true,
+      ...chartStyle(),
+      ...timeStyle(() => this.#zone),
+    });
     this.#chart = chart;
     this.#holder = chart.addSeries(LineSeries, { visible: false, priceScaleId: '' });
     chart.panes()[0]?.attachPrimitive(this.#shading);
@@ -129,7 +159,8 @@ export class PriceChart {
       this.#drawVolumes();
       this.#shading.update();
     });
-    void this.#ask();
+    if (range === null) void this.#ask();
+    else this.showRange(range);
   }
 
   end(): void {
@@ -179,17 +210,113 @@ export class PriceChart {
   showLast(spanMs: number): void {
     const endMs = this.#latestMs();
     const allMs = endMs - this.#earliestMs();
-    const shownMs = Math.max(minBars * intervalMs[this.#own], Math.min(spanMs, allMs));
+    const shownMs = Math.max(minBars * intervalMs[this.#own], Math.min(spanMs, allMs, this.#maxMs()));
     this.#wanted = { startMs: endMs - shownMs, endMs };
+    this.#moved();
+  }
+
+  /** Shows a range and, where it is short, what is around it. */
+  showRange({ startMs, endMs }: { startMs: number; endMs: number }): void {
+    const leastMs = minBars * intervalMs[this.#own];
+    const aroundMs = Math.max(0, (leastMs - (endMs - startMs)) / 2);
+    this.#wanted = { startMs: startMs - aroundMs, endMs: endMs + aroundMs };
+    this.#keepInside();
     this.#moved();
   }
 
   /** Whether equal distances are equal ratios. Values of zero or less have no place on such a scale. */
   setLogarithmic(isLogarithmic: boolean): void {
     this.#isLogarithmic = isLogarithmic;
-    this.#series
-      ?.priceScale()
-      .applyOptions({ mode: isLogarithmic ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal });
+    this.#applyScale();
+  }
+
+  #applyScale(): void {
+    const { Logarithmic, Normal, IndexedTo100 } = PriceScaleMode;
+    const mode = this.#compared !== null ? IndexedTo100 : this.#isLogarithmic ? Logarithmic : Normal;
+    this.#series?.priceScale().applyOptions({ mode });
+  }
+
+  /** @param interval null: the finest that fits the screen. The screen holds 10 to 1,500 of its bars. */
+  setInterval(interval: Interval | null): void {
+    this.#interval = interval;
+    if (interval !== null) {
+      const { startMs, endMs } = this.#wanted;
+      const [leastMs, mostMs] = [minBars * intervalMs[interval], maxChosenBars * intervalMs[interval]];
+      const spanMs = Math.min(Math.max(endMs - startMs, leastMs), mostMs);
+      this.#wanted = { startMs: endMs - spanMs, endMs };
+    }
+    this.#moved();
+  }
+
+  setZone(zone: Zone): void {
+    this.#zone = zone;
+    this.#chart?.applyOptions(timeStyle(() => this.#zone));
+  }
+
+  /** Draws another series beside this one, both as parts of 100 at the left edge of the screen. */
+  setCompared(compared: Compared | null): void {
+    this.#compared = compared;
+    this.#comparedOf = '';
+    this.#applyScale();
+    if (compared === null && this.#comparedLine !== null) {
+      this.#chart?.removeSeries(this.#comparedLine);
+      this.#comparedLine = null;
+      this.#comparedRows = new Map();
+      this.#watcher.onView();
+    }
+    this.#tryCompared();
+  }
+
+  #tryCompared(): void {
+    this.#askCompared().catch((error) => {
+      // The next piece tries again.
+      this.#comparedOf = '';
+      this.#watcher.onLoad(`Cannot load the other series: ${(error as Error).message}.`, true);
+    });
+  }
+
+  /** Loads the compared series for the loaded piece. */
+  async #askCompared(): Promise<void> {
+    const [chart, compared, loaded] = [this.#chart, this.#compared, this.#loaded];
+    if (chart === null || compared === null || loaded === null) return;
+    const { interval, startMs, endMs } = loaded;
+    const wanted = `${compared.id} ${interval} ${startMs} ${endMs}`;
+    if (wanted === this.#comparedOf) return;
+    this.#comparedOf = wanted;
+    const isOffered = chartIntervals(compared.interval as Interval).includes(interval as Interval);
+    const rows = isOffered ? (await fetchPoints(compared.id, interval, startMs, endMs)).rows : [];
+    // Another series, piece or page may be wanted meanwhile.
+    if (this.#chart === null || this.#comparedOf !== wanted) return;
+    this.#comparedRows = new Map(rows.map((row) => [row[0], row]));
+    this.#comparedLine ??= chart.addSeries(LineSeries, {
+      color: colour('--compared'),
+      lineWidth: 2,
+      lastValueVisible: true,
+      priceLineVisible: false,
+    });
+    this.#comparedLine.setData(
+      rows
+        .map((row) => ({ time: secondsOf(row[0]), value: Number(priceOf(row)) }))
+        .filter(({ value }) => Number.isFinite(value)),
+    );
+    this.#watcher.onView();
+  }
+
+  /** Both series at the ends of the screen; null: they have no time in common there. */
+  comparison(): { startMs: number; endMs: number; own: Span; other: Span } | null {
+    const rows = (this.view()?.rows ?? []).filter(([timeMs]) => this.#comparedRows.has(timeMs));
+    const [first, last] = [rows.at(0), rows.at(-1)];
+    const [otherFirst, otherLast] = [first, last].map((row) =>
+      this.#comparedRows.get(row?.[0] ?? Number.NaN),
+    );
+    if (first === undefined || last === undefined || otherFirst === undefined || otherLast === undefined)
+      return null;
+    return {
+      startMs: first[0],
+      endMs: last[0],
+      own: { first: priceOf(first), last: priceOf(last) },
+      other: { first: priceOf(otherFirst), last: priceOf(otherLast) },
+    };
   }
 
   /** The newest value of the series; null: it is not loaded. */
@@ -273,15 +400,21 @@ export class PriceChart {
 
   /** Length of the series, at least that of the first screen. */
   #maxMs(): number {
-    return Math.max(this.#latestMs() - this.#earliestMs(), firstBars * intervalMs[this.#own]);
+    const allMs = Math.max(this.#latestMs() - this.#earliestMs(), firstBars * intervalMs[this.#own]);
+    return this.#interval === null ? allMs : Math.min(allMs, maxChosenBars * intervalMs[this.#interval]);
   }
 
   /** Limits the screen to the length of the series and keeps a part of the series visible. */
   #keepInside(): void {
     const endMs = this.#latestMs();
     const maxMs = this.#maxMs();
-    if (this.#wanted.endMs - this.#wanted.startMs >= maxMs) this.#wanted = { startMs: endMs - maxMs, endMs };
-    else this.#keepSeen();
+    if (this.#wanted.endMs - this.#wanted.startMs < maxMs) this.#keepSeen();
+    else if (this.#interval === null) this.#wanted = { startMs: endMs - maxMs, endMs };
+    else {
+      const middleMs = (this.#wanted.startMs + this.#wanted.endMs) / 2;
+      this.#wanted = { startMs: middleMs - maxMs / 2, endMs: middleMs + maxMs / 2 };
+      this.#keepSeen();
+    }
   }
 
   #keepSeen(): void {
@@ -380,6 +513,7 @@ export class PriceChart {
   #bounds(): Bounds {
     return {
       own: this.#own,
+      chosen: this.#interval,
       maxBars: this.#maxBars(),
       earliestMs: this.#earliestMs(),
       latestMs: this.#latestMs(),
@@ -405,9 +539,10 @@ export class PriceChart {
       this.#volumes =
         loaded.kind === 'candles' ? chart.addSeries(HistogramSeries, volumeStyle(), volumePane) : null;
       chart.panes()[volumePane]?.setStretchFactor(volumeShare);
-      this.setLogarithmic(this.#isLogarithmic);
+      this.#applyScale();
     }
     this.#loaded = loaded;
+    this.#tryCompared();
     const power = drawnPower(loaded);
     // A line at the last price, unless the newest points are elsewhere.
     const isNewest = this.#isNewest();

@@ -8,6 +8,7 @@ import type {
   UTCTimestamp,
   WhitespaceData,
 } from 'lightweight-charts';
+import type { PointRow } from '../../shapes.ts';
 import type { Piece } from './chart-piece.ts';
 
 export function secondsOf(timeMs: number): UTCTimestamp {
@@ -34,6 +35,11 @@ function drawable(power: number | null): number {
 type ColumnOf = (row: readonly unknown[]) => number;
 const priceColumn: ColumnOf = (row) => (row.length > 2 ? 2 : 1);
 const volumeColumn: ColumnOf = () => 5;
+
+/** The price that stands for a row: of a candle its close. */
+export function priceOf(row: PointRow): string {
+  return String(row[row.length > 2 ? 4 : 1]);
+}
 
 /** The scaled value. */
 export function drawnValue(text: string | undefined, power: number): number {
@@ -78,10 +84,14 @@ export function volumesOf(
     }));
 }
 
-/** A price format with enough decimals to distinguish values of this size. */
+/**
+ * A price format with the decimals that the loaded values have (their tick), but no more than distinguish values of this size:
+ * a mean may have twenty.
+ */
 export function formatFor({ rows }: Piece, power: number, columnOf = priceColumn) {
   const largest = largestPower(rows, columnOf);
-  const precision = largest === null ? 2 : Math.max(2, 4 - (largest - power));
+  const telling = largest === null ? 2 : Math.max(2, (power === 0 ? 8 : 4) - (largest - power));
+  const precision = Math.max(0, Math.min(telling, maxDecimals, decimalsOf(rows, columnOf) + power));
   return {
     type: 'custom' as const,
     minMove: 10 ** -precision,
@@ -98,6 +108,19 @@ function largestPower(rows: Piece['rows'], columnOf: ColumnOf): number | null {
     if (power !== null && (largest === null || power > largest)) largest = power;
   }
   return largest;
+}
+
+/** The chart takes no smaller step than 1e-14. */
+const maxDecimals = 13;
+
+/** The most decimals of a value, without zeros at its end. */
+function decimalsOf(rows: Piece['rows'], columnOf: ColumnOf): number {
+  let most = 0;
+  for (const row of rows.values()) {
+    const [, fraction = ''] = /\.(\d*?)0*$/.exec(String(row[columnOf(row)])) ?? [];
+    most = Math.max(most, fraction.length);
+  }
+  return most;
 }
 
 /** The power of ten of the first nonzero digit; null for zero. */

@@ -1,6 +1,6 @@
 /** The state of the page from the event stream, and the progress derived from it. */
 
-import type { Change, SeriesLine, Snapshot, Summary, Trouble } from '../shapes.ts';
+import type { Change, SeriesLine, Snapshot, Summary, Trouble } from '../../shapes.ts';
 
 /**
  *   connecting  No event has arrived since the page became visible.

@@ -7,10 +7,12 @@ import {
   type IPanePrimitivePaneView,
   type Logical,
   type PaneAttachedParameter,
+  TickMarkType,
   type Time,
 } from 'lightweight-charts';
-import type { Layer } from '../shapes.ts';
+import type { Layer } from '../../shapes.ts';
 import type { Shade } from './chart-piece.ts';
+import { shifted, timeIn, type Zone } from './zone.ts';
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
@@ -43,7 +45,29 @@ export function chartStyle() {
     },
     rightPriceScale: { borderColor: colour('--line') },
     crosshair: { mode: CrosshairMode.Normal },
-    localization: { locale: 'en-GB' },
+  };
+}
+
+/**
+ * How times are written. Only the writing changes with the zone: the grid is that of the periods, which are of UTC, and a
+ * clock that is set back would show an hour twice.
+ */
+export function timeStyle(zone: () => Zone) {
+  return {
+    localization: {
+      locale: 'en-GB',
+      timeFormatter: (time: Time) => timeIn(zone(), Number(time) * 1000),
+    },
+    timeScale: {
+      tickMarkMaxCharacterLength: 12,
+      tickMarkFormatter: (time: Time, type: TickMarkType): string | null => {
+        if (zone() === 'utc') return null;
+        const at = new Date(shifted(zone(), Number(time) * 1000)).toISOString();
+        const [day, clock] = [at.slice(5, 10), at.slice(11, 16)];
+        if (type === TickMarkType.Time || type === TickMarkType.TimeWithSeconds) return clock;
+        return clock === '00:00' ? (type === TickMarkType.Year ? at.slice(0, 4) : day) : `${day} ${clock}`;
+      },
+    },
   };
 }
 

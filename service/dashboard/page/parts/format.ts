@@ -1,6 +1,6 @@
 /** Formats for the page, beside those of the command line. */
 
-import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../../format.ts';
+import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../../../format.ts';
 
 export { counted, formatCount, formatDuration, formatPercent, formatTime };
 

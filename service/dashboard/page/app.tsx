@@ -1,0 +1,144 @@
+/** The frame of the page, and the routing of its views. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Overview } from './overview/overview.tsx';
+import { formatSecond } from './parts/format.ts';
+import { State } from './parts/headline.tsx';
+import { ProblemsView } from './problems/problems.tsx';
+import { SeriesPage } from './series/series-page.tsx';
+import { type Address, hrefOf, readAddress, type ViewName } from './state/address.ts';
+import type { Connection } from './state/model.ts';
+import { navigate, onNavigation } from './state/navigation.ts';
+import { useModel } from './state/use-model.ts';
+
+const links: ReadonlyArray<readonly [view: ViewName, title: string]> = [
+  ['overview', 'Overview'],
+  ['problems', 'Problems'],
+];
+
+export function App() {
+  const main = useRef<HTMLElement>(null);
+  const [visit, setVisit] = useState(() => ({ number: 0, address: readAddress(location.search) }));
+  const { address, number } = visit;
+  useLayoutEffect(() => {
+    const follow = () =>
+      setVisit((before) => ({ number: before.number + 1, address: readAddress(location.search) }));
+    onNavigation(follow);
+    addEventListener('popstate', follow);
+    document.addEventListener('click', takeClick);
+    return () => {
+      removeEventListener('popstate', follow);
+      document.removeEventListener('click', takeClick);
+    };
+  }, []);
+  useEffect(() => {
+    const [, title] = links.find(([view]) => view === address.view) ?? [];
+    if (title !== undefined) document.title = `${title} · Tidemark`;
+    // As on a page load: start at the top or at the named part, and let the next Tab go into the content.
+    if (number > 0) {
+      main.current?.focus({ preventScroll: true });
+      scrollTo(0, 0);
+    }
+    return showPart();
+  }, [number]);
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header>
+        <p class="name">Tidemark</p>
+        <nav aria-label="Views">
+          {links.map(([view, title]) => (
+            <a key={view} href={hrefOf({ view })} aria-current={view === address.view ? 'page' : undefined}>
+              {title}
+            </a>
+          ))}
+          <a href="docs">Documentation</a>
+        </nav>
+        <Status />
+      </header>
+      <State />
+      <main id="main" tabIndex={-1} ref={main}>
+        <View key={number} address={address} />
+      </main>
+      <footer>
+        <p>
+          {'TradingView Lightweight Charts™, © TradingView, Inc. '}
+          <a href="https://www.tradingview.com/" rel="noreferrer">
+            https://www.tradingview.com/
+          </a>
+          {'; Preact. '}
+          <a href="dashboard/licences.txt">Licences</a>
+        </p>
+      </footer>
+    </>
+  );
+}
+
+function View({ address }: { readonly address: Address }) {
+  switch (address.view) {
+    case 'series':
+      return <SeriesPage id={address.seriesId} />;
+    case 'problems':
+      return <ProblemsView />;
+    default:
+      return <Overview />;
+  }
+}
+
+const words: Readonly<Record<Connection, string>> = {
+  connecting: 'Connecting.',
+  live: 'Live',
+  trouble: 'The store cannot be read.',
+  lost: 'Not connected, trying again.',
+  paused: 'Not connected while the page is hidden.',
+};
+
+/** Whether the page is connected, and whether its data are synthetic. */
+function Status() {
+  const { summary, connection } = useModel();
+  const since =
+    summary !== null && connection !== 'live'
+      ? ` Showing the state as of ${formatSecond(summary.nowMs)}.`
+      : '';
+  return (
+    <>
+      {summary?.synthetic === true && <strong class="synthetic">synthetic data</strong>}
+      <p class="connection" role="status" data-state={connection}>
+        {words[connection] + since}
+      </p>
+    </>
+  );
+}
+
+/** Follows a link to another view without a page load. */
+function takeClick(event: MouseEvent): void {
+  const link = event.target instanceof Element ? event.target.closest('a') : null;
+  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+  if (link === null || !isPlain || link.origin !== location.origin) return;
+  if (link.pathname !== location.pathname || (link.hash !== '' && link.search === location.search)) return;
+  event.preventDefault();
+  navigate(link.href);
+}
+
+/** Scrolls to the part that the address names, as soon as it is there. @returns ends the wait for it. */
+function showPart(): () => void {
+  const id = location.hash.slice(1);
+  if (id === '') return () => {};
+  const scroll = () => {
+    const part = document.getElementById(id);
+    part?.scrollIntoView();
+    return part !== null;
+  };
+  if (scroll()) return () => {};
+  const waiting = new MutationObserver(() => {
+    if (scroll()) waiting.disconnect();
+  });
+  waiting.observe(document.body, { childList: true, subtree: true });
+  const ended = setTimeout(() => waiting.disconnect(), 5000);
+  return () => {
+    clearTimeout(ended);
+    waiting.disconnect();
+  };
+}

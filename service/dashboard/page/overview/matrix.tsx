@@ -1,0 +1,83 @@
+/** Coverage by exchange and interval; each cell opens the list of its series. */
+
+import { useState } from 'preact/hooks';
+import { formatCount, formatPercent } from '../parts/format.ts';
+import { shadeOf } from '../parts/heat.ts';
+import { Section } from '../parts/table.tsx';
+import { hrefOf } from '../state/address.ts';
+import { useModel } from '../state/use-model.ts';
+import { type Group, groupSeries } from './groups.ts';
+
+/** Rows before the rest is folded. */
+const firstRows = 20;
+
+export function Matrix() {
+  const [isWhole, setWhole] = useState(false);
+  const { intervals, rows } = groupSeries(useModel().series.values());
+  if (rows.length === 0) return null;
+  const shown = isWhole ? rows : rows.slice(0, firstRows);
+  return (
+    <Section id="matrix" title="By exchange and interval">
+      <div class="scrolled" tabIndex={0} role="group" aria-labelledby="matrix">
+        <table class="matrix">
+          <caption>Covered share of what is wanted, and the number of series; each opens its series</caption>
+          <thead>
+            <tr>
+              <th scope="col">Exchange</th>
+              {intervals.map((interval) => (
+                <th key={interval} scope="col">
+                  {interval}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map(([exchange, groups]) => (
+              <tr key={exchange}>
+                <th scope="row">
+                  <a href={`${hrefOf({ exchange })}#series`}>{exchange}</a>
+                </th>
+                {intervals.map((interval) => (
+                  <Cell key={interval} {...{ exchange, interval, group: groups.get(interval) }} />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length > firstRows && !isWhole && (
+        <button type="button" onClick={() => setWhole(true)}>
+          Show all {formatCount(rows.length)}
+        </button>
+      )}
+    </Section>
+  );
+}
+
+function Cell({
+  exchange,
+  interval,
+  group,
+}: {
+  readonly exchange: string;
+  readonly interval: string;
+  readonly group: Group | undefined;
+}) {
+  if (group === undefined) return <td />;
+  const { series, coveredMs, wantedMs, failing, awaiting, behind } = group;
+  const state = failing > 0 ? 'failed' : wantedMs > coveredMs ? 'gap' : 'covered';
+  const counts = [
+    `${formatCount(series)} series`,
+    failing > 0 ? `${formatCount(failing)} failing` : '',
+    awaiting > 0 ? `${formatCount(awaiting)} awaiting a second answer` : '',
+    behind > 0 ? `${formatCount(behind)} behind` : '',
+  ].filter((text) => text !== '');
+  return (
+    <td data-state={state} data-shade={shadeOf(coveredMs, wantedMs)}>
+      <a href={`${hrefOf({ exchange, interval })}#series`} title={counts.join(', ')}>
+        {wantedMs === 0 ? 'none yet' : formatPercent(coveredMs, wantedMs)}
+        <span class="count">{counts.slice(0, 2).join(', ')}</span>
+      </a>
+    </td>
+  );
+}

@@ -1,0 +1,49 @@
+/** The overview: progress, freshness, load, coverage, polled lists, and every series with its band. */
+
+import { CommonActions, TrackForm } from '../parts/actions.tsx';
+import { Section } from '../parts/table.tsx';
+import { backfillProgress } from '../state/model.ts';
+import { useModel } from '../state/use-model.ts';
+import { BeginHere } from './begin-here.tsx';
+import { Budget } from './budget.tsx';
+import { Lists } from './lists.tsx';
+import { Matrix } from './matrix.tsx';
+import { progressWords } from './progress.ts';
+import { SeriesList } from './series-list.tsx';
+import { Tiles } from './tiles.tsx';
+
+export function Overview() {
+  const { summary, series, connection } = useModel();
+  if (summary === null)
+    return (
+      <>
+        <h1>Overview</h1>
+        <p class="waiting">{connection === 'trouble' ? 'The store cannot be read.' : 'Loading.'}</p>
+      </>
+    );
+  const lines = [...series.values()];
+  const done = backfillProgress(lines);
+  return (
+    <>
+      <h1>Overview</h1>
+      {lines.length === 0 && <BeginHere />}
+      <Section id="backfill" title="Backfill">
+        <progress
+          max={1}
+          value={done.requests === 0 ? 1 : (done.requests - done.left) / done.requests}
+          aria-labelledby="progress-text"
+        />
+        <p id="progress-text">{progressWords(lines.length, done, summary)}</p>
+      </Section>
+      <Tiles lines={lines} summary={summary} />
+      <Matrix />
+      <Budget summary={summary} />
+      <SeriesList />
+      <Section id="actions" title="Actions">
+        <CommonActions />
+        <TrackForm />
+      </Section>
+      <Lists lists={summary.lists} />
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+/** How far the backfill is, in words. */
+
+import type { Summary } from '../../shapes.ts';
+import { counted, formatCount, formatDuration, formatPercent } from '../parts/format.ts';
+import type { Progress } from '../state/model.ts';
+
+export function progressWords(
+  series: number,
+  { left, refused, requests: all }: Progress,
+  { state: { etaMs }, queue }: Summary,
+): string {
+  if (series === 0) return 'No series is tracked.';
+  const more =
+    refused === 0
+      ? ''
+      : `; ${formatCount(refused)} more ${refused === 1 ? 'is' : 'are'} refused by the source`;
+  if (left === 0) return refused === 0 ? 'Complete: nothing is left to fetch.' : `0 requests left${more}`;
+  const done = `${formatPercent(all - left, all)}, ${counted(left, 'request')} left`;
+  if (etaMs === null)
+    return `${done}; ${queue?.workers === 0 ? 'no worker is running' : 'no recent requests'}${more}`;
+  return `${done}, about ${formatDuration(Math.max(1000, etaMs))}${more}`;
+}
+
+/** Kinds of conditions that concern a source. */
+const ofSources: readonly string[] = ['source_away', 'source_notice', 'source_refuses_key', 'banned'];
+
+export function sourceTrouble({ state: { headline, also } }: Summary) {
+  return [headline, ...also].find(({ kind }) => ofSources.includes(kind));
+}

@@ -1,0 +1,89 @@
+/** The figures of the overview, each with the list behind it. */
+
+import type { SeriesLine, Summary } from '../../shapes.ts';
+import { counted, formatCount, formatDuration } from '../parts/format.ts';
+import { hrefOf } from '../state/address.ts';
+import { sourceTrouble } from './progress.ts';
+
+const problemsHref = hrefOf({ view: 'problems' });
+
+export function Tiles({
+  lines,
+  summary,
+}: {
+  readonly lines: readonly SeriesLine[];
+  readonly summary: Summary;
+}) {
+  const tally = (of: (line: SeriesLine) => boolean) => lines.filter(of).length;
+  const furthestMs = lines.reduce((most, { behindMs }) => Math.max(most, behindMs), 0);
+  const behind = `${formatCount(tally(({ behindMs }) => behindMs > 0))}, at most ${formatDuration(furthestMs)}`;
+  const failing = tally((line) => line.failedMs > 0 || line.blocked !== null);
+  const complete = tally((line) => line.wantedMs > 0 && line.missingMs === 0);
+  const { quarantined, queue, serviceMessage } = summary;
+  const rejected = `${counted(quarantined.rows, 'row')}${quarantined.hasOlder ? ' of the newest' : ''}`;
+  const revised = lines.reduce((total, line) => total + line.revised, 0);
+  return (
+    <dl class="tiles">
+      <Tile title="Series" href={`${hrefOf({})}#series`}>
+        {`${formatCount(lines.length)}, ${formatCount(complete)} complete`}
+      </Tile>
+      <Tile title="Behind" href={`${hrefOf({ filter: 'behind' })}#series`} isBad={furthestMs > 0}>
+        {furthestMs === 0 ? 'none' : behind}
+      </Tile>
+      <Tile title="Failing" href={`${problemsHref}#part-failing`} isBad={failing > 0}>
+        {failing === 0 ? 'none' : formatCount(failing)}
+      </Tile>
+      <Tile title="Quarantine" href={`${problemsHref}#part-quarantine`} isBad={quarantined.rows > 0}>
+        {quarantined.rows > 0 || quarantined.hasOlder ? rejected : 'empty'}
+      </Tile>
+      <Tile title="Revised" href={`${problemsHref}#part-revisions`}>
+        {revised === 0 ? 'none' : counted(revised, 'value')}
+      </Tile>
+      <Tile title="Queue" href={`${hrefOf({})}#budget`} isBad={queue === null || queue.workers === 0}>
+        {queueWords(queue)}
+      </Tile>
+      <Tile
+        title="Source"
+        href={`${problemsHref}#part-failed-requests`}
+        isBad={serviceMessage !== null || sourceTrouble(summary) !== undefined}
+      >
+        {sourceWords(summary)}
+      </Tile>
+    </dl>
+  );
+}
+
+function Tile({
+  title,
+  href,
+  isBad = false,
+  children,
+}: {
+  readonly title: string;
+  readonly href: string;
+  readonly isBad?: boolean;
+  readonly children: string;
+}) {
+  return (
+    <div>
+      <dt>
+        <a href={href}>{title}</a>
+      </dt>
+      <dd data-fact={title} class={isBad ? 'bad' : ''}>
+        {children}
+      </dd>
+    </div>
+  );
+}
+
+function sourceWords(summary: Summary): string {
+  const trouble = sourceTrouble(summary);
+  if (trouble !== undefined) return trouble.text;
+  return summary.serviceMessage === null ? 'normal' : `message: ${summary.serviceMessage.message}`;
+}
+
+function queueWords(queue: Summary['queue']): string {
+  if (queue === null) return 'unavailable';
+  const paused = queue.pausedMs > 2000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
+  return `${formatCount(queue.waiting)} waiting, ${formatCount(queue.active)} active, ${counted(queue.workers, 'worker')}${paused}`;
+}

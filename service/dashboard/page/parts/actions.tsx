@@ -1,0 +1,191 @@
+/** Buttons that do what commands do. Where the page may not act, each shows its command instead. */
+
+import { useState } from 'preact/hooks';
+import { type Answer, postAction } from '../state/server.ts';
+import { Copyable } from './copyable.tsx';
+import { formatCount, formatDuration } from './format.ts';
+
+export interface Action {
+  readonly title: string;
+  readonly action: string;
+  readonly body: object;
+  /** The same at a terminal. */
+  readonly command: string;
+  /** Asked before; absent: nothing. */
+  readonly confirm?: string;
+}
+
+/** What became of the last request of an action. */
+type Outcome =
+  | { readonly kind: 'said'; readonly text: string }
+  | { readonly kind: 'refused'; readonly text: string; readonly command: string };
+
+/** A row of buttons, and what became of the last one that was used. */
+export function ActionBar({
+  label,
+  actions,
+}: {
+  readonly label: string;
+  readonly actions: readonly Action[];
+}) {
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
+  const use = async ({ title, action, body, command, confirm: question }: Action) => {
+    if (question !== undefined && !confirm(question)) return;
+    setOutcome({ kind: 'said', text: `${title}: requested.` });
+    try {
+      const { state, result } = await postAction(action, body);
+      const text =
+        state === 'running' ? 'running; its result is listed below Problems' : String(result ?? 'done');
+      setOutcome({ kind: 'said', text: `${title}: ${text}.` });
+    } catch (error) {
+      setOutcome({ kind: 'refused', text: `${title}: ${(error as Error).message}.`, command });
+    }
+  };
+  return (
+    <div class="actions">
+      <div class="controls" role="group" aria-label={label}>
+        {actions.map((action) => (
+          <button key={action.title} type="button" onClick={() => void use(action)}>
+            {action.title}
+          </button>
+        ))}
+      </div>
+      <OutcomeView outcome={outcome} />
+    </div>
+  );
+}
+
+function OutcomeView({ outcome }: { readonly outcome: Outcome | null }) {
+  return (
+    <div role="status">
+      {outcome?.kind === 'said' && <p>{outcome.text}</p>}
+      {outcome?.kind === 'refused' && (
+        <>
+          <p class="bad">{outcome.text}</p>
+          <Copyable key={outcome.command} command={outcome.command} />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** What can be done with one series. @param name as commands take it. */
+export function SeriesActions({ id, name }: { readonly id: number; readonly name: string }) {
+  const body = { series: [String(id)] };
+  return (
+    <ActionBar
+      label="Actions"
+      actions={[
+        { title: 'Retry now', action: 'retry', body, command: `npx tidemark retry ${id}` },
+        {
+          title: 'Verify a sample',
+          action: 'verify',
+          body,
+          command: `npx tidemark verify ${id} --sample 30`,
+        },
+        { title: 'Repair differences', action: 'repair', body, command: `npx tidemark repair ${id}` },
+        {
+          title: 'Untrack',
+          action: 'untrack',
+          body,
+          command: `npx tidemark untrack ${id}`,
+          confirm: `Untrack ${name}? Its stored points stay.`,
+        },
+      ]}
+    />
+  );
+}
+
+const common: readonly Action[] = [
+  { title: 'Retry all now', action: 'retry', body: {}, command: 'npx tidemark retry' },
+  {
+    title: 'Pause',
+    action: 'pause',
+    body: {},
+    command: 'npx tidemark pause',
+    confirm: 'Pause all requests, on all machines?',
+  },
+  { title: 'Resume', action: 'resume', body: {}, command: 'npx tidemark resume' },
+];
+
+/** What can be done with all. */
+export function CommonActions() {
+  return <ActionBar label="All series" actions={common} />;
+}
+
+const intervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'];
+const names = ['exchange', 'base', 'quote', 'from'] as const;
+
+/** Tracks candles, after a look at what they cost. */
+export function TrackForm() {
+  const [cost, setCost] = useState<{ readonly words: string; readonly track: Action } | null>(null);
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
+  const plan = async (form: HTMLFormElement) => {
+    const given = new FormData(form);
+    const text = (name: string) => String(given.get(name) ?? '');
+    const market = { exchange: text('exchange'), base: text('base'), quote: text('quote') };
+    const body = { dataset: 'candles', ...market, from: text('from'), intervals: [text('interval')] };
+    const command = `npx tidemark track candles --exchange ${market.exchange} --base ${market.base} --quote ${market.quote} --interval ${text('interval')} --from ${text('from')}`;
+    setCost(null);
+    setOutcome(null);
+    try {
+      const words = wordsOfCost(await postAction('plan', body));
+      setCost({ words, track: { title: 'Track', action: 'track', body, command } });
+    } catch (error) {
+      setOutcome({ kind: 'refused', text: `${(error as Error).message}.`, command });
+    }
+  };
+  return (
+    <details>
+      <summary>Track a market</summary>
+      <form
+        class="controls"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void plan(event.currentTarget);
+        }}
+      >
+        {names.map((name) => (
+          <span key={name} class="field">
+            <label for={`track-${name}`}>{name}</label>
+            <input
+              id={`track-${name}`}
+              name={name}
+              defaultValue={name === 'from' ? '1y' : ''}
+              required
+              autocomplete="off"
+              spellcheck={false}
+            />
+          </span>
+        ))}
+        <span class="field">
+          <label for="track-interval">interval</label>
+          <select id="track-interval" name="interval" defaultValue="h1">
+            {intervals.map((name) => (
+              <option key={name} value={name} selected={name === 'h1'}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </span>
+        <button type="submit">Show the cost</button>
+      </form>
+      {cost === null ? (
+        <OutcomeView outcome={outcome} />
+      ) : (
+        <>
+          <p role="status">{cost.words}</p>
+          <ActionBar label="Track it" actions={[cost.track]} />
+        </>
+      )}
+    </details>
+  );
+}
+
+function wordsOfCost(cost: Answer): string {
+  const requests = formatCount(Number(cost.requests));
+  const duration = formatDuration(Math.max(1000, Number(cost.durationMs)));
+  const megabytes = formatCount(Math.ceil(Number(cost.diskBytes) / 1e6));
+  const notes = Array.isArray(cost.notes) ? cost.notes.map((note) => `; ${note}`).join('') : '';
+  return `${requests} requests, ${duration}, up to ${formatCount(Number(cost.points))} points, ${megabytes} MB${notes}.`;
+}

@@ -1,0 +1,14 @@
+import { type Address, hrefOf } from '../state/address.ts';
+
+export function SeriesLink({
+  id,
+  name,
+  range = null,
+}: {
+  readonly id: number;
+  readonly name: string;
+  /** Of its chart; null: the newest part. */
+  readonly range?: Address['range'];
+}) {
+  return <a href={hrefOf({ view: 'series', seriesId: id, range })}>{name}</a>;
+}

@@ -1,0 +1,80 @@
+/** Another series beside the one of the chart, both as parts of 100 at the left edge of the screen. */
+
+import { useState } from 'preact/hooks';
+import type { SeriesLine } from '../../shapes.ts';
+import { useModel } from '../state/use-model.ts';
+import type { PriceChart, Span } from './price-chart.ts';
+import { timeIn, type Zone } from './zone.ts';
+
+/** Names that are offered while one is typed. */
+const maxOffered = 50;
+
+export function CompareField({
+  own,
+  chosen,
+  onChoose,
+}: {
+  readonly own: SeriesLine | undefined;
+  readonly chosen: SeriesLine | null;
+  /** @param id 0: none. */
+  readonly onChoose: (id: number) => void;
+}) {
+  const { series } = useModel();
+  const [text, setText] = useState('');
+  const words = text.toLowerCase().split(/\s+/);
+  const offered = [];
+  for (const one of series.values()) {
+    if (offered.length === maxOffered) break;
+    if (one.id !== own?.id && words.every((word) => one.name.toLowerCase().includes(word))) offered.push(one);
+  }
+  return (
+    <span class="field">
+      <label for="compare">Compare with</label>
+      <input
+        id="compare"
+        list="compare-names"
+        autocomplete="off"
+        spellcheck={false}
+        value={chosen?.name ?? text}
+        onInput={({ currentTarget: { value } }) => {
+          setText(value);
+          const found = [...series.values()].find(({ name, id }) => name === value && id !== own?.id);
+          if (found !== undefined || chosen !== null) onChoose(found?.id ?? 0);
+        }}
+      />
+      <datalist id="compare-names">
+        {offered.map(({ id, name }) => (
+          <option key={id} value={name} />
+        ))}
+      </datalist>
+    </span>
+  );
+}
+
+/** What the comparison shows, in words. */
+export function ComparedWords({
+  chart,
+  name,
+  zone,
+}: {
+  readonly chart: PriceChart | null;
+  readonly name: string;
+  readonly zone: Zone;
+}) {
+  const found = chart?.comparison() ?? null;
+  if (found === null)
+    return <p class="compared">{`${name} has no value at the times and interval of the screen.`}</p>;
+  const { startMs, endMs, own, other } = found;
+  return (
+    <p class="compared">
+      {`From 100 at ${timeIn(zone, startMs)}: ${indexOf(own)} at ${timeIn(zone, endMs)}, and `}
+      <span class="compared-name">{`${name} ${indexOf(other)}`}</span>
+    </p>
+  );
+}
+
+/** The last value where the first is 100. */
+function indexOf({ first, last }: Span): string {
+  const index = (Number(last) / Number(first)) * 100;
+  return Number.isFinite(index) ? index.toFixed(2) : 'without a first value';
+}

@@ -1,0 +1,194 @@
+/** The page of one series: its chart and its details. */
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Band, SeriesDetail, SeriesLine } from '../../shapes.ts';
+import { SeriesActions } from '../parts/actions.tsx';
+import { BandView, describeBand, Legend } from '../parts/band.tsx';
+import {
+  counted,
+  describeCoverage,
+  formatCount,
+  formatDuration,
+  formatSecond,
+  formatTime,
+} from '../parts/format.ts';
+import { bandColumns } from '../parts/layers.ts';
+import { SeriesLink } from '../parts/series-link.tsx';
+import { ListSection } from '../parts/table.tsx';
+import { fetchBands, fetchDetail, RequestError } from '../state/server.ts';
+import { useModel } from '../state/use-model.ts';
+import { ChartSection } from './chart-section.tsx';
+
+const reasons: Readonly<Record<string, string>> = {
+  not_asked: 'awaits a request',
+  awaits_second_answer: 'empty response, awaits confirmation',
+  failed: 'failed',
+  stale: 'stale response',
+  blocked: 'refused by the source',
+};
+
+export function SeriesPage({ id }: { readonly id: number }) {
+  const model = useModel();
+  const line = model.series.get(id);
+  const { detail, band, message } = useDetail(id, line);
+  const name = detail?.name ?? line?.name ?? `Series ${id}`;
+  useEffect(() => {
+    document.title = `${name} · Tidemark`;
+  }, [name]);
+  return (
+    <>
+      <h1>{name}</h1>
+      <p class="facts">{line !== undefined && factsOf(line, model.nowMs())}</p>
+      {detail === null ? (
+        message === '' && <p class="waiting">Loading.</p>
+      ) : (
+        <ChartSection key={id} detail={detail} line={line} />
+      )}
+      <BandView band={band} label={line === undefined ? 'coverage' : describeBand(line, model.nowMs())} />
+      <Legend />
+      {message !== '' && (
+        <p class="bad" role="alert">
+          {message}
+        </p>
+      )}
+      {detail !== null && (
+        <>
+          <SeriesActions id={id} name={detail.name} />
+          <Parts detail={detail} />
+        </>
+      )}
+    </>
+  );
+}
+
+/**
+ * Loads at the first event, at each change of the series, and when a lost store is back. One request at a time: commits may
+ * be faster than responses, and only the last state matters.
+ */
+function useDetail(id: number, line: SeriesLine | undefined) {
+  const model = useModel();
+  const [loaded, setLoaded] = useState<{
+    readonly detail: SeriesDetail | null;
+    readonly band: Band | null;
+    readonly message: string;
+  }>({ detail: null, band: null, message: '' });
+  const state = useRef({ isLoading: false, again: false, ended: false, backs: 0 });
+  const [backs, setBacks] = useState(0);
+  // Before the first event there is no version to compare, and everything would be requested twice.
+  const isKnown = model.summary !== null || model.isAway;
+  const version = `${line?.version} ${line?.failedMs} ${backs}`;
+  async function load(): Promise<void> {
+    state.current.again = state.current.isLoading;
+    if (state.current.isLoading) return;
+    state.current.isLoading = true;
+    try {
+      const [detail, [band = null]] = await Promise.all([
+        fetchDetail(id),
+        fetchBands([id], bandColumns, null),
+      ]);
+      if (!state.current.ended) setLoaded({ detail, band, message: '' });
+    } catch (error) {
+      const unknown = error instanceof RequestError && error.status === 404;
+      const message = unknown
+        ? `There is no series with the id ${id}.`
+        : `Cannot load: ${String((error as Error).message)}.`;
+      if (!state.current.ended) setLoaded((before) => ({ ...before, message }));
+    } finally {
+      state.current.isLoading = false;
+    }
+    if (state.current.again && !state.current.ended) await load();
+  }
+  useEffect(() => {
+    if (isKnown) void load();
+  }, [isKnown, version]);
+  useEffect(() => model.onBack(() => setBacks((count) => count + 1)), [model]);
+  useEffect(
+    () => () => {
+      state.current.ended = true;
+    },
+    [],
+  );
+  return loaded;
+}
+
+function factsOf(line: SeriesLine, nowMs: number): string {
+  return [
+    describeCoverage(line, nowMs),
+    line.gaps > 0 ? `${counted(line.gaps, 'gap')} of ${formatDuration(line.missingMs)}` : '',
+    line.gaps === 0 && line.wantedMs > 0 ? 'no gap' : '',
+    counted(line.points, 'point'),
+    line.revised > 0 ? `${formatCount(line.revised)} revised` : '',
+    line.blocked === null ? '' : `refused by the source: ${line.blocked}`,
+  ]
+    .filter((words) => words !== '')
+    .join(' · ');
+}
+
+function Parts({ detail }: { readonly detail: SeriesDetail }) {
+  const { id, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
+  return (
+    <>
+      <p>
+        {untrackedMs === null
+          ? `Tracked from ${formatTime(fromMs)} ${toMs === null ? 'on' : `to ${formatTime(toMs)}`}.`
+          : `Not asked for any more since ${formatSecond(untrackedMs)}. What is stored stays.`}
+      </p>
+      <ListSection
+        title="Gaps"
+        none="None."
+        caption={
+          gapsInAll > gaps.length
+            ? `The newest ${formatCount(gaps.length)} of ${formatCount(gapsInAll)}`
+            : `${counted(gapsInAll, 'gap')}, cut where the reason changes; each opens its range`
+        }
+        titles={['From', 'To', 'Length', 'Why']}
+        rows={gaps.map((gap) => [
+          <SeriesLink key="gap" id={id} name={formatTime(gap.startMs)} range={gap} />,
+          formatTime(gap.endMs),
+          formatDuration(gap.endMs - gap.startMs),
+          `${reasons[gap.reason] ?? gap.reason}${gap.message === null ? '' : `: ${gap.message}`}`,
+        ])}
+      />
+      <ListSection
+        title="Last requests"
+        none="None is recorded."
+        caption="Newest first"
+        titles={['At', 'From', 'To', 'For', 'Verdict', 'New', 'Changed', 'Took']}
+        rows={fetches.map((one) => [
+          formatSecond(one.timeMs),
+          one.range === null ? '' : formatTime(one.range.startMs),
+          one.range === null ? '' : formatTime(one.range.endMs),
+          one.lane,
+          one.error === null ? one.verdict : `${one.verdict}: ${one.error}`,
+          formatCount(one.fresh),
+          formatCount(one.changed),
+          `${formatCount(one.durationMs)} ms`,
+        ])}
+      />
+      <ListSection
+        title="Revisions"
+        none="The source revised no stored value."
+        caption="Old values of revisions, newest first"
+        titles={['Of', 'Until', 'Before']}
+        rows={revisions.map((one) => [
+          formatTime(one.timeMs),
+          formatSecond(one.seenAtMs),
+          Object.entries(one.before)
+            .map(([column, value]) => `${column} ${value}`)
+            .join(', '),
+        ])}
+      />
+      <ListSection
+        title="Quarantine"
+        none="Empty."
+        caption="Rejected rows, newest first"
+        titles={['Seen', 'Reason', 'Row']}
+        rows={rejections.map((one) => [
+          formatSecond(one.seenAtMs),
+          one.reason,
+          <code key="row">{one.raw}</code>,
+        ])}
+      />
+    </>
+  );
+}

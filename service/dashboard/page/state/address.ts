@@ -1,0 +1,85 @@
+/** The view in the page's URL, so that a reload, the back button and a bookmark show the same view. */
+
+export type ViewName = 'overview' | 'problems' | 'events' | 'list' | 'series';
+
+export interface Address {
+  readonly view: ViewName;
+  readonly seriesId: number;
+  /** Name of the polled list of the view `list`. */
+  readonly list: string;
+  readonly find: string;
+  /** Name of a filter of the series; empty: none. */
+  readonly filter: string;
+  /** Exchange and interval of the series; empty: all. */
+  readonly exchange: string;
+  readonly interval: string;
+  readonly sort: string;
+  readonly axis: string;
+  readonly page: number;
+  /** Options of the chart of a series; empty: the usual. See `series/chart-options.ts`. */
+  readonly scale: string;
+  readonly span: string;
+  readonly bars: string;
+  readonly zone: string;
+  /** Id of another series; 0: none. */
+  readonly compare: number;
+  /** Of the chart; null: its newest part. */
+  readonly range: { readonly startMs: number; readonly endMs: number } | null;
+}
+
+const views: readonly ViewName[] = ['problems', 'events', 'list'];
+
+export function readAddress(search: string): Address {
+  const given = new URLSearchParams(search);
+  const seriesId = idOf(given.get('series'));
+  const text = (name: string) => given.get(name) ?? '';
+  const [startMs, endMs] = [Date.parse(text('from')), Date.parse(text('to'))];
+  return {
+    view: seriesId > 0 ? 'series' : (views.find((name) => name === text('view')) ?? 'overview'),
+    seriesId,
+    list: text('list'),
+    find: text('find'),
+    filter: text('filter'),
+    exchange: text('exchange'),
+    interval: text('interval'),
+    sort: given.get('sort') ?? 'missing',
+    axis: given.get('axis') ?? 'own',
+    page: Math.max(1, Math.floor(Number(given.get('page') ?? 1)) || 1),
+    scale: text('scale'),
+    span: text('span'),
+    bars: text('bars'),
+    zone: text('zone'),
+    compare: idOf(given.get('compare')),
+    range: startMs < endMs ? { startMs, endMs } : null,
+  };
+}
+
+function idOf(text: string | null): number {
+  const id = Number(text ?? 0);
+  return Number.isSafeInteger(id) && id > 0 ? id : 0;
+}
+
+const usual: Readonly<Record<string, string>> = { view: 'overview', sort: 'missing', axis: 'own', page: '1' };
+
+/** A relative URL, because a proxy may serve the page in a folder. */
+export function hrefOf({ seriesId, range, ...address }: Partial<Address>): string {
+  const search = new URLSearchParams();
+  if (address.view === 'series') search.set('series', String(seriesId));
+  for (const [name, value] of Object.entries(address)) {
+    const text = String(value);
+    if (text !== '' && text !== '0' && text !== usual[name] && text !== 'series') search.set(name, text);
+  }
+  if (range != null) {
+    search.set('from', isoOf(range.startMs));
+    search.set('to', isoOf(range.endMs));
+  }
+  const text = search.toString();
+  return text === '' ? './' : `./?${text}`;
+}
+
+/** Without a part that is zero. */
+function isoOf(timeMs: number): string {
+  return new Date(timeMs)
+    .toISOString()
+    .replace(/(?:T00:00)?(?::00)?\.000Z$/, (zeros) => (zeros.startsWith('T') ? '' : 'Z'));
+}
