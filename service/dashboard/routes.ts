@@ -31,6 +31,8 @@ import { notFound, ServiceRefusal } from '../response.ts';
 import { type Access, accessGuard, sendRefusal } from './access.ts';
 import { type ActionsOptions, addActions } from './actions.ts';
 import { readAssets } from './assets.ts';
+import { addInventory } from './inventory.ts';
+import { json, read, whole } from './json.ts';
 import { Live } from './live.ts';
 import { inFlightPairs, type QueueReader } from './queue.ts';
 import {
@@ -68,12 +70,6 @@ const maxEntries = 50;
 const maxDetailEntries = 20;
 const maxRawCharacters = 500;
 
-const whole = (least: number, most: number) =>
-  z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .pipe(z.number().min(least).max(most));
 const id = whole(1, 2_147_483_647);
 const time = whole(0, Date.UTC(9999, 0, 1));
 const bandsQuery = z.object({
@@ -132,6 +128,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
     });
 
     addAssets(scope);
+    addInventory(scope, { database, graceMs }, now);
     if (options.actions !== undefined) addActions(scope, options.actions, options.access, now);
 
     // No HEAD route: its response would never end.
@@ -201,19 +198,6 @@ function streamTo(live: Live, reply: FastifyReply): void {
   });
   reply.raw.flushHeaders();
   live.add(reply.raw);
-}
-
-function json(reply: FastifyReply, value: unknown): FastifyReply {
-  return reply
-    .header('cache-control', 'no-store')
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(value));
-}
-
-function read<Schema extends z.ZodType>(schema: Schema, query: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(query);
-  if (parsed.success) return parsed.data;
-  throw new ServiceRefusal(400, `bad ${parsed.error.issues[0]?.path.join('.')}`);
 }
 
 function ranged(startMs: EpochMs, endMs: EpochMs) {

@@ -7,20 +7,24 @@ import {
   intervalMs,
   type Range,
 } from '../../contract/intervals.ts';
+import type { CalendarMonth } from '../../planning/calendar.ts';
 import type { Headline, State } from '../../planning/conditions.ts';
 import type {
   ChartPoints,
   FailedRequests,
   Failure,
   FailureCause,
+  ListContents,
   PointRow,
   QuarantinedRow,
   RecordedAction,
   RevisedSeries,
+  StoredBytes,
+  StoredEvent,
   StoredLine,
 } from '../../store/dashboard/shapes.ts';
 
-export type { PointRow };
+export type { ListContents, PointRow, StoredBytes, StoredEvent };
 
 export interface SeriesLine extends StoredLine {
   /** Queued and active windows. */
@@ -166,6 +170,11 @@ export interface Problems {
     readonly failures: number;
     readonly message: string;
   }[];
+}
+
+/** Coverage by month, of one series or of all together. */
+export interface Calendar {
+  readonly months: readonly CalendarMonth[];
 }
 
 /** Largest number of periods in one response of points. */

@@ -12,6 +12,7 @@ import type { Database } from '../../store/db/database.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { listStatus, ratesEveryMs } from '../../store/lists/lists.ts';
 import { ratesProblem, ratesStatus, serverVersions } from '../../store/series/status.ts';
+import { cachedFor } from './cached.ts';
 import type { QueueReader } from './queue.ts';
 import type { ListLine, RequestMinutes, Snapshot } from './shapes.ts';
 
@@ -96,18 +97,6 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
         Object.assign(line, { inFlight: queueState?.windows.get(line.id)?.length ?? 0 }),
       ),
     };
-  };
-}
-
-/** Caches the value for `ms`. */
-function cachedFor<Value>(
-  ms: number,
-  read: (nowMs: EpochMs) => Promise<Value>,
-): (nowMs: EpochMs) => Promise<Value> {
-  let kept: { readonly atMs: EpochMs; readonly value: Value } | null = null;
-  return async (nowMs) => {
-    if (kept === null || Math.abs(nowMs - kept.atMs) >= ms) kept = { atMs: nowMs, value: await read(nowMs) };
-    return kept.value;
   };
 }
 

@@ -106,3 +106,40 @@ export interface RecordedAction {
   readonly result: string | null;
   readonly endedMs: EpochMs | null;
 }
+
+export interface StoredBytes {
+  readonly dataset: string;
+  readonly bytes: number;
+  /** The part in the columnstore. */
+  readonly compressed: number;
+}
+
+export interface StoredEvent {
+  readonly timeMs: EpochMs;
+  /** Null: a moment. */
+  readonly untilMs: EpochMs | null;
+  readonly kind: string;
+  readonly text: string;
+  /** Null: of no series, or of a series that is no longer tracked. */
+  readonly seriesId: number | null;
+  readonly name: string | null;
+}
+
+/** Entries of a polled list. Cells are text with every digit. */
+export interface ListContents {
+  /** Names of the columns of `key`, and of `cells` and `before`. */
+  readonly key: readonly string[];
+  readonly columns: readonly string[];
+  /** Entries of the list; `rows` has the first of them. */
+  readonly inAll: number;
+  readonly rows: readonly {
+    readonly key: readonly string[];
+    readonly cells: readonly (string | null)[];
+    /** The cells before the last change; null: there was none. */
+    readonly before: readonly (string | null)[] | null;
+    /** Time of the last change. */
+    readonly sinceMs: EpochMs;
+  }[];
+  /** Entries that the source lists no more, the newest first. */
+  readonly gone: readonly { readonly key: readonly string[]; readonly sinceMs: EpochMs }[];
+}

@@ -1,6 +1,8 @@
 /** The frame of the page, and the routing of its views. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { EventsView } from './contents/events.tsx';
+import { ListPage } from './contents/list-page.tsx';
 import { Overview } from './overview/overview.tsx';
 import { formatSecond } from './parts/format.ts';
 import { State } from './parts/headline.tsx';
@@ -14,6 +16,7 @@ import { useModel } from './state/use-model.ts';
 const links: ReadonlyArray<readonly [view: ViewName, title: string]> = [
   ['overview', 'Overview'],
   ['problems', 'Problems'],
+  ['events', 'Events'],
 ];
 
 export function App() {
@@ -34,6 +37,7 @@ export function App() {
   useEffect(() => {
     const [, title] = links.find(([view]) => view === address.view) ?? [];
     if (title !== undefined) document.title = `${title} · Tidemark`;
+    if (address.view === 'list') document.title = `${address.list} · Tidemark`;
     // As on a page load: start at the top or at the named part, and let the next Tab go into the content.
     if (number > 0) {
       main.current?.focus({ preventScroll: true });
@@ -82,6 +86,10 @@ function View({ address }: { readonly address: Address }) {
       return <SeriesPage id={address.seriesId} />;
     case 'problems':
       return <ProblemsView />;
+    case 'events':
+      return <EventsView />;
+    case 'list':
+      return <ListPage name={address.list} />;
     default:
       return <Overview />;
   }

@@ -26,7 +26,9 @@ async function controlledSource() {
       if (state.mode === 'bans')
         return response.writeHead(429, { 'retry-after': '300' }).end('{"error":"too many requests"}');
       if (state.mode === 'ends') return response.end('{"data":{"message":"This version is being retired"}}');
-      const answer = await fetch(new URL(request.url ?? '', simulator.url));
+      // At the end of a test the simulator may close first.
+      const answer = await fetch(new URL(request.url ?? '', simulator.url)).catch(() => null);
+      if (answer === null) return response.destroy();
       response.writeHead(answer.status, { 'content-type': 'application/json' });
       return response.end(await answer.text());
     });

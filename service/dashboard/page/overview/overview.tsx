@@ -1,6 +1,7 @@
 /** The overview: progress, freshness, load, coverage, polled lists, and every series with its band. */
 
 import { CommonActions, TrackForm } from '../parts/actions.tsx';
+import { CalendarView } from '../parts/calendar.tsx';
 import { Section } from '../parts/table.tsx';
 import { backfillProgress } from '../state/model.ts';
 import { useModel } from '../state/use-model.ts';
@@ -10,6 +11,7 @@ import { Lists } from './lists.tsx';
 import { Matrix } from './matrix.tsx';
 import { progressWords } from './progress.ts';
 import { SeriesList } from './series-list.tsx';
+import { Storage } from './storage.tsx';
 import { Tiles } from './tiles.tsx';
 
 export function Overview() {
@@ -39,11 +41,13 @@ export function Overview() {
       <Matrix />
       <Budget summary={summary} />
       <SeriesList />
+      {lines.length > 0 && <CalendarView seriesId={null} version="" />}
       <Section id="actions" title="Actions">
         <CommonActions />
         <TrackForm />
       </Section>
       <Lists lists={summary.lists} />
+      <Storage />
     </>
   );
 }

@@ -1,8 +1,15 @@
 /** Formats for the page, beside those of the command line. */
 
-import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../../../format.ts';
+import {
+  counted,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  formatTime,
+} from '../../../../format.ts';
 
-export { counted, formatCount, formatDuration, formatPercent, formatTime };
+export { counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime };
 
 /** An age in its largest unit. */
 export function formatAge(ms: number): string {

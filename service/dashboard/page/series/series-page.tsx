@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Band, SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { SeriesActions } from '../parts/actions.tsx';
 import { BandView, describeBand, Legend } from '../parts/band.tsx';
+import { CalendarView } from '../parts/calendar.tsx';
 import {
   counted,
   describeCoverage,
@@ -40,7 +41,10 @@ export function SeriesPage({ id }: { readonly id: number }) {
       <h1>{name}</h1>
       <p class="facts">{line !== undefined && factsOf(line, model.nowMs())}</p>
       {detail === null ? (
-        message === '' && <p class="waiting">Loading.</p>
+        message === '' && (
+          // Of the height of the chart, so that what follows does not move.
+          <p class="waiting chart-waiting">Loading.</p>
+        )
       ) : (
         <ChartSection key={id} detail={detail} line={line} />
       )}
@@ -54,6 +58,7 @@ export function SeriesPage({ id }: { readonly id: number }) {
       {detail !== null && (
         <>
           <SeriesActions id={id} name={detail.name} />
+          <CalendarView seriesId={id} version={line?.version ?? ''} />
           <Parts detail={detail} />
         </>
       )}

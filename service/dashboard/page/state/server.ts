@@ -3,11 +3,15 @@
 import type {
   ActionLine,
   Band,
+  Calendar,
   Change,
+  ListContents,
   Points,
   Problems,
   SeriesDetail,
   Snapshot,
+  StoredBytes,
+  StoredEvent,
   Trouble,
 } from '../../shapes.ts';
 import type { Model } from './model.ts';
@@ -59,6 +63,12 @@ export async function postAction(action: string, body: object): Promise<Answer> 
 /** The newest actions, whoever asked for them; none while they cannot be read. */
 export const fetchActions = () => fetchJson<readonly ActionLine[]>('actions').catch(() => []);
 export const fetchDetail = (id: number) => fetchJson<SeriesDetail>(`series/${id}`);
+/** @param seriesId null: of all series. */
+export const fetchCalendar = (seriesId: number | null) =>
+  fetchJson<Calendar>(`calendar${seriesId === null ? '' : `?series=${seriesId}`}`);
+export const fetchStorage = () => fetchJson<readonly StoredBytes[]>('storage');
+export const fetchEvents = () => fetchJson<readonly StoredEvent[]>('events/log');
+export const fetchList = (name: string) => fetchJson<ListContents>(`list?name=${encodeURIComponent(name)}`);
 export const fetchProblems = () => fetchJson<Problems>('problems');
 
 /** @param fromMs may have a fraction, like `toMs`; the request has whole milliseconds. */

@@ -1,0 +1,27 @@
+/** JSON answers of the dashboard, and their parameters. */
+
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { ServiceRefusal } from '../response.ts';
+
+/** A whole number as text. */
+export const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .pipe(z.number().min(least).max(most));
+
+export function json(reply: FastifyReply, value: unknown): FastifyReply {
+  return reply
+    .header('cache-control', 'no-store')
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(value));
+}
+
+/** @throws ServiceRefusal 400 */
+export function read<Schema extends z.ZodType>(schema: Schema, query: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(query);
+  if (parsed.success) return parsed.data;
+  throw new ServiceRefusal(400, `bad ${parsed.error.issues[0]?.path.join('.')}`);
+}

@@ -1,0 +1,48 @@
+/** What happened: outages, bans, revisions, deploys, actions. */
+
+import type { StoredEvent } from '../../shapes.ts';
+import { formatDuration, formatSecond } from '../parts/format.ts';
+import { SeriesLink } from '../parts/series-link.tsx';
+import { ListSection } from '../parts/table.tsx';
+import { fetchEvents } from '../state/server.ts';
+import { useLoaded } from '../state/use-model.ts';
+
+export function EventsView() {
+  const [loaded, again] = useLoaded(fetchEvents, []);
+  return (
+    <>
+      <h1>Events</h1>
+      <button type="button" onClick={again}>
+        Read again
+      </button>
+      {loaded.kind === 'loading' && <p>Loading.</p>}
+      {loaded.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${loaded.message}.`}</p>}
+      {loaded.kind === 'loaded' && (
+        <ListSection
+          title="Log"
+          none="Nothing is recorded."
+          caption="Newest first: outages, bans and revisions of the last seven days, and the newest deploys, actions and untracked series"
+          titles={['When', 'For', 'What', 'Event']}
+          rows={loaded.value.map((event) => [
+            formatSecond(event.timeMs),
+            lengthOf(event),
+            event.kind,
+            <>
+              {event.seriesId !== null && event.name !== null && (
+                <>
+                  <SeriesLink id={event.seriesId} name={event.name} />
+                  {': '}
+                </>
+              )}
+              {event.text}
+            </>,
+          ])}
+        />
+      )}
+    </>
+  );
+}
+
+function lengthOf({ timeMs, untilMs }: StoredEvent): string {
+  return untilMs === null || untilMs - timeMs < 1000 ? '' : formatDuration(untilMs - timeMs);
+}

@@ -1,0 +1,27 @@
+/** Bytes on disk by dataset. */
+
+import { formatBytes, formatPercent } from '../parts/format.ts';
+import { Section, Table } from '../parts/table.tsx';
+import { fetchStorage } from '../state/server.ts';
+import { useLoaded } from '../state/use-model.ts';
+
+export function Storage() {
+  const [loaded] = useLoaded(fetchStorage, []);
+  const stored = loaded.kind === 'loaded' ? loaded.value.filter(({ bytes }) => bytes > 0) : [];
+  const inAll = stored.reduce((total, { bytes }) => total + bytes, 0);
+  return (
+    <Section id="storage" title="On disk">
+      {loaded.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${loaded.message}.`}</p>}
+      <Table
+        caption={`${formatBytes(inAll)} with indexes, as of the opening of the page`}
+        titles={['Dataset', 'Size', 'Share', 'In the columnstore']}
+        rows={stored.map(({ dataset, bytes, compressed }) => [
+          dataset,
+          formatBytes(bytes),
+          formatPercent(bytes, inAll),
+          compressed === 0 ? 'nothing' : formatBytes(compressed),
+        ])}
+      />
+    </Section>
+  );
+}

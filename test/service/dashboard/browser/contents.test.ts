@@ -1,0 +1,210 @@
+/** What the pages show beside the list of series: matrix, calendar, bands, events, lists, and the options of the chart. */
+
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { dayMs, hourMs } from '../../../../contract/intervals.ts';
+import { trackList } from '../../../../store/lists/lists.ts';
+import { trackSeries } from '../../../../store/series/series.ts';
+import { describeNeeding } from '../../../parts/describe-needing.ts';
+import { commitPoints } from '../../../store/committing.ts';
+import { assetOf, assets, poll } from '../../../store/lists/polling.ts';
+import { openTestStore, type TestStore } from '../../../store/open-store.ts';
+import { type DashboardWorld, market, openDashboardWorld } from '../dashboard-world.ts';
+import { expectAccessible } from './accessible.ts';
+import { open, withBrowser } from './browser.ts';
+
+describeNeeding('chromium', 'the contents of the store in a browser', () => {
+  withBrowser();
+  let store: TestStore;
+  let world: DashboardWorld;
+  let seriesId: number;
+  const endMs = Date.UTC(2024, 3, 1);
+  const startMs = Date.UTC(2023, 10, 1);
+  const hole = { startMs: Date.UTC(2024, 1, 10), endMs: Date.UTC(2024, 1, 12) };
+  const daily = { ...market, baseId: 'ethereum', interval: 'd1' } as const;
+
+  beforeAll(async () => {
+    store = await openTestStore();
+    world = await openDashboardWorld(store, {}, 0, () => endMs + hourMs);
+    const { database } = store;
+    ({ seriesId } = await trackSeries(database, market, startMs, endMs));
+    for (const window of [
+      { startMs, endMs: hole.startMs },
+      { startMs: hole.endMs, endMs },
+    ])
+      await commitPoints(database, { seriesId, series: market, window });
+    const whole = { startMs, endMs };
+    const other = await trackSeries(database, daily, startMs, endMs);
+    await commitPoints(database, { seriesId: other.seriesId, series: daily, window: whole });
+    const history = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' } as const;
+    await trackSeries(database, history, startMs, endMs);
+    await trackList(database, assets, hourMs);
+    await poll(database, endMs, [assetOf('bitcoin', 1, { priceUsd: '1.10' })]);
+    await poll(database, endMs + hourMs, [assetOf('bitcoin', 1, { priceUsd: '1.20' })]);
+  });
+  afterAll(async () => {
+    await world.close();
+    await store.close();
+  });
+
+  const search = (page: Page) => decodeURIComponent(new URL(page.url()).search);
+  const chart = (page: Page, name: RegExp) => page.getByRole('group', { name }).waitFor();
+
+  it('opens the series of an exchange and interval', async () => {
+    const { page } = await open(world.url);
+    const matrix = page.getByRole('group', { name: 'By exchange and interval' });
+    const rows = matrix.getByRole('row');
+    await matrix.getByRole('link', { name: /^98.68 %/ }).waitFor();
+    expect(await rows.allTextContents()).toEqual([
+      'Exchangeh1d1',
+      'assets0.00 %1 series',
+      'kraken98.68 %1 series100 %1 series',
+    ]);
+    await matrix.getByRole('link', { name: /^98.68 %/ }).click();
+    await page.getByText('1 to 1 of 1 series').waitFor();
+    expect(search(page)).toBe('?exchange=kraken&interval=h1');
+    await page.getByRole('button', { name: 'interval h1' }).click();
+    await page.getByText('1 to 2 of 2 series').waitFor();
+    await page.reload();
+    await page.getByText('1 to 2 of 2 series').waitFor();
+    expect(search(page)).toBe('?exchange=kraken');
+  });
+
+  it('shows the months of all series, and opens one of a series in its chart', async () => {
+    const { page } = await open(world.url);
+    const calendar = page.getByRole('group', { name: 'Coverage by month' });
+    await calendar.getByRole('row', { name: /^2024/ }).waitFor();
+    expect(await calendar.getByRole('row').count()).toBe(3);
+    // Two of 29 days of one series are missing, and all of the history.
+    const february = calendar.getByRole('row', { name: /^2024/ }).getByRole('cell').nth(1);
+    expect(await february.textContent()).toBe('64.36 %');
+    await page.goto(`${world.url}?series=${seriesId}`);
+    await calendar.getByRole('row', { name: /^2024/ }).getByRole('link', { name: '93.10 %' }).click();
+    await chart(
+      page,
+      /^Chart from 2024-02-01 to 2024-03-01, 6\d\d values of h1, 1 gaps$|^Chart from 2024-02-01 to 2024-03-01, \d+ values of h2, 1 gaps$/,
+    );
+    expect(search(page)).toBe(`?series=${seriesId}&from=2024-02-01&to=2024-03-01`);
+  });
+
+  it('names the range under the pointer of a band, and opens it', async () => {
+    const { page } = await open(world.url);
+    const band = page.locator(`[data-series="${seriesId}"] svg`);
+    await band.locator('rect.gap').waitFor();
+    await band.scrollIntoViewIfNeeded();
+    const box = await band.boundingBox();
+    if (box === null) throw new Error('there is no band');
+    const at = ((hole.startMs + hole.endMs) / 2 - startMs) / (endMs - startMs);
+    await page.mouse.move(box.x + box.width * at, box.y + box.height / 2);
+    await page.locator('.tip', { hasText: /^gap: 2024-02-0[89].* to 2024-02-1[23]/ }).waitFor();
+    await page.mouse.click(box.x + box.width * at, box.y + box.height / 2);
+    await chart(page, /^Chart from 2024-02-0\d.* 1 gaps$/);
+    expect(search(page)).toMatch(new RegExp(`^\\?series=${seriesId}&from=2024-02-0.*&to=2024-02-1`));
+    // The list of gaps does the same.
+    await page.goto(`${world.url}?series=${seriesId}`);
+    await page.getByRole('link', { name: '2024-02-10' }).click();
+    await chart(page, /^Chart from 2024-02-10 to 2024-02-12/);
+  });
+
+  it('has a choice of the interval that the address keeps', async () => {
+    const { page } = await open(`${world.url}?series=${seriesId}`);
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    const picker = page.getByLabel('Interval');
+    expect((await picker.locator('option').allTextContents()).slice(0, 4)).toEqual([
+      'as fits',
+      'h1',
+      'h2, derived',
+      'h4, derived',
+    ]);
+    await picker.selectOption('h4, derived');
+    await page.getByText('Candles of h4, aggregated from h1.').waitFor();
+    await page.getByRole('button', { name: 'All' }).click();
+    await chart(page, /values of h4/);
+    await page.reload();
+    await chart(page, /values of h4/);
+    await picker.selectOption('h1');
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    const label = (await page.getByRole('group', { name: /^Chart from/ }).getAttribute('aria-label')) ?? '';
+    const [, values = '0'] = /, (\d+) values/.exec(label) ?? [];
+    // A chosen interval shows no more than fits.
+    expect(Number(values)).toBeGreaterThan(1000);
+    expect(Number(values)).toBeLessThanOrEqual(1500);
+  });
+
+  it('compares two series as parts of 100', async () => {
+    const { page } = await open(`${world.url}?series=${seriesId}`);
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    await page.getByLabel('Compare with').fill('kraken ethereum/euro d1');
+    await page.getByText('kraken ethereum/euro d1 has no value at the times and interval').waitFor();
+    await page.getByRole('button', { name: 'All' }).click();
+    await page.getByLabel('Interval').selectOption('d1, derived');
+    await page.getByText(/^From 100 at 2023-11-01: .* and kraken ethereum\/euro d1 \d+\.\d\d$/).waitFor();
+    // Values of the test grow with time: the closes of the first and the last day.
+    const last = (endMs - dayMs) / startMs;
+    expect(await page.locator('.compared-name').textContent()).toContain((last * 100).toFixed(2));
+    expect(await page.getByRole('button', { name: 'Log scale' }).isDisabled()).toBe(true);
+    await expectAccessible(page, 'a comparison');
+    await page.reload();
+    await page.locator('.compared-name').waitFor();
+    await page.getByLabel('Compare with').fill('');
+    await page.locator('.compared').waitFor({ state: 'detached' });
+  });
+
+  it("writes times on the reader's clock, with its zone", async () => {
+    const { page } = await open(`${world.url}?series=${seriesId}`, { timezoneId: 'Asia/Kolkata' });
+    await page.locator('.newest', { hasText: 'Newest, UTC: 2024-03-31 23:00Z' }).waitFor();
+    expect(await page.locator('.zone').textContent()).toBe('UTC');
+    await page.getByRole('button', { name: 'Local time' }).click();
+    await page.locator('.newest', { hasText: 'Newest, UTC+05:30: 2024-04-01 04:30+05:30' }).waitFor();
+    expect(await page.locator('.zone').textContent()).toBe('UTC+05:30');
+    await page.reload();
+    await page.locator('.zone', { hasText: 'UTC+05:30' }).waitFor();
+    await page.getByText('The values on screen as a table').click();
+    await page.getByRole('cell', { name: '2024-04-01 04:30+05:30' }).waitFor();
+  });
+
+  it('lists what happened, and the entries of a list with their changes', async () => {
+    const { page } = await open(world.url);
+    await page.getByRole('link', { name: 'Events' }).click();
+    await page
+      .getByText(/^schema migrated: /)
+      .first()
+      .waitFor();
+    await expectAccessible(page, 'the events');
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('link', { name: 'assets', exact: true }).last().click();
+    const row = page.getByRole('row', { name: /^bitcoin/ });
+    await row.getByText('before: 1.10').waitFor();
+    await row.getByText('1.20').waitFor();
+    await page.getByText('No entry has left the list.').waitFor();
+    await expectAccessible(page, 'the contents of a list');
+    await page.goto(`${world.url}?view=list&list=nothing`);
+    await page.getByRole('alert').getByText('Cannot load').waitFor();
+  });
+
+  it('says what is on disk', async () => {
+    const { page } = await open(world.url);
+    const section = page.locator('section', { has: page.getByRole('heading', { name: 'On disk' }) });
+    await section.getByRole('row', { name: /^candles/ }).waitFor();
+  });
+
+  it.each([360, 768, 1280])('moves nothing that is seen while a view loads, %i px wide', async (width) => {
+    const views = ['', '?view=problems', '?view=events', '?view=list&list=assets', `?series=${seriesId}`];
+    for (const view of views) {
+      const { page } = await open(`${world.url}${view}`, { viewport: { width, height: 800 } });
+      await page.addInitScript(
+        `window.shifted = 0;
+         new PerformanceObserver((list) => {
+           for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+         }).observe({ type: 'layout-shift', buffered: true });`,
+      );
+      await page.reload();
+      await page.locator('h2').first().waitFor();
+      await page.waitForLoadState('networkidle').catch(() => {});
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      expect(Number(await page.evaluate('window.shifted')), `${view} at ${width}`).toBeLessThan(0.1);
+      const inner = await page.evaluate('document.documentElement.scrollWidth');
+      expect(inner, `${view} at ${width}`).toBe(width);
+    }
+  });
+});
