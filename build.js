@@ -22,25 +22,33 @@ if (existsSync(compiler)) {
   rmSync('dist', { recursive: true, force: true });
   execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
   chmodSync('dist/scripts/tidemark.js', 0o755);
-  await bundlePage('service/dashboard/page', 'dist/service/dashboard/assets');
+  await bundle('service/dashboard/page/main.tsx', 'dist/service/dashboard/assets/app.js');
+  copyFiles('service/dashboard/page', 'dist/service/dashboard/assets', ['index.html', 'app.css']);
+  writeLicences('dist/service/dashboard/assets/licences.txt');
+  await bundle('service/pages/browser/try.ts', 'dist/service/pages/files/try.js');
+  copyFiles('service/pages/browser', 'dist/service/pages/files', ['frame.css', 'icon.svg']);
 }
 
-/** One script, one style sheet, and the licences of what is in them. */
-async function bundlePage(source, target) {
+async function bundle(input, file) {
   const { build } = await import('rolldown');
   await build({
-    input: join(source, 'main.tsx'),
+    input,
     platform: 'browser',
     transform: { target: 'es2023' },
-    output: { file: join(target, 'app.js'), format: 'es', minify: true, comments: { legal: true } },
+    output: { file, format: 'es', minify: true, comments: { legal: true } },
   });
-  for (const name of ['index.html', 'icon.svg', 'app.css'])
-    copyFileSync(join(source, name), join(target, name));
+}
+
+function copyFiles(source, target, names) {
+  for (const name of names) copyFileSync(join(source, name), join(target, name));
+}
+
+function writeLicences(file) {
   const licences = ['lightweight-charts', 'fancy-canvas', 'preact'].map((name) => {
     const folder = join('node_modules', name);
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const text = join(folder, 'LICENSE');
     return `${name} ${version}\n\n${existsSync(text) ? readFileSync(text, 'utf8') : sameTerms}`;
   });
-  writeFileSync(join(target, 'licences.txt'), `${notice}\n\n${licences.join('\n\n')}`);
+  writeFileSync(file, `${notice}\n\n${licences.join('\n\n')}`);
 }

@@ -14,6 +14,27 @@ import { LoginThrottle } from '../service/dashboard/access.ts';
 /** The user name for the password. */
 export const boardUser = 'tidemark';
 
+const iconPath = '/tidemark.svg';
+const dashboardPath = '/to-dashboard';
+
+/** The colours of service/pages/browser/frame.css. */
+const theme = {
+  light: {
+    background: '#f6f8fa',
+    card: '#ffffff',
+    foreground: '#1b1f24',
+    border: '#d8dee4',
+    primary: '#0b6b8a',
+  },
+  dark: {
+    background: '#0d1117',
+    card: '#161b22',
+    foreground: '#e6edf3',
+    border: '#30363d',
+    primary: '#4bb3d3',
+  },
+};
+
 /** Blocks the font that the page loads from another host. The page has inline styles; its scripts are files. */
 const contentPolicy = [
   "default-src 'self'",
@@ -28,7 +49,19 @@ const contentPolicy = [
 /** Creates the server, not listening yet. Every path requires the password, with ten wrong attempts per minute. */
 export async function createBoard(
   queues: ReturnType<QueueBackend['bullQueues']>,
-  { password, now = Date.now }: { readonly password: string; readonly now?: () => number },
+  {
+    password,
+    icon,
+    dashboardPort,
+    now = Date.now,
+  }: {
+    readonly password: string;
+    /** The icon of every page, SVG. */
+    readonly icon: Buffer;
+    /** Where the dashboard is, on the host by whose name the board was opened. */
+    readonly dashboardPort: number;
+    readonly now?: () => number;
+  },
 ): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true, bodyLimit: 16_384, requestTimeout: 10_000 });
   const isRight = sameAs(`Basic ${Buffer.from(`${boardUser}:${password}`).toString('base64')}`);
@@ -52,11 +85,24 @@ export async function createBoard(
     if (authorization !== undefined) throttle.add(request.ip);
     return reply.code(401).header('www-authenticate', 'Basic realm="Tidemark", charset="UTF-8"').send('');
   });
+  app.get(iconPath, async (_request, reply) => reply.type('image/svg+xml').send(icon));
+  app.get(dashboardPath, async ({ hostname }, reply) =>
+    reply.redirect(`http://${hostname.replace(/:\d+$/, '')}:${dashboardPort}/`),
+  );
   const serverAdapter = new FastifyAdapter();
   createBullBoard({
     queues: queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
     serverAdapter,
-    options: { uiConfig: { boardTitle: 'Tidemark' } },
+    options: {
+      uiConfig: {
+        boardTitle: 'Tidemark',
+        boardLogo: { path: iconPath, width: 24, height: 24 },
+        favIcon: { default: iconPath, alternative: iconPath },
+        miscLinks: [{ text: 'Dashboard', url: dashboardPath }],
+        hideDocsLink: true,
+        theme,
+      },
+    },
   });
   await app.register(serverAdapter.registerPlugin());
   return app;

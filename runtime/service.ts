@@ -105,6 +105,7 @@ export async function runService(
       now: Date.now,
       version,
       isDraining: () => isDraining,
+      pages: fileURLToPath(new URL('../service/pages/files', import.meta.url)),
       onServed: context.metrics?.serving(),
       log: log as unknown as FastifyBaseLogger,
       ...(dashboard === null ? {} : { dashboard }),

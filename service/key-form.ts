@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { addressCaller } from './admission/address.ts';
-import { escaped, type Page, sendPage } from './web-security.ts';
+import { escaped, type Page, type SendPage } from './pages/pages.ts';
 
 /** One line of text without control characters, which could break a terminal or a mail header. */
 const line = (what: string, most: number) =>
@@ -33,7 +33,7 @@ export type StoreKeyRequest = (
   caller: string,
 ) => Promise<'stored' | 'throttled' | 'full'>;
 
-export function addKeyForm(app: FastifyInstance, store: StoreKeyRequest): void {
+export function addKeyForm(app: FastifyInstance, sendPage: SendPage, store: StoreKeyRequest): void {
   app.register(async (form) => {
     form.addContentTypeParser(
       'application/x-www-form-urlencoded',
@@ -75,17 +75,13 @@ function texts(body: unknown): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => typeof value === 'string'));
 }
 
-const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
-label{display:block;margin:1rem 0 .25rem}input,textarea{font:inherit;width:100%;padding:.4rem;box-sizing:border-box;border:1px solid #8b949e;border-radius:4px}
-button{font:inherit;margin-top:1rem;padding:.4rem 1.2rem}[role=alert]{color:#a40e26}`;
-
 /** @param complaint the error in `entered`, which is shown again; null on the first visit. */
 function formPage(complaint: string | null, entered: Readonly<Record<string, string | undefined>>): Page {
   const { name = '', address = '', purpose = '' } = entered;
-  const alert = complaint === null ? '' : `<p role="alert">${escaped(complaint)}</p>`;
+  const alert = complaint === null ? '' : `<p class="bad" role="alert">${escaped(complaint)}</p>`;
   return page(`${alert}<p>Requests work without a key. One raises the limit of requests a minute, and opens all of the
 history that is stored. The operator reviews each request, and sends the key to the address below after approving it.</p>
-<form method="post" action="keys">
+<form class="stacked" method="post" action="keys">
 <label for="name">Your name</label><input id="name" name="name" required maxlength="100" autocomplete="name" value="${escaped(name)}">
 <label for="address">E-mail address</label><input id="address" name="address" type="email" required maxlength="200" autocomplete="email" value="${escaped(address)}">
 <label for="purpose">What the key is for</label><textarea id="purpose" name="purpose" required minlength="10" maxlength="1000" rows="4">${escaped(purpose)}</textarea>
@@ -94,5 +90,5 @@ history that is stored. The operator reviews each request, and sends the key to 
 }
 
 function page(content: string): Page {
-  return { title: 'Ask for a key', style, content };
+  return { title: 'Ask for a key', content };
 }

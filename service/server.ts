@@ -14,6 +14,7 @@ import { longestRangeMs } from '../contract/limits.ts';
 import { isBadValue, isUnavailable } from '../store/db/failure.ts';
 import { addCompression } from './compression.ts';
 import type { MarketData } from './market-data.ts';
+import type { Pages } from './pages/pages.ts';
 import type { RangeLimits } from './ranges.ts';
 import { basePath, isInterfaceRequest, normalizeTarget } from './request.ts';
 import { errorBody, ServiceRefusal } from './response.ts';
@@ -48,6 +49,8 @@ export interface ServiceOptions {
   /** Whether closing aborts pending responses (`end`, the default) or waits for them (`finish`). */
   readonly onClose?: 'end' | 'finish';
   readonly log?: FastifyBaseLogger;
+  /** Sends an error as a page. Absent, or null: as JSON. */
+  readonly sendError?: Pages['sendError'];
   /** Adds hooks and routes. The hooks run before the service's hooks and see uncompressed responses. */
   readonly extend?: (app: FastifyInstance) => void;
 }
@@ -55,7 +58,7 @@ export interface ServiceOptions {
 /**
  * Creates a Fastify app with every route of the interface under `/v2`. It does not listen yet.
  *
- * Errors are `{"error", "timestamp"}`: 400 for an invalid parameter, 404 for an unknown id, market or path, 405 with
+ * Errors are `{"error", "timestamp"}`, or pages for browsers outside of the interface: 400 for an invalid parameter, 404 for an unknown id, market or path, 405 with
  * `Allow` for methods that the path does not have, 503 when the store is unavailable or too slow, 500 for a defect, whose
  * details are only logged.
  */
@@ -68,6 +71,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     timeouts,
     cache = { forMs: 0, maxBytes: 0 },
     onClose = 'end',
+    sendError = () => null,
   } = options;
   const app = Fastify({
     ...(log === undefined ? {} : { loggerInstance: log }),
@@ -92,6 +96,12 @@ export function createService(options: ServiceOptions): FastifyInstance {
     clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, now()),
   });
 
+  const refuse = (request: FastifyRequest, reply: FastifyReply, status: number, message: string) => {
+    reply.header('cache-control', 'no-store');
+    const page = sendError(request, reply, status, message);
+    if (page !== null) return page;
+    return reply.code(status).type('application/json; charset=utf-8').send(errorBody(message, now()));
+  };
   extend?.(app);
   addCompression(app);
   app.addHook('onRequest', async (request, reply) => {
@@ -102,8 +112,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
   });
 
   app.setErrorHandler((error: FastifyError | ServiceRefusal, request, reply) => {
-    reply.type('application/json; charset=utf-8').header('cache-control', 'no-store');
-    const answer = (status: number, message: string) => reply.code(status).send(errorBody(message, now()));
+    const answer = (status: number, message: string) => refuse(request, reply, status, message);
     if (error instanceof ServiceRefusal) return answer(error.status, error.message);
     if (isBadValue(error)) return answer(400, 'bad request');
     if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
@@ -118,10 +127,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     return answer(500, 'internal error');
   });
 
-  app.setNotFoundHandler((_request, reply) => {
-    reply.code(404).type('application/json; charset=utf-8').header('cache-control', 'no-store');
-    return reply.send(errorBody('not found', now()));
-  });
+  app.setNotFoundHandler((request, reply) => refuse(request, reply, 404, 'not found'));
 
   app.register(async (routes) => addRoutes(routes, { data, now, limits, cache, visibleFrom }), {
     prefix: basePath,

@@ -14,6 +14,7 @@ import { addDashboard, type DashboardOptions } from './dashboard/routes.ts';
 import { addHealth } from './health.ts';
 import { addKeyForm } from './key-form.ts';
 import { addDescription } from './openapi/description.ts';
+import { createPages } from './pages/pages.ts';
 import { addReplicaLag } from './replica-lag.ts';
 import { isInterfaceRequest } from './request.ts';
 import { addRequestMetrics, type ServedEvent } from './request-metrics.ts';
@@ -37,6 +38,8 @@ export interface StoredServiceOptions {
   readonly isDraining: () => boolean;
   /** How long a response is cached, milliseconds; 0: no cache. */
   readonly rememberMs: number;
+  /** Directory of the built files of the pages. */
+  readonly pages: string;
   /** Absent: no dashboard; `/` redirects to the description. */
   readonly dashboard?: DashboardOptions;
   readonly timeouts?: ServiceTimeouts;
@@ -64,6 +67,7 @@ const maxCacheBytes = 64 * 1024 * 1024;
 export async function createStoredService(options: StoredServiceOptions): Promise<FastifyInstance> {
   const { reading, accounts, counter, perMinute, now, timeouts = defaultTimeouts } = options;
   const admission = createAdmission({ counter, perMinute, now, keyOf: (key) => findKey(accounts, key) });
+  const pages = createPages({ directory: options.pages, hasDashboard: options.dashboard !== undefined });
   const app = createService({
     data: storedMarketData(reading),
     now,
@@ -74,6 +78,7 @@ export async function createStoredService(options: StoredServiceOptions): Promis
     visibleFrom: (request, nowMs) =>
       admission.hasKey(request) ? null : yearsBefore(nowMs, historyDepthYears),
     ...(options.log === undefined ? {} : { log: options.log }),
+    sendError: pages.sendError,
     extend: (app) => {
       limitConnections(app, {
         perAddress: options.connectionsPerAddress ?? 0,
@@ -89,8 +94,9 @@ export async function createStoredService(options: StoredServiceOptions): Promis
         replicaLagMs: options.replicaLagMs,
         assertReadable: () => Promise.all([assertReadable(reading), counter.check()]),
       });
-      addKeyForm(app, (request, caller) => requestKey(accounts, request, caller));
-      addDescription(app, options.version);
+      pages.addTo(app);
+      addKeyForm(app, pages.send, (request, caller) => requestKey(accounts, request, caller));
+      addDescription(app, pages.send, options.version);
       if (options.dashboard !== undefined) addDashboard(app, options.dashboard, now);
       else app.get('/', async (_request, reply) => reply.redirect('docs'));
     },

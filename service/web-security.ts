@@ -2,8 +2,7 @@
  * Security and CORS headers: browsers must not frame, sniff or script responses; scripts of any site may read the data.
  */
 
-import { hash } from 'node:crypto';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { coverageHeader, derivedFromHeader } from '../contract/coverage-header.ts';
 import { replicaLagHeader } from './replica-lag.ts';
 import { isInterfaceRequest } from './request.ts';
@@ -43,42 +42,4 @@ export function addWebSecurity(app: FastifyInstance): void {
     });
     return reply.code(204).send();
   });
-}
-
-/** An HTML page without scripts. Title and style are ours; `content` is escaped already. */
-export interface Page {
-  readonly title: string;
-  readonly style: string;
-  readonly content: string;
-}
-
-/** Sends a page. Its policy allows the one inline style sheet, by its hash, and no scripts. */
-export function sendPage(reply: FastifyReply, status: number, { title, style, content }: Page): FastifyReply {
-  const styleHash = hash('sha256', style, 'base64');
-  reply.header(
-    'content-security-policy',
-    `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
-  );
-  return reply
-    .code(status)
-    .type('text/html; charset=utf-8')
-    .send(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>${title}</title><style>${style}</style></head>
-<body><h1>${title}</h1>
-${content}
-</body></html>
-`);
-}
-
-/** Escapes text for HTML content and attributes. */
-export function escaped(text: string): string {
-  const names: Readonly<Record<string, string>> = {
-    '&': '&amp;',
-    '<': '&lt;',
-    '>': '&gt;',
-    '"': '&quot;',
-    "'": '&#39;',
-  };
-  return text.replaceAll(/[&<>"']/g, (character) => names[character] ?? character);
 }

@@ -1,5 +1,6 @@
 /** `tidemark board`: the queues in the browser, behind a password, until SIGTERM or Ctrl-C. */
 
+import { readFileSync } from 'node:fs';
 import { TidemarkError } from '../../errors.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import { withContext } from '../../runtime/context.ts';
@@ -20,7 +21,11 @@ export async function run(): Promise<void> {
         const queues = await context.openQueues();
         closing.add(() => queues.close());
         const { boardUser, createBoard } = await import('../../runtime/board.ts');
-        const app = await createBoard(queues.bullQueues(), { password });
+        const app = await createBoard(queues.bullQueues(), {
+          password,
+          icon: readFileSync(new URL('../../service/pages/files/icon.svg', import.meta.url)),
+          dashboardPort: context.config.service.port,
+        });
         const listening = await listen(app, { host, port });
         closing.add(() => app.close());
         console.log(`queues at ${new URL('/', listening.url)}, as ${boardUser}; Ctrl-C stops`);

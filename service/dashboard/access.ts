@@ -16,6 +16,7 @@ import { LRUCache } from 'lru-cache';
 import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import { printable } from '../../contract/names.ts';
 import { addressCaller } from '../admission/address.ts';
+import { ServiceRefusal } from '../response.ts';
 
 export type Access =
   | {
@@ -82,14 +83,11 @@ const notLocal: Refusal = {
 const tooMany: Refusal = { status: 429, message: 'too many wrong passwords, try again in a minute' };
 const unknown: Refusal = { status: 401, message: 'the dashboard requires its password' };
 
-export function sendRefusal(reply: FastifyReply, { status, message }: Refusal): FastifyReply {
+/** @throws ServiceRefusal */
+export function refuse(reply: FastifyReply, { status, message }: Refusal): never {
   if (status === 401) reply.header('www-authenticate', 'Basic realm="Tidemark", charset="UTF-8"');
   if (status === 429) reply.header('retry-after', 60);
-  return reply
-    .code(status)
-    .header('cache-control', 'no-store')
-    .type('text/plain; charset=utf-8')
-    .send(`${message}\n`);
+  throw new ServiceRefusal(status, message);
 }
 
 /** The password of a basic Authorization header (RFC 7617). The user name gives no right. */

@@ -1,16 +1,7 @@
-/** Serves the page's files from the build. They are read once; their ETags are content hashes. */
+/** Serves the page's files from the build. */
 
-import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-
-const types = {
-  'app.js': 'text/javascript; charset=utf-8',
-  'app.css': 'text/css; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
-  'licences.txt': 'text/plain; charset=utf-8',
-} as const;
+import type { FastifyInstance } from 'fastify';
+import { readBuiltFile, sendBuiltFile } from '../pages/built-file.ts';
 
 /** Allows files of this origin only, and nothing inline. */
 const policy = [
@@ -29,29 +20,16 @@ const policy = [
 
 /** @returns adds the routes of the page. @throws Error when the page has not been built. */
 export function readAssets(directory: string): (scope: FastifyInstance) => void {
-  const read = (name: string) => {
-    const body = readFileSync(join(directory, name));
-    return { body, tag: `W/"${hash('sha1', body, 'base64url')}"` };
-  };
-  const page = read('index.html');
-  const files = Object.entries(types).map(([name, type]) => ({ name, type, ...read(name) }));
+  const page = readBuiltFile(directory, 'index.html');
+  const files = ['app.js', 'app.css', 'licences.txt'].map((name) => ({
+    name,
+    file: readBuiltFile(directory, name),
+  }));
   return (scope) => {
     scope.get('/', async (request, reply) =>
-      send(request, reply.header('content-security-policy', policy), page, 'text/html; charset=utf-8'),
+      sendBuiltFile(request, reply.header('content-security-policy', policy), page),
     );
-    for (const { name, type, ...file } of files)
-      scope.get(`/dashboard/${name}`, async (request, reply) => send(request, reply, file, type));
+    for (const { name, file } of files)
+      scope.get(`/dashboard/${name}`, async (request, reply) => sendBuiltFile(request, reply, file));
   };
-}
-
-/** Browsers revalidate each time, so that a new version takes effect at once. */
-function send(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { body, tag }: { body: Buffer; tag: string },
-  type: string,
-): FastifyReply {
-  reply.header('etag', tag).header('cache-control', 'private, no-cache');
-  if (request.headers['if-none-match'] === tag) return reply.code(304).send();
-  return reply.type(type).send(body);
 }

@@ -28,7 +28,7 @@ import { readSeriesHistory } from '../../store/series/series-history.ts';
 import { readFailingJobs } from '../../store/timescale/upkeep.ts';
 import { AddressLimit } from '../connections.ts';
 import { notFound, ServiceRefusal } from '../response.ts';
-import { type Access, accessGuard, sendRefusal } from './access.ts';
+import { type Access, accessGuard, refuse } from './access.ts';
 import { type ActionsOptions, addActions } from './actions.ts';
 import { readAssets } from './assets.ts';
 import { addInventory } from './inventory.ts';
@@ -124,7 +124,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
       const refusal = refusalOf(request);
       if (refusal === null) return;
       if (refusal.status === 403 && request.routeOptions.url === '/') return reply.redirect('docs');
-      return sendRefusal(reply, refusal);
+      refuse(reply, refusal);
     });
 
     addAssets(scope);

@@ -36,6 +36,7 @@ onEachBackend('the board', (kind) => {
         ...env,
         BOARD_PASSWORD: password,
         BOARD_PORT: '0',
+        SERVE_PORT: '4000',
         METRICS_PORT: '0',
       });
       const address = () => /http:\S+\//.exec(board.stdout())?.[0];
@@ -64,6 +65,13 @@ onEachBackend('the board', (kind) => {
         expect.stringContaining('<title>Tidemark</title>'),
       ]);
       expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+      const icon = await at('tidemark.svg', { headers });
+      expect([icon.headers.get('content-type'), await icon.text()]).toEqual([
+        'image/svg+xml',
+        expect.stringContaining('<svg'),
+      ]);
+      const toDashboard = await at('to-dashboard', { headers, redirect: 'manual' });
+      expect(toDashboard.headers.get('location')).toBe('http://127.0.0.1:4000/');
       const answer = await at('api/queues', { headers });
       const { queues } = (await answer.json()) as { queues: Array<{ name: string; readOnlyMode: boolean }> };
       expect(queues.map(({ name, readOnlyMode }) => [name, readOnlyMode])).toEqual([
@@ -109,7 +117,12 @@ it(
 
 it('locks an address out for a minute after wrong passwords', async () => {
   const state = { nowMs: 1_000_000 };
-  const app = await createBoard([], { password, now: () => state.nowMs });
+  const app = await createBoard([], {
+    password,
+    icon: Buffer.from('<svg/>'),
+    dashboardPort: 4000,
+    now: () => state.nowMs,
+  });
   onTestFinished(() => app.close());
   const status = async (remoteAddress: string, headers: { authorization?: string }) =>
     (await app.inject({ url: '/', remoteAddress, headers })).statusCode;

@@ -58,7 +58,8 @@ export function App() {
               {title}
             </a>
           ))}
-          <a href="docs">Documentation</a>
+          <a href="docs">Interface</a>
+          <a href="keys">Ask for a key</a>
         </nav>
         <Status />
       </header>

@@ -1,5 +1,6 @@
 /** The service as it faces the world, on a test's database: as the role that only reads. */
 
+import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { postgresCounter } from '../../../service/admission/request-counter.ts';
@@ -30,6 +31,7 @@ export async function openFacing(store: TestStore, options: FacingOptions = {}):
     version: '0.0.0',
     isDraining: () => false,
     rememberMs: 0,
+    pages: resolve('dist/service/pages/files'),
     ...options,
     reading: reading.pool,
     accounts: accounts.pool,

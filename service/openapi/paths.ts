@@ -1,0 +1,4 @@
+/** The path template in OpenAPI's notation. */
+export function openApiPath(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
