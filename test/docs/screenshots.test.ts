@@ -4,6 +4,7 @@
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
@@ -34,7 +35,7 @@ it('every picture in the documents exists and is small', () => {
   const shown = new Set(
     texts.flatMap((text) => [...text.matchAll(/images\/[\w-]+\.png/g)].map(([name]) => `docs/${name}`)),
   );
-  expect(shown.size).toBeGreaterThanOrEqual(4);
+  expect(shown.size).toBeGreaterThanOrEqual(8);
   for (const name of shown) {
     expect(existsSync(name), name).toBe(true);
     expect(statSync(name).size, name).toBeLessThan(maxBytes);
@@ -107,15 +108,15 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
   }
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`show the overview and a series, ${colorScheme}`, async () => {
-      const { page } = await open(world.url, { colorScheme, viewport: { width: 1120, height: 1080 } });
-      const picture = async (name: string) => {
+    it(`show the overview, a series, problems and the calendar, ${colorScheme}`, async () => {
+      const { page } = await open(world.url, { colorScheme, viewport: { width: 1120, height: 1500 } });
+      const picture = async (name: string, part: Locator | null = null) => {
         // Two frames later everything is drawn.
         await page.evaluate(
           'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
         );
         const path = `docs/images/${name}-${colorScheme}.png`;
-        if (inject('updatesDocs')) await page.screenshot({ path });
+        if (inject('updatesDocs')) await (part ?? page).screenshot({ path });
       };
       await page.getByText('synthetic data').waitFor();
       await page.locator('rect.inFlight').first().waitFor();
@@ -123,6 +124,12 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
       await page.locator('.requests rect.covered').first().waitFor({ state: 'attached' });
       await page.getByText(/ requests? left, about /).waitFor();
       await picture('overview');
+      await page.setViewportSize({ width: 1120, height: 1080 });
+      const calendar = page.locator('section', {
+        has: page.getByRole('heading', { name: 'Coverage by month' }),
+      });
+      await calendar.getByRole('row', { name: /^2024/ }).waitFor();
+      await picture('calendar', calendar);
       await page.getByRole('link', { name: 'binance ethereum/tether h1' }).click();
       await page.getByText('Every candle of h1, as stored.').waitFor();
       await page.getByRole('button', { name: '1 year' }).click();
@@ -131,6 +138,9 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
       await page.mouse.move((box?.x ?? 0) + 430, (box?.y ?? 0) + 120);
       await page.locator('.exact', { hasText: 'close' }).waitFor();
       await picture('series');
+      await page.getByRole('link', { name: 'Problems' }).click();
+      await page.getByText('What helps:').waitFor();
+      await picture('problems');
     });
   }
 });
