@@ -3,7 +3,7 @@
 import pg from 'pg';
 import { dayMs, hourMs, intervalMs, periodStart } from '../../contract/intervals.ts';
 import { table } from '../../scripts/output/table.ts';
-import { chartInterval, maxPeriods } from '../../service/dashboard/shapes.ts';
+import { chartInterval, maxPeriods } from '../../service/dashboard/chart-intervals.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { environmentOf, withDatabase } from '../parts.ts';
 import { startServing } from '../service/serving.ts';

@@ -24,6 +24,7 @@ import { explainDatabaseError } from '../../store/db/failure.ts';
 import { endAction, listActions, recordAction } from '../../store/ledger/actions.ts';
 import { ServiceRefusal } from '../response.ts';
 import { type Access, isSame, userIn } from './access.ts';
+import { json } from './json.ts';
 import type { ActionLine } from './shapes.ts';
 
 export interface ActionsOptions {
@@ -172,7 +173,7 @@ export function addActions(
         progress: line.id === running.long?.id ? running.long.progress : null,
       }),
     );
-    return reply.header('cache-control', 'no-store').send(lines);
+    return json<'actions'>(reply, lines);
   });
 
   scope.register(async (guarded) => {

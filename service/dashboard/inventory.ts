@@ -38,13 +38,13 @@ export function addInventory(
 
   scope.get('/dashboard/calendar', async (request, reply) => {
     const { series } = read(calendarQuery, request.query);
-    return json(reply, series === undefined ? await ofAll(now()) : await months(series, now()));
+    return json<'calendar'>(reply, series === undefined ? await ofAll(now()) : await months(series, now()));
   });
 
-  scope.get('/dashboard/storage', async (_request, reply) => json(reply, await bytes(now())));
+  scope.get('/dashboard/storage', async (_request, reply) => json<'storage'>(reply, await bytes(now())));
 
   scope.get('/dashboard/events/log', async (_request, reply) =>
-    json(reply, await readEvents(database, { sinceMs: now() - eventsMs, most: maxRows })),
+    json<'events/log'>(reply, await readEvents(database, { sinceMs: now() - eventsMs, most: maxRows })),
   );
 
   scope.get('/dashboard/list', async (request, reply) => {
@@ -52,6 +52,6 @@ export function addInventory(
     const lists = (await listStatus(database, now())).map(({ list }) => list);
     const list = [...lists, { dataset: 'rates', asset: null } as const].find((one) => listName(one) === name);
     if (list === undefined) throw notFound(name);
-    return json(reply, await readListContents(database, list, maxRows));
+    return json<'list'>(reply, await readListContents(database, list, maxRows));
   });
 }

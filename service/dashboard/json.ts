@@ -3,6 +3,7 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { ServiceRefusal } from '../response.ts';
+import type { Answers } from './shapes.ts';
 
 /** A whole number as text. */
 export const whole = (least: number, most: number) =>
@@ -12,7 +13,8 @@ export const whole = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.number().min(least).max(most));
 
-export function json(reply: FastifyReply, value: unknown): FastifyReply {
+/** @param value as the schema of its path says. */
+export function json<Path extends keyof Answers>(reply: FastifyReply, value: Answers[Path]): FastifyReply {
   return reply
     .header('cache-control', 'no-store')
     .type('application/json; charset=utf-8')

@@ -31,18 +31,12 @@ import { notFound, ServiceRefusal } from '../response.ts';
 import { type Access, accessGuard, refuse } from './access.ts';
 import { type ActionsOptions, addActions } from './actions.ts';
 import { readAssets } from './assets.ts';
+import { chartIntervals, maxPeriods } from './chart-intervals.ts';
 import { addInventory } from './inventory.ts';
 import { json, read, whole } from './json.ts';
 import { Live } from './live.ts';
 import { inFlightPairs, type QueueReader } from './queue.ts';
-import {
-  type Band,
-  chartIntervals,
-  maxPeriods,
-  type Points,
-  type Problems,
-  type SeriesDetail,
-} from './shapes.ts';
+import type { Band, Problems, SeriesDetail } from './shapes.ts';
 import { type StateOptions, stateReader } from './state.ts';
 
 export interface DashboardOptions extends Omit<StateOptions, 'now'> {
@@ -144,12 +138,12 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
     scope.get('/dashboard/bands', async (request, reply) => {
       const { ids, columns, from, to } = read(bandsQuery, request.query);
       const range = from === undefined || to === undefined ? null : ranged(from, to);
-      return json(reply, await bands({ nowMs: now(), graceMs, seriesIds: ids, range, columns }));
+      return json<'bands'>(reply, await bands({ nowMs: now(), graceMs, seriesIds: ids, range, columns }));
     });
 
     scope.get('/dashboard/series/:id', async (request, reply) => {
       const seriesId = seriesIdOf(request);
-      return json(reply, await seriesDetail(database, { seriesId, nowMs: now(), graceMs }));
+      return json<'series/:id'>(reply, await seriesDetail(database, { seriesId, nowMs: now(), graceMs }));
     });
 
     scope.get('/dashboard/series/:id/points', async (request, reply) => {
@@ -166,7 +160,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
       const points = await readChartPoints(database, { seriesId, series, interval, range });
       const [band] = await bands({ nowMs: now(), graceMs, seriesIds: [seriesId], range, columns });
       if (band === undefined) throw notFound(String(seriesId));
-      return json(reply, { ...points, interval, ...range, band } satisfies Points);
+      return json<'series/:id/points'>(reply, { ...points, interval, ...range, band });
     });
 
     scope.get('/dashboard/problems', async (_request, reply) => {
@@ -182,7 +176,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
         locks: await readLockWaits(primary),
         jobs: await readFailingJobs(primary),
       };
-      return json(reply, problems);
+      return json<'problems'>(reply, problems);
     });
   });
 }
@@ -237,7 +231,9 @@ async function seriesDetail(
       .slice(-maxDetailEntries)
       .reverse()
       .map(({ startMs, endMs, reason, message }) => ({ startMs, endMs, reason, message })),
-    fetches: history.fetches,
+    fetches: history.fetches.map(({ timeMs, range, lane, verdict, fresh, changed, durationMs, error }) => ({
+      ...{ timeMs, range, lane, verdict, fresh, changed, durationMs, error },
+    })),
     revisions: history.revisions,
     rejections: history.rejections.map((row) => ({ ...row, raw: row.raw.slice(0, maxRawCharacters) })),
   };

@@ -1,197 +1,216 @@
-/** Types of the messages from the dashboard's server to its page. Times and lengths are milliseconds. */
+/**
+ * The messages from the dashboard's server to its page: one schema, from which the types of both follow. Times and lengths
+ * are milliseconds.
+ */
 
-import {
-  candleIntervals,
-  type EpochMs,
-  type Interval,
-  intervalMs,
-  type Range,
-} from '../../contract/intervals.ts';
+import { z } from 'zod';
 import type { CalendarMonth } from '../../planning/calendar.ts';
-import type { Headline, State } from '../../planning/conditions.ts';
-import type {
-  ChartPoints,
-  FailedRequests,
-  Failure,
-  FailureCause,
-  ListContents,
-  PointRow,
-  QuarantinedRow,
-  RecordedAction,
-  RevisedSeries,
-  StoredBytes,
-  StoredEvent,
-  StoredLine,
+import { conditionKinds, type Headline, levels, listNames, type State } from '../../planning/conditions.ts';
+import { listOf, message, time } from '../../store/dashboard/message.ts';
+import {
+  chartPoints,
+  failedRequests,
+  failure,
+  failureCause,
+  listContents,
+  quarantinedRow,
+  recordedAction,
+  revisedSeries,
+  storedBytes,
+  storedEvent,
+  storedLine,
 } from '../../store/dashboard/shapes.ts';
+import { layers } from './layers.ts';
 
-export type { ListContents, PointRow, StoredBytes, StoredEvent };
+export type { ListContents, PointRow, StoredBytes, StoredEvent } from '../../store/dashboard/shapes.ts';
 
-export interface SeriesLine extends StoredLine {
+const count = z.number();
+const range = { startMs: time, endMs: time };
+
+const seriesLine = message({
+  ...storedLine.unwrap().shape,
   /** Queued and active windows. */
-  readonly inFlight: number;
-}
+  inFlight: count,
+});
+export type SeriesLine = z.output<typeof seriesLine>;
 
 /** Requests by minute and lane; the last minute is the current one. */
-export interface RequestMinutes {
-  readonly startMs: EpochMs;
-  readonly lanes: Readonly<Record<string, readonly number[]>>;
+const requestMinutes = message({
+  startMs: time,
+  lanes: z.record(z.string(), listOf(count)).readonly(),
   /** Requests of all lanes that stored nothing. */
-  readonly failed: readonly number[];
-}
+  failed: listOf(count),
+});
+export type RequestMinutes = z.output<typeof requestMinutes>;
 
-export interface QueueSummary {
-  readonly waiting: number;
-  readonly active: number;
-  readonly delayed: number;
-  readonly workers: number;
-  readonly pausedMs: number;
-}
+const queueSummary = message({
+  waiting: count,
+  active: count,
+  delayed: count,
+  workers: count,
+  pausedMs: z.number(),
+});
+export type QueueSummary = z.output<typeof queueSummary>;
 
-export interface ListLine {
-  readonly name: string;
-  readonly everyMs: number;
-  readonly newestMs: EpochMs | null;
-  readonly rows: number | null;
-  readonly problem: string | null;
-}
+const listLine = message({
+  name: z.string(),
+  everyMs: z.number(),
+  newestMs: time.nullable(),
+  rows: count.nullable(),
+  problem: z.string().nullable(),
+});
+export type ListLine = z.output<typeof listLine>;
 
-export interface Summary {
-  readonly nowMs: EpochMs;
+const headline = message({
+  kind: z.enum(conditionKinds),
+  level: z.enum(levels),
+  text: z.string(),
+  list: z.enum(listNames).nullable(),
+  command: z.string().nullable(),
+}) satisfies z.ZodType<Headline>;
+
+const state = message({
+  headline,
+  also: listOf(headline),
+  left: count,
+  etaMs: z.number().nullable(),
+}) satisfies z.ZodType<State>;
+
+const summary = message({
+  nowMs: time,
   /** Whether the source is a simulator. */
-  readonly synthetic: boolean;
+  synthetic: z.boolean(),
   /** What `tidemark status` says: the headline, further conditions, the windows left and their ETA. */
-  readonly state: State;
+  state,
   /** Budget in requests a minute; 0: unlimited. */
-  readonly perMinute: number;
-  readonly requests: RequestMinutes;
+  perMinute: z.number(),
+  requests: requestMinutes,
   /** Null: the queue is unavailable. */
-  readonly queue: QueueSummary | null;
+  queue: queueSummary.nullable(),
   /** What the source answers in place of data. */
-  readonly serviceMessage: { readonly timeMs: EpochMs; readonly message: string } | null;
-  readonly lists: readonly ListLine[];
+  serviceMessage: message({ timeMs: time, message: z.string() }).nullable(),
+  lists: listOf(listLine),
   /** Quarantined rows, counted among the newest few hundred, and whether there are older ones. */
-  readonly quarantined: { readonly rows: number; readonly hasOlder: boolean };
-  readonly database: string;
-}
+  quarantined: message({ rows: count, hasOlder: z.boolean() }),
+  database: z.string(),
+});
+export type Summary = z.output<typeof summary>;
 
-/**
- * Event `snapshot`: the whole state. Event `change`: the changed lines, and the ids of series no longer tracked. Event
- * `trouble`: the store cannot be read, and the state sent before stays on the page, under the headline of the event.
- */
-export interface Snapshot {
-  readonly summary: Summary;
-  readonly series: readonly SeriesLine[];
-}
+const snapshot = message({ summary, series: listOf(seriesLine) });
+export type Snapshot = z.output<typeof snapshot>;
+
+const change = message({ summary, series: listOf(seriesLine), gone: listOf(z.number()) });
+export type Change = z.output<typeof change>;
+
+const trouble = message({ message: z.string(), headline });
+export type Trouble = z.output<typeof trouble>;
+
 /** An action at the dashboard, newest first in its list. */
-export interface ActionLine extends RecordedAction {
+const actionLine = message({
+  ...recordedAction.unwrap().shape,
   /** Windows of a running verify or repair in the process that answers; null: none. */
-  readonly progress: { readonly done: number; readonly of: number } | null;
-}
+  progress: message({ done: count, of: count }).nullable(),
+});
+export type ActionLine = z.output<typeof actionLine>;
 
-export interface Trouble {
-  readonly message: string;
-  readonly headline: Headline;
-}
-export interface Change extends Snapshot {
-  readonly gone: readonly number[];
-}
+/** A range divided into columns. Each layer lists the columns that contain it as flat pairs of first and one past the last. */
+const band = message({
+  ...range,
+  id: z.number(),
+  columns: count,
+  layers: z.record(z.enum(layers), listOf(z.number())).readonly(),
+});
+export type Band = z.output<typeof band>;
 
-export const layers = ['tracked', 'covered', 'empty', 'gap', 'failed', 'inFlight'] as const;
-export type Layer = (typeof layers)[number];
+const points = message({ ...chartPoints.unwrap().shape, ...range, interval: z.string(), band });
+export type Points = z.output<typeof points>;
 
-/**
- * A range divided into columns. Each layer lists the columns that contain it as flat pairs of first and one past the
- * last. The layers are in drawing order, so that a gap of one minute is visible in eleven years.
- */
-export interface Band extends Range {
-  readonly id: number;
-  readonly columns: number;
-  readonly layers: Readonly<Record<Layer, readonly number[]>>;
-}
+const seriesDetail = message({
+  id: z.number(),
+  name: z.string(),
+  dataset: z.enum(['candles', 'asset_history']),
+  interval: z.string(),
+  fromMs: time,
+  toMs: time.nullable(),
+  untrackedMs: time.nullable(),
+  beginsMs: time.nullable(),
+  earliestMs: time.nullable(),
+  newestMs: time.nullable(),
+  gaps: listOf(message({ ...range, reason: z.string(), message: z.string().nullable() })),
+  gapsInAll: count,
+  fetches: listOf(
+    message({
+      timeMs: time,
+      range: message(range).nullable(),
+      lane: z.string(),
+      verdict: z.string(),
+      fresh: count,
+      changed: count,
+      durationMs: z.number(),
+      error: z.string().nullable(),
+    }),
+  ),
+  revisions: listOf(
+    message({ timeMs: time, seenAtMs: time, before: z.record(z.string(), z.string()).readonly() }),
+  ),
+  rejections: listOf(message({ seenAtMs: time, reason: z.string(), raw: z.string() })),
+});
+export type SeriesDetail = z.output<typeof seriesDetail>;
 
-export interface Points extends ChartPoints, Range {
-  readonly interval: string;
-  readonly band: Band;
-}
-
-export interface SeriesDetail {
-  readonly id: number;
-  readonly name: string;
-  readonly dataset: 'candles' | 'asset_history';
-  readonly interval: string;
-  readonly fromMs: EpochMs;
-  readonly toMs: EpochMs | null;
-  readonly untrackedMs: EpochMs | null;
-  readonly beginsMs: EpochMs | null;
-  readonly earliestMs: EpochMs | null;
-  readonly newestMs: EpochMs | null;
-  readonly gaps: readonly (Range & { readonly reason: string; readonly message: string | null })[];
-  readonly gapsInAll: number;
-  readonly fetches: readonly {
-    readonly timeMs: EpochMs;
-    readonly range: Range | null;
-    readonly lane: string;
-    readonly verdict: string;
-    readonly fresh: number;
-    readonly changed: number;
-    readonly durationMs: number;
-    readonly error: string | null;
-  }[];
-  readonly revisions: readonly {
-    readonly timeMs: EpochMs;
-    readonly seenAtMs: EpochMs;
-    readonly before: Readonly<Record<string, string>>;
-  }[];
-  readonly rejections: readonly {
-    readonly seenAtMs: EpochMs;
-    readonly reason: string;
-    readonly raw: string;
-  }[];
-}
-
-export interface Problems {
+const problems = message({
   /** Refused series, then failed windows, newest first; `failingInAll` counts both. */
-  readonly failing: readonly Failure[];
-  readonly failingInAll: number;
+  failing: listOf(failure),
+  failingInAll: count,
   /** The same by message, the most frequent first. */
-  readonly causes: readonly FailureCause[];
+  causes: listOf(failureCause),
   /** Of the last hour, by kind. */
-  readonly errors: readonly FailedRequests[];
-  readonly quarantine: readonly QuarantinedRow[];
-  readonly revised: readonly RevisedSeries[];
+  errors: listOf(failedRequests),
+  quarantine: listOf(quarantinedRow),
+  revised: listOf(revisedSeries),
   /** Tidemark's statements that wait for locks, and the sessions that hold them. */
-  readonly locks: { readonly statements: number; readonly holders: readonly string[] };
+  locks: message({ statements: count, holders: listOf(z.string()) }),
   /** TimescaleDB background jobs that fail or that no worker runs. */
-  readonly jobs: readonly {
-    readonly kind: string;
-    /** The table or rollup; null for other jobs. */
-    readonly of: string | null;
-    readonly lastRunMs: EpochMs | null;
-    readonly failures: number;
-    readonly message: string;
-  }[];
-}
+  jobs: listOf(
+    message({
+      kind: z.string(),
+      /** The table or rollup; null for other jobs. */
+      of: z.string().nullable(),
+      lastRunMs: time.nullable(),
+      failures: count,
+      message: z.string(),
+    }),
+  ),
+});
+export type Problems = z.output<typeof problems>;
+
+const month = message({
+  startMs: time,
+  wantedMs: z.number(),
+  coveredMs: z.number(),
+  failed: z.boolean(),
+  awaiting: z.boolean(),
+}) satisfies z.ZodType<CalendarMonth>;
 
 /** Coverage by month, of one series or of all together. */
-export interface Calendar {
-  readonly months: readonly CalendarMonth[];
-}
+const calendar = message({ months: listOf(month) });
+export type Calendar = z.output<typeof calendar>;
 
-/** Largest number of periods in one response of points. */
-export const maxPeriods = 2000;
+/** Answers by their path below `/dashboard/`. */
+export const answers = {
+  bands: listOf(band),
+  'series/:id': seriesDetail,
+  'series/:id/points': points,
+  problems,
+  actions: listOf(actionLine),
+  calendar,
+  storage: listOf(storedBytes),
+  'events/log': listOf(storedEvent),
+  list: listContents,
+};
+export type Answers = { readonly [Path in keyof typeof answers]: z.output<(typeof answers)[Path]> };
 
-/** The intervals of a series' chart: its own, and each coarser one that consists of whole periods of it. */
-export function chartIntervals(own: Interval): Interval[] {
-  return [
-    own,
-    ...candleIntervals.filter(
-      (one) => intervalMs[one] > intervalMs[own] && intervalMs[one] % intervalMs[own] === 0,
-    ),
-  ];
-}
-
-/** The finest interval with at most `most` periods in the range, or else the coarsest. */
-export function chartInterval(own: Interval, spanMs: EpochMs, most: number): Interval {
-  const intervals = chartIntervals(own);
-  return intervals.find((one) => spanMs / intervalMs[one] <= most) ?? intervals.at(-1) ?? own;
-}
+/**
+ * Events of the stream. `snapshot`: the whole state. `change`: the changed lines, and the ids of series no longer tracked.
+ * `trouble`: the store cannot be read, and the state sent before stays on the page, under the headline of the event.
+ */
+export const events = { snapshot, change, trouble };

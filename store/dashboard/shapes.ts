@@ -1,145 +1,162 @@
-/** What the dashboard reads from the store, as it reaches the page. Times and lengths are milliseconds. */
+/**
+ * What the dashboard reads from the store, as it reaches the page: schemas, and the types that follow from them. Times and
+ * lengths are milliseconds.
+ */
 
-import type { EpochMs } from '../../contract/intervals.ts';
+import { z } from 'zod';
+import { listOf, message, time } from './message.ts';
 
 /** One tracked series in the list. */
-export interface StoredLine {
-  readonly id: number;
-  readonly name: string;
+export const storedLine = message({
+  id: z.number(),
+  name: z.string(),
   /** Null: of an asset, not of a market. */
-  readonly exchange: string | null;
-  readonly interval: string;
-  readonly periodMs: number;
-  readonly fromMs: EpochMs;
+  exchange: z.string().nullable(),
+  interval: z.string(),
+  periodMs: z.number(),
+  fromMs: time,
   /** Null: tracked into the future. */
-  readonly toMs: EpochMs | null;
+  toMs: time.nullable(),
   /** The tracked range up to the last closed period, and its covered, confirmed empty and missing parts. */
-  readonly wantedMs: number;
-  readonly coveredMs: number;
-  readonly emptyMs: number;
-  readonly missingMs: number;
+  wantedMs: z.number(),
+  coveredMs: z.number(),
+  emptyMs: z.number(),
+  missingMs: z.number(),
   /** Parts of the missing range: failed windows, and windows with one empty response. */
-  readonly failedMs: number;
-  readonly awaitingMs: number;
-  readonly gaps: number;
+  failedMs: z.number(),
+  awaitingMs: z.number(),
+  gaps: z.number(),
   /** Length of the gap that reaches the present; 0: none. */
-  readonly behindMs: number;
+  behindMs: z.number(),
   /** Requests for the missing range, and for the whole tracked range. */
-  readonly requestsLeft: number;
-  readonly requests: number;
-  readonly points: number;
-  readonly newestMs: EpochMs | null;
-  readonly revised: number;
+  requestsLeft: z.number(),
+  requests: z.number(),
+  points: z.number(),
+  newestMs: time.nullable(),
+  revised: z.number(),
   /** The source's message when it refuses the whole series. */
-  readonly blocked: string | null;
+  blocked: z.string().nullable(),
   /** Changes whenever the stored coverage of the series changes. */
-  readonly version: string;
-}
+  version: z.string(),
+});
+export type StoredLine = z.output<typeof storedLine>;
 
 /** `[time, open, high, low, close, volume]`, or `[time, price]`: decimals as text, with every digit. */
-export type PointRow = readonly [EpochMs, ...string[]];
+export const pointRow = z.tuple([time], z.string()).readonly();
+export type PointRow = z.output<typeof pointRow>;
 
-export interface ChartPoints {
+export const chartPoints = message({
   /** Candles, or a line of prices of which each is the last in its period. */
-  readonly kind: 'candles' | 'line';
+  kind: z.enum(['candles', 'line']),
   /** Whether each value is the last stored one of its period, without the highs and lows between. */
-  readonly sampled: boolean;
-  readonly rows: readonly PointRow[];
-}
+  sampled: z.boolean(),
+  rows: listOf(pointRow),
+});
+export type ChartPoints = z.output<typeof chartPoints>;
 
-export interface Failure {
-  readonly seriesId: number;
-  readonly name: string;
+export const failure = message({
+  seriesId: z.number(),
+  name: z.string(),
   /** Null: the source refuses the whole series. */
-  readonly window: { readonly startMs: EpochMs; readonly endMs: EpochMs } | null;
-  readonly message: string;
+  window: message({ startMs: time, endMs: time }).nullable(),
+  message: z.string(),
   /** Earliest time of the next attempt. */
-  readonly retryMs: EpochMs;
-}
+  retryMs: time,
+});
+export type Failure = z.output<typeof failure>;
 
 /** Failures with the same message. */
-export interface FailureCause {
-  readonly message: string;
-  readonly series: number;
-  readonly ranges: number;
+export const failureCause = message({
+  message: z.string(),
+  series: z.number(),
+  ranges: z.number(),
   /** Earliest time of the next attempt. */
-  readonly nextMs: EpochMs;
+  nextMs: time,
   /** Whether the source refuses whole series for it. */
-  readonly isRefused: boolean;
-}
+  isRefused: z.boolean(),
+});
+export type FailureCause = z.output<typeof failureCause>;
 
 /** Failed requests of one kind. */
-export interface FailedRequests {
-  readonly kind: string;
-  readonly requests: number;
-  readonly newestMs: EpochMs;
-  readonly message: string;
-}
+export const failedRequests = message({
+  kind: z.string(),
+  requests: z.number(),
+  newestMs: time,
+  message: z.string(),
+});
+export type FailedRequests = z.output<typeof failedRequests>;
 
-export interface QuarantinedRow {
-  readonly dataset: string;
-  readonly seriesId: number | null;
-  readonly name: string | null;
-  readonly seenAtMs: EpochMs;
-  readonly reason: string;
+export const quarantinedRow = message({
+  dataset: z.string(),
+  seriesId: z.number().nullable(),
+  name: z.string().nullable(),
+  seenAtMs: time,
+  reason: z.string(),
   /** The beginning of the row's text. */
-  readonly raw: string;
-}
+  raw: z.string(),
+});
+export type QuarantinedRow = z.output<typeof quarantinedRow>;
 
-export interface RevisedSeries {
-  readonly seriesId: number;
-  readonly name: string;
-  readonly values: number;
-}
+export const revisedSeries = message({ seriesId: z.number(), name: z.string(), values: z.number() });
+export type RevisedSeries = z.output<typeof revisedSeries>;
 
 /** An action at the dashboard. */
-export interface RecordedAction {
-  readonly id: number;
-  readonly timeMs: EpochMs;
-  readonly action: string;
-  readonly request: unknown;
-  readonly address: string;
+export const recordedAction = message({
+  id: z.number(),
+  timeMs: time,
+  action: z.string(),
+  request: z.unknown(),
+  address: z.string(),
   /** As the browser gave it beside the password; null: none. */
-  readonly userName: string | null;
+  userName: z.string().nullable(),
   /** `running` also if its process ended before it did. */
-  readonly state: 'running' | 'done' | 'failed';
-  readonly result: string | null;
-  readonly endedMs: EpochMs | null;
-}
+  state: z.enum(['running', 'done', 'failed']),
+  result: z.string().nullable(),
+  endedMs: time.nullable(),
+});
+export type RecordedAction = z.output<typeof recordedAction>;
 
-export interface StoredBytes {
-  readonly dataset: string;
-  readonly bytes: number;
+export const storedBytes = message({
+  dataset: z.string(),
+  bytes: z.number(),
   /** The part in the columnstore. */
-  readonly compressed: number;
-}
+  compressed: z.number(),
+});
+export type StoredBytes = z.output<typeof storedBytes>;
 
-export interface StoredEvent {
-  readonly timeMs: EpochMs;
+export const storedEvent = message({
+  timeMs: time,
   /** Null: a moment. */
-  readonly untilMs: EpochMs | null;
-  readonly kind: string;
-  readonly text: string;
+  untilMs: time.nullable(),
+  kind: z.string(),
+  text: z.string(),
   /** Null: of no series, or of a series that is no longer tracked. */
-  readonly seriesId: number | null;
-  readonly name: string | null;
-}
+  seriesId: z.number().nullable(),
+  name: z.string().nullable(),
+});
+export type StoredEvent = z.output<typeof storedEvent>;
+
+const cells = listOf(z.string().nullable());
+const key = listOf(z.string());
 
 /** Entries of a polled list. Cells are text with every digit. */
-export interface ListContents {
+export const listContents = message({
   /** Names of the columns of `key`, and of `cells` and `before`. */
-  readonly key: readonly string[];
-  readonly columns: readonly string[];
+  key,
+  columns: listOf(z.string()),
   /** Entries of the list; `rows` has the first of them. */
-  readonly inAll: number;
-  readonly rows: readonly {
-    readonly key: readonly string[];
-    readonly cells: readonly (string | null)[];
-    /** The cells before the last change; null: there was none. */
-    readonly before: readonly (string | null)[] | null;
-    /** Time of the last change. */
-    readonly sinceMs: EpochMs;
-  }[];
+  inAll: z.number(),
+  rows: listOf(
+    message({
+      key,
+      cells,
+      /** The cells before the last change; null: there was none. */
+      before: cells.nullable(),
+      /** Time of the last change. */
+      sinceMs: time,
+    }),
+  ),
   /** Entries that the source lists no more, the newest first. */
-  readonly gone: readonly { readonly key: readonly string[]; readonly sinceMs: EpochMs }[];
-}
+  gone: listOf(message({ key, sinceMs: time })),
+});
+export type ListContents = z.output<typeof listContents>;

@@ -1,7 +1,7 @@
 /** Actions at the dashboard over HTTP, with the service of the command line, and what is refused. */
 
 import { expect, it, onTestFinished } from 'vitest';
-import type { ActionLine } from '../../../service/dashboard/shapes.ts';
+import { type ActionLine, answers } from '../../../service/dashboard/shapes.ts';
 import { startSimulator } from '../../../simulator/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
@@ -93,7 +93,7 @@ it(
     expect(refused.status).toBe(202);
     const ended = async (id: number): Promise<ActionLine> => {
       const find = async () => {
-        const lines = (await (await fetch(`${address}dashboard/actions`)).json()) as ActionLine[];
+        const lines = answers.actions.parse(await (await fetch(`${address}dashboard/actions`)).json());
         return lines.find((line) => line.id === id && line.state !== 'running');
       };
       await waitFor('the end', async () => (await find()) !== undefined);

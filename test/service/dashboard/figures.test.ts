@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { candleIntervals, dayMs, historyIntervals, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { chartInterval, chartIntervals } from '../../../service/dashboard/chart-intervals.ts';
 import { backfillProgress } from '../../../service/dashboard/page/state/model.ts';
 import { inFlightPairs } from '../../../service/dashboard/queue.ts';
-import { chartInterval, chartIntervals, type SeriesLine } from '../../../service/dashboard/shapes.ts';
+import type { SeriesLine } from '../../../service/dashboard/shapes.ts';
 
 describe('backfill progress', () => {
   const series = (requestsLeft: number, requests: number) => [

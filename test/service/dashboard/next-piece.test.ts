@@ -8,8 +8,8 @@ import {
   nextPeriodStart,
   periodStart,
 } from '../../../contract/intervals.ts';
+import { maxPeriods } from '../../../service/dashboard/chart-intervals.ts';
 import { nextPiece } from '../../../service/dashboard/page/series/chart-piece.ts';
-import { maxPeriods } from '../../../service/dashboard/shapes.ts';
 
 const latestMs = Date.UTC(2025, 0, 1);
 

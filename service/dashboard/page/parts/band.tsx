@@ -1,7 +1,8 @@
 /** A coverage band, and its description in words. States differ by shape as well as by colour. */
 
 import { useState } from 'preact/hooks';
-import { type Band, type Layer, layers, type SeriesLine } from '../../shapes.ts';
+import { type Layer, layers } from '../../layers.ts';
+import type { Band, SeriesLine } from '../../shapes.ts';
 import { hrefOf } from '../state/address.ts';
 import { navigate } from '../state/navigation.ts';
 import { counted, describeCoverage, formatDuration, formatTime } from './format.ts';

@@ -1,6 +1,6 @@
 /** How each state of a band looks and what it is called. */
 
-import type { Layer } from '../../shapes.ts';
+import type { Layer } from '../../layers.ts';
 
 export const bandColumns = 240;
 export const bandHeight = 12;

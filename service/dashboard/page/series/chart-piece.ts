@@ -7,15 +7,9 @@ import {
   periodStart,
   type Range,
 } from '../../../../contract/intervals.ts';
-import {
-  type Band,
-  chartInterval,
-  chartIntervals,
-  type Layer,
-  maxPeriods,
-  type PointRow,
-  type Points,
-} from '../../shapes.ts';
+import { chartInterval, chartIntervals, maxPeriods } from '../../chart-intervals.ts';
+import type { Layer } from '../../layers.ts';
+import type { Band, PointRow, Points } from '../../shapes.ts';
 
 /** Loaded periods. Periods further from the screen are dropped and loaded again when needed. */
 const maxHeld = 6000;

@@ -2,7 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { dayMs, type Interval, intervalMs, minuteMs } from '../../../../contract/intervals.ts';
-import { chartIntervals, type PointRow, type SeriesDetail, type SeriesLine } from '../../shapes.ts';
+import { chartIntervals } from '../../chart-intervals.ts';
+import type { PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { formatTime } from '../parts/format.ts';
 import { Section, Table } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';

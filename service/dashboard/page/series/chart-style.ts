@@ -10,7 +10,7 @@ import {
   TickMarkType,
   type Time,
 } from 'lightweight-charts';
-import type { Layer } from '../../shapes.ts';
+import type { Layer } from '../../layers.ts';
 import type { Shade } from './chart-piece.ts';
 import { shifted, timeIn, type Zone } from './zone.ts';
 

@@ -18,7 +18,8 @@ import {
   PriceScaleMode,
 } from 'lightweight-charts';
 import { type Interval, intervalMs } from '../../../../contract/intervals.ts';
-import { chartIntervals, maxPeriods, type PointRow, type SeriesDetail } from '../../shapes.ts';
+import { chartIntervals, maxPeriods } from '../../chart-intervals.ts';
+import type { PointRow, SeriesDetail } from '../../shapes.ts';
 import { layerNames } from '../parts/layers.ts';
 import { fetchPoints } from '../state/server.ts';
 import {

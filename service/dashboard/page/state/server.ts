@@ -1,19 +1,6 @@
 /** Communication with the server: JSON requests and the event stream. */
 
-import type {
-  ActionLine,
-  Band,
-  Calendar,
-  Change,
-  ListContents,
-  Points,
-  Problems,
-  SeriesDetail,
-  Snapshot,
-  StoredBytes,
-  StoredEvent,
-  Trouble,
-} from '../../shapes.ts';
+import type { Answers, Band, Change, Snapshot, Trouble } from '../../shapes.ts';
 import type { Model } from './model.ts';
 
 export class RequestError extends Error {
@@ -24,11 +11,11 @@ export class RequestError extends Error {
   }
 }
 
-async function fetchJson<Answer>(path: string): Promise<Answer> {
+async function fetchJson<Path extends keyof Answers>(path: string): Promise<Answers[Path]> {
   const answer = await fetch(`dashboard/${path}`).catch(() => {
     throw new RequestError(0, 'the server cannot be reached');
   });
-  if (answer.ok) return (await answer.json()) as Answer;
+  if (answer.ok) return (await answer.json()) as Answers[Path];
   const said = (await answer.json().catch(() => null)) as { error?: string } | null;
   throw new RequestError(answer.status, said?.error ?? `the server answered ${answer.status}`);
 }
@@ -61,19 +48,19 @@ export async function postAction(action: string, body: object): Promise<Answer> 
 }
 
 /** The newest actions, whoever asked for them; none while they cannot be read. */
-export const fetchActions = () => fetchJson<readonly ActionLine[]>('actions').catch(() => []);
-export const fetchDetail = (id: number) => fetchJson<SeriesDetail>(`series/${id}`);
+export const fetchActions = () => fetchJson<'actions'>('actions').catch(() => []);
+export const fetchDetail = (id: number) => fetchJson<'series/:id'>(`series/${id}`);
 /** @param seriesId null: of all series. */
 export const fetchCalendar = (seriesId: number | null) =>
-  fetchJson<Calendar>(`calendar${seriesId === null ? '' : `?series=${seriesId}`}`);
-export const fetchStorage = () => fetchJson<readonly StoredBytes[]>('storage');
-export const fetchEvents = () => fetchJson<readonly StoredEvent[]>('events/log');
-export const fetchList = (name: string) => fetchJson<ListContents>(`list?name=${encodeURIComponent(name)}`);
-export const fetchProblems = () => fetchJson<Problems>('problems');
+  fetchJson<'calendar'>(`calendar${seriesId === null ? '' : `?series=${seriesId}`}`);
+export const fetchStorage = () => fetchJson<'storage'>('storage');
+export const fetchEvents = () => fetchJson<'events/log'>('events/log');
+export const fetchList = (name: string) => fetchJson<'list'>(`list?name=${encodeURIComponent(name)}`);
+export const fetchProblems = () => fetchJson<'problems'>('problems');
 
 /** @param fromMs may have a fraction, like `toMs`; the request has whole milliseconds. */
 export const fetchPoints = (id: number, interval: string, fromMs: number, toMs: number) =>
-  fetchJson<Points>(
+  fetchJson<'series/:id/points'>(
     `series/${id}/points?interval=${interval}&from=${Math.max(0, Math.floor(fromMs))}&to=${Math.ceil(toMs)}`,
   );
 
@@ -81,9 +68,9 @@ export function fetchBands(
   ids: readonly number[],
   columns: number,
   range: { startMs: number; endMs: number } | null,
-): Promise<Band[]> {
+): Promise<readonly Band[]> {
   const within = range === null ? '' : `&from=${Math.floor(range.startMs)}&to=${Math.ceil(range.endMs)}`;
-  return fetchJson(`bands?ids=${ids.join(',')}&columns=${columns}${within}`);
+  return fetchJson<'bands'>(`bands?ids=${ids.join(',')}&columns=${columns}${within}`);
 }
 
 /**

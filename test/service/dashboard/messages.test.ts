@@ -1,0 +1,91 @@
+/** Every answer and event of the dashboard is as its schema says, field by field. Actions have a test of their own. */
+
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { hourMs } from '../../../contract/intervals.ts';
+import { type Answers, answers, events } from '../../../service/dashboard/shapes.ts';
+import { loadSyntheticYear } from '../../docs/synthetic-year.ts';
+import { waitFor } from '../../parts/wait-for.ts';
+import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { type DashboardWorld, openDashboardWorld } from './dashboard-world.ts';
+
+const nowMs = Date.UTC(2025, 0, 11);
+let store: TestStore;
+let world: DashboardWorld;
+
+beforeAll(async () => {
+  store = await openTestStore();
+  const { database } = store;
+  await loadSyntheticYear(database);
+  // One of each that the year does not have.
+  await database.pool.query(
+    `insert into tidemark.fetches (time, dataset, series_id, lane, attempt, verdict, duration_ms, error)
+     values (to_timestamp($1), 'candles', 1, 'backfill', 1, 'unavailable', 80, 'status 503')`,
+    [(nowMs - hourMs / 2) / 1000],
+  );
+  await database.pool.query(
+    `insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw)
+     values (now(), 'candles', 1, 'open is null', '{}')`,
+  );
+  await database.pool.query(
+    `insert into tidemark.actions (time, action, request, address, state)
+     values (to_timestamp($1), 'pause', '{}', '127.0.0.1', 'done')`,
+    [nowMs / 1000],
+  );
+  world = await openDashboardWorld(store, { ratesMs: hourMs }, 0, () => nowMs);
+});
+afterAll(async () => {
+  await world.close();
+  await store.close();
+});
+
+const series = 'from=1722470400000&to=1725148800000';
+const paths: Readonly<Record<Exclude<keyof Answers, 'actions'>, readonly string[]>> = {
+  bands: ['bands?ids=1,2&columns=100', `bands?ids=2&columns=100&${series}`],
+  'series/:id': ['series/1', 'series/2', 'series/6'],
+  'series/:id/points': [`series/1/points?interval=d1&${series}`, `series/6/points?interval=d1&${series}`],
+  problems: ['problems'],
+  calendar: ['calendar', 'calendar?series=2'],
+  storage: ['storage'],
+  'events/log': ['events/log'],
+  list: ['list?name=assets', 'list?name=rates', 'list?name=markets'],
+};
+
+it.each(Object.entries(paths))('%s', async (name, asked) => {
+  for (const path of asked) {
+    const response = await fetch(`${world.url}dashboard/${path}`);
+    expect([path, response.status]).toEqual([path, 200]);
+    const answer = await response.json();
+    expect(answers[name as keyof Answers].parse(answer)).toEqual(answer);
+    expect(JSON.stringify(answer).length).toBeGreaterThan(10);
+  }
+});
+
+it('events', async () => {
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const seen = new Set<string>();
+  const listen = async () => {
+    const stream = await fetch(`${world.url}dashboard/events`, { signal: over.signal });
+    let rest = '';
+    for await (const text of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const blocks = `${rest}${text}`.split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const [, name = ''] = /^event: (\w+)/m.exec(block) ?? [];
+        const data = JSON.parse(block.slice(block.indexOf('data: ') + 6));
+        expect(events[name as keyof typeof events].parse(data)).toEqual(data);
+        seen.add(name);
+      }
+    }
+  };
+  const listening = listen();
+  const failed = listening.then(
+    () => null,
+    (error) => (over.signal.aborted ? null : error),
+  );
+  await waitFor('a snapshot', () => seen.has('snapshot'));
+  await store.database.pool.query(`update tidemark.series set untracked_at = now() where id = 3`);
+  await waitFor('a change', () => seen.has('change'));
+  over.abort();
+  expect(await failed).toBeNull();
+});
