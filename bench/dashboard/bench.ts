@@ -9,6 +9,7 @@ import { environmentOf, withDatabase } from '../parts.ts';
 import { startServing } from '../service/serving.ts';
 import { figure, type Spread, spreadOf, told } from '../spread.ts';
 import { type Charted, type Extent, load } from './load.ts';
+import { measurePage, pageText } from './page.ts';
 
 const full = {
   much: { points: 5_000_000, series: 1000 },
@@ -88,10 +89,14 @@ export async function benchDashboard({ parts, isQuick, say }: BenchOptions): Pro
         await client.end();
       }
     });
-  const measured = await onSide(much, (large) =>
-    onSide(little, (small) => measureAll(large, small, rounds, say)),
-  );
-  return { text: textOf(measured, much, little), result: { much, little, rounds, measured } };
+  const { measured, page } = await onSide(much, async (large) => ({
+    measured: await onSide(little, (small) => measureAll(large, small, rounds, say)),
+    page: await measurePage(large.url, large.charted.seriesId),
+  }));
+  return {
+    text: `${textOf(measured, much, little)}\n\n${pageText(page)}`,
+    result: { much, little, rounds, measured, page },
+  };
 }
 
 async function measureAll(

@@ -1,6 +1,6 @@
 /** The state of the whole, above every view: one sentence with a colour and its list, and what else is to be known. */
 
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
 import type { Headline, ListName } from '../../../../planning/conditions.ts';
 import { hrefOf } from '../state/address.ts';
 import { useClock, useModel } from '../state/use-model.ts';
@@ -25,6 +25,9 @@ export function State() {
   useClock(5000);
   const isOld = summary !== null && connection !== 'live';
   useEffect(() => void document.body.classList.toggle('stale', isOld), [isOld]);
+  // How much room the sentence takes is not known before. Views load meanwhile, and are shown below it.
+  const isFirst = summary === null && connection === 'connecting';
+  useLayoutEffect(() => void document.body.classList.toggle('first', isFirst), [isFirst]);
   const told = trouble?.headline ?? summary?.state.headline;
   const further = trouble === null ? (summary?.state.also ?? []) : [];
   return (

@@ -9,7 +9,7 @@ import { describeNeeding } from '../../../parts/describe-needing.ts';
 import { commitPoints } from '../../../store/committing.ts';
 import { assetOf, assets, poll } from '../../../store/lists/polling.ts';
 import { openTestStore, type TestStore } from '../../../store/open-store.ts';
-import { type DashboardWorld, market, openDashboardWorld } from '../dashboard-world.ts';
+import { type DashboardWorld, market, openDashboardWorld, quietQueue } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
 import { open, withBrowser } from './browser.ts';
 
@@ -189,6 +189,9 @@ describeNeeding('chromium', 'the contents of the store in a browser', () => {
   });
 
   it.each([360, 768, 1280])('moves nothing that is seen while a view loads, %i px wide', async (width) => {
+    // A long sentence above the view, and another below it, as on the first day of an operator.
+    const none = { source: null, workers: 0, pausedMs: 0, perMinute: 200 };
+    world.queue = { ...quietQueue, facts: { schedulers: 0, sources: [none] } };
     const views = ['', '?view=problems', '?view=events', '?view=list&list=assets', `?series=${seriesId}`];
     for (const view of views) {
       const { page } = await open(`${world.url}${view}`, { viewport: { width, height: 800 } });
