@@ -161,12 +161,12 @@ $$;
 comment on function tidemark.ratio is
   'Internal: a ratio rounded to 16 fraction digits.';
 
--- A price: 16 fraction digits, as most of the source's, and 28 below 0.0001.
+-- A price: 16 fraction digits, as most of the source's; 28 below 0.0001, and more where those would be fewer than 16 figures.
 create or replace function tidemark.price_figure(x numeric) returns numeric language sql immutable parallel safe as $$
-  select round(x, case when abs(x) < 0.0001 then 28 else 16 end)
+  select round(x, case when abs(x) >= 0.0001 then 16 when abs(x) < 1e-12 and x <> 0 then 16 - floor(log(abs(x)))::integer else 28 end)
 $$;
 comment on function tidemark.price_figure is
-  'Internal: a price rounded to 16 fraction digits, below 0.0001 to 28.';
+  'Internal: a price rounded to 16 fraction digits, below 0.0001 to 28, and to no fewer than 16 figures.';
 
 create or replace function tidemark.simple_return(price numeric, before numeric) returns numeric
 language sql immutable parallel safe as $$

@@ -5,7 +5,7 @@ import { market } from './candles.ts';
 import { ask, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
-const days = 6;
+const days = 366;
 const tiny = `0.${'0'.repeat(29)}1`;
 const huge = `1${'0'.repeat(42)}`;
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { applyDerived, derivedObjects, dropDerived, objectsIn } from '../../../store/views/apply.ts';
@@ -136,6 +137,29 @@ it('a read-only role can call every function', async () => {
     expect((await asRole('select * from revisions')).rows).toEqual([]);
     await expect(asRole('delete from tidemark.candle_points')).rejects.toThrow(/permission denied/);
     await store.database.pool.query(`drop owned by ${role}; drop role ${role}`);
+  } finally {
+    await store.close();
+  }
+});
+
+it('docs/sql.md names the arguments of every function, in their order', async () => {
+  const store = await openTestStore();
+  try {
+    const { rows } = await ask(
+      store.url,
+      `select case n.nspname when 'tidemark' then 'tidemark.' else '' end || p.proname || '(' || array_to_string(p.proargnames[:p.pronargs], ', ') || ')'
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+       where n.nspname in ('public', 'tidemark') and p.proargnames is not null
+         and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`,
+    );
+    const written = readFileSync('docs/sql.md', 'utf8').matchAll(/^### (.*\(.*)$/gm);
+    const headings = [...written].flatMap(([, heading = '']) =>
+      [...heading.matchAll(/[\w.]+\([^)]*\)/g)].map(([text]) => text),
+    );
+    expect(headings.length).toBeGreaterThan(25);
+    const known = new Set(rows);
+    const plain = (text: string) => text.replaceAll(/\[\]| => [\w']+/g, '');
+    expect(headings.map(plain).filter((text) => !known.has(text) && !text.includes('...'))).toEqual([]);
   } finally {
     await store.close();
   }
