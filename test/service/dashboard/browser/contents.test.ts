@@ -2,50 +2,19 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../../../contract/intervals.ts';
-import { trackList } from '../../../../store/lists/lists.ts';
-import { trackSeries } from '../../../../store/series/series.ts';
+import { dayMs } from '../../../../contract/intervals.ts';
 import { describeNeeding } from '../../../parts/describe-needing.ts';
-import { commitPoints } from '../../../store/committing.ts';
-import { assetOf, assets, poll } from '../../../store/lists/polling.ts';
-import { openTestStore, type TestStore } from '../../../store/open-store.ts';
-import { type DashboardWorld, market, openDashboardWorld, quietQueue } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
 import { open, withBrowser } from './browser.ts';
+import { endMs, type FilledWorld, hole, openFilledWorld, startMs } from './filled-world.ts';
 
 describeNeeding('chromium', 'the contents of the store in a browser', () => {
   withBrowser();
-  let store: TestStore;
-  let world: DashboardWorld;
-  let seriesId: number;
-  const endMs = Date.UTC(2024, 3, 1);
-  const startMs = Date.UTC(2023, 10, 1);
-  const hole = { startMs: Date.UTC(2024, 1, 10), endMs: Date.UTC(2024, 1, 12) };
-  const daily = { ...market, baseId: 'ethereum', interval: 'd1' } as const;
-
+  let world: FilledWorld;
   beforeAll(async () => {
-    store = await openTestStore();
-    world = await openDashboardWorld(store, {}, 0, () => endMs + hourMs);
-    const { database } = store;
-    ({ seriesId } = await trackSeries(database, market, startMs, endMs));
-    for (const window of [
-      { startMs, endMs: hole.startMs },
-      { startMs: hole.endMs, endMs },
-    ])
-      await commitPoints(database, { seriesId, series: market, window });
-    const whole = { startMs, endMs };
-    const other = await trackSeries(database, daily, startMs, endMs);
-    await commitPoints(database, { seriesId: other.seriesId, series: daily, window: whole });
-    const history = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' } as const;
-    await trackSeries(database, history, startMs, endMs);
-    await trackList(database, assets, hourMs);
-    await poll(database, endMs, [assetOf('bitcoin', 1, { priceUsd: '1.10' })]);
-    await poll(database, endMs + hourMs, [assetOf('bitcoin', 1, { priceUsd: '1.20' })]);
+    world = await openFilledWorld();
   });
-  afterAll(async () => {
-    await world.close();
-    await store.close();
-  });
+  afterAll(() => world.close());
 
   const search = (page: Page) => decodeURIComponent(new URL(page.url()).search);
   const chart = (page: Page, name: RegExp) => page.getByRole('group', { name }).waitFor();
@@ -78,18 +47,18 @@ describeNeeding('chromium', 'the contents of the store in a browser', () => {
     // Two of 29 days of one series are missing, and all of the history.
     const february = calendar.getByRole('row', { name: /^2024/ }).getByRole('cell').nth(1);
     expect(await february.textContent()).toBe('64.36 %');
-    await page.goto(`${world.url}?series=${seriesId}`);
+    await page.goto(`${world.url}?series=${world.seriesId}`);
     await calendar.getByRole('row', { name: /^2024/ }).getByRole('link', { name: '93.10 %' }).click();
     await chart(
       page,
       /^Chart from 2024-02-01 to 2024-03-01, 6\d\d values of h1, 1 gaps$|^Chart from 2024-02-01 to 2024-03-01, \d+ values of h2, 1 gaps$/,
     );
-    expect(search(page)).toBe(`?series=${seriesId}&from=2024-02-01&to=2024-03-01`);
+    expect(search(page)).toBe(`?series=${world.seriesId}&from=2024-02-01&to=2024-03-01`);
   });
 
   it('names the range under the pointer of a band, and opens it', async () => {
     const { page } = await open(world.url);
-    const band = page.locator(`[data-series="${seriesId}"] svg`);
+    const band = page.locator(`[data-series="${world.seriesId}"] svg`);
     await band.locator('rect.gap').waitFor();
     await band.scrollIntoViewIfNeeded();
     const box = await band.boundingBox();
@@ -99,15 +68,15 @@ describeNeeding('chromium', 'the contents of the store in a browser', () => {
     await page.locator('.tip', { hasText: /^gap: 2024-02-0[89].* to 2024-02-1[23]/ }).waitFor();
     await page.mouse.click(box.x + box.width * at, box.y + box.height / 2);
     await chart(page, /^Chart from 2024-02-0\d.* 1 gaps$/);
-    expect(search(page)).toMatch(new RegExp(`^\\?series=${seriesId}&from=2024-02-0.*&to=2024-02-1`));
+    expect(search(page)).toMatch(new RegExp(`^\\?series=${world.seriesId}&from=2024-02-0.*&to=2024-02-1`));
     // The list of gaps does the same.
-    await page.goto(`${world.url}?series=${seriesId}`);
+    await page.goto(`${world.url}?series=${world.seriesId}`);
     await page.getByRole('link', { name: '2024-02-10' }).click();
     await chart(page, /^Chart from 2024-02-10 to 2024-02-12/);
   });
 
   it('has a choice of the interval that the address keeps', async () => {
-    const { page } = await open(`${world.url}?series=${seriesId}`);
+    const { page } = await open(`${world.url}?series=${world.seriesId}`);
     await page.getByText('Every candle of h1, as stored.').waitFor();
     const picker = page.getByLabel('Interval');
     expect((await picker.locator('option').allTextContents()).slice(0, 4)).toEqual([
@@ -132,7 +101,7 @@ describeNeeding('chromium', 'the contents of the store in a browser', () => {
   });
 
   it('compares two series as parts of 100', async () => {
-    const { page } = await open(`${world.url}?series=${seriesId}`);
+    const { page } = await open(`${world.url}?series=${world.seriesId}`);
     await page.getByText('Every candle of h1, as stored.').waitFor();
     await page.getByLabel('Compare with').fill('kraken ethereum/euro d1');
     await page.getByText('kraken ethereum/euro d1 has no value at the times and interval').waitFor();
@@ -151,7 +120,7 @@ describeNeeding('chromium', 'the contents of the store in a browser', () => {
   });
 
   it("writes times on the reader's clock, with its zone", async () => {
-    const { page } = await open(`${world.url}?series=${seriesId}`, { timezoneId: 'Asia/Kolkata' });
+    const { page } = await open(`${world.url}?series=${world.seriesId}`, { timezoneId: 'Asia/Kolkata' });
     await page.locator('.newest', { hasText: 'Newest, UTC: 2024-03-31 23:00Z' }).waitFor();
     expect(await page.locator('.zone').textContent()).toBe('UTC');
     await page.getByRole('button', { name: 'Local time' }).click();
@@ -186,28 +155,5 @@ describeNeeding('chromium', 'the contents of the store in a browser', () => {
     const { page } = await open(world.url);
     const section = page.locator('section', { has: page.getByRole('heading', { name: 'On disk' }) });
     await section.getByRole('row', { name: /^candles/ }).waitFor();
-  });
-
-  it.each([360, 768, 1280])('moves nothing that is seen while a view loads, %i px wide', async (width) => {
-    // A long sentence above the view, and another below it, as on the first day of an operator.
-    const none = { source: null, workers: 0, pausedMs: 0, perMinute: 200 };
-    world.queue = { ...quietQueue, facts: { schedulers: 0, sources: [none] } };
-    const views = ['', '?view=problems', '?view=events', '?view=list&list=assets', `?series=${seriesId}`];
-    for (const view of views) {
-      const { page } = await open(`${world.url}${view}`, { viewport: { width, height: 800 } });
-      await page.addInitScript(
-        `window.shifted = 0;
-         new PerformanceObserver((list) => {
-           for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
-         }).observe({ type: 'layout-shift', buffered: true });`,
-      );
-      await page.reload();
-      await page.locator('h2').first().waitFor();
-      await page.waitForLoadState('networkidle').catch(() => {});
-      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-      expect(Number(await page.evaluate('window.shifted')), `${view} at ${width}`).toBeLessThan(0.1);
-      const inner = await page.evaluate('document.documentElement.scrollWidth');
-      expect(inner, `${view} at ${width}`).toBe(width);
-    }
   });
 });
