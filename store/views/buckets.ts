@@ -133,7 +133,11 @@ begin
       hint = 'ask for a shorter range, or longer buckets';
   end if;
   select array_agg(b.begins order by b.begins), array_agg(b.ends order by b.begins) into begin_times, end_times
-  from tidemark.bucket_bounds(bucket, zone, session_from, session_to, asked.first, asked.ending) b;
+  from tidemark.bucket_bounds(bucket, zone, session_from, session_to,
+                              -- A day more: buckets are counted in local time. At most one bucket contains the beginning.
+                              case when isfinite(from_time) then asked.first else asked.first - bucket - interval '1 day' end,
+                              asked.ending) b
+  where b.begins >= asked.first or b.ends > asked.first;
   if begin_times is null then return; end if;
   select * into line from tidemark.bucket_line(exchange, base, quote, begin_times, end_times);
   asked.first := begin_times[1];
@@ -163,7 +167,7 @@ begin
     asked.ending, line.covered, line.interval_name, asked.closed) using begin_times, end_times;
 end $$;
 comment on function public.ohlcv_by is
-  'Candles of a market in buckets of any length that begin in [from_time, to_time): minutes and hours, days and months of a time zone, and sessions of a day. Derived from the longest interval that fits (derived_from); coverage as in ohlcv.${example("select * from ohlcv_by('binance', 'bitcoin', 'tether', '1 day', '2024-03-08', '2024-03-12', zone => 'America/New_York')")}';
+  'Candles of a market in buckets of any length that begin in [from_time, to_time), or from the one in which the data begin: minutes and hours, days and months of a time zone, and sessions of a day. Derived from the longest interval that fits (derived_from); coverage as in ohlcv.${example("select * from ohlcv_by('binance', 'bitcoin', 'tether', '1 day', '2024-03-08', '2024-03-12', zone => 'America/New_York')")}';
 
 create or replace function public.ohlcv_in(exchange text, base text, quote text, currency text, interval_name text default 'd1',
   ${ranged}, max_age interval default null)

@@ -173,10 +173,28 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await source('year', `'1 month', '2024-01-01Z', '2024-04-01Z'`)).toEqual(['d1']);
     });
 
+    it('without a beginning, the first bucket is that in which the data begin', async () => {
+      const months = Array.from(
+        { length: 13 },
+        (_, nth) => [Date.UTC(2023, 11 + nth), Date.UTC(2023, 12 + nth)] as const,
+      );
+      expect(await buckets('year', `'1 month'`)).toEqual(expected(months, year));
+      const spans = pairs([Date.UTC(2023, 0, 1), Date.UTC(2024, 0, 1), Date.UTC(2025, 0, 1)]);
+      expect(await buckets('year', `'1 year'`)).toEqual(expected(spans, year));
+      const evenings = pairs(
+        beginnings(springMs - 24 * hourMs, springMs + 4 * 24 * hourMs, minuteMs, (text) =>
+          text.endsWith('17:00'),
+        ),
+      ).slice(0, 4);
+      expect(await buckets('spring', `'1 day', zone => '${zone}', session_from => '17:00'`)).toEqual(
+        expected(evenings, spring),
+      );
+    });
+
     it('seven minutes, which divide no day, count on', async () => {
       const originMs = Date.UTC(2000, 0, 3);
       const step = 7 * minuteMs;
-      const fromMs = originMs + Math.ceil((springMs - originMs) / step) * step;
+      const fromMs = originMs + Math.floor((springMs - originMs) / step) * step;
       const bounds = Array.from(
         { length: 500 },
         (_, nth) => [fromMs + nth * step, fromMs + (nth + 1) * step] as const,
