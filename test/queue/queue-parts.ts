@@ -53,6 +53,9 @@ export async function prepareQueue(
 /**
  * Opens the queues, which close when the test has finished. The test then fails if the queue logged any line that does
  * not match `expect`.
+ *
+ * A lock that could not be renewed is no failure: on a machine that stands still for seconds BullMQ renews the lock of
+ * a job that has just ended.
  */
 export async function openQueue(
   options: QueueBackendOptions,
@@ -62,7 +65,7 @@ export async function openQueue(
   const queues = await openQueueBackend({ ...options, attempts, log: collectingLog(lines) });
   onTestFinished(async () => {
     await queues.close();
-    const unexpected = lines.filter((line) => !expect.test(line));
+    const unexpected = lines.filter((line) => !expect.test(line) && !/could not renew lock/.test(line));
     if (unexpected.length > 0) throw new Error(`unexpected log lines of the queue: ${unexpected.join('')}`);
   });
   return queues;
