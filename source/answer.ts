@@ -1,14 +1,8 @@
-/**
- * Parses and validates a 200 response: its rows, and the coverage that the source states in a header.
- *
- * Sources send candles in one form: the fields of the interface in order, without white space, decimals as text. One
- * regular expression a row reads and checks it in a third of the time of JSON and the schema, which is a large part of a
- * busy worker's time. Any other form falls back to them.
- */
+/** Parses and validates a 200 response: its rows, and the coverage that the source states in a header. */
 
 import { isUtf8 } from 'node:buffer';
+import type { CandleLines } from '../contract/candle-lines.ts';
 import { coverageHeader, readCoverage } from '../contract/coverage-header.ts';
-import type { DecimalText } from '../contract/decimal.ts';
 import type { CandleInterval, EpochMs } from '../contract/intervals.ts';
 import type { CandlesRequest, HistoryRequest } from '../contract/requests.ts';
 import { type Candle, epochMs } from '../contract/resources.ts';
@@ -17,7 +11,8 @@ import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-cove
 import type { Reply } from './attempt.ts';
 import { parseExactJson } from './json.ts';
 import { messagesOf, replyError, statesUnknownId } from './refusal.ts';
-import { candleReader, impossible, type RowReader } from './rows.ts';
+import { candleReader, type RowReader } from './rows.ts';
+import { scanCandles } from './scan-candles.ts';
 import type { SourceError, SourceErrorKind } from './source-error.ts';
 
 /** A row that failed validation, kept for quarantine. */
@@ -30,8 +25,8 @@ export interface Rejected {
 }
 
 /** Rows in the order of the answer. An invalid row does not affect the others. */
-export interface Answer<Row> {
-  readonly rows: Row[];
+export interface Answer<Row, Rows = Row[]> {
+  readonly rows: Rows;
   readonly rejected: Rejected[];
   /** Whether a checksum proves that no row was cut off. */
   readonly isWhole?: boolean;
@@ -140,51 +135,13 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** @throws SourceError as {@link listAnswer}. */
-export function candleAnswer(reply: Reply, interval: CandleInterval): Answer<Candle> {
-  const scanned = scanCandles(reply.body);
+export function candleAnswer(reply: Reply, interval: CandleInterval): Answer<Candle, Candle[] | CandleLines> {
+  const scanned = scanCandles(reply.body, interval);
   if (scanned === null) return listAnswer(reply, candleReader(interval));
-  const rows: Candle[] = [];
-  const rejected: Rejected[] = [];
-  for (const candle of scanned.candles) {
-    const reason = impossible(candle, interval);
-    if (reason === null) rows.push(candle);
-    else rejected.push({ raw: JSON.stringify(candle), reason });
-  }
-  return { rows, rejected, sourceTimeMs: scanned.sourceTimeMs, ...replyFacts(reply) };
+  const { rows, sourceTimeMs, impossible } = scanned;
+  const rejected = impossible.map(({ candle, reason }) => ({ raw: rawOf(candle), reason }));
+  return { rows, rejected, sourceTimeMs, ...replyFacts(reply) };
 }
-
-const head = '{"data":[';
-/** At most 200 characters, like `isDecimalText`. */
-const decimal = '"((?:0|[1-9]\\d{0,98})(?:\\.\\d{1,100})?)"';
-const time = '(0|[1-9]\\d{0,14})';
-const row = new RegExp(
-  `\\{"open":${decimal},"high":${decimal},"low":${decimal},"close":${decimal},"volume":${decimal},"period":${time}\\}([,\\]])`,
-  'y',
-);
-const tail = new RegExp(`,"timestamp":${time}\\}[ \\t\\r\\n]*$`, 'y');
-
-/** @returns null if the body has another form. It may still be valid. */
-export function scanCandles(body: Buffer) {
-  // The pattern is ASCII only.
-  const text = body.toString('latin1');
-  if (!text.startsWith(head)) return null;
-  const candles: Candle[] = [];
-  row.lastIndex = head.length;
-  for (;;) {
-    const match = row.exec(text) as Captured | null;
-    if (match === null) return null;
-    const [, open, high, low, close, volume, period, end] = match;
-    candles.push({ open, high, low, close, volume, period: Number(period) });
-    if (end === ']') break;
-  }
-  tail.lastIndex = row.lastIndex;
-  const timestamp = tail.exec(text)?.[1];
-  return timestamp === undefined ? null : { candles, sourceTimeMs: Number(timestamp) };
-}
-
-/** Captures of the row's pattern. */
-type Captured = RegExpExecArray &
-  readonly [string, DecimalText, DecimalText, DecimalText, DecimalText, DecimalText, string, string];
 
 /**
  * @returns null if the source states none. Missing ranges lie within the requested range.

@@ -86,8 +86,7 @@ const zero = decimalText('0');
 /** Why `candle` is impossible for `interval`, whatever the market did; null: it is possible. */
 export function impossible(candle: Candle, interval: CandleInterval): string | null {
   const { open, high, low, close, volume, period } = candle;
-  // The interface does not state on which day a week begins.
-  if (!isOnGrid(period, interval === 'w1' ? 'd1' : interval)) return `does not start a period of ${interval}`;
+  if (!isOnGridOf(period, interval)) return `does not start a period of ${interval}`;
   if (isPlainlyPossible(candle)) return null;
   if (compareDecimals(high, low) < 0) return 'high is below low';
   if (compareDecimals(open, low) < 0) return 'open is below low';
@@ -96,6 +95,11 @@ export function impossible(candle: Candle, interval: CandleInterval): string | n
   if (compareDecimals(close, high) > 0) return 'close is above high';
   if (volume.startsWith('-') && compareDecimals(volume, zero) < 0) return 'volume is negative';
   return null;
+}
+
+/** Whether a period of the interval starts at a time. The interface does not state on which day a week begins. */
+export function isOnGridOf(timeMs: EpochMs, interval: CandleInterval): boolean {
+  return isOnGrid(timeMs, interval === 'w1' ? 'd1' : interval);
 }
 
 /** Fast path: compares as text, in a fifth of the time. False decides nothing. */

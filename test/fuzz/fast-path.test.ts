@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { candleAnswer, listAnswer, scanCandles } from '../../source/answer.ts';
+import { candlesOf } from '../../contract/candle-lines.ts';
+import { candleAnswer, listAnswer } from '../../source/answer.ts';
 import { candleReader } from '../../source/rows.ts';
+import { scanCandles } from '../../source/scan-candles.ts';
 import { SourceError } from '../../source/source-error.ts';
 import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';
 import { type SeriesBody, seriesBodies } from './bodies.ts';
@@ -40,9 +42,12 @@ test(
           durationMs: 1,
           secret: null,
         };
-        if (scanCandles(body) !== null) scanned += 1;
         const interval = series.interval === 'h6' ? 'h1' : series.interval;
-        const fast = outcomeOf(() => candleAnswer(reply, interval));
+        if (scanCandles(body, interval) !== null) scanned += 1;
+        const fast = outcomeOf(() => {
+          const answer = candleAnswer(reply, interval);
+          return { ...answer, rows: candlesOf(answer.rows) };
+        });
         expect(fast).toEqual(outcomeOf(() => listAnswer(reply, candleReader(interval))));
       },
       { batch: 500, share: 0.3 },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { candlesOf } from '../../contract/candle-lines.ts';
 import type { Source } from '../../source/source.ts';
 import { serveBody, sourceAt } from './local-server.ts';
 
@@ -27,12 +28,7 @@ const candle = { open: '1.50', high: '2', low: '1', close: '1.5', volume: '0.0',
 const point = { priceUsd: '44090.9649578312884148', time: 0, date: '1970-01-01T00:00:00.000Z' };
 
 describe('endpoints', () => {
-  const lists: [
-    string,
-    (source: Source) => ReturnType<Source[Exclude<keyof Source, 'profile'>]>,
-    object,
-    object,
-  ][] = [
+  const lists: [string, (source: Source) => Promise<unknown>, object, object][] = [
     ['/v2/assets', (source) => source.assets(), asset, { rank: 1, maxSupply: null }],
     [
       '/v2/assets?search=bit&limit=2000',
@@ -70,7 +66,10 @@ describe('endpoints', () => {
     ['/v2/rates', (source) => source.rates(), rate, rate],
     [
       '/v2/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1&start=0&end=86400000',
-      (source) => source.candles(candles),
+      async (source) => {
+        const answer = await source.candles(candles);
+        return { ...answer, rows: candlesOf(answer.rows) };
+      },
       candle,
       candle,
     ],

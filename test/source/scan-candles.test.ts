@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { candleAnswer, listAnswer, scanCandles } from '../../source/answer.ts';
+import { candlesOf } from '../../contract/candle-lines.ts';
+import { candleAnswer, listAnswer } from '../../source/answer.ts';
 import { candleReader } from '../../source/rows.ts';
+import { scanCandles } from '../../source/scan-candles.ts';
 
 const candle = { open: '1.50', high: '2', low: '1', close: '1.5', volume: '0.0', period: 3_600_000 };
 const decimal = fc.oneof(
@@ -33,6 +35,11 @@ const candleLike = fc.record({
   ),
 });
 const plain = (value: unknown) => Buffer.from(JSON.stringify(value));
+const scan = (body: Buffer) => scanCandles(body, 'h1');
+const read = (body: Buffer) => {
+  const answer = candleAnswer(reply(body), 'h1');
+  return { ...answer, rows: candlesOf(answer.rows) };
+};
 const reply = (body: Buffer) => ({
   name: 'GET /candles',
   status: 200,
@@ -42,7 +49,7 @@ const reply = (body: Buffer) => ({
   secret: null,
 });
 
-describe('candles read by pattern', () => {
+describe('candles read by bytes', () => {
   test('equal the candles of JSON and the schema, or are left to them', () => {
     let scanned = 0;
     const answers = fc.record({
@@ -52,8 +59,8 @@ describe('candles read by pattern', () => {
     fc.assert(
       fc.property(answers, (answer) => {
         const body = plain(answer);
-        if (scanCandles(body) !== null) scanned += 1;
-        expect(candleAnswer(reply(body), 'h1')).toEqual(listAnswer(reply(body), candleReader('h1')));
+        if (scan(body) !== null) scanned += 1;
+        expect(read(body)).toEqual(listAnswer(reply(body), candleReader('h1')));
       }),
       { numRuns: 2000 },
     );
@@ -66,10 +73,13 @@ describe('candles read by pattern', () => {
       fc.property(fc.nat({ max: body.length - 1 }), fc.nat({ max: 255 }), (place, byte) => {
         const changed = Buffer.from(body);
         changed[place] = byte;
-        const result = scanCandles(changed);
+        const result = scan(changed);
         if (result === null) return;
         const { data, timestamp } = JSON.parse(changed.toString());
-        expect(result).toEqual({ candles: data, sourceTimeMs: timestamp });
+        const impossible = result.impossible.map(({ candle }) => JSON.stringify(candle));
+        const kept = data.filter((row: unknown) => !impossible.includes(JSON.stringify(row)));
+        expect(candlesOf(result.rows)).toEqual(kept);
+        expect([kept.length + impossible.length, result.sourceTimeMs]).toEqual([data.length, timestamp]);
       }),
       { numRuns: 5000 },
     );
@@ -86,20 +96,20 @@ describe('candles read by pattern', () => {
     ['a further field', JSON.stringify({ data: [{ ...candle, trades: 1 }], timestamp: 1 })],
     ['nothing', ''],
   ])('%s is left to JSON', (_, text) => {
-    expect(scanCandles(Buffer.from(text))).toBeNull();
+    expect(scan(Buffer.from(text))).toBeNull();
   });
 
   test('only white space of JSON may follow the answer', () => {
     const body = plain({ data: [candle], timestamp: 1 });
-    expect(scanCandles(Buffer.concat([body, Buffer.from(' \r\n')]))).not.toBeNull();
+    expect(scan(Buffer.concat([body, Buffer.from(' \r\n')]))).not.toBeNull();
     for (const byte of [0x0b, 0x0c, 0xa0]) {
-      expect(scanCandles(Buffer.concat([body, Buffer.from([byte])]))).toBeNull();
+      expect(scan(Buffer.concat([body, Buffer.from([byte])]))).toBeNull();
     }
   });
 
   test('reads the plain form without JSON, and keeps an impossible candle verbatim', () => {
     const bad = { ...candle, high: '1.4' };
-    const answer = candleAnswer(reply(plain({ data: [candle, bad], timestamp: 12 })), 'h1');
+    const answer = read(plain({ data: [candle, bad], timestamp: 12 }));
     expect(answer).toMatchObject({
       rows: [candle],
       rejected: [{ raw: JSON.stringify(bad), reason: 'open is above high' }],
