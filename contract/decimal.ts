@@ -72,3 +72,14 @@ function scaled(text: DecimalText): { digits: bigint; scale: number } {
   const digits = BigInt(whole + fraction);
   return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 };
 }
+
+/** The same number and scale without an exponent: `0.00000012` for `1.2e-7`. */
+export function plainText(text: DecimalText): DecimalText {
+  if (!/e/i.test(text)) return text;
+  const { digits, scale } = scaled(text);
+  const isNegative = digits < 0n;
+  const all = (isNegative ? -digits : digits).toString().padStart(scale + 1, '0');
+  const whole = all.slice(0, all.length - scale);
+  const fraction = scale === 0 ? '' : `.${all.slice(-scale)}`;
+  return `${isNegative ? '-' : ''}${whole}${fraction}` as DecimalText;
+}

@@ -1,5 +1,5 @@
 /**
- * The points of a window, as lines of COPY's text format and as parameters of statements.
+ * The points of a window, as tuples of COPY and as parameters of statements.
  *
  * Points wait for their commit as one buffer of lines. As tens of thousands of small strings, every garbage
  * collection in between would copy them.
@@ -8,13 +8,14 @@
 import { type CandleLines, isCandleLines } from '../../contract/candle-lines.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import { arrayOf, timestampFormat } from '../db/database.ts';
+import { arrayOf, timestamps } from '../db/database.ts';
+import { binaryTuples } from './binary-copy.ts';
 
 export interface PointLines {
   readonly dataset: 'candles' | 'asset_history';
   readonly timesMs: readonly EpochMs[];
-  /** One line a point: series, time and decimals, separated by tabs. None of them needs escaping. */
-  readonly lines: Buffer;
+  /** A line for each time: its decimals, separated by tabs. */
+  readonly text: Buffer;
 }
 
 export type PointRows = ReadonlyArray<Candle | HistoryPoint> | CandleLines;
@@ -22,25 +23,16 @@ export type PointRows = ReadonlyArray<Candle | HistoryPoint> | CandleLines;
 /** @param places of the rows to take, ascending in time, each time once; null: all of them, which are so. */
 export function pointLines(
   dataset: PointLines['dataset'],
-  seriesId: number,
   rows: PointRows,
   places: readonly number[] | null = null,
 ): PointLines {
   const allMs = timesOf(rows);
   const timesMs = places === null ? allMs : places.map((place) => allMs[place] ?? Number.NaN);
-  const format = timestampFormat();
-  const startOf = (timeMs: EpochMs) => `${seriesId}\t${format(timeMs)}\t`;
-  return {
-    dataset,
-    timesMs,
-    lines: isCandleLines(rows)
-      ? withStarts(timesMs, startOf, rows, places)
-      : toBuffer(
-          timesMs.map(
-            (timeMs, number) => `${startOf(timeMs)}${valuesOf(rows[places?.[number] ?? number])}\n`,
-          ),
-        ),
-  };
+  const taken = places ?? timesMs.map((_, place) => place);
+  const text = isCandleLines(rows)
+    ? linesAt(rows, places)
+    : Buffer.from(taken.map((place) => `${valuesOf(rows[place])}\n`).join(''), 'latin1');
+  return { dataset, timesMs, text };
 }
 
 export function timesOf(rows: PointRows): readonly EpochMs[] {
@@ -56,43 +48,14 @@ function valuesOf(row: Candle | HistoryPoint | undefined): string {
   return 'period' in row ? `${row.open}\t${row.high}\t${row.low}\t${row.close}\t${row.volume}` : row.priceUsd;
 }
 
-/** Characters of a series and a time, with their tabs, at most. */
-const longestStart = 48;
-
-function withStarts(
-  timesMs: readonly EpochMs[],
-  startOf: (timeMs: EpochMs) => string,
-  { text, ends }: CandleLines,
-  places: readonly number[] | null,
-): Buffer {
-  const lines = Buffer.allocUnsafe(text.length + timesMs.length * longestStart);
-  let at = 0;
-  for (const [number, timeMs] of timesMs.entries()) {
-    const place = places?.[number] ?? number;
-    at += lines.write(startOf(timeMs), at, 'latin1');
-    at += text.copy(lines, at, ends[place - 1] ?? 0, ends[place]);
-  }
-  return lines.subarray(0, at);
+function linesAt({ text, ends }: CandleLines, places: readonly number[] | null): Buffer {
+  if (places === null) return text;
+  return Buffer.concat(places.map((place) => text.subarray(ends[place - 1] ?? 0, ends[place])));
 }
 
-/** Splits the lines into columns, without the series. */
-function parseColumns({ lines }: PointLines): string[][] {
-  const rows = lines
-    .toString('latin1')
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.split('\t'));
-  return (rows[0] ?? []).slice(1).map((_, column) => rows.map((row) => row[column + 1] ?? ''));
-}
-
-/** Writes line by line: joining all lines into one string first costs more. */
-function toBuffer(lines: readonly string[]): Buffer {
-  let bytes = 0;
-  for (const line of lines) bytes += line.length;
-  const buffer = Buffer.allocUnsafe(bytes);
-  let at = 0;
-  for (const line of lines) at += buffer.write(line, at, 'latin1');
-  return buffer;
+/** The points as tuples of `copy TABLE (series_id, time, ...) from stdin (format binary)`. */
+export function pointTuples(seriesId: number, { dataset, timesMs, text }: PointLines): Buffer {
+  return binaryTuples(seriesId, timesMs, text, pointColumns[dataset].length);
 }
 
 export const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
@@ -103,9 +66,13 @@ export const pointColumns = Object.freeze({
 });
 
 /** Parameters: the times, then each value column. Works without points too. */
-export function pointParameters(points: PointLines): string[] {
-  const columns = points.timesMs.length === 0 ? [] : parseColumns(points);
-  return ['time', ...pointColumns[points.dataset]].map((_, place) => arrayOf(columns[place] ?? []));
+export function pointParameters({ dataset, timesMs, text }: PointLines): string[] {
+  const lines = text.toString('latin1').trimEnd().split('\n');
+  const rows = timesMs.length === 0 ? [] : lines.map((line) => line.split('\t'));
+  return [
+    arrayOf(timestamps(timesMs)),
+    ...pointColumns[dataset].map((_, column) => arrayOf(rows.map((row) => row[column] ?? ''))),
+  ];
 }
 
 /**

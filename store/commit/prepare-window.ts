@@ -110,7 +110,7 @@ export function prepareWindow(request: WindowCommit): PreparedWindow {
   const timesMs = timesOf(rows);
   const isStale = staleTimes(commit, untilMs);
   const pointsIn = (range: Range) =>
-    pointLines(commit.series.dataset, commit.seriesId, rows, placesIn(timesMs, range, isStale));
+    pointLines(commit.series.dataset, rows, placesIn(timesMs, range, isStale));
   const points = pointsIn(window);
   const beside = [
     { startMs: requested.startMs, endMs: window.startMs },

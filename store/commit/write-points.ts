@@ -13,7 +13,8 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { timestamp } from '../db/database.ts';
-import { type PointLines, pointParameters, pointSql } from './points.ts';
+import { copyHeader, copyTrailer } from './binary-copy.ts';
+import { type PointLines, pointParameters, pointSql, pointTuples } from './points.ts';
 
 export interface PointChanges {
   readonly fresh: number;
@@ -82,10 +83,11 @@ export interface WindowPoints {
  */
 export async function copyPoints(client: pg.PoolClient, windows: readonly WindowPoints[]): Promise<boolean> {
   for (const dataset of ['candles', 'asset_history'] as const) {
-    const lines = windows.flatMap(({ points }) =>
-      points.dataset === dataset && points.lines.length > 0 ? [points.lines] : [],
-    );
-    if (lines.length > 0 && !(await copyLines(client, statements[dataset].copyNew, lines))) return false;
+    const copied = windows.filter(({ points }) => points.dataset === dataset && points.timesMs.length > 0);
+    if (copied.length === 0) continue;
+    const pieces = copied.map(({ seriesId, points }) => pointTuples(seriesId, points));
+    const whole = [copyHeader, ...pieces, copyTrailer];
+    if (!(await copyData(client, statements[dataset].copyNew, whole))) return false;
   }
   return true;
 }
@@ -149,7 +151,7 @@ function writeStatements(dataset: PointLines['dataset']) {
   const { table, columns, list, different, object, ...points } = pointSql(dataset, 4);
   const incoming = `incoming as (${points.incoming}), stored as materialized (${points.stored})`;
   return {
-    copyNew: `copy ${table} (series_id, time, ${list('')}) from stdin`,
+    copyNew: `copy ${table} (series_id, time, ${list('')}) from stdin (format binary)`,
     insertNew: {
       name: `insert-new-${dataset}`,
       text: `with ${incoming}, missing as (
@@ -210,12 +212,12 @@ export async function countRevisions(
 const uniqueViolation = '23505';
 
 /**
- * Copies lines of COPY's text format, within the caller's transaction.
+ * Sends the data of a COPY, within the caller's transaction.
  *
- * @param statement `copy ... from stdin`.
+ * @param statement `copy ... from stdin`, in the format of the pieces.
  * @returns false when a row with the same key exists. The transaction can then only be rolled back.
  */
-export async function copyLines(
+export async function copyData(
   client: pg.PoolClient,
   statement: string,
   pieces: readonly Buffer[],

@@ -99,7 +99,7 @@ export function storePiece(database: Database, piece: FilePiece): Promise<PieceR
 async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merge'): Promise<PieceResult> {
   return inTransaction(database, async (client) => {
     const { seriesId, series, rows, window } = piece;
-    const all = pointLines(series.dataset, seriesId, rows);
+    const all = pointLines(series.dataset, rows);
     const [isHeld = true] = how === 'merge' ? [true] : await mayContainPoints(client, [{ seriesId, window }]);
     let found: FileComparison = { differences: [], rewritten: 0 };
     let changes: PointChanges = { ...noChanges, fresh: all.timesMs.length };
@@ -113,7 +113,7 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
       found = { ...found, differences: kept };
       const keptTimes = new Set(kept.map(({ timeMs }) => timeMs));
       const taken = rows.filter((row) => !keptTimes.has(timeOf(row)));
-      const points = pointLines(series.dataset, seriesId, taken);
+      const points = pointLines(series.dataset, taken);
       const merged = await mergePoints(client, { seriesId, window, points }, piece.nowMs);
       if (merged === null || (merged.revised > 0 && !piece.overwrite)) throw new LostRace();
       changes = merged;

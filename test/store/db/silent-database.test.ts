@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { copyLines } from '../../../store/commit/write-points.ts';
+import { copyData } from '../../../store/commit/write-points.ts';
 import { type Database, disableTimeouts, inTransaction, openDatabase } from '../../../store/db/database.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
@@ -56,7 +56,7 @@ it('times out a transaction, and a COPY within it', async () => {
     const lost = inTransaction(database, async (client) => {
       await client.query('insert into numbers values (1)');
       proxy.freeze();
-      if (last === 'copy') await copyLines(client, 'copy numbers from stdin', [Buffer.from('2\n')]);
+      if (last === 'copy') await copyData(client, 'copy numbers from stdin', [Buffer.from('2\n')]);
       else await client.query(last);
     });
     await expect(lost).rejects.toThrow(noAnswer);
