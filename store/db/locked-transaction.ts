@@ -10,7 +10,7 @@ const lockKeys = {
   hypertables: 7_241_865_325_823_966n,
   'reader role': 7_241_865_325_823_967n,
   'public functions': 7_241_865_325_823_969n,
-  jit: 7_241_865_325_823_970n,
+  'role settings': 7_241_865_325_823_970n,
 } as const;
 
 /** Any role can take an advisory lock, so no wait for one is unlimited. */

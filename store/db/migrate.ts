@@ -12,7 +12,7 @@ import { assertTimescaleUsable, createExtension, timescaleSchema } from '../time
 import { adaptToTimescale } from '../timescale/hypertables.ts';
 import { applyDerived, areDerivedCurrent, dropDerived } from '../views/apply.ts';
 import { connectTimeoutMs } from './database.ts';
-import { restoreJit, turnJitOff } from './jit.ts';
+import { addRoleSettings, removeRoleSettings } from './role-settings.ts';
 
 /** Beside `store/` in the sources and in the build. */
 const directory = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'migrations');
@@ -68,7 +68,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     if (options.direction === 'down') {
       await revokeReader(client);
       await openPublicFunctions(client);
-      await restoreJit(client);
+      await removeRoleSettings(client);
       if (await dropDerived(client)) names.push(derivedName);
     }
     // Loaded here: commands that only look at the schema's version start a fifth sooner without it.
@@ -92,7 +92,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       if (await applyDerived(client)) names.push(derivedName);
       await grantReader(client);
       await closePublicFunctions(client);
-      await turnJitOff(client);
+      await addRoleSettings(client);
     }
     return names;
   } catch (error) {

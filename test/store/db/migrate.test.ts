@@ -54,26 +54,31 @@ describe('migrate', () => {
     expect(await objects(database)).toEqual(migrated);
   });
 
-  it('turns JIT off for its role in this database, unless the role has a setting of its own', async () => {
+  it('sets JIT and the batches of the columnstore for its role in this database, unless the role has settings of its own', async () => {
     const database = await openEmptyDatabase();
     const name = new URL(database.url).pathname.slice(1);
     const migrated = (direction: 'up' | 'down') =>
       migrate({ url: database.url, direction, ifBusy: 'wait' }).then(settings);
-    async function settings(): Promise<(string | null)[]> {
-      const { rows } = await database.pool.query<{ set: string | null }>(
-        `select array_to_string(setconfig, ',') as set from pg_db_role_setting s join pg_database d on d.oid = setdatabase
-         where d.datname = current_database() and setrole = current_user::regrole`,
+    async function settings(): Promise<string[]> {
+      const { rows } = await database.pool.query<{ set: string }>(
+        `select unnest(setconfig) as set from pg_db_role_setting s join pg_database d on d.oid = setdatabase
+         where d.datname = current_database() and setrole = current_user::regrole order by 1`,
       );
       return rows.map(({ set }) => set);
     }
+    const batches = (rows: number) =>
+      inject('hasTimescale') ? [`timescaledb.compression_batch_size_limit=${rows}`] : [];
     // The server of the test may have it off for everybody.
     await database.pool.query(`alter database ${name} set jit = on`);
-    expect(await migrated('up')).toEqual(['jit=off']);
+    expect(await migrated('up')).toEqual(['jit=off', ...batches(3000)]);
+    expect(await migrated('up')).toEqual(['jit=off', ...batches(3000)]);
     expect(await migrated('down')).toEqual([]);
     await database.pool.query(`alter role current_user in database ${name} set jit = on`);
-    expect(await migrated('up')).toEqual(['jit=on']);
-    expect(await migrated('down')).toEqual(['jit=on']);
-    await database.pool.query(`alter role current_user in database ${name} reset jit`);
+    for (const setting of batches(500))
+      await database.pool.query(`alter role current_user in database ${name} set ${setting}`);
+    expect(await migrated('up')).toEqual(['jit=on', ...batches(500)]);
+    expect(await migrated('down')).toEqual(['jit=on', ...batches(500)]);
+    await database.pool.query(`alter role current_user in database ${name} reset all`);
   });
 
   it('works for an owner that is not a superuser, and uses TimescaleDB where it is loaded', async () => {
