@@ -167,10 +167,11 @@ begin
   if session_length < line.period then
     raise exception 'a session of % is shorter than the interval %', session, interval_name using errcode = '22023';
   end if;
-  select s.id, s.interval, s.covered, s.tracked into source from tidemark.series s
+  select s.id, s.interval, k.covered, s.tracked into source
+  from tidemark.series s cross join lateral (select tidemark.known_ranges(s.id, s.covered) as covered) k
   where s.dataset = 'candles' and s.exchange_id = $1 and s.base_id = $2 and s.quote_id = $3
     and s.interval in (${intervals}) and extract(epoch from line.period) % extract(epoch from s.period) = 0
-  order by tidemark.share_covered(s.covered, tstzrange(asked.first, greatest(asked.closed, asked.first))) desc, s.period
+  order by tidemark.share_covered(k.covered, tstzrange(asked.first, greatest(asked.closed, asked.first))) desc, s.period
   limit 1;
   perform tidemark.tell_coverage(source.id, source.covered, source.tracked, asked.first, asked.closed);
   return format('select time, case when volume > 0 then tidemark.price_figure(turnover / (3 * volume)) end as vwap, volume,

@@ -175,6 +175,8 @@ const columns: Readonly<Record<string, string>> = {
 
 /** Columns that mean something else in a relation. */
 const own: Readonly<Record<string, string>> = {
+  'public.coverage.rejected':
+    'Covered periods for which only invalid rows came, which are in quarantine. Functions count them as not covered.',
   'public.gaps.reason': 'not_asked, awaits_second_answer, failed, stale or blocked.',
   'public.polls.asset': 'Asset whose markets were polled; null for the other lists.',
   'public.polls.changed': 'Rows that were kept: new ones, changed ones, and ones that came back.',

@@ -8,6 +8,7 @@
  */
 
 import { historyIntervals } from '../../contract/intervals.ts';
+import { rejectedPeriods } from '../ledger/quarantine.ts';
 import { gridOrigin } from '../rollups/levels.ts';
 import { example } from './comments.ts';
 import { quoted } from './statements.ts';
@@ -15,6 +16,20 @@ import { quoted } from './statements.ts';
 const ofHistories = historyIntervals.map((name) => `'${name}'`).join(', ');
 
 export const lines = `
+-- Coverage without the periods for which only invalid rows came: the source has something there, and nobody knows what.
+create or replace function tidemark.known_ranges(series_id integer, covered tstzmultirange) returns tstzmultirange
+language plpgsql stable parallel safe as $$
+begin
+  -- Planning the look-ups of points takes longer than most queries, and hardly any series has such a row.
+  if not exists (select from tidemark.quarantine q
+                 where q.dataset in ('candles', 'asset_history') and coalesce(q.series_id, 0) = $1) then
+    return covered;
+  end if;
+  return (select $2 - ${rejectedPeriods('lower($2)', 'upper($2)')} from tidemark.series s where s.id = $1);
+end $$;
+comment on function tidemark.known_ranges is
+  'Internal: the covered ranges of a series without the periods for which only invalid rows came.';
+
 -- The names of a series whose market is given by the codes of its source, or by the ids that stand for them.
 create or replace function tidemark.own_names(exchange text, base text, quote text, out base_id text, out quote_id text)
 language plpgsql stable parallel safe as $$
@@ -62,6 +77,7 @@ begin
   relation := case when found_interval = interval_name then 'tidemark.candle_points'
                    else 'tidemark.rollup_' || interval_name end;
   derived_from := nullif(found_interval, interval_name);
+  covered := tidemark.known_ranges(series_id, covered);
 end $$;
 comment on function tidemark.market_line is
   'Internal: the series, relation, period and coverage behind a market at an interval, stored or derived; unknown names are refused.';
@@ -93,6 +109,7 @@ begin
     end if;
   end if;
   if series_id is null then perform tidemark.refuse_asset(asset, interval_name); end if;
+  covered := tidemark.known_ranges(series_id, covered);
 end $$;
 comment on function tidemark.asset_line is
   'Internal: the series, relation, period and coverage behind an asset at an interval; unknown names are refused.';

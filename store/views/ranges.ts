@@ -3,6 +3,7 @@
  * analysis can check itself.
  */
 
+import { rejectedPeriods } from '../ledger/quarantine.ts';
 import { gridOrigin } from '../rollups/levels.ts';
 import { closedSeriesAt, gapPieces, missingRanges } from '../series/gaps.ts';
 import { example } from './comments.ts';
@@ -67,7 +68,9 @@ begin
   raise notice '% %% of % is covered', trim_scale(trunc(100 * tidemark.share_covered(covered, wanted), 2)),
     tidemark.utc(wanted) using
     detail = format('tracked is %s', tidemark.utc(tracked)),
-    hint = format('select * from gaps where series_id = %s; a wider range is tracked by tidemark backfill', series_id);
+    hint = format(case when exists (select from tidemark.series s where s.id = $1 and s.covered @> wanted)
+                       then 'select * from tidemark.quarantine where series_id = %s lists rows that were rejected'
+                       else 'select * from gaps where series_id = %s; a wider range is tracked by tidemark backfill' end, $1);
 end $$;
 comment on function tidemark.tell_coverage is
   'Internal: raises a notice where a range is not fully covered.';
@@ -94,7 +97,8 @@ create or replace view public.coverage as
   select ${names}, lower(s.tracked) as tracked_from, upper(s.tracked) as tracked_to, s.untracked_at,
          tidemark.share_covered(s.covered, s.wanted) as share,
          (select count(*)::integer from unnest(s.missing)) as gaps,
-         s.covered, s.confirmed_empty, s.missing, s.points, s.earliest, s.newest, s.before_beginning
+         s.covered, s.confirmed_empty, s.missing, s.points, s.earliest, s.newest, s.before_beginning,
+         ${rejectedPeriods('lower(s.covered)', 'upper(s.covered)')} as rejected
   from measured s;
 comment on view public.coverage is
   'Each series: the part of it that is wanted, which share of that, up to the last closed period, is covered, and what is missing.${example('select exchange, base, quote, asset, interval, share, gaps from coverage order by share')}';
