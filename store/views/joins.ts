@@ -1,7 +1,9 @@
 /** Several series beside each other: the last price known at a time, and prices on one grid. */
 
+import { gridOrigin } from '../rollups/levels.ts';
 import { example } from './comments.ts';
 import { fill, ranged } from './returns.ts';
+import { quoted } from './statements.ts';
 
 export const joins = `
 -- How long after its time a price is known: a close at the end of its period, the mean of a day when the day has ended.
@@ -28,6 +30,8 @@ declare
   oldest interval;
   since timestamptz;
   until timestamptz;
+  earlier_time timestamptz;
+  earlier_price numeric;
 begin
   if max_age < interval '0' then
     raise exception 'max_age is %, and cannot be negative', max_age using errcode = '22023';
@@ -41,11 +45,19 @@ begin
   -- The last price of the other series that any of the rows may use, and the first one.
   until := asked.ending - line.period + ahead - right_ahead + interval '1 microsecond';
   since := least(until, greatest(lower(right_line.tracked), asked.first + ahead - right_ahead - oldest));
+  -- The last one before that, for rows without a newer one.
+  execute format('select date_bin(%L, time, ${quoted(gridOrigin)}), %I from %s where series_id = %s and time < %L::timestamptz
+                  order by time desc limit 1',
+    right_line.period, case when right_line.is_market then 'close' else 'price_usd' end,
+    case when right_line.is_market then 'tidemark.candle_points' else right_line.relation end, right_line.series_id,
+    date_bin(right_line.period, since - interval '1 microsecond', ${gridOrigin}) + right_line.period)
+  into earlier_time, earlier_price;
   return query
     with left_rows as materialized (
       select time, price, coverage, time + ahead as moment from public.prices(series, interval_name, from_time, to_time)
     ), right_rows as materialized (
       select time, price from public.prices(other, right_interval, since, until) where price is not null
+      union all select earlier_time, earlier_price where earlier_time is not null
     ), merged as (
       select moment, time, price, coverage, true as is_left, null::timestamptz as at from left_rows
       union all select time + right_ahead, null, null, null, false, time from right_rows
@@ -62,17 +74,27 @@ comment on function public.asof is
 
 create or replace function public.aligned(series text[], interval_name text default 'd1', ${ranged}, ${fill})
 returns table ("time" timestamptz, name text, price numeric, coverage numeric)
-language sql stable parallel safe as $$
-  with lines as materialized (
-    select n.name, p.time, p.price, p.coverage
-    from unnest($1) n (name) cross join lateral public.prices(n.name, $2, $3, $4, $5) p
-  )
-  select g.time, n.name, l.price, l.coverage
-  from (select distinct time from lines) g
-  cross join unnest($1) with ordinality n (name, place)
-  left join lines l on l.time = g.time and l.name = n.name
-  order by g.time, n.place
-$$;
+language plpgsql stable parallel safe as $$
+#variable_conflict use_column
+begin
+  if series is null then
+    raise exception 'series must be given, and is null' using errcode = '22004',
+      hint = 'such as array[''binance bitcoin/tether'', ''bitcoin'']';
+  end if;
+  return query
+    with names as (
+      -- A name that is given twice is one series.
+      select n.name, min(n.place) as place from unnest($1) with ordinality n (name, place) group by n.name
+    ), lines as materialized (
+      select n.name, p.time, p.price, p.coverage
+      from names n cross join lateral public.prices(n.name, $2, $3, $4, $5) p
+    )
+    select g.time, n.name, l.price, l.coverage
+    from (select distinct time from lines) g
+    cross join names n
+    left join lines l on l.time = g.time and l.name = n.name
+    order by g.time, n.place;
+end $$;
 comment on function public.aligned is
   'Prices of several series on one grid: a row for each series at every time that any of them has, null where it has none.${example("select * from aligned(array['binance bitcoin/tether', 'kraken bitcoin/euro'], 'h1', '2024-03-01', '2024-03-02')")}';
 

@@ -72,10 +72,34 @@ it.each<[keyof typeof lines, keyof typeof lines, string, number, number, number]
     `select (extract(epoch from time) * 1000)::bigint, price, other_price, (extract(epoch from other_age) * 1000)::bigint
      from asof(${call})`,
   );
-  // An age beyond the limit is told only as far back as was read.
-  const told = (row: string) => row.replace(/ \| - \| \S+$/, ' | -');
   expect(answer.length).toBeGreaterThan(2);
-  expect(answer.map(told)).toEqual(expected.map(told));
+  expect(answer).toEqual(expected);
+});
+
+it('names the last price of the other series however long ago it was, in any range', async () => {
+  const call = `'x a/tether', 'a', 'h1'`;
+  const all = await rows(`select time, other_price, other_time, other_age from asof(${call})`);
+  const at = (hour: number) => new Date(startMs + hour * hourMs).toISOString();
+  for (const hour of [2, 500, 4000, 8000]) {
+    const sql = `select time, other_price, other_time, other_age from asof(${call}, '${at(hour)}', '${at(hour + 40)}')`;
+    const some = await rows(sql);
+    expect(some.length).toBeGreaterThan(10);
+    expect(all).toEqual(expect.arrayContaining(some));
+  }
+  // Of what is derived too.
+  const derived = await rows(
+    `select other_price, other_time, other_age from asof('a', 'x a/tether', 'h1', '2024-03-01 07:00', '2024-03-01 13:00', 'h4', '0')`,
+  );
+  const closes = await rows(
+    `select close, time, time + interval '4 hours' from ohlcv('x', 'a', 'tether', 'h4') where close is not null`,
+  );
+  expect(derived.length).toBeGreaterThan(3);
+  for (const row of derived) {
+    const [price, time, age = ''] = row.split(' | ');
+    const close = closes.find((one) => one.includes(` | ${time} | `))?.split(' | ')[0];
+    expect(price).toBe(age === '00:00:00' ? close : '-');
+    expect(age).toMatch(/^0[0-7]:00:00$/);
+  }
 });
 
 it('several series on one grid, as rows and as one row a time', async () => {
@@ -94,5 +118,14 @@ it('several series on one grid, as rows and as one row a time', async () => {
     `select prices ->> 'x a/tether', prices ->> 'a', complete from aligned_wide(${names})`,
   );
   expect(wide).toEqual(sorted.map(([a, b]) => `${a} | ${b} | ${a !== '-' && b !== '-' ? 't' : 'f'}`));
+  // A name that is given twice is one series.
+  const twice = `array['a', 'x a/tether', 'a'], 'h1'`;
+  expect(await rows(`select price from aligned(${twice})`)).toEqual(sorted.flatMap(([a, b]) => [b, a]));
   await expect(rows(`select * from aligned(array['a', 'bb'], 'h1')`)).rejects.toThrow('unknown asset "bb"');
+  await expect(rows(`select * from aligned(array['a', null], 'h1')`)).rejects.toThrow('must be named');
+  for (const name of ['aligned', 'aligned_wide'])
+    await expect(rows(`select * from ${name}(null, 'h1')`)).rejects.toThrow(
+      'series must be given, and is null',
+    );
+  expect(await rows(`select * from aligned('{}', 'h1')`)).toEqual([]);
 });
