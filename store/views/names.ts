@@ -14,6 +14,7 @@ const intervals = [...new Set([...candleIntervals, ...historyIntervals])].sort(
   (a, b) => intervalMs[a] - intervalMs[b],
 );
 const known = intervals.map((name) => `'${name}'`).join(', ');
+const ofHistories = historyIntervals.map((name) => `'${name}'`).join(', ');
 const seconds = intervals.map((name) => `when '${name}' then ${intervalMs[name] / 1000}`).join(' ');
 
 export const names = `
@@ -159,9 +160,15 @@ begin
       case when exists (select from tidemark.series where base_id = asset)
            then ': its history is not tracked, though it is the base of a market' else '' end);
   end if;
+  if interval_name <> all (array[${ofHistories}]) then
+    raise exception 'no price history has the interval "%"', interval_name using errcode = '22023',
+      hint = format('it is one of %s', array_to_string(array[${ofHistories}], ', '));
+  end if;
   select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s where s.asset_id = asset;
   raise exception 'the price history of % is not tracked at %', asset, interval_name using errcode = '22023',
-    hint = format('tracked: %s%s', tracked, case when interval_name = 'd1' then '; the mean of a day follows from none of them' else '' end);
+    hint = format('tracked: %s; %s', tracked, case when interval_name = 'd1' then 'the mean of a day follows from none of them' else (
+      select format('from these follow: %s', coalesce(string_agg(d.interval, ', ' order by d.period), 'none'))
+      from tidemark.derived_histories d where d.asset_id = asset) end);
 end $$;
 comment on function tidemark.refuse_asset is
   'Internal: refuses an asset or its interval, with suggestions.';

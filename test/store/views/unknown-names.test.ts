@@ -120,7 +120,12 @@ for (const kind of ['main', 'plain'] as const) {
         [
           `price_history('ethereum', 'h1')`,
           'the price history of ethereum is not tracked at h1',
-          'tracked: d1',
+          'tracked: d1; from these follow: none',
+        ],
+        [
+          `price_history('ethereum', 'h8')`,
+          'no price history has the interval "h8"',
+          'it is one of m1, m5, m15, m30, h1, h2, h6, h12, d1',
         ],
         [
           `price_history('binance bitcoin/tether', 'h8')`,
