@@ -9,6 +9,7 @@
 import { candleIntervals } from '../../contract/intervals.ts';
 import { gridOrigin } from '../rollups/levels.ts';
 import { example } from './comments.ts';
+import { fine } from './lines.ts';
 import { fill, line, ranged } from './returns.ts';
 import { quoted } from './statements.ts';
 
@@ -24,7 +25,7 @@ begin
   if value is null then return null; end if;
   if state is null then state := array[0, 0, periods]; end if;
   if state[1] < tidemark.count_of(periods, 1) then
-    return array[state[1] + 1, case when state[1] + 1 = periods then round((state[2] + value) / periods, 32)
+    return array[state[1] + 1, case when state[1] + 1 = periods then round((state[2] + value + ${fine}) / periods, 32)
                                     else state[2] + value end, periods];
   end if;
   return array[state[1], round(state[2] + (value - state[2]) * 2 / (periods + 1), 32), periods];
@@ -61,7 +62,7 @@ begin
     return array[seen, round((state[2] * (periods - 1) + gain) / periods, 32),
                  round((state[3] * (periods - 1) + loss) / periods, 32), value, periods];
   elsif seen + 1 = periods then
-    return array[seen + 1, round((state[2] + gain) / periods, 32), round((state[3] + loss) / periods, 32), value, periods];
+    return array[seen + 1, round((state[2] + gain + ${fine}) / periods, 32), round((state[3] + loss + ${fine}) / periods, 32), value, periods];
   end if;
   return array[seen + 1, state[2] + gain, state[3] + loss, value, periods];
 end $$;
@@ -103,7 +104,7 @@ const functions = `
 create or replace function public.sma(${parameters(20)}, ${fill})
 returns table ("time" timestamptz, price numeric, sma numeric, coverage numeric)
 language sql stable parallel safe as $$
-  select time, price, case when count(price) over w = periods then tidemark.price_figure(avg(price) over w) end, coverage
+  select time, price, case when count(price) over w = periods then tidemark.price_figure(avg(price + ${fine}) over w) end, coverage
   from ${line}
   window w as (${last})
   order by time
@@ -130,8 +131,8 @@ language sql stable parallel safe as $$
          case when middle > 0 then tidemark.ratio(2 * reach / middle) end,
          case when reach > 0 then tidemark.ratio((price - middle + reach) / (2 * reach)) end, coverage
   from (
-    select time, price, coverage, case when count(price) over w = periods then avg(price) over w end as middle,
-           case when count(price) over w = periods then tidemark.width_of(deviations) * stddev_pop(price) over w end as reach
+    select time, price, coverage, case when count(price) over w = periods then avg(price + ${fine}) over w end as middle,
+           case when count(price) over w = periods then tidemark.width_of(deviations) * stddev_pop(price + ${fine}) over w end as reach
     from ${line}
     window w as (${last})
   ) bands
@@ -174,8 +175,8 @@ begin
   order by tidemark.share_covered(k.covered, tstzrange(asked.first, greatest(asked.closed, asked.first))) desc, s.period
   limit 1;
   perform tidemark.tell_coverage(source.id, source.covered, source.tracked, asked.first, asked.closed);
-  return format('select time, case when volume > 0 then tidemark.price_figure(turnover / (3 * volume)) end as vwap, volume,
-      case when sum(volume) over w > 0 then tidemark.price_figure(sum(turnover) over w / (3 * sum(volume) over w)) end as session_vwap,
+  return format('select time, case when volume > 0 then tidemark.price_figure((turnover + ${fine}) / (3 * volume)) end as vwap, volume,
+      case when sum(volume) over w > 0 then tidemark.price_figure((sum(turnover) over w + ${fine}) / (3 * sum(volume) over w)) end as session_vwap,
       candles::bigint, %L::text as derived_from, coverage
     from (%s) buckets
     window w as (partition by date_bin(%L, time, ${origin}) order by time)

@@ -8,6 +8,7 @@
 import { groupedValues } from '../rollups/definitions.ts';
 import { gridOrigin } from '../rollups/levels.ts';
 import { example } from './comments.ts';
+import { fine } from './lines.ts';
 import { graceMs } from './ranges.ts';
 import { ranged } from './returns.ts';
 import { quoted } from './statements.ts';
@@ -210,12 +211,12 @@ begin
       from times t left join rates o on o.time = t.opened left join rates c on c.time = t.closed
     ), converted as (
       select c.*, f.*,
-             tidemark.price_figure(c.open * open_source / nullif(open_rate, 0)) as first,
-             tidemark.price_figure(c.close * close_source / nullif(close_rate, 0)) as last,
-             tidemark.price_figure(c.high * open_source / nullif(open_rate, 0)) as high_by_open,
-             tidemark.price_figure(c.high * close_source / nullif(close_rate, 0)) as high_by_close,
-             tidemark.price_figure(c.low * open_source / nullif(open_rate, 0)) as low_by_open,
-             tidemark.price_figure(c.low * close_source / nullif(close_rate, 0)) as low_by_close
+             tidemark.price_figure((c.open * open_source + ${fine}) / nullif(open_rate, 0)) as first,
+             tidemark.price_figure((c.close * close_source + ${fine}) / nullif(close_rate, 0)) as last,
+             tidemark.price_figure((c.high * open_source + ${fine}) / nullif(open_rate, 0)) as high_by_open,
+             tidemark.price_figure((c.high * close_source + ${fine}) / nullif(close_rate, 0)) as high_by_close,
+             tidemark.price_figure((c.low * open_source + ${fine}) / nullif(open_rate, 0)) as low_by_open,
+             tidemark.price_figure((c.low * close_source + ${fine}) / nullif(close_rate, 0)) as low_by_close
       from candles c join factors f on f.candle = c.time
     )
     select time, first,

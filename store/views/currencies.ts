@@ -6,6 +6,7 @@
  */
 
 import { example } from './comments.ts';
+import { fine } from './lines.ts';
 import { ranged } from './returns.ts';
 
 export const currencies = `
@@ -106,7 +107,7 @@ begin
       from around where is_price
     )
     select n.time, case when greatest(n.moment, n.at) - least(n.moment, n.at) <= oldest
-                        then tidemark.price_figure(n.price * r.source_rate / nullif(r.rate, 0)) end,
+                        then tidemark.price_figure((n.price * r.source_rate + ${fine}) / nullif(r.rate, 0)) end,
            n.price, source_name, n.at, n.moment - n.at, n.coverage
     from nearest n left join rates r on r.time = n.at
     order by n.time;

@@ -170,6 +170,12 @@ comment on function tidemark.line_of is
   'Internal: the series, relation, period and coverage behind a market (binance bitcoin/tether) or an asset (bitcoin).';
 `;
 
+/**
+ * Added to a value before it is divided, averaged, or its deviation is taken. PostgreSQL computes these to the digits of
+ * their operands, or to about 16 figures: of prices with two decimals, a deviation of 10,000 had eight.
+ */
+export const fine = `0.${'0'.repeat(28)}`;
+
 export const figures = `
 -- A ratio: a return, a share, a correlation. 16 fraction digits.
 create or replace function tidemark.ratio(x numeric) returns numeric language sql immutable parallel safe as $$
@@ -178,12 +184,12 @@ $$;
 comment on function tidemark.ratio is
   'Internal: a ratio rounded to 16 fraction digits.';
 
--- A price: 16 fraction digits, as most of the source's; 28 below 0.0001, and more where those would be fewer than 16 figures.
+-- A price: 16 fraction digits, as most of the source's; 28 below 0.1, and more where those would be fewer than 16 figures.
 create or replace function tidemark.price_figure(x numeric) returns numeric language sql immutable parallel safe as $$
-  select round(x, case when abs(x) >= 0.0001 then 16 when abs(x) < 1e-12 and x <> 0 then 16 - floor(log(abs(x)))::integer else 28 end)
+  select round(x, case when abs(x) >= 0.1 then 16 when abs(x) < 1e-12 and x <> 0 then 16 - floor(log(abs(x)))::integer else 28 end)
 $$;
 comment on function tidemark.price_figure is
-  'Internal: a price rounded to 16 fraction digits, below 0.0001 to 28, and to no fewer than 16 figures.';
+  'Internal: a price rounded to 16 fraction digits, below 0.1 to 28, and to no fewer than 16 figures.';
 
 create or replace function tidemark.simple_return(price numeric, before numeric) returns numeric
 language sql immutable parallel safe as $$

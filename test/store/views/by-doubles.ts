@@ -4,7 +4,10 @@ export type Figures = readonly (number | null)[];
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 export const mean = (values: readonly number[]) => sum(values) / values.length;
-const squares = (values: readonly number[]) => sum(values.map((value) => (value - mean(values)) ** 2));
+const squares = (values: readonly number[]) => {
+  const center = mean(values);
+  return sum(values.map((value) => (value - center) ** 2));
+};
 export const sampleDeviation = (values: readonly number[]) =>
   Math.sqrt(squares(values) / (values.length - 1));
 export const populationDeviation = (values: readonly number[]) => Math.sqrt(squares(values) / values.length);
@@ -64,6 +67,7 @@ export function correlation(
   x: readonly number[],
   y: readonly number[],
 ): { correlation: number; beta: number } {
-  const together = sum(x.map((value, place) => (value - mean(x)) * ((y[place] ?? Number.NaN) - mean(y))));
+  const [left, right] = [mean(x), mean(y)];
+  const together = sum(x.map((value, place) => (value - left) * ((y[place] ?? Number.NaN) - right)));
   return { correlation: together / Math.sqrt(squares(x) * squares(y)), beta: together / squares(y) };
 }
