@@ -67,22 +67,27 @@ function storedOrDerived(rollup: StoredRollup, timescale: boolean): string {
 
 /** The columns of a candle, for points that are grouped by the first. */
 export function bucketColumns(level: Pick<RollupLevel, 'periodMs'>, timescale: boolean): string {
-  const period = periodLiteral(level);
-  // A condition on a `time_bucket` excludes chunks, and one on a `date_bin` does not.
-  return timescale
+  return periodColumns(periodLiteral(level), timescale);
+}
+
+/**
+ * A condition on a `time_bucket` excludes chunks, and one on a `date_bin` does not. The planner also knows that buckets are in
+ * the order of time, and so sorts nothing: it takes half the processor time.
+ */
+const periodColumns = (period: string, timescale: boolean) =>
+  timescale
     ? `time_bucket(${period}, time, origin => ${gridOrigin}) as time,
            first(open, time) as open, ${highest} as high, ${lowest} as low, last(close, time) as close,
            sum(volume) as volume`
     : `date_bin(${period}, time, ${gridOrigin}) as time, ${groupedValues}`;
-}
 
 /** The values of a candle, of candles that are grouped, without TimescaleDB's functions. */
 export const groupedValues = `(array_agg(open order by time))[1] as open, ${highest} as high, ${lowest} as low,
            (array_agg(close order by time desc))[1] as close, sum(volume) as volume`;
 
-/** Columns of a rollup without TimescaleDB's functions, for points that are grouped by 1 and 2. */
-export function rollupColumns(period: string): string {
-  return `series_id, date_bin(${period}, time, ${gridOrigin}) as time, ${groupedValues}, count(*) as points`;
+/** Columns of a rollup, for points that are grouped by 1 and 2. @param timescale whether they are of a hypertable. */
+export function rollupColumns(period: string, timescale = false): string {
+  return `series_id, ${periodColumns(period, timescale)}, count(*) as points`;
 }
 
 export const candleColumns = `time, ${values}`;

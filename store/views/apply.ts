@@ -190,7 +190,7 @@ export function derivedObjects(timescale: boolean): DerivedObject[] {
       refusals,
       lines,
       ranges,
-      statements,
+      statements(timescale),
       figures,
       ohlcv,
       returns,

@@ -20,8 +20,10 @@ const levelsOfPoints = rollupLevels
  * is not completely covered is a row of nulls. A covered period without a point is absent, or with `gap_fill`
  * a filled row: the last price (within an unbroken stretch of coverage: beyond a gap it is unknown), and
  * volume 0.
+ *
+ * @param timescale whether the points are a hypertable.
  */
-export const statements = `
+export const statements = (timescale: boolean) => `
 -- A condition on the periods of these views is none on the time of a plain table's points.
 create or replace function tidemark.source_of(relation text, series_id integer, period interval,
   first timestamptz, ending timestamptz) returns text
@@ -29,7 +31,7 @@ language plpgsql immutable parallel safe as $$
 begin
   if relation not in (${levelsOfPoints}) then return relation; end if;
   return format('(
-      select ${quoted(rollupColumns('%L'))} from tidemark.candle_points
+      select ${quoted(rollupColumns('%L::interval', timescale))} from tidemark.candle_points
       where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz
       group by 1, 2
     ) rolled_up', period, series_id, first, ending);
