@@ -136,11 +136,9 @@ export class PriceChart {
     const endMs = this.#latestMs();
     const bars = Math.min(firstBars, this.#maxBars());
     this.#wanted = { startMs: endMs - bars * intervalMs[this.#own], endMs };
-    const chart = createChart(this.#canvas, {
-      autoSize: true,
-      ...chartStyle(),
-      ...timeStyle(() => this.#zone),
-    });
+    const chart = createChart(this.#canvas, { autoSize: true, ...chartStyle() });
+    // Not in the same object: both styles have options of the time scale, which the chart joins.
+    chart.applyOptions(timeStyle(() => this.#zone));
     this.#chart = chart;
     this.#holder = chart.addSeries(LineSeries, { visible: false, priceScaleId: '' });
     chart.panes()[0]?.attachPrimitive(this.#shading);

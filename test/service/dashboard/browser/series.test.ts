@@ -65,6 +65,21 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(text).toContain(`open ${value} · high ${value} · low ${value} · close ${value} · volume ${value}`);
   });
 
+  it('writes clock times on the axis where the screen shows hours', async () => {
+    const { page } = await open(`${world.url}?series=${seriesId}`);
+    await page.addInitScript(
+      `window.drawn = [];
+       const { fillText } = CanvasRenderingContext2D.prototype;
+       CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+         window.drawn.push(text);
+         return fillText.call(this, text, ...place);
+       };`,
+    );
+    await page.goto(`${world.url}?series=${seriesId}&from=${endMs - 12 * hourMs}&to=${endMs}`);
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    await expect.poll(async () => String(await page.evaluate('window.drawn.join()'))).toMatch(/\b\d\d:00\b/);
+  });
+
   it('shades a gap and names its state', async () => {
     const { page } = await opened();
     expect(await pointAt(page, 1 - 30 / 150)).toMatch(/: no value, gap$/);
