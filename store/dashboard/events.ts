@@ -11,6 +11,8 @@ import type { StoredEvent } from './shapes.ts';
 const apart = '10 minutes';
 /** A source with fewer failures in a row fails now and then, as every source does. */
 const fewestFailures = 3;
+/** Failures that are looked at, the newest: each costs a look-up of the success before it. */
+const mostFailures = 10_000;
 
 /** @param query.sinceMs of outages, bans and revisions; the others are few, and of any age. */
 export async function readEvents(
@@ -26,7 +28,7 @@ export async function readEvents(
     .slice(0, query.most);
 }
 
-/** Failures of one kind in a row, and bans, which are one answer each. */
+/** Failures in a row, without a success of the source between them as in `status`, and bans, which are one answer each. */
 async function outages(
   database: Database,
   { sinceMs, most }: { sinceMs: EpochMs; most: number },
@@ -35,21 +37,26 @@ async function outages(
     name: 'dashboard-outages',
     text: `
       with failures as (
-        select time, source, verdict, error,
-               time - lag(time) over by_kind > interval '${apart}' or lag(time) over by_kind is null as begins
-        from tidemark.fetches
-        where time >= $1 and error is not null and verdict = any ($2)
-        window by_kind as (partition by source, verdict order by time)
+        select time, source, verdict, error, verdict = 'rate_limited' as is_ban,
+               lag(time) over (partition by source, verdict = 'rate_limited' order by time) as before
+        from (select time, source, verdict, error from tidemark.fetches
+              where time >= $1 and error is not null and verdict = any ($2) order by time desc limit $5) newest
+      ), begun as (
+        select *, before is null or time - before > interval '${apart}' or not is_ban and exists (
+          select from tidemark.fetches s where s.time > f.before and s.time < f.time and s.error is null
+          and s.source is not distinct from f.source) as begins
+        from failures f
       ), numbered as (
-        select *, count(*) filter (where begins) over (partition by source, verdict order by time) as number from failures
+        select *, count(*) filter (where begins) over (partition by source, is_ban order by time) as number from begun
       )
-      select min(time) as "timeMs", max(time) as "untilMs", case verdict when 'rate_limited' then 'ban' else 'outage' end as kind,
+      select min(time) as "timeMs", max(time) as "untilMs", case when is_ban then 'ban' else 'outage' end as kind,
              concat(coalesce(source, 'the source'), ': ', (array_agg(error order by time desc))[1], ' (', count(*),
                     case count(*) when 1 then ' request)' else ' requests)' end) as text,
              null::int as "seriesId", null as name
-      from numbered group by source, verdict, number having count(*) >= $3 or verdict in ('rate_limited', 'notice')
+      from numbered group by source, is_ban, number
+      having is_ban or count(*) >= $3 or bool_or(verdict = 'notice')
       order by 1 desc limit $4`,
-    values: [timestamp(sinceMs), [...sourceTrouble, 'rate_limited'], fewestFailures, most],
+    values: [timestamp(sinceMs), [...sourceTrouble, 'rate_limited'], fewestFailures, most, mostFailures],
   });
   return result.rows;
 }

@@ -81,7 +81,7 @@ function body(kind: 'main' | 'plain') {
     const { database, get } = await opened(kind);
     const nowMs = Date.now();
     const { seriesId } = await trackSeries(database, market, nowMs - 10 * dayMs, null);
-    const failed = (agoMs: number, verdict: string, error: string) =>
+    const failed = (agoMs: number, verdict: string, error: string | null) =>
       database.pool.query(
         `insert into tidemark.fetches (time, dataset, series_id, lane, attempt, verdict, duration_ms, error)
          values (to_timestamp($1), 'candles', $2, 'backfill', 1, $3, 1, $4)`,
@@ -90,6 +90,15 @@ function body(kind: 'main' | 'plain') {
     for (const minutes of [300, 299, 298, 297]) await failed(minutes * 60_000, 'unreachable', 'ECONNREFUSED');
     // Fewer are no outage.
     for (const minutes of [200, 199]) await failed(minutes * 60_000, 'timeout', 'no answer');
+    // Neither is a source that answers between its failures.
+    for (const minutes of [60, 59, 58, 57, 56]) {
+      await failed(minutes * 60_000, 'server_error', 'HTTP 500');
+      await failed(minutes * 60_000 - 10_000, 'filled', null);
+    }
+    // A source that fails in one way and then in another is away once.
+    await failed(20 * 60_000, 'unreachable', 'ECONNREFUSED');
+    await failed(19 * 60_000, 'server_error', 'HTTP 500');
+    await failed(18 * 60_000, 'timeout', 'no answer');
     await failed(100 * 60_000, 'rate_limited', 'HTTP 418');
     await database.pool.query(
       `insert into tidemark.point_revisions (series_id, time, seen_at, before)
@@ -107,10 +116,11 @@ function body(kind: 'main' | 'plain') {
     expect(told.filter((text) => !text.startsWith('deploy'))).toEqual([
       'untracked: kraken old/euro h1',
       'revision: 3 values revised by the source',
+      'outage: the source: no answer (3 requests)',
       'ban: the source: HTTP 418 (1 request)',
       'outage: the source: ECONNREFUSED (4 requests)',
     ]);
-    const outage = events.find(({ kind }) => kind === 'outage');
+    const outage = events.findLast(({ kind }) => kind === 'outage');
     expect((outage?.untilMs ?? 0) - (outage?.timeMs ?? 0)).toBe(3 * 60_000);
     expect(events.find(({ kind }) => kind === 'revision')?.name).toBe('kraken bitcoin/euro h1');
   });

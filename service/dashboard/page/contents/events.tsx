@@ -22,7 +22,7 @@ export function EventsView() {
           title="Log"
           none="Nothing is recorded."
           caption="Newest first: outages, bans and revisions of the last seven days, and the newest deploys, actions and untracked series"
-          titles={['When', 'For', 'What', 'Event']}
+          titles={['When', 'Lasted', 'What', 'Event']}
           rows={loaded.value.map((event) => [
             formatSecond(event.timeMs),
             lengthOf(event),
