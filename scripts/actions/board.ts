@@ -29,6 +29,7 @@ export async function run(): Promise<void> {
         const listening = await listen(app, { host, port });
         closing.add(() => app.close());
         console.log(`queues at ${new URL('/', listening.url)}, as ${boardUser}; Ctrl-C stops`);
+        context.phase(null);
         await stopped(signal);
       } finally {
         await closing.run(context.log);

@@ -20,6 +20,7 @@ export async function run(options: { port?: string; host?: string }): Promise<vo
         const beside = dashboard === null ? '' : `, the dashboard at ${dashboard}`;
         console.log(`serving stored data at ${url}${beside}; Ctrl-C stops`);
         if (actions !== null) console.log(`actions at the dashboard, from this machine: ${actions}`);
+        context.phase(null);
         await stopped(signal);
         context.log.info('serve is stopping');
         await service.drain();

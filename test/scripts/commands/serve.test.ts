@@ -67,6 +67,14 @@ it('keeps answering while it drains, and reports on /readyz that it stops', asyn
   });
 });
 
+it('does not log that it waits for the database while it serves', async () => {
+  // Longer than the silence after which a phase is repeated.
+  const { service } = await serving({ ...(await migrated('main')), SERVE_DRAIN_SECONDS: '11' });
+  service.kill('SIGTERM');
+  const { exitCode, stderr } = await service.ended;
+  expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('waiting for')]);
+});
+
 it('is not held up by idle or incomplete connections', async () => {
   const { service, address } = await serving(await migrated('main'));
   const { hostname, port } = new URL(address);
