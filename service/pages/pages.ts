@@ -2,6 +2,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { printable } from '../../contract/names.ts';
 import { isInterfaceRequest } from '../request.ts';
 import { readBuiltFile, sendBuiltFile } from './built-file.ts';
 
@@ -51,7 +52,7 @@ export function createPages({ directory, hasDashboard }: PagesOptions): Pages {
   const links = [
     ...(hasDashboard ? [['', 'Dashboard'] as const] : []),
     ['docs', 'Interface'],
-    ['keys', 'Ask for a key'],
+    ['keys', 'Keys'],
   ] as const;
   const send: SendPage = (reply, status, { title, content }) => {
     // Relative, as a proxy may serve all of this below a path of its own.
@@ -94,14 +95,28 @@ ${content}
     send,
     sendError: (request, reply, status, message) => {
       if (isInterfaceRequest(request) || !readsPages(request)) return null;
-      const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
       return send(reply, status, {
-        title: STATUS_CODES[status] ?? 'Error',
-        content: `<p>${escaped(sentence)}</p>`,
+        title: inSentenceCase(STATUS_CODES[status] ?? 'Error'),
+        content: `<p>${escaped(sentenceOf(request, status, message))}</p>`,
       });
     },
   };
 }
+
+/** A path of which nothing else is known is named: a mistyped one is the usual cause. */
+function sentenceOf({ url }: FastifyRequest, status: number, message: string): string {
+  const [path = ''] = url.split('?', 1);
+  return status === 404 && message === 'not found'
+    ? `There is no page at ${printable(path).slice(0, maxShownPath)}. The links above lead to those there are.`
+    : `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+}
+
+function inSentenceCase(title: string): string {
+  return `${title.charAt(0)}${title.slice(1).toLowerCase()}`;
+}
+
+/** Longest part of a path that an error shows. */
+const maxShownPath = 200;
 
 /** Browsers name HTML when they open an address; programs and scripts do not. */
 function readsPages({ headers }: FastifyRequest): boolean {

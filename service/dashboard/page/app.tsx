@@ -59,7 +59,7 @@ export function App() {
             </a>
           ))}
           <a href="docs">Interface</a>
-          <a href="keys">Ask for a key</a>
+          <a href="keys">Keys</a>
         </nav>
         <Status />
       </header>

@@ -45,8 +45,8 @@ it('lists each endpoint in the contents, with a form that asks for its example',
 });
 
 it.each([
-  ['/nothing', 'GET', 404, 'docs', 'Not found.'],
-  ['/deep/er/nothing?a=b', 'GET', 404, '../../docs', 'Not found.'],
+  ['/nothing', 'GET', 404, 'docs', 'There is no page at /nothing.'],
+  ['/deep/er/nothing?a=b', 'GET', 404, '../../docs', 'There is no page at /deep/er/nothing.'],
 ])(
   'answers a browser at %s with a page, and a program with JSON',
   async (url, method, status, link, says) => {

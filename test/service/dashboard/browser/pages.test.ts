@@ -28,10 +28,10 @@ describeNeeding('chromium', 'the pages beside the dashboard in a browser', () =>
   it('go from one to the other, and to the dashboard', async () => {
     const { page } = await open(`${world.url}no/such/page`);
     const go = (name: string) => page.getByRole('navigation').first().getByRole('link', { name }).click();
-    await page.getByRole('heading', { name: 'Not Found' }).waitFor();
+    await page.getByRole('heading', { name: 'Not found' }).waitFor();
     await go('Interface');
     await page.getByRole('heading', { name: 'Market Data Service' }).waitFor();
-    await go('Ask for a key');
+    await go('Keys');
     await page.getByRole('heading', { name: 'Ask for a key' }).waitFor();
     await go('Dashboard');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
