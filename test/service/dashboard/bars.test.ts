@@ -22,7 +22,7 @@ describe('bars', () => {
     ['as long as a column takes', `12${'0'.repeat(198)}.5`, '1.2000e199'],
     ['larger than any double', `-98765${'0'.repeat(400)}`, '-9.8765e404'],
     ['of a tick', '1.2345670', '1.234567'],
-    ['a mean', '64321.123456789012345678', '64321.1235'],
+    ['a mean', '64321.123456789012345678', '64321.12'],
     ['nothing', '0.000', '0'],
   ])('has a place and a label of its own: %s', (_, price, label) => {
     const piece = loaded(price, '0');

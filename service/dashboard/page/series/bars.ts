@@ -86,11 +86,25 @@ export function volumesOf(
 
 /**
  * A price format with the decimals that the loaded values have (their tick), but no more than distinguish values of this size:
- * a mean may have twenty.
+ * a mean may have twenty. At least two, which the prices of a currency have.
  */
-export function formatFor({ rows }: Piece, power: number, columnOf = priceColumn) {
+export function formatFor(piece: Piece, power: number) {
+  return formatOf(piece, power, priceColumn, { digits: power === 0 ? 6 : 4, decimals: 2 });
+}
+
+/** Volumes need fewer digits: only their sizes are compared. */
+export function volumeFormat(piece: Piece, power: number) {
+  return formatOf(piece, power, volumeColumn, { digits: 3, decimals: 0 });
+}
+
+function formatOf(
+  { rows }: Piece,
+  power: number,
+  columnOf: ColumnOf,
+  least: { readonly digits: number; readonly decimals: number },
+) {
   const largest = largestPower(rows, columnOf);
-  const telling = largest === null ? 2 : Math.max(2, (power === 0 ? 8 : 4) - (largest - power));
+  const telling = largest === null ? 2 : Math.max(least.decimals, least.digits - (largest - power));
   const precision = Math.max(0, Math.min(telling, maxDecimals, decimalsOf(rows, columnOf) + power));
   return {
     type: 'custom' as const,
@@ -98,8 +112,6 @@ export function formatFor({ rows }: Piece, power: number, columnOf = priceColumn
     formatter: (value: number) => `${value.toFixed(precision)}${power === 0 ? '' : `e${power}`}`,
   };
 }
-
-export const volumeFormat = (piece: Piece, power: number) => formatFor(piece, power, volumeColumn);
 
 function largestPower(rows: Piece['rows'], columnOf: ColumnOf): number | null {
   let largest: number | null = null;

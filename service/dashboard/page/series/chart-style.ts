@@ -43,7 +43,7 @@ export function chartStyle() {
       borderColor: colour('--line'),
       minBarSpacing: 0.5,
     },
-    rightPriceScale: { borderColor: colour('--line') },
+    rightPriceScale: { borderColor: colour('--line'), entireTextOnly: true },
     crosshair: { mode: CrosshairMode.Normal },
   };
 }
