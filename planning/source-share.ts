@@ -11,7 +11,10 @@ import { type EpochMs, minuteMs, periodStart } from '../contract/intervals.ts';
 import type { SeriesGaps } from './plan.ts';
 import { clip, normalize, type Range, subtract } from './ranges.ts';
 
-/** A preferred source that has failed for this long is passed over until it answers again. */
+/**
+ * A preferred source that has failed for this long, or that pauses for longer, such as during a ban, is passed over until it
+ * answers again.
+ */
 export const passedOverAfterMs = minuteMs;
 
 /** A source's place among those of a series. */

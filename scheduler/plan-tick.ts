@@ -38,6 +38,8 @@ export interface TickParts {
   readonly nextRangeLimits?: RangeLimits | undefined;
   /** The lags of other sources that are archives, by name. */
   readonly archiveLags?: ReadonlyMap<string, number> | undefined;
+  /** How long the queue of another source pauses; absent: none does. */
+  readonly pausedForMs?: ((source: string) => Promise<number>) | undefined;
   /** Newest periods that the source keeps; null or absent: all. */
   readonly depthPeriods?: number | null | undefined;
   /** 0: the source has no limit. */
@@ -98,8 +100,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   if (slots.total === 0) return { added: 0, queued, cursor };
   const accepted = await readLongestRanges(database, source);
   const longestRangeMs = (key: SeriesKey) => longestRange(key, parts.rangeLimits, accepted);
-  const shares =
-    source === null ? new Map<number, Share>() : await readPresentShares(database, source, nowMs);
+  const shares = source === null ? new Map<number, Share>() : await readPresentShares(parts, source, nowMs);
   const dueAgain = await rereads(parts, {
     nowMs,
     most: slots.total,
@@ -172,9 +173,9 @@ async function leftOfLongLimit({ database, source, longLimit }: TickParts, nowMs
   return requestsLeft(longLimit, await costSince(database, source, { sinceMs: nowMs - periodMs, bytesEach }));
 }
 
-/** The shares of a source, without preferred ones that do not answer. */
+/** The shares of a source, without preferred ones that do not answer, or that have banned us for longer. */
 async function readPresentShares(
-  database: Database,
+  { database, pausedForMs }: TickParts,
   source: string,
   nowMs: EpochMs,
 ): Promise<ReadonlyMap<number, Share>> {
@@ -182,7 +183,10 @@ async function readPresentShares(
   const away = new Set<string>();
   for (const name of new Set([...shares.values()].flatMap(({ better }) => better))) {
     const outage = await readOutageOf(database, name);
-    if (outage !== null && nowMs - outage.sinceMs >= passedOverAfterMs) away.add(name);
+    const isAway = outage !== null && nowMs - outage.sinceMs >= passedOverAfterMs;
+    // A usual 429 pauses for a minute at most.
+    const isBanning = pausedForMs !== undefined && (await pausedForMs(name)) > passedOverAfterMs;
+    if (isAway || isBanning) away.add(name);
   }
   if (away.size === 0) return shares;
   const present = (share: Share) => ({ ...share, better: share.better.filter((name) => !away.has(name)) });

@@ -178,6 +178,7 @@ export async function startScheduler(options: SchedulerOptions) {
       archiveLagMs: settings.archiveLagMs,
       nextRangeLimits: [...sources.values()].find(({ archive }) => archive === source)?.rangeLimits,
       archiveLags,
+      pausedForMs: (name) => queues.requestsOf(name).pausedForMs(),
       polls: false,
     };
   }

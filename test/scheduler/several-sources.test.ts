@@ -34,6 +34,7 @@ async function open() {
         graceMs: 0,
         openRefreshMs: null,
         rangeLimits: { candles: { h1: hourMs } },
+        pausedForMs: (name) => parts.queues.requestsOf(name).pausedForMs(),
       },
       nowMs,
       0,
@@ -44,7 +45,7 @@ async function open() {
   const failed = { kind: 'refused', message: 'not here', attempts: 1, nowMs: noonMs, seriesId };
   const defer = (place: number, source: string) =>
     deferWindow(database.pool, { ...failed, window: hour(place), source, retryAtMs: noonMs + hourMs });
-  return { database, seriesId, planned, defer };
+  return { database, seriesId, planned, defer, queues: parts.queues };
 }
 
 test('the next source is asked for what the first could not give, and for nothing else', async () => {
@@ -88,5 +89,13 @@ test('a source that has been away for a while is passed over', async () => {
       source: 'first',
     });
   expect(await planned('next', noonMs - 1)).toEqual([]);
+  expect(await planned('next')).toEqual([0, 1, 2, 3]);
+});
+
+test('a source that bans us is passed over, and not one that pauses for a minute', async () => {
+  const { queues, planned } = await open();
+  await queues.requestsOf('first').pauseForMs(passedOverAfterMs);
+  expect(await planned('next')).toEqual([]);
+  await queues.requestsOf('first').pauseForMs(10 * passedOverAfterMs);
   expect(await planned('next')).toEqual([0, 1, 2, 3]);
 });
