@@ -9,6 +9,8 @@ export interface Limit {
   readonly periodMs: number;
   /** One more for each so many bytes of an answer; absent: size costs nothing. */
   readonly bytesEach?: number;
+  /** Size of a row, bytes, to estimate what answers will cost. Absent with `bytesEach`. */
+  readonly rowBytes?: number;
 }
 
 /** A market as the source names it. */

@@ -43,7 +43,6 @@ export interface OperationContext {
 }
 
 /**
- * @param pending sources of series that are not tracked yet, by their names.
  * @param which of a series with an archive, its requests for months (`history`) or any other (`live`).
  * @returns the longest range of one request for a series: as configured, and as the source accepts.
  */
@@ -56,10 +55,9 @@ export async function readRangeLimits(
     readonly config: { readonly source: { readonly rangeLimits: RangeLimits } };
   },
   which: 'history' | 'live' = 'live',
-  pending: ReadonlyMap<string, string> = new Map(),
 ): Promise<(series: SeriesKey) => number> {
   const accepted = await readLongestRanges(database);
-  const named = new Map([...(await readNamedSeries(database, which)), ...pending]);
+  const named = await readNamedSeries(database, which);
   if (named.size === 0) return (series) => longestRange(series, config.source.rangeLimits, accepted);
   const limits = new Map<string, { limits: RangeLimits; accepted: typeof accepted }>();
   for (const [name, source] of await sources())

@@ -3,27 +3,28 @@
 import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
 import { pageSize, requestsPerMinute } from '../contract/limits.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
-import type { Limit } from '../contract/sources.ts';
 import { budgetInForce } from '../planning/budget.ts';
 import {
   type Cost,
   type Disk,
   diskFor,
   type Estimate,
+  type EstimateRules,
   estimate,
+  type Freshness,
   hourlyShareOf,
   type PlannedSeries,
 } from '../planning/estimate.ts';
 import { closedUpTo } from '../planning/periods.ts';
+import { subtract } from '../planning/ranges.ts';
 import type { RereadSettings } from '../planning/reread.ts';
-import { requestsFor } from '../planning/windows.ts';
+import { longestRange } from '../planning/windows.ts';
 import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
 import { bytesPerPoint } from '../store/measures/measures.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
-import { readNamedSeries } from '../store/series/sources.ts';
-import { readRereadSettings } from '../store/settings/settings.ts';
-import { type OperationContext, readRangeLimits } from './context.ts';
-import type { ConfiguredSource } from './sources/configured.ts';
+import { readLongestRanges, readRereadSettings } from '../store/settings/settings.ts';
+import type { OperationContext } from './context.ts';
+import { costOfPart, dividePlan, rulesOf, type SourceCost, type SourceLists } from './source-cost.ts';
 
 export interface PlannedRange {
   readonly series: SeriesKey;
@@ -33,29 +34,20 @@ export interface PlannedRange {
 
 export interface PlanCost extends Estimate {
   readonly disk: Readonly<Record<Cost['dataset'], Disk>>;
+  /** Of the source with most series. */
   readonly requestsPerMinute: number;
+  /** Whether more than one source is asked. */
+  readonly isShared: boolean;
   /** Deferred requests: failed windows and second answers. */
   readonly laterRequests: number;
   /** When the last deferred request is due; null: there is none. */
   readonly lastAtMs: EpochMs | null;
   /** Whether a key would raise the budget. */
   readonly isWithoutKey: boolean;
+  /** The part of the default source; null: none of the series is its. */
+  readonly own: { readonly freshness: Freshness; readonly requestsPerMinute: number } | null;
   /** The part of each source beside the default one. */
   readonly sources: readonly SourceCost[];
-}
-
-export interface SourceCost {
-  readonly source: string;
-  readonly series: number;
-  readonly requests: number;
-  /** In the unit of the source's limits. */
-  readonly cost: number;
-  readonly unit: Limit['unit'];
-  readonly requestsPerMinute: number;
-  /** Null: no limit. */
-  readonly durationMs: number | null;
-  /** Newest periods that it keeps; null: all. */
-  readonly depthPeriods: number | null;
 }
 
 /**
@@ -69,7 +61,7 @@ export async function estimateCost(
   beside: readonly PlannedRange[],
   nowMs: EpochMs,
   pending?: { readonly reread: RereadSettings; readonly pollsEveryMs: readonly number[] },
-  sources: ReadonlyMap<string, string> = new Map(),
+  sources: SourceLists = new Map(),
 ): Promise<PlanCost> {
   const { config, database } = context;
   const { graceMs } = config.worker;
@@ -96,9 +88,9 @@ export async function estimateCost(
   );
   const perMinute = await readBudget(context);
   const { source, scheduler } = config;
-  const longestRangeMs = await readRangeLimits(context, 'history', sources);
+  const accepted = await readLongestRanges(database);
   const rules = {
-    longestRangeMs,
+    longestRangeMs: (series: SeriesKey) => longestRange(series, source.rangeLimits, accepted),
     requestsPerMinute: perMinute,
     backfillShare: scheduler.backfillShare,
     refreshMs: scheduler.refreshMs,
@@ -107,24 +99,43 @@ export async function estimateCost(
       pending?.pollsEveryMs ??
       pollsEveryMs(await ratesEveryMs(database, scheduler.ratesMs), await listStatus(database, nowMs)),
   };
-  const bySource = await groupBySource(context, [...planned, ...others], sources);
-  const parts = [...bySource].map(([source, series]) => ({
-    source,
-    series,
-    estimated: estimate(series, source === null ? rules : { ...rules, ...source, pollsEveryMs: [] }),
+  const { parts, lost } = await dividePlan(context, planned, others, sources, nowMs);
+  const costs: SourceCost[] = [];
+  const estimates: Estimate[] = [];
+  let own: PlanCost['own'] = null;
+  const isDefaultUsed =
+    source.url !== undefined || parts.some((part) => part.source === null && part.planned.length > 0);
+  for (const part of parts) {
+    const rulesOfPart = await rulesOf(context, part.source, rules);
+    if (part.source === null) {
+      const estimated = estimate(
+        part.planned,
+        isDefaultUsed ? rulesOfPart : { ...rulesOfPart, pollsEveryMs: [] },
+      );
+      estimates.push(estimated);
+      if (part.planned.length > 0) own = { freshness: estimated.freshness, requestsPerMinute: perMinute };
+    } else {
+      const cost = await costOfPart(context, part.source, part, rulesOfPart, nowMs);
+      costs.push(cost);
+      estimates.push(cost);
+    }
+  }
+  const used = parts.filter(({ planned }) => planned.length > 0);
+  const estimated = inAll(estimates);
+  const [largest] = [...parts].sort((a, b) => b.planned.length - a.planned.length);
+  const kept = planned.map((entry) => ({
+    ...entry,
+    missing: subtract(entry.missing, lost.get(seriesName(entry.series)) ?? []),
   }));
-  const estimated = inAll(parts.map((part) => part.estimated));
-  // How fresh the series stay is said of the source with most of them; the budget is its.
-  const [largest] = [...parts].sort((a, b) => b.series.length - a.series.length);
   const each = await bytesPerPoint(database);
-  const costs = estimated.costs.map((cost) => ({
+  const datasets = estimated.costs.map((cost) => ({
     ...cost,
     series: planned.filter(({ series }) => series.dataset === cost.dataset).length,
   }));
   const { columnstoreAfterDays: afterDays, chunkDays } = config.storage;
   const disk = (dataset: Cost['dataset']) =>
     diskFor(
-      planned.filter(({ series }) => series.dataset === dataset),
+      kept.filter(({ series }) => series.dataset === dataset),
       {
         bytes: each[dataset],
         rowDays: afterDays === 0 ? Number.POSITIVE_INFINITY : afterDays + chunkDays[dataset],
@@ -132,42 +143,43 @@ export async function estimateCost(
         hourlyShare: hourlyShareOf(estimated.durationMs),
       },
     );
+  const later = await laterRequests(context, found, { rules, sources, nowMs });
   return {
     ...estimated,
-    costs: costs.filter((cost) => cost.series > 0),
+    costs: datasets.filter((cost) => cost.series > 0),
     disk: { candles: disk('candles'), asset_history: disk('asset_history') },
-    freshness: largest?.estimated.freshness ?? estimated.freshness,
     requestsPerMinute: largest?.source?.requestsPerMinute ?? perMinute,
-    sources: parts.flatMap(({ source, series, estimated }) =>
-      source === null ? [] : [sourceCost(source, series.length, estimated)],
-    ),
-    laterRequests: found.reduce(
-      (sum, { series, later }) =>
-        later.reduce((of, range) => of + requestsFor(range, longestRangeMs(series)), sum),
-      0,
-    ),
-    lastAtMs: found.reduce<EpochMs | null>(
-      (last, { lastAtMs }) => (lastAtMs === null ? last : Math.max(last ?? lastAtMs, lastAtMs)),
-      null,
-    ),
+    isShared: used.length > 1,
+    own,
+    sources: costs.filter(({ series }) => series > 0),
+    ...later,
     isWithoutKey: source.apiKey === undefined && perMinute === requestsPerMinute.withoutKey,
   };
 }
 
-/** The series of each source; null: the default one, which is there even without any. */
-async function groupBySource(
+/** The deferred requests, without those for what no source keeps any more. */
+async function laterRequests(
   context: OperationContext,
-  planned: readonly PlannedSeries[],
-  pending: ReadonlyMap<string, string>,
-): Promise<ReadonlyMap<ConfiguredSource | null, readonly PlannedSeries[]>> {
-  const named = new Map([...(await readNamedSeries(context.database)), ...pending]);
-  const groups = new Map<ConfiguredSource | null, PlannedSeries[]>([[null, []]]);
-  const configured = named.size === 0 ? new Map<string, ConfiguredSource>() : await context.sources();
-  for (const entry of planned) {
-    const source = configured.get(named.get(seriesName(entry.series)) ?? '') ?? null;
-    groups.set(source, [...(groups.get(source) ?? []), entry]);
-  }
-  return groups;
+  found: Awaited<ReturnType<typeof readMissingRanges>>,
+  { rules, sources, nowMs }: { rules: EstimateRules; sources: SourceLists; nowMs: EpochMs },
+): Promise<Pick<PlanCost, 'laterRequests' | 'lastAtMs'>> {
+  const deferred = found
+    .filter(({ later }) => later.length > 0)
+    .map(({ series, later, lastAtMs }) => ({
+      series,
+      missing: later,
+      lastAtMs,
+      isFollowed: false,
+      density: null,
+    }));
+  const { parts, lost } = await dividePlan(context, deferred, [], sources, nowMs);
+  let requests = 0;
+  for (const { source, planned } of parts)
+    requests += estimate(planned, await rulesOf(context, source, rules)).requests;
+  const times = deferred.flatMap(({ series, missing, lastAtMs }) =>
+    lastAtMs === null || subtract(missing, lost.get(seriesName(series)) ?? []).length === 0 ? [] : [lastAtMs],
+  );
+  return { laterRequests: requests, lastAtMs: times.length === 0 ? null : Math.max(...times) };
 }
 
 /** The sources work at the same time: the longest duration counts. */
@@ -197,29 +209,26 @@ function inAll(estimates: readonly Estimate[]): Estimate {
         sum.durationMs === null || one.durationMs === null
           ? (sum.durationMs ?? one.durationMs)
           : Math.max(sum.durationMs, one.durationMs),
-      freshness: sum.freshness,
+      freshness: together(sum.freshness, one.freshness),
     }),
     first,
   );
 }
 
-function sourceCost(
-  source: ConfiguredSource,
-  series: number,
-  { requests, durationMs }: Estimate,
-): SourceCost {
-  const { name, profile, requestsPerMinute, depthPeriods } = source;
-  const cost = (profile.resources.candles ?? profile.resources.assetHistory)?.cost ?? 1;
-  const unit = profile.limits(source.apiKey !== undefined)[0]?.unit ?? 'request';
+/** Rates of both, and the refresh of the source that is later with it. */
+function together(a: Freshness, b: Freshness): Freshness {
+  if (a.wantedEveryMs === null && a.neededPerMinute === 0) return b;
+  if (b.wantedEveryMs === null && b.neededPerMinute === 0) return a;
+  const lateness = ({ wantedEveryMs, everyMs, everyMsInBackfill }: Freshness) =>
+    wantedEveryMs === null ? 0 : ((everyMs ?? Infinity) + (everyMsInBackfill ?? Infinity)) / wantedEveryMs;
+  const later = lateness(a) >= lateness(b) ? a : b;
   return {
-    source: name,
-    series,
-    requests,
-    cost: requests * cost,
-    unit,
-    requestsPerMinute,
-    durationMs,
-    depthPeriods,
+    ...later,
+    refreshPerMinute: a.refreshPerMinute + b.refreshPerMinute,
+    rereadPerMinute: a.rereadPerMinute + b.rereadPerMinute,
+    pollPerMinute: a.pollPerMinute + b.pollPerMinute,
+    neededPerMinute: a.neededPerMinute + b.neededPerMinute,
+    maxThatFit: a.maxThatFit + b.maxThatFit,
   };
 }
 

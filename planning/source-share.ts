@@ -8,6 +8,8 @@
  */
 
 import { type EpochMs, minuteMs, periodStart } from '../contract/intervals.ts';
+import type { PlannedSeries } from './estimate.ts';
+import { oldestKept } from './periods.ts';
 import type { SeriesGaps } from './plan.ts';
 import { clip, normalize, type Range, subtract } from './ranges.ts';
 
@@ -65,6 +67,47 @@ export function nextShare(entry: SeriesGaps, share: SourceShare, nowMs: EpochMs)
     reachesNow: entry.reachesNow && isLive,
     refreshDue: entry.refreshDue && isLive,
   };
+}
+
+/** What an estimate needs to know of a source. */
+export interface PartSource {
+  /** Of an archive, how long after its end a month is there; null: it is none. */
+  readonly archiveLagMs: number | null;
+  /** Newest periods that it keeps; null: all. */
+  readonly depthPeriods: number | null;
+}
+
+export interface SourceParts<Source> {
+  /** What each source will be asked for, if all of them have what they are expected to have. */
+  readonly parts: ReadonlyArray<{ readonly source: Source; readonly missing: readonly Range[] }>;
+  /** The source that gives the newest data: the first that is no archive; undefined: there is none. */
+  readonly live: Source | undefined;
+  /** What is older than the sources keep. */
+  readonly lost: readonly Range[];
+}
+
+/** Divides the missing ranges of a series among its sources, in their order of preference. */
+export function divideMissing<Source extends PartSource>(
+  sources: readonly Source[],
+  { series, missing }: Pick<PlannedSeries, 'series' | 'missing'>,
+  nowMs: EpochMs,
+): SourceParts<Source> {
+  let rest = missing;
+  const parts = sources.map((source) => {
+    const { archiveLagMs, depthPeriods } = source;
+    const endMs = archiveLagMs === null ? Number.POSITIVE_INFINITY : archivedUpTo(nowMs, archiveLagMs);
+    const startMs =
+      depthPeriods === null ? Number.NEGATIVE_INFINITY : oldestKept(series, depthPeriods, nowMs);
+    const given = clip(rest, { startMs, endMs });
+    rest = subtract(rest, given);
+    return {
+      source,
+      missing: archiveLagMs === null ? given : given.flatMap((range) => [...cutByMonth(range)]),
+    };
+  });
+  const live = sources.find(({ archiveLagMs }) => archiveLagMs === null);
+  const isLost = live !== undefined && live.depthPeriods !== null;
+  return { parts, live, lost: isLost ? rest : [] };
 }
 
 function firstDay(knownMs: EpochMs | null): EpochMs {

@@ -35,9 +35,9 @@ export async function estimateSelection(
   const { graceMs } = context.config.worker;
   const tracked = await seriesStatus(context.database, { nowMs, graceMs });
   const beside = tracked.filter(({ series }) => !names.has(seriesName(series)));
-  const [source] = selection.sources ?? [];
+  const { sources: chosen } = selection;
   const sources = new Map(
-    source === undefined ? [] : selection.series.map((series) => [seriesName(series), source.source]),
+    chosen === null ? [] : selection.series.map((series) => [seriesName(series), chosen]),
   );
   return estimateCost(context, wanted, beside, nowMs, undefined, sources);
 }

@@ -135,10 +135,8 @@ async function costAfter(context: Context, plan: WatchListPlan, nowMs: number): 
     reread: overrideReread(config.reread, after.reread),
     pollsEveryMs: pollsAfter(after.lists, config),
   };
-  const sources = plan.sources.flatMap(({ series, sources: [first] }) =>
-    first === undefined ? [] : [[seriesName(series), first.source] as const],
-  );
-  return estimateCost(context, after.series, [], nowMs, pending, new Map(sources));
+  const sources = new Map(plan.sources.map(({ series, sources: own }) => [seriesName(series), own]));
+  return estimateCost(context, after.series, [], nowMs, pending, sources);
 }
 
 function pollsAfter(lists: WatchListPlan['after']['lists'], config: Config): number[] {

@@ -1,9 +1,11 @@
 /** Formats the cost of a plan for `plan` and `--dry-run`. */
 
+import { intervalMs } from '../../contract/intervals.ts';
 import { requestsPerMinute } from '../../contract/limits.ts';
 import { counted, formatBytes, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
-import type { Cost, Disk } from '../../planning/estimate.ts';
+import type { SourceCost } from '../../operations/source-cost.ts';
+import type { Cost, Disk, Freshness } from '../../planning/estimate.ts';
 import type { JsonDocument } from './documents.ts';
 import { table } from './table.ts';
 
@@ -55,27 +57,82 @@ export function costText(cost: PlanCost): string {
   ].join('\n');
 }
 
-/** The part of each source, in its own unit, and what its depth loses. */
-function sourceLines({ sources }: PlanCost): string[] {
-  return sources.flatMap((one) => {
-    const cost = one.unit === 'request' ? '' : `, ${formatCount(one.cost)} ${one.unit}`;
-    const time =
-      one.durationMs === null ? 'no limit' : `about ${formatDuration(Math.max(1000, one.durationMs))}`;
-    const at = one.requestsPerMinute === 0 ? '' : ` at ${formatCount(one.requestsPerMinute)} a minute`;
-    const line = `${one.source}: ${counted(one.requests, 'request')}${cost}, ${time}${at}`;
-    if (one.depthPeriods === null) return [line];
-    const kept = `${formatCount(one.depthPeriods)} periods`;
-    return [
-      line,
-      `warning: ${one.source} keeps the newest ${kept} (${formatDuration(one.depthPeriods * 60_000)} of m1): a longer break loses data for good`,
-    ];
-  });
+/** The part of each source, in its own unit, and what its limits and its depth do not allow. */
+function sourceLines({ sources, isShared }: PlanCost): string[] {
+  return sources.flatMap((one) => [
+    ...partLine(one),
+    ...creditWarning(one),
+    ...(isShared && isTooSlow(one.freshness, one.requestsPerMinute) ? [staleWarning(one, one.source)] : []),
+    ...depthWarnings(one),
+  ]);
 }
 
-function backfillLine({ requests, durationMs, requestsPerMinute }: PlanCost): string {
-  if (requests === 0) return 'nothing is missing';
+function partLine(one: SourceCost): string[] {
+  const { source, requests, unit, freshness } = one;
+  const isFollowed = freshness.wantedEveryMs !== null;
+  if (requests === 0 && !isFollowed) return [];
+  const cost =
+    unit === 'request'
+      ? ''
+      : `, ${unit === 'credit' ? 'about ' : ''}${formatCount(one.cost)} ${unit}${unit === 'credit' ? 's' : ''}`;
+  const time =
+    one.durationMs === null ? 'no limit' : `about ${formatDuration(Math.max(1000, one.durationMs))}`;
+  const at = one.requestsPerMinute === 0 ? '' : ` at ${formatCount(one.requestsPerMinute)} a minute`;
+  const missing =
+    requests === 0 ? 'nothing is missing' : `${counted(requests, 'request')}${cost}, ${time}${at}`;
+  const needed = neededOf(freshness);
+  const fresh = isFollowed
+    ? `; staying fresh takes ${rate(needed)} a minute${shareOf(needed, one.requestsPerMinute)}`
+    : '';
+  return [`${source}: ${missing}${fresh}`];
+}
+
+function creditWarning({ source, cost, long }: SourceCost): string[] {
+  if (long === null) return [];
+  const { left, amount, periodMs, fresh } = long;
+  const period = formatDuration(periodMs);
+  const free = Math.max(0, amount - fresh);
+  const lines: string[] = [];
+  if (cost > left) {
+    const ends =
+      free === 0
+        ? 'it does not end'
+        : `it takes about ${formatDuration(Math.ceil((cost - left) / free) * periodMs)}`;
+    lines.push(
+      `warning: ${source} has ${formatCount(left)} of ${formatCount(amount)} credits in ${period} left, and this needs about ${formatCount(cost)}: ${ends}`,
+    );
+  }
+  if (fresh > amount)
+    lines.push(
+      `warning: staying fresh needs about ${formatCount(fresh)} credits in ${period}, and ${source} allows ${formatCount(amount)}`,
+    );
+  return lines;
+}
+
+function depthWarnings({ source, depthPeriods, shortest, lostMs }: SourceCost): string[] {
+  if (depthPeriods === null) return [];
+  const kept = `${source} keeps the newest ${formatCount(depthPeriods)} periods`;
+  const lines: string[] = [];
+  if (lostMs > 0)
+    lines.push(
+      `warning: ${kept}: ${formatDuration(lostMs)} of the missing ranges are older, and stay missing`,
+    );
+  if (shortest !== null)
+    lines.push(
+      `warning: ${kept} (${formatDuration(depthPeriods * intervalMs[shortest])} of ${shortest}): a longer break loses data for good`,
+    );
+  return lines;
+}
+
+function backfillLine({ requests, durationMs, requestsPerMinute, isShared, sources }: PlanCost): string {
+  if (requests === 0)
+    return sources.some(({ lostMs }) => lostMs > 0)
+      ? 'nothing is missing that a source still has'
+      : 'nothing is missing';
   const time =
     durationMs === null ? 'the source has no limit' : `about ${formatDuration(Math.max(1000, durationMs))}`;
+  if (isShared)
+    return `missing ranges take ${counted(requests, 'request')} to several sources at a time: ${time}`;
   const budget =
     requestsPerMinute === 0 ? '' : ` at ${formatCount(requestsPerMinute)} a minute, next to refreshes`;
   return `missing ranges take ${counted(requests, 'request')}: ${time}${budget}`;
@@ -101,21 +158,40 @@ function inAll({ disk }: PlanCost, what: keyof Disk): number {
   return disk.candles[what] + disk.asset_history[what];
 }
 
+const rate = (perMinute: number) => perMinute.toFixed(perMinute < 10 ? 2 : 0);
+
+function neededOf({ refreshPerMinute, rereadPerMinute, pollPerMinute }: Freshness): number {
+  return refreshPerMinute + rereadPerMinute + pollPerMinute;
+}
+
+function shareOf(needed: number, requestsPerMinute: number): string {
+  return requestsPerMinute === 0
+    ? ''
+    : `, ${((100 * needed) / requestsPerMinute).toFixed(1)} % of the budget`;
+}
+
+/** Whether the budget is too small for the wanted refreshes. */
+function isTooSlow({ wantedEveryMs, everyMs }: Freshness, requestsPerMinute: number): boolean {
+  return wantedEveryMs !== null && requestsPerMinute !== 0 && (everyMs === null || everyMs > wantedEveryMs);
+}
+
 function freshLines(cost: PlanCost): string[] {
-  const { freshness, requestsPerMinute } = cost;
-  const { refreshPerMinute, rereadPerMinute, pollPerMinute, wantedEveryMs, everyMs } = freshness;
-  const rate = (perMinute: number) => perMinute.toFixed(perMinute < 10 ? 2 : 0);
+  const { freshness, requestsPerMinute, isShared, own } = cost;
+  const { refreshPerMinute, rereadPerMinute, pollPerMinute, wantedEveryMs } = freshness;
   const parts = [
     `${rate(refreshPerMinute)} for new periods`,
     `${rate(rereadPerMinute)} to read recent days again`,
     `${rate(pollPerMinute)} for polls`,
   ];
-  const needed = refreshPerMinute + rereadPerMinute + pollPerMinute;
-  const share =
-    requestsPerMinute === 0 ? '' : `, ${((100 * needed) / requestsPerMinute).toFixed(1)} % of the budget`;
+  const needed = neededOf(freshness);
+  const share = isShared ? '' : shareOf(needed, requestsPerMinute);
   const lines = [`staying fresh takes ${rate(needed)} requests a minute${share}: ${parts.join(', ')}`];
+  if (isShared)
+    return own !== null && isTooSlow(own.freshness, own.requestsPerMinute)
+      ? [...lines, staleWarning({ ...cost, freshness: own.freshness }, 'SOURCE_URL')]
+      : lines;
+  if (isTooSlow(freshness, requestsPerMinute)) return [...lines, staleWarning(cost, null)];
   if (wantedEveryMs === null || requestsPerMinute === 0) return lines;
-  if (everyMs === null || everyMs > wantedEveryMs) return [...lines, staleWarning(cost)];
   if (freshness.everyMsInBackfill !== null && freshness.everyMsInBackfill <= wantedEveryMs) return lines;
   return [
     ...lines,
@@ -123,8 +199,11 @@ function freshLines(cost: PlanCost): string[] {
   ];
 }
 
-/** Says what a budget that is too small causes, and what would be enough. */
-function staleWarning({ freshness, isWithoutKey }: PlanCost): string {
+/** Says what a budget that is too small causes, and what would be enough. @param source null: the only one. */
+function staleWarning(
+  { freshness, isWithoutKey = false }: { readonly freshness: Freshness; readonly isWithoutKey?: boolean },
+  source: string | null,
+): string {
   const { wantedEveryMs, everyMs, everyMsInBackfill, neededPerMinute, maxThatFit } = freshness;
   const wanted = formatDuration(wantedEveryMs ?? 0);
   const stale =
@@ -134,7 +213,7 @@ function staleWarning({ freshness, isWithoutKey }: PlanCost): string {
         (everyMsInBackfill === null ? '' : `, or every ${formatDuration(everyMsInBackfill)} during backfill`);
   const key = isWithoutKey ? ` (with a key the source allows ${requestsPerMinute.withKey})` : '';
   return (
-    `warning: the budget cannot keep this fresh. Series to refresh every ${wanted} ${stale}. ` +
+    `warning: the budget${source === null ? '' : ` of ${source}`} cannot keep this fresh. Series to refresh every ${wanted} ${stale}. ` +
     `${formatCount(neededPerMinute)} requests a minute are enough${key}; so are at most ${formatCount(maxThatFit)} series ` +
     `at that interval, or a longer interval for the rest.`
   );
@@ -152,10 +231,19 @@ export function costJson(cost: PlanCost): JsonDocument<'plan'> {
     laterRequests: cost.laterRequests,
     laterUntil: isoTime(cost.lastAtMs),
     requestsPerMinute: cost.requestsPerMinute,
-    sources: cost.sources.map(({ durationMs, depthPeriods, ...one }) => ({
-      ...one,
-      seconds: seconds(durationMs),
-      keepsPeriods: depthPeriods,
+    sources: cost.sources.map((one) => ({
+      source: one.source,
+      series: one.series,
+      requests: one.requests,
+      cost: one.cost,
+      unit: one.unit,
+      requestsPerMinute: one.requestsPerMinute,
+      seconds: seconds(one.durationMs),
+      keepsPeriods: one.depthPeriods,
+      lostSeconds: one.lostMs / 1000,
+      neededPerMinute: neededOf(one.freshness),
+      left: one.long?.left ?? null,
+      freshCost: one.long?.fresh ?? null,
     })),
     datasets: cost.costs.map((line) => ({
       dataset: line.dataset,

@@ -86,6 +86,10 @@ const plan = z
         requestsPerMinute: perMinute,
         seconds: amount.nullable(),
         keepsPeriods: count.nullable(),
+        lostSeconds: amount,
+        neededPerMinute: amount,
+        left: count.nullable(),
+        freshCost: count.nullable(),
       }),
     ),
     datasets: z.array(

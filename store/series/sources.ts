@@ -155,6 +155,19 @@ export async function readNamedSeries(
   return new Map(result.rows.map(({ name, source }) => [name, source]));
 }
 
+/** The sources of every series that has its own, in order of preference, by the series' name. */
+export async function readNamedSources(
+  database: Database,
+): Promise<ReadonlyMap<string, readonly SeriesSource[]>> {
+  const result = await database.pool.query<{ name: string; sources: SeriesSource[] }>({
+    name: 'named-sources',
+    text: `select ${seriesNameSql} as name,
+                  json_agg(json_build_object('source', x.source, 'symbol', x.symbol, 'isArchive', x.archive) order by x.rank) as sources
+           from tidemark.series_sources x join tidemark.series s on s.id = x.series_id group by s.id`,
+  });
+  return new Map(result.rows.map(({ name, sources }) => [name, sources]));
+}
+
 /** The market of a series in a source's terms; null: the source does not give it. */
 export async function readSymbol(
   database: Database,
