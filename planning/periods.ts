@@ -2,6 +2,7 @@
 
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
+import { formatDuration } from '../format.ts';
 import type { Range } from './ranges.ts';
 
 /**
@@ -38,4 +39,17 @@ const depthMargin = 2;
 /** Start of the oldest period that a source still has when the request arrives, if it keeps the newest `depthPeriods`. */
 export function oldestKept({ interval }: SeriesKey, depthPeriods: number, nowMs: EpochMs): EpochMs {
   return periodStart(nowMs, interval) - (depthPeriods - 1 - depthMargin) * intervalMs[interval];
+}
+
+const cannotBeRequested = 'older ones cannot be requested there';
+
+/** Why a range is a gap that its source has no longer: `kraken keeps the newest 720 periods (12 h of m1); ...`. */
+export function beyondDepthText(source: string, { interval }: SeriesKey, depthPeriods: number): string {
+  const length = formatDuration(depthPeriods * intervalMs[interval]);
+  return `${source} keeps the newest ${depthPeriods} periods (${length} of ${interval}); ${cannotBeRequested}`;
+}
+
+/** Whether a gap has this reason. */
+export function isBeyondDepth({ message }: { readonly message: string | null }): boolean {
+  return message?.endsWith(cannotBeRequested) === true;
 }

@@ -4,7 +4,11 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { dayMs } from '../contract/intervals.ts';
 import { messageOf, TidemarkError } from '../errors.ts';
-import type { ConfiguredSource, ConfiguredSources } from '../operations/sources/configured.ts';
+import {
+  assertUsable,
+  type ConfiguredSource,
+  type ConfiguredSources,
+} from '../operations/sources/configured.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
@@ -121,7 +125,10 @@ async function settingsOf(
     return { profile: marketDataService, url: requireSource(config), apiKey, requestsPerMinute };
   }
   const found = (await sources()).get(name);
-  if (found !== undefined) return found;
+  if (found !== undefined) {
+    assertUsable(found);
+    return found;
+  }
   throw new TidemarkError('BAD_CONFIGURATION', `no source is named ${name}`, {
     remedy: `add it to \`sources\` of ${config.watchList}`,
   });

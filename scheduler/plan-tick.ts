@@ -1,12 +1,11 @@
 /** One planning pass: gaps minus claimed windows, cut into as many windows and pages as the budget has slots. */
 
-import { dayMs, type EpochMs, intervalMs } from '../contract/intervals.ts';
+import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import type { Limit } from '../contract/sources.ts';
-import { formatDuration } from '../format.ts';
 import { isSought, probedSeries } from '../planning/beginning.ts';
 import { type FreeSlots, freeSlots, requestsLeft, rereadSlots } from '../planning/budget.ts';
-import { oldestKept } from '../planning/periods.ts';
+import { beyondDepthText, oldestKept } from '../planning/periods.ts';
 import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
 import type { PollPage } from '../planning/polls.ts';
 import { clip, type Range } from '../planning/ranges.ts';
@@ -258,8 +257,7 @@ async function deferBeyondDepth(
   if (depthPeriods == null) return;
   for (const { seriesId, series: key, gaps } of series) {
     const oldestMs = oldestKept(key, depthPeriods, nowMs);
-    const lengthMs = depthPeriods * intervalMs[key.interval];
-    const message = `${source ?? 'the source'} keeps the newest ${depthPeriods} periods (${formatDuration(lengthMs)} of ${key.interval}); older ones cannot be requested there`;
+    const message = beyondDepthText(source ?? 'the source', key, depthPeriods);
     for (const range of clip(gaps, { startMs: Number.NEGATIVE_INFINITY, endMs: oldestMs }))
       await deferUpstreamGaps(database.pool, {
         seriesId,

@@ -16,7 +16,14 @@ import {
   type WantedSource,
 } from '../planning/watch-list-changes.ts';
 import { findCut, hasPointsBefore, retentionAges } from '../store/retention/retention.ts';
-import { type Alias, readAliases, readMarketNames, writeAliases } from '../store/series/aliases.ts';
+import {
+  type Alias,
+  areSameAliases,
+  readAliases,
+  readMarketNames,
+  readOtherNames,
+  writeAliases,
+} from '../store/series/aliases.ts';
 import { readMarkets, readSourceLists } from '../store/series/sources.ts';
 import {
   isRecent,
@@ -125,6 +132,7 @@ export async function planWatchList(
     markets: wasPolled('markets') ? await readListedMarkets(client) : null,
     assets: wasPolled('assets') ? await readListedAssets(client) : null,
     sources,
+    storedAs: new Map((await readOtherNames(client)).map(({ name, series }) => [name, series])),
   });
 
   const { cuts, ...retention } = await retentionChanges(client, list, context);
@@ -191,12 +199,7 @@ async function changedAliases(
   { aliases }: WatchList,
 ): Promise<readonly Alias[] | null> {
   if (aliases === null) return null;
-  const textOf = (all: readonly Alias[]) =>
-    all
-      .map(({ source, code, asset }) => JSON.stringify([source, code, asset]))
-      .sort()
-      .join();
-  return textOf(await readAliases(client)) === textOf(aliases) ? null : aliases;
+  return areSameAliases(await readAliases(client), aliases) ? null : aliases;
 }
 
 async function changedSources(

@@ -228,7 +228,7 @@ function lakeOf({
   };
 }
 
-function aliasesOf(text: NonNullable<WatchListText['aliases']>): Alias[] {
+export function aliasesOf(text: NonNullable<WatchListText['aliases']>): Alias[] {
   return Object.entries(text).flatMap(([code, asset]): Alias[] =>
     typeof asset === 'string'
       ? [{ source: '', code, asset }]

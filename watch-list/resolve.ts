@@ -46,10 +46,12 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
     WantedSeries & { starts: Start[]; endMs: EpochMs | null; sources?: WantedSources }
   >();
   const want = (
-    key: SeriesKey,
+    wanted: SeriesKey,
     { start, endMs }: { start: Start; endMs: EpochMs | null },
     sources?: WantedSources,
   ) => {
+    const key =
+      (wanted.dataset === 'candles' ? listed.storedAs?.get(seriesName(wanted)) : undefined) ?? wanted;
     const name = `${key.dataset} ${seriesName(key)}`;
     const same = series.get(name);
     if (same === undefined) {
@@ -358,4 +360,6 @@ export interface Listed {
   readonly assets: readonly AssetRow[] | null;
   /** By name; absent: there is none beside the default one. */
   readonly sources?: ReadonlyMap<string, ListedSource>;
+  /** Stored candles by the other names of their markets. */
+  readonly storedAs?: ReadonlyMap<string, SeriesKey>;
 }

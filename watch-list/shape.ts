@@ -173,6 +173,10 @@ export const sourcesShape = z.record(sourceName, source, {
       : wrong('a map of sources')(issue),
 });
 
+export const aliasesShape = z.record(z.string(), z.union([name, z.record(z.string(), name)]), {
+  error: wrong('a map such as { BTC: bitcoin }'),
+});
+
 export const watchListShape = map('a map with candles, history or lists', {
   candles: list(candles, 'a list of entries').describe('Candles of markets.').optional(),
   history: list(history, 'a list of entries').describe('Price histories of assets.').optional(),
@@ -190,10 +194,7 @@ export const watchListShape = map('a map with candles, history or lists', {
     days: whole(0, 3650).describe('Instead of REREAD_DAYS.').optional(),
     every: every.describe('Instead of REREAD_HOURS.').optional(),
   }).optional(),
-  aliases: z
-    .record(z.string(), z.union([name, z.record(z.string(), name)]), {
-      error: wrong('a map such as { BTC: bitcoin }'),
-    })
+  aliases: aliasesShape
     .describe(
       'Ids that stand for codes of sources: { BTC: bitcoin }, or of one source: { binance: { BCC: bitcoin-cash } }.',
     )

@@ -1,27 +1,35 @@
-/** The entries of `sources` in `tidemark.yaml`. */
+/** What `tidemark.yaml` says of sources: their entries, and the aliases of their codes. */
 
+import type { ZodType } from 'zod';
 import { TidemarkError } from '../errors.ts';
-import { readWatchListFile } from './read.ts';
-import { problemsOf, type SourceEntry, sourcesShape } from './shape.ts';
+import type { Alias } from '../store/series/aliases.ts';
+import { aliasesOf, readWatchListFile } from './read.ts';
+import { aliasesShape, problemsOf, type SourceEntry, sourcesShape } from './shape.ts';
 import type { Problem } from './watch-list.ts';
 import { readYaml } from './yaml.ts';
 
-/**
- * The entries by name. A file without `sources` is not checked: a watch list under repair stops no command.
- *
- * @throws TidemarkError BAD_WATCH_LIST
- */
+/** The entries of `sources`, by name. @throws TidemarkError BAD_WATCH_LIST */
 export async function readSourceEntries(file: string): Promise<Readonly<Record<string, SourceEntry>>> {
+  return (await readPart(file, 'sources', sourcesShape)) ?? {};
+}
+
+/** The `aliases`; null: the file has none. @throws TidemarkError BAD_WATCH_LIST */
+export async function readAliasEntries(file: string): Promise<readonly Alias[] | null> {
+  const aliases = await readPart(file, 'aliases', aliasesShape);
+  return aliases === null ? null : aliasesOf(aliases);
+}
+
+/** A file without the key is not checked, and nothing beside it is: a watch list under repair stops no command. */
+async function readPart<Value>(file: string, key: string, shape: ZodType<Value>): Promise<Value | null> {
   const found = await readWatchListFile(file);
-  if (found.kind === 'absent') return {};
+  if (found.kind === 'absent') return null;
   if (found.kind === 'unreadable') throw new TidemarkError('BAD_WATCH_LIST', `${file} ${found.why}`);
-  if (!/^["']?sources["']?\s*:/m.test(found.text)) return {};
+  if (!new RegExp(`^["']?${key}["']?\\s*:`, 'm').test(found.text)) return null;
   const yaml = readYaml(found.text);
   if (yaml.kind === 'problems') throw refusal(file, yaml.problems);
-  const { sources } = yaml.value as { readonly sources?: unknown };
-  const parsed = sourcesShape.safeParse(sources);
+  const parsed = shape.safeParse((yaml.value as Readonly<Record<string, unknown>>)[key]);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map((issue) => ({ ...issue, path: ['sources', ...issue.path] }));
+  const issues = parsed.error.issues.map((issue) => ({ ...issue, path: [key, ...issue.path] }));
   throw refusal(file, problemsOf({ issues }, yaml));
 }
 

@@ -4,6 +4,7 @@ import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatTime } from '../../format.ts';
+import { isBeyondDepth } from '../../planning/periods.ts';
 import { requestsFor } from '../../planning/windows.ts';
 import { emptyMessage } from '../../store/commit/empty-answers.ts';
 import type { FetchTally } from '../../store/ledger/ledger.ts';
@@ -135,6 +136,12 @@ export async function refusalOf(
     return new TidemarkError(
       'GAPS_REMAIN',
       `${counted(failed.length, 'requested range')} missing, first ${gapText(first)}`,
+      failed.every(isBeyondDepth)
+        ? {
+            remedy:
+              'begin later, or import files of that time (docs/import.md): running it again cannot fill what the source no longer has',
+          }
+        : {},
     );
   const [awaiting] = gaps;
   if (awaiting === undefined) return null;
@@ -167,6 +174,7 @@ const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
 
 /** @param isSourceDown the source does not answer, so that nothing is requested. */
 export function explainGap(gap: Gap, isSourceDown = false): string {
+  if (isBeyondDepth(gap)) return `not requested: ${gap.message}`;
   const why =
     isSourceDown && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
   const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;

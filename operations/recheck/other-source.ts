@@ -11,7 +11,7 @@ import { longestRange } from '../../planning/windows.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
 import { readLongestRanges } from '../../store/settings/settings.ts';
 import type { OperationContext } from '../context.ts';
-import type { ConfiguredSource } from '../sources/configured.ts';
+import { assertUsable, type ConfiguredSource } from '../sources/configured.ts';
 import { sourceNamed, symbolsAt } from '../sources/markets.ts';
 import type { SourcesOf } from '../sources/queues.ts';
 
@@ -36,6 +36,7 @@ export async function comparedWith(
 ): Promise<OtherSource> {
   const nowMs = Date.now();
   const source = await sourceNamed(context, name);
+  assertUsable(source);
   const symbols = await symbolsAt(context, source, covered, nowMs);
   const given = covered.filter(({ seriesId }) => symbols.has(seriesId));
   const [first] = covered.filter(({ seriesId }) => !symbols.has(seriesId));

@@ -17,6 +17,8 @@ export interface ConfiguredSource extends PlannedSource {
   readonly url: string;
   readonly apiKey: string | undefined;
   readonly limits: readonly Limit[];
+  /** Why it cannot be asked, such as a key that is not set; null: it can. All other sources can. */
+  readonly problem: string | null;
 }
 
 export type ConfiguredSources = ReadonlyMap<string, ConfiguredSource>;
@@ -36,12 +38,9 @@ export async function configuredSources({ watchList: file }: Config): Promise<Co
     if (url === null) throw fail(`needs a url: the profile ${profile.name} has no public address`);
     const { 'key-variable': variable, 'key-file': keyFile, budget = null } = entry;
     const apiKey = variable === undefined ? textOf(keyFile) : process.env[variable];
-    if (apiKey === undefined && variable !== undefined) throw fail(`has no key: ${variable} is not set`);
-    if (apiKey === undefined && keyFile !== undefined) throw fail(`has no key: ${keyFile} cannot be read`);
-    sources.set(
-      name,
-      configured(name, profile, url, { apiKey, budget, archive: entry.archive, credits: entry.credits }),
-    );
+    const { archive, credits } = entry;
+    const problem = apiKey === undefined ? withoutKey(variable, keyFile) : null;
+    sources.set(name, configured(name, profile, url, { apiKey, budget, archive, credits, problem }));
   }
   return sources;
 }
@@ -55,11 +54,13 @@ function configured(
     budget = null,
     archive = url === profile.url ? (profile.archive ?? null) : null,
     credits,
+    problem = null,
   }: {
     readonly apiKey?: string | undefined;
     readonly budget?: number | null;
     readonly archive?: string | null | undefined;
     readonly credits?: number | undefined;
+    readonly problem?: string | null;
   } = {},
 ): ConfiguredSource {
   const { candles, assetHistory } = profile.resources;
@@ -73,6 +74,7 @@ function configured(
     url,
     apiKey,
     limits,
+    problem,
     longLimit: longLimitOf(limits),
     requestsPerMinute: requestsPerMinuteOf(limits, cost, budget),
     exchange: profile.exchange,
@@ -81,6 +83,20 @@ function configured(
     archiveLagMs: profile.archiveLagMs,
     archive,
   };
+}
+
+/** A process that does not ask the source, such as the scheduler, needs no key. */
+function withoutKey(variable: string | undefined, keyFile: string | undefined): string | null {
+  if (variable !== undefined) return `no key: ${variable} is not set`;
+  return keyFile === undefined ? null : `no key: ${keyFile} cannot be read`;
+}
+
+/** @throws TidemarkError BAD_CONFIGURATION when the source cannot be asked. */
+export function assertUsable({ name, problem }: Pick<ConfiguredSource, 'name' | 'problem'>): void {
+  if (problem === null) return;
+  throw new TidemarkError('BAD_CONFIGURATION', `the source ${name} has ${problem}`, {
+    remedy: 'set it, or correct `sources` of the watch list',
+  });
 }
 
 function textOf(path: string | undefined): string | undefined {

@@ -6,7 +6,7 @@ import { TidemarkError } from '../../errors.ts';
 import { pauseForUse } from '../../source/profiles/use.ts';
 import { openSource } from '../../source/source.ts';
 import { SourceError } from '../../source/source-error.ts';
-import { readMarketNames } from '../../store/series/aliases.ts';
+import { readMarketNames, storedKeys } from '../../store/series/aliases.ts';
 import {
   readMarkets,
   readSymbols,
@@ -17,7 +17,8 @@ import {
 import { version } from '../../version.ts';
 import { didYouMean } from '../../watch-list/names.ts';
 import type { OperationContext } from '../context.ts';
-import type { ConfiguredSource } from './configured.ts';
+import { assertUsable, type ConfiguredSource } from './configured.ts';
+import { storeAliases } from './names.ts';
 
 /** Markets are listed and delisted daily at most. */
 const oldAfterMs = dayMs;
@@ -55,7 +56,9 @@ export async function marketsOf(
 }
 
 /** Makes one request. The queue of the source pauses for what it costs. */
-async function requestSymbols(context: OperationContext, { name, profile, url, apiKey }: ConfiguredSource) {
+async function requestSymbols(context: OperationContext, source: ConfiguredSource) {
+  assertUsable(source);
+  const { name, profile, url, apiKey } = source;
   const { config } = context;
   context.phase(`reading the markets of ${name}`);
   let pauseMs = 0;
@@ -122,6 +125,7 @@ export async function chooseSource(
   nowMs: EpochMs,
 ): Promise<{ readonly series: SeriesKey[]; readonly sources: SeriesSource[] }> {
   const source = await sourceNamed(context, choice.name);
+  assertUsable(source);
   for (const key of series) assertGives(source, key);
   if (choice.symbol === null) {
     const [first] = series;
@@ -131,6 +135,7 @@ export async function chooseSource(
     return { series: [...series], sources: [{ source: source.name, symbol, isArchive: false }] };
   }
   const market = await findMarket(context, source, choice.symbol, nowMs);
+  await storeAliases(context);
   const exchange = choice.exchange ?? source.profile.exchange ?? source.name;
   const known = (await readMarketNames(context.database.pool, source.name, exchange)).get(market.symbol);
   const names = {
@@ -139,7 +144,10 @@ export async function chooseSource(
     quoteId: choice.quote ?? known?.quoteId ?? market.quote,
   };
   return {
-    series: series.map((key) => (key.dataset === 'candles' ? { ...key, ...names } : key)),
+    series: await storedKeys(
+      context.database.pool,
+      series.map((key) => (key.dataset === 'candles' ? { ...key, ...names } : key)),
+    ),
     sources: await withArchive(context, source, market.symbol, series),
   };
 }
@@ -211,6 +219,7 @@ export async function symbolsAt(
   const given = series.filter(({ series: { dataset, interval } }) =>
     Object.hasOwn(source.profile.longestRangeMs[dataset], interval),
   );
+  await storeAliases(context);
   const own = await readSymbols(context.database, source.name);
   const pairs = new Map<string, string>();
   if (given.some(({ seriesId, series: { dataset } }) => dataset === 'candles' && !own.has(seriesId))) {

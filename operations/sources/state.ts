@@ -26,6 +26,7 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
             url: url ?? null,
             limits: marketDataService.limits(apiKey !== undefined),
             longLimit: null,
+            problem: null,
             requestsPerMinute,
           },
         ]),
@@ -34,7 +35,7 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
   const queues = await context.openQueues();
   try {
     return await Promise.all(
-      settings.map(async ({ source, profile, url, limits, longLimit, requestsPerMinute }) => {
+      settings.map(async ({ source, profile, url, limits, longLimit, problem, requestsPerMinute }) => {
         const requests = queues.requestsOf(source);
         const [workers, pausedMs, outage] = await Promise.all([
           requests.countWorkers(),
@@ -47,6 +48,7 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
           source,
           profile: profile.name,
           url,
+          problem,
           limits,
           /** What is used of the limit of a long period; null: there is none. */
           longUse:

@@ -7,6 +7,7 @@ import { formatTime } from '../../format.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
 import { type OperationContext, readRetentions } from '../context.ts';
 import { chooseSource, type SourceChoice } from '../sources/markets.ts';
+import { asStored } from '../sources/names.ts';
 
 export interface Selection {
   readonly series: readonly SeriesKey[];
@@ -24,7 +25,8 @@ export interface SourcedSelection extends Selection {
 
 /** Resolves a selection at the source that it names. @throws TidemarkError when the source lacks what is selected. */
 export async function atSource(context: OperationContext, selection: Selection): Promise<SourcedSelection> {
-  if (selection.source === null) return { ...selection, sources: null };
+  if (selection.source === null)
+    return { ...selection, series: await asStored(context, selection.series), sources: null };
   const chosen = await chooseSource(context, selection.source, selection.series, Date.now());
   return { ...selection, ...chosen };
 }

@@ -6,6 +6,7 @@ import { fileFormats } from '../../files/layout.ts';
 import { assertIsFile } from '../../files/sidecar.ts';
 import { formatDuration } from '../../format.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
+import { asStored } from '../../operations/sources/names.ts';
 import { type CandleFileKind, checkCandleFile } from '../../operations/transfer/check-candles.ts';
 import {
   checkFile,
@@ -30,13 +31,14 @@ export async function run(paths: readonly string[], options: Options): Promise<v
       remedy: 'put the sidecars beside their files as FILE.meta.json',
     });
   }
-  const kind = candleFileKind(options);
+  const asked = candleFileKind(options);
   // Before a database is created for them.
   for (const path of paths) await assertIsFile(path);
   const startedMs = performance.now();
   await withContext(
     { command: 'import', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
+      const kind = asked === null ? null : await storedKind(context, asked);
       const tally = new ImportTally();
       const files = paths.map((path) => fileImport(path, options, { context, tally, signal }));
       // Check all files before anything is stored.
@@ -96,6 +98,12 @@ function candleFileKind(options: Options): CandleFileKind | null {
       remedy: 'import the files of each interval in a call of their own',
     });
   return { format, series };
+}
+
+/** The series as it is stored, if it is stored under another name of its market. */
+async function storedKind(context: Context, kind: CandleFileKind): Promise<CandleFileKind> {
+  const [stored] = await asStored(context, [kind.series]);
+  return stored?.dataset === 'candles' ? { ...kind, series: stored } : kind;
 }
 
 function fileImport(

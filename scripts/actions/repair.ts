@@ -51,7 +51,7 @@ function repairText(outcome: Repair): string {
     asked.empties > 0 ? `${counted(asked.empties, 'window')} confirmed empty` : '',
   ].filter((text) => text !== '');
   const lines = [
-    ...differencesText(differing, differences),
+    ...differencesText(differing, differences, 'the source'),
     `requested ${what.join(' and ')} again, ${formatCount(answered)} answered: ${counted(fresh, 'point')} new, ${formatCount(revised)} changed`,
   ];
   if (differences.length > 0)

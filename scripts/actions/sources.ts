@@ -59,7 +59,8 @@ function limitText({ unit, amount, periodMs }: Limit): string {
   return `${what} ${periodNames.get(periodMs) ?? `in ${formatDuration(periodMs)}`}`;
 }
 
-function stateOf({ outage, pausedMs, lastRequestMs, series }: SourceState, nowMs: EpochMs): string {
+function stateOf({ problem, outage, pausedMs, lastRequestMs, series }: SourceState, nowMs: EpochMs): string {
+  if (problem !== null) return problem;
   if (outage !== null) return `${outage.kind} since ${formatTime(outage.sinceMs)}`;
   if (pausedMs >= shownPauseMs) return `paused until ${formatTime(nowMs + pausedMs)}`;
   if (lastRequestMs !== null)
@@ -80,6 +81,7 @@ function asJson(lines: readonly SourceState[]): JsonDocument<'sources'> {
       limits: line.limits.map(({ unit, amount, periodMs }) => ({ unit, amount, seconds: periodMs / 1000 })),
       creditsUsed: line.longUse,
       lastRequest: isoTime(line.lastRequestMs),
+      problem: line.problem,
       outage: outageJson(line.outage),
       pausedSeconds: line.pausedMs / 1000,
       workers: line.workers,

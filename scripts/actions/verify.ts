@@ -40,8 +40,12 @@ export async function run(words: string[], { sample, isJson, against }: Options)
         progress: () => showWindowProgress('verify'),
         note: noteOnStderr,
       });
-      console.log(isJson ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome));
-      refuseDifferences(outcome, against ?? 'the source');
+      console.log(
+        isJson
+          ? JSON.stringify(verificationJson(outcome), null, 2)
+          : verificationText(outcome, against ?? 'the source'),
+      );
+      refuseDifferences(outcome, against);
     },
   );
 }
@@ -50,7 +54,7 @@ function pointsOf(windows: readonly RecheckedWindow[]): number {
   return windows.reduce((sum, settled) => sum + countDiffering(settled), 0);
 }
 
-function verificationText(outcome: Verification): string {
+function verificationText(outcome: Verification, source: string): string {
   const { windows, compared, points, differing, rewritten, unanswered, differences } = outcome;
   if (windows === 0) return 'nothing is covered yet';
   const found =
@@ -58,7 +62,7 @@ function verificationText(outcome: Verification): string {
       ? `nothing differs${outcome.isWhole ? '' : ' so far'}`
       : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ${counted(pointsOf(differing), 'point')}`;
   const lines = [
-    ...differencesText(differing, differences),
+    ...differencesText(differing, differences, source),
     `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}, ${counted(points, 'point')}, digit by digit: ${found}`,
   ];
   if (rewritten > 0)
@@ -92,13 +96,19 @@ function verificationJson({
   };
 }
 
-/** @throws TidemarkError unless all requested windows were compared and are equal. */
-function refuseDifferences(outcome: Verification, source: string): void {
+/**
+ * @param against name of the other source; null: each series' own.
+ * @throws TidemarkError unless all requested windows were compared and are equal.
+ */
+function refuseDifferences(outcome: Verification, against: string | null): void {
   const { differing, unanswered, compared } = outcome;
   if (differing.length > 0) {
     throw new TidemarkError(
       'DIFFERENCES_FOUND',
-      `${counted(pointsOf(differing), 'point')} in ${formatCount(differing.length)} of ${counted(compared, 'compared window')} differ from ${source}`,
+      `${counted(pointsOf(differing), 'point')} in ${formatCount(differing.length)} of ${counted(compared, 'compared window')} differ from ${against ?? 'the source'}`,
+      against === null
+        ? {}
+        : { remedy: 'nothing was changed; `select * from source_differences` lists them with both values' },
     );
   }
   if (!outcome.isWhole) {

@@ -463,6 +463,7 @@ const sources = z
         limits: z.array(z.strictObject({ unit: text, amount, seconds: amount })),
         creditsUsed: count.nullable(),
         lastRequest: timeOrNull,
+        problem: textOrNull,
         outage: sourceOutage,
         pausedSeconds: amount,
         workers: count,

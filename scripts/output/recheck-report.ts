@@ -9,10 +9,15 @@ import type { Difference } from '../../store/recheck/differences.ts';
 /** Printed differences per window. */
 const maxShown = 10;
 
-/** A paragraph per differing window: its range, the counts, and the first points with both values. */
+/**
+ * A paragraph per differing window: its range, the counts, and the first points with both values.
+ *
+ * @param source that the windows were compared with: `the source`, or its name.
+ */
 export function differencesText(
   windows: readonly RecheckedWindow[],
   differences: readonly Difference[],
+  source: string,
 ): string[] {
   return windows.flatMap((settled) => {
     const { seriesId, series, startMs, endMs } = settled.window;
@@ -22,9 +27,9 @@ export function differencesText(
     const kinds = [
       settled.changed > 0 ? `${formatCount(settled.changed)} changed` : '',
       settled.missingHere > 0 ? `${formatCount(settled.missingHere)} missing here` : '',
-      settled.missingThere > 0 ? `${formatCount(settled.missingThere)} missing at the source` : '',
+      settled.missingThere > 0 ? `${formatCount(settled.missingThere)} missing at ${source}` : '',
     ].filter((text) => text !== '');
-    const shown = own.slice(0, maxShown).map((one) => `  ${formatTime(one.timeMs)}  ${sides(one)}`);
+    const shown = own.slice(0, maxShown).map((one) => `  ${formatTime(one.timeMs)}  ${sides(one, source)}`);
     const rest = own.length - shown.length;
     return [
       `${seriesName(series)} (${seriesId}), ${formatTime(startMs)} to ${formatTime(endMs)}: ${kinds.join(', ')}`,
@@ -34,12 +39,12 @@ export function differencesText(
   });
 }
 
-function sides({ kind, here, there }: Difference): string {
-  if (kind === 'missing_here') return `missing here, at the source ${values(there)}`;
-  if (kind === 'missing_there') return `missing at the source, here ${values(here)}`;
+function sides({ kind, here, there }: Difference, source: string): string {
+  if (kind === 'missing_here') return `missing here, at ${source} ${values(there)}`;
+  if (kind === 'missing_there') return `missing at ${source}, here ${values(here)}`;
   const changed = Object.keys(here ?? {}).filter((column) => here?.[column] !== there?.[column]);
   return changed
-    .map((column) => `${column} here ${here?.[column]}, at the source ${there?.[column]}`)
+    .map((column) => `${column} here ${here?.[column]}, at ${source} ${there?.[column]}`)
     .join('; ');
 }
 

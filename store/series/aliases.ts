@@ -1,6 +1,8 @@
 /** The names of a source's markets in the user's ids: by aliases of the watch list, or by the polled list of assets. */
 
 import type pg from 'pg';
+import { type SeriesKey, seriesName } from '../../contract/series.ts';
+import { type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
 
 /** Ids by code: of every source, or of one. */
 export interface Alias {
@@ -58,17 +60,54 @@ export async function readMarketNames(
   return new Map(result.rows.map(({ symbol, ...name }) => [symbol, name]));
 }
 
-/** Other names of series with a source of their own: by its codes, and by the ids that stand for them. */
-export async function readOtherNames(
-  client: pg.Pool | pg.PoolClient,
-): Promise<ReadonlyArray<{ readonly id: number; readonly name: string }>> {
-  const result = await client.query<{ id: number; name: string }>(
-    `select distinct s.id, s.exchange_id || ' ' || pair || ' ' || s.interval as name
-     from tidemark.series_sources x
-     join tidemark.series s on s.id = x.series_id and s.dataset = 'candles'
-     join public.source_markets m on m.source = x.source and m.symbol = x.symbol
-     cross join lateral (values (m.base || '/' || m.quote), (m.base_id || '/' || m.quote_id)) n (pair)
-     where pair <> s.base_id || '/' || s.quote_id`,
+/** Another name of a series: its market in the codes of a source, or in the ids that stand for them. */
+export interface OtherName {
+  readonly id: number;
+  readonly series: SeriesKey;
+  /** As `seriesName` of contract/series.ts has it. No series is stored under it. */
+  readonly name: string;
+}
+
+/** Other names of candles of exchanges whose markets are listed. */
+export async function readOtherNames(client: pg.Pool | pg.PoolClient): Promise<readonly OtherName[]> {
+  const result = await client.query<SeriesRow & { other: string }>(
+    `with listed as (
+       select distinct x.source, s.exchange_id from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
+       where s.dataset = 'candles'
+       union
+       select distinct source, source from tidemark.source_symbols
+     ), pairs as (
+       select l.exchange_id, own.base, own.quote, own.other_base, own.other_quote
+       from listed l join public.source_markets m on m.source = l.source
+       cross join lateral (values (m.base, m.quote, m.base_id, m.quote_id), (m.base_id, m.quote_id, m.base, m.quote))
+         own (base, quote, other_base, other_quote)
+       where (m.base, m.quote) <> (m.base_id, m.quote_id)
+     )
+     select distinct ${seriesColumns}, s.exchange_id || ' ' || p.other_base || '/' || p.other_quote || ' ' || s.interval as other
+     from pairs p
+     join tidemark.series s on s.dataset = 'candles' and s.exchange_id = p.exchange_id and s.base_id = p.base and s.quote_id = p.quote
+     where not exists (select from tidemark.series x where x.dataset = 'candles' and x.exchange_id = s.exchange_id
+                         and x.base_id = p.other_base and x.quote_id = p.other_quote and x.interval = s.interval)
+     order by s.id`,
   );
-  return result.rows;
+  return result.rows.map((row) => ({ id: row.id, series: toSeriesKey(row), name: row.other }));
+}
+
+/** The series as they are stored: under another name of the same market, if there is one. One market is one series. */
+export async function storedKeys(
+  client: pg.Pool | pg.PoolClient,
+  keys: readonly SeriesKey[],
+): Promise<SeriesKey[]> {
+  if (keys.every(({ dataset }) => dataset !== 'candles')) return [...keys];
+  const stored = new Map((await readOtherNames(client)).map(({ name, series }) => [name, series]));
+  return keys.map((key) => (key.dataset === 'candles' ? (stored.get(seriesName(key)) ?? key) : key));
+}
+
+export function areSameAliases(a: readonly Alias[], b: readonly Alias[]): boolean {
+  const textOf = (all: readonly Alias[]) =>
+    all
+      .map(({ source, code, asset }) => JSON.stringify([source, code, asset]))
+      .sort()
+      .join();
+  return textOf(a) === textOf(b);
 }

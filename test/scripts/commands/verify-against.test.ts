@@ -70,7 +70,8 @@ function suite(queue: 'postgres' | 'redis') {
     expect(
       differences.map((one: { time: string; there: { volume: string } }) => [one.time, one.there.volume]),
     ).toEqual(changed.map((timeMs) => [new Date(timeMs).toISOString(), '7.25']));
-    expect(found.stderr).toContain('differ from bybit');
+    expect(found.stderr).toMatch(/differ from bybit; nothing was changed; .*source_differences/);
+    expect((await tidemark(verify, env)).stdout).toMatch(/volume here \S+, at bybit 7\.25/);
     expect((await database.pool.query(points)).rows).toEqual(before);
     const kept = await database.pool.query(
       `select source, kind, here->>'volume' <> '7.25' as own, there->>'volume' as volume from tidemark.cross_differences

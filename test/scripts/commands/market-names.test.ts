@@ -1,0 +1,110 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { startVenueSimulator } from '../../../simulator/venues/start.ts';
+import { openDatabase } from '../../../store/db/database.ts';
+import { createMigratedDatabase } from '../../parts/test-database.ts';
+import { tidemark } from '../command.ts';
+
+/** Binance, and aliases in the watch list, which nobody applies. */
+async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
+  const { url, drop } = await createMigratedDatabase();
+  onTestFinished(drop);
+  const simulator = await startVenueSimulator({ profile: 'binance' });
+  onTestFinished(() => simulator.close());
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-names-'));
+  const list = join(folder, 'tidemark.yaml');
+  const write = (more: string) =>
+    writeFileSync(list, `sources: { binance: { url: '${simulator.url}' } }\n${more}\n`);
+  write(aliases);
+  const env = {
+    DATABASE_URL: url,
+    WATCH_LIST: list,
+    RATES_SECONDS: '0',
+    SOURCE_URL: 'http://127.0.0.1:1/v2',
+  };
+  const database = openDatabase({
+    url,
+    applicationName: 'test',
+    maxConnections: 1,
+    statementTimeoutMs: 30_000,
+  });
+  onTestFinished(() => database.close());
+  const names = async () => {
+    const { rows } = await database.pool.query<{ name: string }>(
+      `select exchange_id || ' ' || base_id || '/' || quote_id || ' ' || interval as name from tidemark.series order by id`,
+    );
+    return rows.map(({ name }) => name);
+  };
+  const run = async (...words: string[]) =>
+    expect(await tidemark(words, env)).toMatchObject({ exitCode: 0, stderr: '' });
+  const bySymbol = (interval: string) =>
+    run(
+      'track',
+      'candles',
+      '--source',
+      'binance',
+      '--symbol',
+      'BTC/USDT',
+      '--interval',
+      interval,
+      '--from',
+      '2024-05-01',
+    );
+  const byNames = (base: string, quote: string, interval: string) =>
+    run(
+      ...[
+        'track',
+        'candles',
+        '--exchange',
+        'binance',
+        '--base',
+        base,
+        '--quote',
+        quote,
+        '--interval',
+        interval,
+      ],
+      ...['--from', '2024-05-01'],
+    );
+  return { folder, write, names, run, bySymbol, byNames };
+}
+
+it('names a series by the aliases of the watch list, before it is applied', async () => {
+  const { names, bySymbol } = await open();
+  await bySymbol('h1');
+  expect(await names()).toEqual(['binance bitcoin/tether h1']);
+});
+
+it('keeps one series of a market and an interval, whichever of its names a command has', async () => {
+  const { folder, write, names, run, bySymbol, byNames } = await open('aliases: {}');
+  await bySymbol('h1');
+  write('aliases: { BTC: bitcoin, USDT: tether }');
+  await byNames('bitcoin', 'tether', 'h1');
+  expect(await names()).toEqual(['binance BTC/USDT h1']);
+  // Another interval, by the ids that only the default source knows.
+  await byNames('bitcoin', 'tether', 'd1');
+  await bySymbol('h1');
+  await bySymbol('d1');
+  const both = ['binance BTC/USDT h1', 'binance bitcoin/tether d1'];
+  expect(await names()).toEqual(both);
+  // A file, and an entry of the watch list.
+  const file = join(folder, 'BTCUSDT-1h-2024-05-01.csv');
+  const row = (hour: number) => {
+    const start = Date.UTC(2024, 4, 1, hour);
+    return `${start},1.10,1.20,1.00,1.15,7,${start + 3_599_999},8,9,4,4,0`;
+  };
+  writeFileSync(file, `${row(0)}\n${row(1)}\n`);
+  const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
+  await run('import', file, '--format', 'binance', ...market);
+  write(`aliases: { BTC: bitcoin, USDT: tether }
+candles:
+  - { exchange: binance, base: bitcoin, quote: tether, interval: [h1, d1], from: 2024-05-01 }
+  - { source: binance, symbol: BTC/USDT, interval: [h1, d1], from: 2024-05-01 }`);
+  await run('apply');
+  expect(await names()).toEqual(both);
+  // Each is found by both names.
+  await run('why', 'binance bitcoin/tether h1');
+  await run('why', 'binance BTC/USDT d1');
+});
