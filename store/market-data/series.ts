@@ -95,7 +95,7 @@ const storedHistory = {
 const derivedHistory = {
   name: 'serve-history-derived',
   text: history(
-    `select d.series_id as id, d.period, ${historyRanges} as covered, d.derived_from
+    `select d.series_id as id, d.period, tidemark.sampled_ranges(${historyRanges}, s.period, d.period) as covered, d.derived_from
       from tidemark.derived_histories d join tidemark.series s on s.id = d.series_id
       where d.asset_id = $1 and d.interval = $2`,
     'derived_from, ',

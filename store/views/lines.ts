@@ -89,11 +89,27 @@ $$;
 comment on function tidemark.sampled is
   'Internal: the points of a relation at which a longer period starts.';
 
+-- The price of a longer period is that at its start, so that the shorter period there is all that has to be covered. Of a
+-- covered range these are the longer periods from the first to the last that starts in it.
+create or replace function tidemark.sampled_ranges(covered tstzmultirange, shorter interval, longer interval) returns tstzmultirange
+language sql immutable parallel safe as $$
+  select coalesce(range_agg(tstzrange(first, last + longer)) filter (where first <= last), '{}')
+  from unnest(covered) r
+  cross join lateral (
+    select date_bin(longer, lower(r) - interval '1 microsecond', ${gridOrigin}) + longer as first,
+           date_bin(longer, upper(r) - shorter, ${gridOrigin}) as last
+  ) starts
+$$;
+comment on function tidemark.sampled_ranges is
+  'Internal: the longer periods of which the shorter one at their start is covered.';
+
 create or replace function tidemark.asset_line(asset text, interval_name text,
   out series_id integer, out relation text, out period interval, out derived_from text,
   out covered tstzmultirange, out tracked tstzrange)
 language plpgsql stable parallel safe as $$
 #variable_conflict use_variable
+declare
+  stored_period interval;
 begin
   period := tidemark.interval_length(interval_name);
   if interval_name in (${ofHistories}) then
@@ -102,7 +118,7 @@ begin
       and (s.untracked_at is null or s.points > 0);
     relation := 'tidemark.asset_history_points';
     if series_id is null then
-      select s.id, s.covered, s.tracked, d.derived_from into series_id, covered, tracked, derived_from
+      select s.id, s.covered, s.tracked, d.derived_from, s.period into series_id, covered, tracked, derived_from, stored_period
       from tidemark.derived_histories d join tidemark.series s on s.id = d.series_id
       where d.asset_id = asset and d.interval = interval_name;
       relation := tidemark.sampled(relation, period);
@@ -110,6 +126,7 @@ begin
   end if;
   if series_id is null then perform tidemark.refuse_asset(asset, interval_name); end if;
   covered := tidemark.known_ranges(series_id, covered);
+  if derived_from is not null then covered := tidemark.sampled_ranges(covered, stored_period, period); end if;
 end $$;
 comment on function tidemark.asset_line is
   'Internal: the series, relation, period and coverage behind an asset at an interval; unknown names are refused.';

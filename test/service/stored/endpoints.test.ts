@@ -274,6 +274,30 @@ for (const kind of ['main', 'plain'] as const) {
         await pool.query('insert into tidemark.candle_points select * from kept_candles');
         expect(await coverage(asked)).toBe(`share=1, gaps=0, until=${at(10)}`);
       });
+      it('counts a derived price as known where the stored period at its time is', async () => {
+        const without = (from: number, to: number) =>
+          store.database.pool.query(
+            `update tidemark.series set covered = tstzmultirange(tstzrange($1, $2)) - tstzmultirange(tstzrange($3, $4))
+             where asset_id = 'bitcoin' and interval = 'h1'`,
+            [march - dayMs, hour, march + from * hourMs, march + to * hourMs].map(
+              (timeMs) => new Date(timeMs),
+            ),
+          );
+        const { rows } = await store.database.pool.query<{ covered: string }>(
+          `select covered::text from tidemark.series where asset_id = 'bitcoin' and interval = 'h1'`,
+        );
+        const asked = `/assets/bitcoin/history?interval=h6&${range(march, march + dayMs)}`;
+        await without(1, 6);
+        expect(await coverage(asked)).toBe(`share=1, gaps=0, until=${march + dayMs}`);
+        await without(5, 7);
+        expect(await coverage(asked)).toBe(
+          `share=0.75, gaps=1, until=${march + dayMs}, missing=${march + 6 * hourMs}-${march + 12 * hourMs}`,
+        );
+        await store.database.pool.query(
+          `update tidemark.series set covered = $1 where asset_id = 'bitcoin' and interval = 'h1'`,
+          [rows[0]?.covered],
+        );
+      });
       it('lists the first of very many missing ranges and ends before the next', async () => {
         const { rows } = await store.database.pool.query<{ covered: string }>(
           `select covered::text from tidemark.series where exchange_id = 'kraken' and interval = 'h1'`,
