@@ -36,8 +36,13 @@ comment on function tidemark.derived_candles is
 -- Derived candles have the id 0.
 create or replace function tidemark.stored_or_zero(exchange text, base text, quote text, interval_name text) returns integer
 language sql stable parallel safe as $$
-  select case when l.derived_from is null then l.series_id else 0 end
-  from tidemark.market_line(exchange, base, quote, interval_name) l
+  select coalesce(
+    -- Most calls need nothing else of the series, such as its coverage.
+    (select s.id from tidemark.series s
+     where s.dataset = 'candles' and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote
+       and s.interval = interval_name and (s.untracked_at is null or s.points > 0)),
+    (select case when l.derived_from is null then l.series_id else 0 end
+     from tidemark.market_line(exchange, base, quote, interval_name) l))
 $$;
 comment on function tidemark.stored_or_zero is
   'Internal: the id of a stored series of a market; 0 where its candles are derived.';
