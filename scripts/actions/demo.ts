@@ -117,6 +117,7 @@ async function show(
       const served = await runService(context, { host: '127.0.0.1', port }, { queues, synthetic: true });
       closing.add(() => served.close());
       if (served.dashboard !== null) printText(`The dashboard is at ${served.dashboard}.`);
+      if (served.actions !== null) printText(`With its actions, from this machine: ${served.actions}`);
       service = served;
     }
     await fetchAndReport(context, simulator, queues, { closing, signal });

@@ -36,6 +36,7 @@ it('a demo shows the backfill at its address, ends when its pipe closes, and lea
   const address = `http://127.0.0.1:${port}/`;
   await waitFor('the address', () => demo.stdout().includes(`The dashboard is at ${address}`));
   expect(demo.stdout()).not.toContain('backfill');
+  await waitFor('the address with the token', () => demo.stdout().includes(`${address}#token=`));
   const page = await fetch(address);
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Tidemark')]);
   demo.leaveUnread();

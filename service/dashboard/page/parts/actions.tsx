@@ -1,6 +1,6 @@
 /** Buttons that do what commands do. Where the page may not act, each shows its command instead. */
 
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { type Answer, postAction } from '../state/server.ts';
 import { Copyable } from './copyable.tsx';
 import { formatCount, formatDuration } from './format.ts';
@@ -29,8 +29,11 @@ export function ActionBar({
   readonly actions: readonly Action[];
 }) {
   const [outcome, setOutcome] = useState<Outcome | null>(null);
+  const isAsking = useRef(false);
   const use = async ({ title, action, body, command, confirm: question }: Action) => {
-    if (question !== undefined && !confirm(question)) return;
+    // A double click asks once. A disabled button would lose the focus of the keyboard.
+    if (isAsking.current || (question !== undefined && !confirm(question))) return;
+    isAsking.current = true;
     setOutcome({ kind: 'said', text: `${title}: requested.` });
     try {
       const { state, result } = await postAction(action, body);
@@ -39,6 +42,8 @@ export function ActionBar({
       setOutcome({ kind: 'said', text: `${title}: ${text}.` });
     } catch (error) {
       setOutcome({ kind: 'refused', text: `${title}: ${(error as Error).message}.`, command });
+    } finally {
+      isAsking.current = false;
     }
   };
   return (

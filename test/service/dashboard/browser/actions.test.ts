@@ -106,12 +106,14 @@ describeNeeding('chromium', 'actions in a browser', () => {
       const { page } = await open(address, { httpCredentials: { username: 'ann', password } });
       page.on('dialog', (dialog) => void dialog.dismiss());
       await page.getByRole('button', { name: 'Pause' }).click();
-      await page.getByRole('button', { name: 'Retry all now' }).click();
+      // Twice, which asks once.
+      await page.getByRole('button', { name: 'Retry all now' }).dblclick();
       await page.getByText('Retry all now: 0 ranges').waitFor();
       // What was asked first was declined.
       expect(await statusLine(env)).toMatch(/^nothing is tracked/);
       await page.getByRole('link', { name: 'Problems' }).click();
       await page.getByText('ann at 127.0.0.1').waitFor();
+      expect(await page.getByText('ann at 127.0.0.1').count()).toBe(1);
     },
     processesMs,
   );
