@@ -122,7 +122,7 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
       await page.locator('rect.inFlight').first().waitFor();
       await page.locator('.band rect.failed').first().waitFor();
       await page.locator('.requests rect.covered').first().waitFor({ state: 'attached' });
-      await page.getByText(/ requests? left, about /).waitFor();
+      await page.getByText(/ windows? left, about /).waitFor();
       await picture('overview');
       await page.setViewportSize({ width: 1120, height: 1080 });
       const calendar = page.locator('section', {

@@ -7,15 +7,18 @@ import type { Progress } from '../state/model.ts';
 export function progressWords(
   series: number,
   { left, refused, requests: all }: Progress,
-  { state: { etaMs }, queue }: Summary,
+  { state: { etaMs, left: due }, queue }: Summary,
 ): string {
   if (series === 0) return 'No series is tracked.';
   const more =
     refused === 0
       ? ''
       : `; ${formatCount(refused)} more ${refused === 1 ? 'is' : 'are'} refused by the source`;
-  if (left === 0) return refused === 0 ? 'Complete: nothing is left to fetch.' : `0 requests left${more}`;
-  const done = `${formatPercent(all - left, all)}, ${counted(left, 'request')} left`;
+  if (left === 0) return refused === 0 ? 'Complete: nothing is left to fetch.' : `0 windows left${more}`;
+  const share = formatPercent(all - left, all);
+  if (due === 0) return `${share}, ${counted(left, 'window')} left for a second answer or a retry${more}`;
+  // As the headline counts them: those that can be requested now.
+  const done = `${share}, ${counted(due, 'window')} left`;
   if (etaMs === null)
     return `${done}; ${queue?.workers === 0 ? 'no worker is running' : 'no recent requests'}${more}`;
   return `${done}, about ${formatDuration(Math.max(1000, etaMs))}${more}`;

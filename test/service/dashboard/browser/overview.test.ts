@@ -45,7 +45,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await row.getByText('50.00 %').waitFor();
     await row.locator('rect.gap').first().waitFor();
     await row.getByRole('img', { name: '50.00 % covered, 1 gap, 2 d 2 h missing' }).waitFor();
-    await page.getByText('1 request left').waitFor();
+    await page.locator('#progress-text', { hasText: '1 window left' }).waitFor();
     await commitPoints(store.database, {
       ...{ seriesId, series: market, window: { startMs: half.endMs, endMs } },
     });
@@ -95,7 +95,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       untilMs: Date.now() + dayMs,
     });
     const { page } = await open(world.url);
-    await page.getByText('0 requests left; 1 more is refused by the source').waitFor();
+    await page.getByText('0 windows left; 1 more is refused by the source').waitFor();
     await page.locator('[data-fact="Failing"]', { hasText: '1' }).waitFor();
     await page.getByRole('link', { name: 'Problems' }).click();
     const row = page.getByRole('row', { name: 'kraken bitcoin/euro h1' });
