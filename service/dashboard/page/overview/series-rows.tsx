@@ -33,7 +33,7 @@ export function SeriesRow({
         <SeriesLink id={line.id} name={line.name} />
       </th>
       <td role="cell" data-title="Coverage" class="banded">
-        <BandView band={band} label={describeBand(line, nowMs)} />
+        <BandView band={band} label={describeBand(line, nowMs)} reasonAt={() => line.blocked} />
       </td>
       <td role="cell" data-title="Covered">
         {covered}

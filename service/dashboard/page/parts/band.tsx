@@ -1,6 +1,7 @@
 /** A coverage band, and its description in words. States differ by shape as well as by colour. */
 
 import { useState } from 'preact/hooks';
+import type { EpochMs } from '../../../../contract/intervals.ts';
 import { type Layer, layers } from '../../layers.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
 import { hrefOf } from '../state/address.ts';
@@ -11,8 +12,17 @@ import { bandColumns, bandHeight, extents, layerNames } from './layers.ts';
 /**
  * @param band null: not loaded yet.
  * @param label the text alternative.
+ * @param reasonAt why a time is missing, where the page knows more than the state.
  */
-export function BandView({ band, label }: { readonly band: Band | null; readonly label: string }) {
+export function BandView({
+  band,
+  label,
+  reasonAt = () => null,
+}: {
+  readonly band: Band | null;
+  readonly label: string;
+  readonly reasonAt?: (timeMs: number) => string | null;
+}) {
   const [pointed, setPointed] = useState<Segment | null>(null);
   const at = (event: MouseEvent) => {
     if (band === null) return null;
@@ -25,6 +35,8 @@ export function BandView({ band, label }: { readonly band: Band | null; readonly
     const { startMs, endMs } = segment;
     navigate(hrefOf({ view: 'series', seriesId: band.id, range: { startMs, endMs } }));
   };
+  const isMissing = pointed !== null && (pointed.layer === 'gap' || pointed.layer === 'failed');
+  const pointedReason = isMissing ? reasonAt(pointed.timeMs) : null;
   return (
     <span class="band-frame">
       {/* For a pointer only: the page of the series lists each gap, with a link to its range. */}
@@ -43,7 +55,7 @@ export function BandView({ band, label }: { readonly band: Band | null; readonly
       </svg>
       {pointed !== null && (
         <span class="tip" aria-hidden="true">
-          {`${pointed.name}: ${formatTime(pointed.startMs)} to ${formatTime(pointed.endMs)}`}
+          {`${pointed.name}: ${formatTime(pointed.startMs)} to ${formatTime(pointed.endMs)}${pointedReason === null ? '' : `, ${pointedReason}`}`}
         </span>
       )}
     </span>
@@ -69,7 +81,10 @@ function rectsOf({ layers: drawn }: Band, layer: Layer) {
 }
 
 export interface Segment {
+  readonly layer: Layer;
   readonly name: string;
+  /** The middle of the column. */
+  readonly timeMs: EpochMs;
   readonly startMs: number;
   readonly endMs: number;
 }
@@ -81,8 +96,15 @@ export function segmentAt(band: Band, column: number): Segment | null {
   let [first, past] = [column, column + 1];
   while (first > 0 && layerAt(band, first - 1) === layer) first -= 1;
   while (past < band.columns && layerAt(band, past) === layer) past += 1;
-  const timeOf = (at: number) => minuteOf(band.startMs + ((band.endMs - band.startMs) * at) / band.columns);
-  return { name: layerNames[layer], startMs: timeOf(first), endMs: timeOf(past) };
+  const placed = (at: number) => band.startMs + ((band.endMs - band.startMs) * at) / band.columns;
+  const timeOf = (at: number) => minuteOf(placed(at));
+  return {
+    layer,
+    name: layerNames[layer],
+    timeMs: placed(column + 0.5),
+    startMs: timeOf(first),
+    endMs: timeOf(past),
+  };
 }
 
 /** What is drawn last stands above the others. */

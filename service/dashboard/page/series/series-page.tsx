@@ -48,7 +48,11 @@ export function SeriesPage({ id }: { readonly id: number }) {
       ) : (
         <ChartSection key={id} detail={detail} line={line} />
       )}
-      <BandView band={band} label={line === undefined ? 'coverage' : describeBand(line, model.nowMs())} />
+      <BandView
+        band={band}
+        label={line === undefined ? 'coverage' : describeBand(line, model.nowMs())}
+        reasonAt={(timeMs) => reasonAt(detail?.gaps ?? [], timeMs)}
+      />
       <Legend />
       {message !== '' && (
         <p class="bad" role="alert">
@@ -64,6 +68,15 @@ export function SeriesPage({ id }: { readonly id: number }) {
       )}
     </>
   );
+}
+
+function reasonAt(gaps: SeriesDetail['gaps'], timeMs: number): string | null {
+  const gap = gaps.find(({ startMs, endMs }) => startMs <= timeMs && timeMs < endMs);
+  return gap === undefined ? null : reasonOf(gap);
+}
+
+function reasonOf({ reason, message }: SeriesDetail['gaps'][number]): string {
+  return `${reasons[reason] ?? reason}${message === null ? '' : `: ${message}`}`;
 }
 
 /**
@@ -151,7 +164,7 @@ function Parts({ detail }: { readonly detail: SeriesDetail }) {
           <SeriesLink key="gap" id={id} name={formatTime(gap.startMs)} range={gap} />,
           formatTime(gap.endMs),
           formatDuration(gap.endMs - gap.startMs),
-          `${reasons[gap.reason] ?? gap.reason}${gap.message === null ? '' : `: ${gap.message}`}`,
+          reasonOf(gap),
         ])}
       />
       <ListSection

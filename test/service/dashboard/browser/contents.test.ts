@@ -73,6 +73,11 @@ describeNeeding('chromium', 'the contents of the store in a browser', () => {
     await page.goto(`${world.url}?series=${world.seriesId}`);
     await page.getByRole('link', { name: '2024-02-10' }).click();
     await chart(page, /^Chart from 2024-02-10 to 2024-02-12/);
+    // The page of the series knows the reason.
+    const own = await page.locator('.band-frame svg').boundingBox();
+    if (own === null) throw new Error('there is no band');
+    await page.mouse.move(own.x + own.width * at, own.y + own.height / 2);
+    await page.locator('.tip', { hasText: /^gap: .*, awaits a request$/ }).waitFor();
   });
 
   it('has a choice of the interval that the address keeps', async () => {
