@@ -1,10 +1,14 @@
 /** The contents of a polled list, with the values before their last change. */
 
+import { useState } from 'preact/hooks';
 import type { ListContents } from '../../shapes.ts';
 import { formatAge, formatCount, formatSecond } from '../parts/format.ts';
 import { ListSection, Section, TableAround } from '../parts/table.tsx';
 import { fetchList } from '../state/server.ts';
 import { useLoaded, useModel } from '../state/use-model.ts';
+
+/** Entries before the rest is folded. */
+const firstRows = 50;
 
 export function ListPage({ name }: { readonly name: string }) {
   const [loaded, again] = useLoaded(() => fetchList(name), [name]);
@@ -23,6 +27,8 @@ export function ListPage({ name }: { readonly name: string }) {
 
 function Contents({ contents: { key, columns, rows, inAll, gone } }: { readonly contents: ListContents }) {
   const model = useModel();
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? rows : rows.slice(0, firstRows);
   const names = [...key, ...columns].map((column) => column.replaceAll('_', ' '));
   return (
     <>
@@ -33,10 +39,11 @@ function Contents({ contents: { key, columns, rows, inAll, gone } }: { readonly 
           <div class="scrolled" tabIndex={0} role="group" aria-labelledby="part-entries">
             <TableAround
               class="entries"
+              isWide
               caption={`${rows.length < inAll ? `The first ${formatCount(rows.length)} of ${formatCount(inAll)}` : `${formatCount(inAll)} in all`}; the value before the last change stands below each that changed`}
               titles={[...names, 'changed']}
             >
-              {rows.map(({ key: of, cells, before, sinceMs }) => (
+              {shown.map(({ key: of, cells, before, sinceMs }) => (
                 <tr key={of.join(' ')} role="row">
                   {of.map((text, place) => (
                     <th key={names[place]} scope="row" role="rowheader">
@@ -59,6 +66,11 @@ function Contents({ contents: { key, columns, rows, inAll, gone } }: { readonly 
               ))}
             </TableAround>
           </div>
+        )}
+        {shown.length < rows.length && (
+          <button type="button" onClick={() => setWhole(true)}>
+            Show all {formatCount(rows.length)}
+          </button>
         )}
       </Section>
       <ListSection

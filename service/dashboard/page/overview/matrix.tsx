@@ -18,9 +18,12 @@ export function Matrix() {
   const shown = isWhole ? rows : rows.slice(0, firstRows);
   return (
     <Section id="matrix" title="By exchange and interval">
+      {/* Not a caption, which would be as narrow as a table of few intervals. */}
+      <p class="caption" id="matrix-caption">
+        Covered share of what is wanted, and the number of series; each opens its series
+      </p>
       <div class="scrolled" tabIndex={0} role="group" aria-labelledby="matrix">
-        <table class="matrix">
-          <caption>Covered share of what is wanted, and the number of series; each opens its series</caption>
+        <table class="matrix" aria-labelledby="matrix-caption">
           <thead>
             <tr>
               <th scope="col">Exchange</th>
@@ -76,7 +79,8 @@ function Cell({
     <td data-state={state} data-shade={shadeOf(coveredMs, wantedMs)}>
       <a href={`${hrefOf({ exchange, interval })}#series`} title={counts.join(', ')}>
         {wantedMs === 0 ? 'none yet' : formatPercent(coveredMs, wantedMs)}
-        <span class="count">{counts.slice(0, 2).join(', ')}</span>
+        <span class="count">{counts[0]}</span>
+        {counts.length > 1 && <span class="count">{counts[1]?.replace(' a second answer', '')}</span>}
       </a>
     </td>
   );

@@ -6,7 +6,7 @@ import type { Band, SeriesLine } from '../../shapes.ts';
 import { Legend } from '../parts/band.tsx';
 import { formatCount, formatTime } from '../parts/format.ts';
 import { bandColumns } from '../parts/layers.ts';
-import { Section, TableAround } from '../parts/table.tsx';
+import { isNarrow, Section, TableAround } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';
 import type { Model } from '../state/model.ts';
 import { fetchBands } from '../state/server.ts';
@@ -14,7 +14,8 @@ import { useClock, useModel } from '../state/use-model.ts';
 import { exchangeOf } from './groups.ts';
 import { axes, compare, filters, SeriesRow, sorts, titles } from './series-rows.tsx';
 
-const perPage = 50;
+/** Fewer where each takes several lines. */
+const perPage = isNarrow() ? 20 : 50;
 
 type Choice = Pick<Address, 'find' | 'filter' | 'exchange' | 'interval' | 'sort' | 'axis' | 'page'>;
 
@@ -56,19 +57,25 @@ export function SeriesList() {
   return (
     <Section id="series" title="Series">
       <div class="controls" role="search" ref={top}>
-        <label for="find">Find</label>
-        <input
-          type="search"
-          id="find"
-          value={choice.find}
-          autocomplete="off"
-          spellcheck={false}
-          onInput={({ currentTarget }) => change({ find: currentTarget.value })}
-        />
-        <label for="sort">Sort</label>
-        <Select id="sort" options={sorts} value={choice.sort} onChange={(sort) => change({ sort })} />
-        <label for="axis">Time</label>
-        <Select id="axis" options={axes} value={choice.axis} onChange={(axis) => change({ axis, page })} />
+        <span class="field">
+          <label for="find">Find</label>
+          <input
+            type="search"
+            id="find"
+            value={choice.find}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={({ currentTarget }) => change({ find: currentTarget.value })}
+          />
+        </span>
+        <span class="field">
+          <label for="sort">Sort</label>
+          <Select id="sort" options={sorts} value={choice.sort} onChange={(sort) => change({ sort })} />
+        </span>
+        <span class="field">
+          <label for="axis">Time</label>
+          <Select id="axis" options={axes} value={choice.axis} onChange={(axis) => change({ axis, page })} />
+        </span>
       </div>
       <div class="controls chips" role="group" aria-label="Show only">
         {Object.entries(filters).map(([name, [title, shows]]) => (

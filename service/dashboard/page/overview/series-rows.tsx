@@ -47,7 +47,7 @@ export function SeriesRow({
       <td role="cell" data-title="Behind" class={line.behindMs === 0 ? 'usual' : ''}>
         {line.behindMs === 0 ? 'no' : formatDuration(line.behindMs)}
       </td>
-      <td role="cell" data-title="Newest">
+      <td role="cell" data-title="Newest" class={line.behindMs === 0 ? 'usual' : ''}>
         {line.newestMs === null ? 'no point' : `${formatAge(nowMs - line.newestMs)} ago`}
       </td>
       <td role="cell" data-title="Note" class={isBad ? 'bad' : ''}>

@@ -34,31 +34,36 @@ export function CalendarView({
       {loaded.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${loaded.message}.`}</p>}
       {loaded.kind === 'loaded' && years.size === 0 && <p>No period has closed yet.</p>}
       {years.size > 0 && (
-        <div class="scrolled" tabIndex={0} role="group" aria-labelledby="calendar">
-          <table class="calendar">
-            <caption>Covered share of what is wanted in each month, UTC</caption>
-            <thead>
-              <tr>
-                <th scope="col">Year</th>
-                {names.map((name) => (
-                  <th key={name} scope="col">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {[...years].reverse().map(([year, ofYear]) => (
-                <tr key={year}>
-                  <th scope="row">{year}</th>
-                  {names.map((name, place) => (
-                    <Month key={name} seriesId={seriesId} month={ofYear.get(place)} />
+        <>
+          <p class="caption" id="calendar-caption">
+            Covered share of what is wanted in each month, UTC
+          </p>
+          <div class="scrolled" tabIndex={0} role="group" aria-labelledby="calendar">
+            <table class="calendar" aria-labelledby="calendar-caption">
+              <thead>
+                <tr>
+                  <th scope="col">Year</th>
+                  {names.map((name) => (
+                    <th key={name} scope="col">
+                      {name.slice(0, 1)}
+                      <span class="rest">{name.slice(1)}</span>
+                    </th>
                   ))}
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+              </thead>
+              <tbody>
+                {[...years].reverse().map(([year, ofYear]) => (
+                  <tr key={year}>
+                    <th scope="row">{year}</th>
+                    {names.map((name, place) => (
+                      <Month key={name} seriesId={seriesId} month={ofYear.get(place)} />
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
       )}
     </Section>
   );
@@ -85,9 +90,11 @@ function Month({
       title={`${at.toISOString().slice(0, 7)}: ${share}${notes}`}
     >
       {seriesId === null ? (
-        share
+        <span class="share">{share}</span>
       ) : (
-        <a href={`${hrefOf({ view: 'series', seriesId, range: { startMs, endMs } })}#chart`}>{share}</a>
+        <a href={`${hrefOf({ view: 'series', seriesId, range: { startMs, endMs } })}#chart`}>
+          <span class="share">{share}</span>
+        </a>
       )}
     </td>
   );

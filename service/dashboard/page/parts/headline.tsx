@@ -4,7 +4,8 @@ import { useEffect, useLayoutEffect } from 'preact/hooks';
 import type { Headline, ListName } from '../../../../planning/conditions.ts';
 import { hrefOf } from '../state/address.ts';
 import { useClock, useModel } from '../state/use-model.ts';
-import { formatAge } from './format.ts';
+import { counted, formatAge } from './format.ts';
+import { FoldedWhenNarrow } from './table.tsx';
 
 const problemsHref = hrefOf({ view: 'problems' });
 
@@ -41,13 +42,15 @@ export function State() {
         {isOld && `The figures are ${formatAge(model.nowMs() - summary.nowMs)} old.`}
       </p>
       {further.length > 0 && (
-        <ul class="also" aria-label="Also">
-          {further.map((one) => (
-            <li key={one.kind + one.text} data-level={one.level}>
-              <Words {...one} />
-            </li>
-          ))}
-        </ul>
+        <FoldedWhenNarrow title={`${counted(further.length, 'further condition')}`}>
+          <ul class="also" aria-label="Also">
+            {further.map((one) => (
+              <li key={one.kind + one.text} data-level={one.level}>
+                <Words {...one} />
+              </li>
+            ))}
+          </ul>
+        </FoldedWhenNarrow>
       )}
     </section>
   );

@@ -13,12 +13,13 @@ export function Table({
   readonly titles: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
 }) {
+  const kinds = titles.map((_, place) => kindOf(rows.map((cells) => cells[place])));
   return (
-    <TableAround caption={caption} titles={titles}>
+    <TableAround caption={caption} titles={titles} kinds={kinds}>
       {rows.map((cells, row) => (
         <tr key={row} role="row">
           {cells.map((cell, place) => (
-            <td key={titles[place]} role="cell" data-title={titles[place] ?? ''}>
+            <td key={titles[place]} role="cell" data-title={titles[place] ?? ''} class={kinds[place]}>
               {cell}
             </td>
           ))}
@@ -28,26 +29,44 @@ export function Table({
   );
 }
 
+/** Figures are aligned at their last digit, and times are not broken. */
+type ColumnKind = 'figure' | 'time' | '';
+
+const figure = /^[\d,.]+( (%|ms|[kMGT]?B))?$/;
+const time = /^\d{4}-\d\d-\d\d[ \d:.Z]*$/;
+
+function kindOf(column: readonly Cell[]): ColumnKind {
+  const texts = column.filter((cell) => cell !== '');
+  const areAll = (of: RegExp) => texts.every((cell) => typeof cell === 'string' && of.test(cell));
+  if (texts.length === 0) return '';
+  return areAll(figure) ? 'figure' : areAll(time) ? 'time' : '';
+}
+
 /** A table whose rows are given as elements. */
 export function TableAround({
   caption,
   titles,
+  kinds = [],
+  isWide = false,
   children,
   ...more
 }: {
   readonly caption: ComponentChildren;
   readonly titles: readonly string[];
+  readonly kinds?: readonly ColumnKind[];
+  /** Scrolls on a narrow screen in place of becoming cards. */
+  readonly isWide?: boolean;
   readonly children: ComponentChildren;
   readonly class?: string;
   readonly hidden?: boolean;
 }) {
   return (
-    <table role="table" {...more} class={`cards ${more.class ?? ''}`.trim()}>
+    <table role="table" {...more} class={`${isWide ? '' : 'cards '}${more.class ?? ''}`.trim()}>
       <caption>{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {titles.map((title) => (
-            <th key={title} scope="col" role="columnheader">
+          {titles.map((title, place) => (
+            <th key={title} scope="col" role="columnheader" class={kinds[place] ?? ''}>
               {title}
             </th>
           ))}
@@ -55,6 +74,28 @@ export function TableAround({
       </thead>
       <tbody role="rowgroup">{children}</tbody>
     </table>
+  );
+}
+
+/** Whether rows are cards, as in the style sheet. */
+export function isNarrow(): boolean {
+  return matchMedia('(max-width: 48rem)').matches;
+}
+
+/** Content that is folded on a narrow screen. */
+export function FoldedWhenNarrow({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) {
+  if (!isNarrow()) return <>{children}</>;
+  return (
+    <details>
+      <summary>{title}</summary>
+      {children}
+    </details>
   );
 }
 

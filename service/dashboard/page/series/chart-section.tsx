@@ -5,7 +5,7 @@ import { dayMs, type Interval, intervalMs, minuteMs } from '../../../../contract
 import { chartIntervals } from '../../chart-intervals.ts';
 import type { PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { formatTime } from '../parts/format.ts';
-import { Section, Table } from '../parts/table.tsx';
+import { FoldedWhenNarrow, isNarrow, Section, Table } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';
 import { useModel } from '../state/use-model.ts';
 import { ComparedWords, CompareField } from './compare.tsx';
@@ -128,68 +128,10 @@ export function ChartSection({
     detail.dataset === 'candles' &&
     timeMs + intervalMs[(view?.interval ?? detail.interval) as Interval] > model.nowMs();
 
-  return (
-    <Section id="chart" title={detail.dataset === 'candles' ? 'Candles' : 'Prices'}>
-      <div class="controls" role="group" aria-label="What the chart shows">
-        {spans.map(([title, spanMs]) => (
-          <button
-            key={title}
-            type="button"
-            aria-pressed={isPressed(title)}
-            onClick={() => {
-              showSpan(spanMs);
-              write({ span: title, range: null });
-            }}
-          >
-            {title}
-          </button>
-        ))}
-        <label for="bars">Interval</label>
-        <select
-          id="bars"
-          value={options.bars}
-          onChange={({ currentTarget: { value } }) => {
-            write({ bars: value });
-            chart?.setInterval(value === '' ? null : (value as Interval));
-          }}
-        >
-          <option value="">as fits</option>
-          {chartIntervals(detail.interval as Interval).map((one) => (
-            <option key={one} value={one}>
-              {one === detail.interval ? one : `${one}, derived`}
-            </option>
-          ))}
-        </select>
-        <button
-          type="button"
-          aria-pressed={options.scale === 'log'}
-          disabled={compared !== null}
-          onClick={() => {
-            const scale = options.scale === 'log' ? '' : 'log';
-            write({ scale });
-            chart?.setLogarithmic(scale === 'log');
-          }}
-        >
-          Log scale
-        </button>
-        <button
-          type="button"
-          aria-pressed={zone === 'local'}
-          onClick={() => {
-            const chosen = zone === 'local' ? '' : 'local';
-            write({ zone: chosen });
-            chart?.setZone(chosen === 'local' ? 'local' : 'utc');
-          }}
-        >
-          Local time
-        </button>
-        {document.fullscreenEnabled && (
-          <button type="button" onClick={() => toggleFullScreen(frame.current)}>
-            Full screen
-          </button>
-        )}
-        <CompareField own={line} chosen={compared} onChoose={(compare) => write({ compare })} />
-      </div>
+  /** On a narrow screen the chart is above its values. */
+  const isBelow = isNarrow();
+  const legend = (
+    <>
       <p class="newest">
         {newest !== null &&
           `Newest, ${zoneName(zone, newest[0])}: ${rowText(newest, zone)}${isOpen(newest) ? ', still forming' : ''}`}
@@ -198,6 +140,79 @@ export function ChartSection({
       <output class="exact" aria-live="polite">
         {pointedText(pointed, zone)}
       </output>
+    </>
+  );
+  return (
+    <Section id="chart" title={detail.dataset === 'candles' ? 'Candles' : 'Prices'}>
+      <div class="chart-controls">
+        <div class="controls" role="group" aria-label="What the chart shows">
+          {spans.map(([title, spanMs]) => (
+            <button
+              key={title}
+              type="button"
+              aria-pressed={isPressed(title)}
+              onClick={() => {
+                showSpan(spanMs);
+                write({ span: title, range: null });
+              }}
+            >
+              {title}
+            </button>
+          ))}
+        </div>
+        <FoldedWhenNarrow title="Options of the chart">
+          <div class="controls options" role="group" aria-label="Options of the chart">
+            <span class="field">
+              <label for="bars">Interval</label>
+              <select
+                id="bars"
+                value={options.bars}
+                onChange={({ currentTarget: { value } }) => {
+                  write({ bars: value });
+                  chart?.setInterval(value === '' ? null : (value as Interval));
+                }}
+              >
+                <option value="">as fits</option>
+                {chartIntervals(detail.interval as Interval).map((one) => (
+                  <option key={one} value={one}>
+                    {one === detail.interval ? one : `${one}, derived`}
+                  </option>
+                ))}
+              </select>
+            </span>
+            <button
+              type="button"
+              aria-pressed={options.scale === 'log'}
+              disabled={compared !== null}
+              onClick={() => {
+                const scale = options.scale === 'log' ? '' : 'log';
+                write({ scale });
+                chart?.setLogarithmic(scale === 'log');
+              }}
+            >
+              Log scale
+            </button>
+            <button
+              type="button"
+              aria-pressed={zone === 'local'}
+              onClick={() => {
+                const chosen = zone === 'local' ? '' : 'local';
+                write({ zone: chosen });
+                chart?.setZone(chosen === 'local' ? 'local' : 'utc');
+              }}
+            >
+              Local time
+            </button>
+            {document.fullscreenEnabled && (
+              <button type="button" onClick={() => toggleFullScreen(frame.current)}>
+                Full screen
+              </button>
+            )}
+            <CompareField own={line} chosen={compared} onChoose={(compare) => write({ compare })} />
+          </div>
+        </FoldedWhenNarrow>
+      </div>
+      {!isBelow && legend}
       <div
         ref={frame}
         class="chart-frame"
@@ -223,6 +238,7 @@ export function ChartSection({
           {zoneName(zone, view?.endMs ?? model.nowMs())}
         </span>
       </div>
+      {isBelow && legend}
       <p class={told.isTrouble ? 'told bad' : 'told'} role="status">
         {told.text}
       </p>

@@ -23,7 +23,7 @@ describeNeeding('chromium', 'every view in a browser', () => {
     `?series=${world.seriesId}`,
   ];
 
-  it.each([360, 768, 1280])('moves nothing that is seen while it loads, %i px wide', async (width) => {
+  it.each([360, 820, 1280])('moves nothing that is seen while it loads, %i px wide', async (width) => {
     for (const view of views()) {
       const { page } = await open(`${world.url}${view}`, { viewport: { width, height: 800 } });
       await page.addInitScript(
@@ -42,7 +42,7 @@ describeNeeding('chromium', 'every view in a browser', () => {
     }
   });
 
-  it.each([360, 768, 1280].flatMap((width) => [[width, 'light'] as const, [width, 'dark'] as const]))(
+  it.each([360, 820, 1280].flatMap((width) => [[width, 'light'] as const, [width, 'dark'] as const]))(
     'is accessible, %i px wide, %s',
     async (width, colorScheme) => {
       for (const view of views()) {

@@ -360,6 +360,8 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     };
     await rowOf(page, seriesId).getByText('50.00 %').waitFor();
     await fits('overview');
+    const card = await rowOf(page, seriesId).boundingBox();
+    expect(card?.height, 'the card of a series').toBeLessThan(120);
     await expectAccessible(page, 'the narrow overview');
     await page.getByRole('link', { name: 'Problems' }).click();
     await page.getByRole('heading', { name: 'Quarantine' }).waitFor();
@@ -367,6 +369,8 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await page.goto(`${world.url}?series=${seriesId}`);
     await page.getByText('Every candle of h1, as stored.').waitFor();
     await fits('series');
+    const chart = await page.getByRole('group', { name: /^Chart from/ }).boundingBox();
+    expect(chart?.y, 'the chart is on the first screen').toBeLessThan(740 / 2 + 150);
     await expectAccessible(page, 'the narrow page of a series');
   });
 
