@@ -13,6 +13,14 @@ export interface Limit {
   readonly rowBytes?: number;
 }
 
+/** The files of an archive. */
+export interface ArchiveFiles {
+  /** The calendar unit that one file holds, UTC. */
+  readonly unit: 'month' | 'day';
+  /** How long after its end a file is there. */
+  readonly lagMs: number;
+}
+
 /** A market as the source names it. */
 export interface SourceMarket {
   /** As requests name it: `BTCUSDT`, `BTC-USD`, `XBTUSD`. */

@@ -115,7 +115,7 @@ export async function rulesOf(
   const accepted = await readLongestRanges(database, name);
   // The ranges of an archive are files already: of a month at most.
   const longestRangeMs = (series: SeriesKey) =>
-    source.archiveLagMs === null ? longestRange(series, rangeLimits, accepted) : 31 * dayMs;
+    source.files === null ? longestRange(series, rangeLimits, accepted) : 31 * dayMs;
   return { ...rules, longestRangeMs, requestsPerMinute, pollsEveryMs: [] };
 }
 

@@ -2,13 +2,15 @@
  * Which gaps of a series a source is to fill, where several give it.
  *
  * The preferred source comes first; the next one fills what the preferred ones could not give: what they lack, what they
- * refuse, series that they do not know, and everything while they are away. An archive gives whole calendar
- * months some time after their end; the source after it gives what is newer, refreshes, and finds where the series begins
+ * refuse, series that they do not know, and everything while they are away. An archive gives files of
+ * whole months, or days, some time after their end; the source after it gives what is newer, refreshes, and finds where the series begins
  * (beginning.ts), since an archive cannot be asked for days.
  */
 
-import { type EpochMs, minuteMs, periodStart } from '../contract/intervals.ts';
+import { dayMs, type EpochMs, minuteMs, periodStart } from '../contract/intervals.ts';
+import type { ArchiveFiles } from '../contract/sources.ts';
 import type { PlannedSeries } from './estimate.ts';
+import { monthAt } from './months.ts';
 import { oldestKept } from './periods.ts';
 import type { SeriesGaps } from './plan.ts';
 import { clip, normalize, type Range, subtract } from './ranges.ts';
@@ -23,38 +25,46 @@ export const passedOverAfterMs = minuteMs;
 export interface SourceShare {
   /** What the preferred sources could not give. */
   readonly lacks: readonly Range[];
-  /** Lags of the preferred sources that are archives, milliseconds; null: one of them is none. */
-  readonly archiveLagMs: number | null;
+  /** Up to where the preferred sources, all of them archives, have files; null: one of them is none. */
+  readonly archivedToMs: EpochMs | null;
   /** Whether the beginning of the series is searched for. */
   readonly isSought: boolean;
 }
 
-/** The whole months that an archive has at `nowMs`: those that end before this time. */
-export function archivedUpTo(nowMs: EpochMs, lagMs: number): EpochMs {
-  const at = new Date(nowMs - lagMs);
-  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1);
+/** Until when an archive has files at `nowMs`: the start of the month or day whose file is not there yet. */
+export function archivedUpTo(nowMs: EpochMs, { unit, lagMs }: ArchiveFiles): EpochMs {
+  return fileAt(nowMs - lagMs, unit).startMs;
+}
+
+function fileAt(timeMs: EpochMs, unit: ArchiveFiles['unit']): Range {
+  if (unit === 'month') return monthAt(timeMs);
+  const startMs = periodStart(timeMs, 'd1');
+  return { startMs, endMs: startMs + dayMs };
 }
 
 /** What an archive is to fill. The open candle, refreshes and the search for the beginning are left to the next source. */
 export function archiveShare(
   entry: SeriesGaps,
-  { lagMs, nowMs, isSought }: { readonly lagMs: number; readonly nowMs: EpochMs; readonly isSought: boolean },
+  {
+    files,
+    nowMs,
+    isSought,
+  }: { readonly files: ArchiveFiles; readonly nowMs: EpochMs; readonly isSought: boolean },
 ): SeriesGaps {
   const { beginning, ...rest } = entry;
   const startMs = isSought ? firstDay(beginning?.knownMs ?? null) : Number.NEGATIVE_INFINITY;
-  const gaps = clip(entry.gaps, { startMs, endMs: archivedUpTo(nowMs, lagMs) });
+  const gaps = clip(entry.gaps, { startMs, endMs: archivedUpTo(nowMs, files) });
   return { ...rest, gaps, reachesNow: false, refreshDue: false };
 }
 
 /** What a source is to fill after others. */
-export function nextShare(entry: SeriesGaps, share: SourceShare, nowMs: EpochMs): SeriesGaps {
+export function nextShare(entry: SeriesGaps, share: SourceShare): SeriesGaps {
   const { gaps, beginning } = entry;
-  const isLive = share.archiveLagMs !== null;
+  const isLive = share.archivedToMs !== null;
   const isSought = isLive && share.isSought;
   const knownMs = beginning?.knownMs ?? null;
   if (isSought && knownMs === null) return entry;
-  const newestMs =
-    share.archiveLagMs === null ? Number.POSITIVE_INFINITY : archivedUpTo(nowMs, share.archiveLagMs);
+  const newestMs = share.archivedToMs ?? Number.POSITIVE_INFINITY;
   const before = clip(gaps, {
     startMs: Number.NEGATIVE_INFINITY,
     endMs: isSought ? firstDay(knownMs) : Number.NEGATIVE_INFINITY,
@@ -71,8 +81,8 @@ export function nextShare(entry: SeriesGaps, share: SourceShare, nowMs: EpochMs)
 
 /** What an estimate needs to know of a source. */
 export interface PartSource {
-  /** Of an archive, how long after its end a month is there; null: it is none. */
-  readonly archiveLagMs: number | null;
+  /** Of an archive; null: it is none. */
+  readonly files: ArchiveFiles | null;
   /** Newest periods that it keeps; null: all. */
   readonly depthPeriods: number | null;
 }
@@ -94,18 +104,18 @@ export function divideMissing<Source extends PartSource>(
 ): SourceParts<Source> {
   let rest = missing;
   const parts = sources.map((source) => {
-    const { archiveLagMs, depthPeriods } = source;
-    const endMs = archiveLagMs === null ? Number.POSITIVE_INFINITY : archivedUpTo(nowMs, archiveLagMs);
+    const { files, depthPeriods } = source;
+    const endMs = files === null ? Number.POSITIVE_INFINITY : archivedUpTo(nowMs, files);
     const startMs =
       depthPeriods === null ? Number.NEGATIVE_INFINITY : oldestKept(series, depthPeriods, nowMs);
     const given = clip(rest, { startMs, endMs });
     rest = subtract(rest, given);
     return {
       source,
-      missing: archiveLagMs === null ? given : given.flatMap((range) => [...cutByMonth(range)]),
+      missing: files === null ? given : given.flatMap((range) => [...cutByFile(range, files)]),
     };
   });
-  const live = sources.find(({ archiveLagMs }) => archiveLagMs === null);
+  const live = sources.find(({ files }) => files === null);
   const isLost = live !== undefined && live.depthPeriods !== null;
   return { parts, live, lost: isLost ? rest : [] };
 }
@@ -114,12 +124,11 @@ function firstDay(knownMs: EpochMs | null): EpochMs {
   return knownMs === null ? Number.POSITIVE_INFINITY : periodStart(knownMs, 'd1');
 }
 
-/** Cuts a range at the beginnings of calendar months, UTC. */
-export function* cutByMonth({ startMs, endMs }: Range): Generator<Range> {
+/** Cuts a range where the files of an archive begin. */
+export function* cutByFile({ startMs, endMs }: Range, { unit }: ArchiveFiles): Generator<Range> {
   let fromMs = startMs;
   while (fromMs < endMs) {
-    const at = new Date(fromMs);
-    const toMs = Math.min(endMs, Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1));
+    const toMs = Math.min(endMs, fileAt(fromMs, unit).endMs);
     yield { startMs: fromMs, endMs: toMs };
     fromMs = toMs;
   }

@@ -76,7 +76,7 @@ export async function runWorker(
   const listeners = [metrics?.work().request, tracing?.request].filter((listener) => listener !== undefined);
   const settings = await settingsOf(context, sourceName);
   const wanted = choice.concurrency ?? config.worker.concurrency;
-  const concurrency = settings.profile.archiveLagMs === null ? wanted : Math.min(wanted, filesAtOnce);
+  const concurrency = settings.profile.files === null ? wanted : Math.min(wanted, filesAtOnce);
   const requests = queues.requestsOf(sourceName);
   const source = openSource({
     profile: settings.profile,

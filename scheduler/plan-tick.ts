@@ -2,7 +2,7 @@
 
 import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
-import type { Limit } from '../contract/sources.ts';
+import type { ArchiveFiles, Limit } from '../contract/sources.ts';
 import { isSought, probedSeries } from '../planning/beginning.ts';
 import { type FreeSlots, freeSlots, requestsLeft, rereadSlots } from '../planning/budget.ts';
 import { beyondDepthText, oldestKept } from '../planning/periods.ts';
@@ -10,7 +10,13 @@ import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
 import type { PollPage } from '../planning/polls.ts';
 import { clip, type Range } from '../planning/ranges.ts';
 import { planRereads, type RereadSettings, roundStart } from '../planning/reread.ts';
-import { archiveShare, cutByMonth, nextShare, passedOverAfterMs } from '../planning/source-share.ts';
+import {
+  archivedUpTo,
+  archiveShare,
+  cutByFile,
+  nextShare,
+  passedOverAfterMs,
+} from '../planning/source-share.ts';
 import { longestRange, type RangeLimits, type Window } from '../planning/windows.ts';
 import { pageJobId } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
@@ -31,12 +37,12 @@ export interface TickParts {
   readonly source?: SourceName | undefined;
   /** The source's limit of a long period, such as the credits of a month; null or absent: it has none. */
   readonly longLimit?: Limit | null | undefined;
-  /** Of an archive, which gives calendar months: how long after its end a month is there; null or absent: it is none. */
-  readonly archiveLagMs?: number | null | undefined;
+  /** Of an archive; null or absent: it is none. */
+  readonly files?: ArchiveFiles | null | undefined;
   /** Of an archive, the longest ranges of the source after it. */
   readonly nextRangeLimits?: RangeLimits | undefined;
-  /** The lags of other sources that are archives, by name. */
-  readonly archiveLags?: ReadonlyMap<string, number> | undefined;
+  /** The files of other sources that are archives, by name. */
+  readonly archives?: ReadonlyMap<string, ArchiveFiles> | undefined;
   /** How long the queue of another source pauses; absent: none does. */
   readonly pausedForMs?: ((source: string) => Promise<number>) | undefined;
   /** Newest periods that the source keeps; null or absent: all. */
@@ -122,7 +128,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
         const gaps = withinDepth(wanted, entry.series, parts.depthPeriods, nowMs);
         return shareOf({ ...entry, gaps }, shares.get(entry.seriesId), { ...parts, longestRangeMs }, nowMs);
       }),
-      cut: parts.archiveLagMs == null ? undefined : cutByMonth,
+      cut: cutOf(parts),
       claimed: claimed.windows,
       nowMs,
       graceMs,
@@ -165,6 +171,11 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   return { added, queued: queued + added, cursor: plan.cursor };
 }
 
+/** Windows of an archive are those of its files. */
+function cutOf({ files }: TickParts): ((range: Range) => Generator<Range>) | undefined {
+  return files == null ? undefined : (range) => cutByFile(range, files);
+}
+
 /** Requests that the source's long limit leaves. */
 async function leftOfLongLimit({ database, source, longLimit }: TickParts, nowMs: EpochMs): Promise<number> {
   if (longLimit == null || source == null) return Number.POSITIVE_INFINITY;
@@ -199,7 +210,7 @@ function shareOf(
   parts: TickParts & { readonly longestRangeMs: (series: SeriesKey) => number },
   nowMs: EpochMs,
 ): SeriesGaps {
-  const { archiveLagMs, archiveLags, nextRangeLimits } = parts;
+  const { files, archives, nextRangeLimits } = parts;
   const spanOf = (series: SeriesKey) =>
     nextRangeLimits === undefined ? parts.longestRangeMs(series) : longestRange(series, nextRangeLimits);
   const sought = isSought({
@@ -208,30 +219,27 @@ function shareOf(
     spanMs: spanOf(entry.series),
     probeSpanMs: spanOf(probedSeries(entry.series)),
   });
-  if (archiveLagMs != null)
+  if (files != null)
     return archiveShare(entry, {
-      lagMs: archiveLagMs,
+      files,
       nowMs,
       isSought: share?.hasNext === true && nextRangeLimits !== undefined && sought,
     });
   if (share === undefined || share.better.length === 0) return entry;
-  const lags = share.better.map((source) => archiveLags?.get(source));
-  const known = lags.filter((lagMs) => lagMs !== undefined);
-  return nextShare(
-    entry,
-    {
-      lacks: share.lacks,
-      archiveLagMs: known.length < lags.length ? null : Math.max(...known),
-      isSought: sought,
-    },
-    nowMs,
-  );
+  const better = share.better.map((source) => archives?.get(source));
+  const known = better.filter((of) => of !== undefined);
+  return nextShare(entry, {
+    lacks: share.lacks,
+    archivedToMs:
+      known.length < better.length ? null : Math.max(...known.map((of) => archivedUpTo(nowMs, of))),
+    isSought: sought,
+  });
 }
 
 /** Whether the source gives the newest data of a series: the first that is no archive. */
-function isLive(share: Share | undefined, { archiveLagMs, archiveLags }: TickParts): boolean {
-  if (archiveLagMs != null) return false;
-  return share === undefined || share.better.every((source) => archiveLags?.has(source) === true);
+function isLive(share: Share | undefined, { files, archives }: TickParts): boolean {
+  if (files != null) return false;
+  return share === undefined || share.better.every((source) => archives?.has(source) === true);
 }
 
 /** The part of some gaps that the source still has. */

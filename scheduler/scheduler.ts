@@ -9,7 +9,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
-import type { Limit } from '../contract/sources.ts';
+import type { ArchiveFiles, Limit } from '../contract/sources.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../planning/budget.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { RereadSettings } from '../planning/reread.ts';
@@ -73,8 +73,8 @@ export interface PlannedSource extends SourceFacts {
   readonly depthPeriods: number | null;
   /** Its limit of a long period, such as the credits of a month; null: it has none. */
   readonly longLimit: Limit | null;
-  /** Of an archive, how long after its end a month is there; null: it is none. */
-  readonly archiveLagMs: number | null;
+  /** Of an archive; null: it is none. */
+  readonly files: ArchiveFiles | null;
 }
 
 export interface PassEvents {
@@ -127,8 +127,8 @@ export async function startScheduler(options: SchedulerOptions) {
           log,
         });
   const { sources = new Map<string, PlannedSource>() } = options;
-  const archiveLags = new Map(
-    [...sources].flatMap(([name, { archiveLagMs }]) => (archiveLagMs === null ? [] : [[name, archiveLagMs]])),
+  const archives = new Map(
+    [...sources].flatMap(([name, { files }]) => (files === null ? [] : [[name, files]])),
   );
   const budgets = new Map<string, number>();
   const cursors = new Map<string | null, number>();
@@ -175,9 +175,9 @@ export async function startScheduler(options: SchedulerOptions) {
       rangeLimits: settings.rangeLimits,
       depthPeriods: settings.depthPeriods,
       longLimit: settings.longLimit,
-      archiveLagMs: settings.archiveLagMs,
+      files: settings.files,
       nextRangeLimits: [...sources.values()].find(({ archive }) => archive === source)?.rangeLimits,
-      archiveLags,
+      archives,
       pausedForMs: (name) => queues.requestsOf(name).pausedForMs(),
       polls: false,
     };

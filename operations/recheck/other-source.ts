@@ -6,7 +6,7 @@ import { TidemarkError } from '../../errors.ts';
 import { oldestKept } from '../../planning/periods.ts';
 import { clip, type Range } from '../../planning/ranges.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
-import { archivedUpTo, cutByMonth } from '../../planning/source-share.ts';
+import { archivedUpTo, cutByFile } from '../../planning/source-share.ts';
 import { longestRange } from '../../planning/windows.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
 import { readLongestRanges } from '../../store/settings/settings.ts';
@@ -47,13 +47,13 @@ export async function comparedWith(
       { remedy: 'docs/sources.md lists what each source gives; `aliases` of the watch list join its names' },
     );
   const accepted = await readLongestRanges(context.database, name);
-  const isArchive = source.archiveLagMs !== null;
+  const isArchive = source.files !== null;
   return {
     covered: given.map((entry) => ({ ...entry, ranges: askable(entry, source, nowMs) })),
     symbols: new Map<number, SeriesSource>(
       [...symbols].map(([id, symbol]) => [id, { source: name, symbol, isArchive }]),
     ),
-    // The ranges of an archive are months already, and have no room for witnesses.
+    // The ranges of an archive are those of its files already, and have no room for witnesses.
     longestRangeMs: (series) =>
       isArchive ? 31 * intervalMs.d1 : longestRange(series, source.rangeLimits, accepted),
     notes:
@@ -66,12 +66,12 @@ export async function comparedWith(
 }
 
 function askable({ series, ranges }: CoveredSeries, source: ConfiguredSource, nowMs: number): Range[] {
-  const { archiveLagMs, depthPeriods } = source;
-  if (archiveLagMs !== null)
+  const { files, depthPeriods } = source;
+  if (files !== null)
     return clip(ranges, {
       startMs: Number.NEGATIVE_INFINITY,
-      endMs: archivedUpTo(nowMs, archiveLagMs),
-    }).flatMap((range) => [...cutByMonth(range)]);
+      endMs: archivedUpTo(nowMs, files),
+    }).flatMap((range) => [...cutByFile(range, files)]);
   if (depthPeriods === null) return [...ranges];
   return clip(ranges, { startMs: oldestKept(series, depthPeriods, nowMs), endMs: Number.POSITIVE_INFINITY });
 }

@@ -80,7 +80,7 @@ function configured(
     exchange: profile.exchange,
     rangeLimits: profile.longestRangeMs,
     depthPeriods: profile.depthPeriods,
-    archiveLagMs: profile.archiveLagMs,
+    files: profile.files,
     archive,
   };
 }

@@ -49,7 +49,15 @@ export async function marketsOf(
   const stored = await readMarkets(database.pool, source.name);
   if (stored.some(({ seenAtMs }) => nowMs - seenAtMs < oldAfterMs)) return stored;
   if (source.profile.resources.symbols === undefined)
-    throw new TidemarkError('BAD_ARGUMENT', `the profile ${source.profile.name} has no list of markets`);
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `the profile ${source.profile.name} has no list of markets`,
+      source.profile.marketsOf === undefined
+        ? {}
+        : {
+            remedy: `its files have the markets of ${source.profile.marketsOf}, which uses it as its \`archive\``,
+          },
+    );
   const { rows } = await requestSymbols(context, source);
   await storeMarkets(database, source.name, rows, nowMs);
   return readMarkets(database.pool, source.name);
@@ -186,6 +194,21 @@ async function findMarket(
   );
 }
 
+/** The source whose list of markets names those of a source: itself, or of an archive the one that it belongs to; null: none. */
+async function listerOf(
+  context: OperationContext,
+  source: ConfiguredSource,
+): Promise<ConfiguredSource | null> {
+  const { resources, marketsOf: profile } = source.profile;
+  if (resources.symbols !== undefined) return source;
+  const sources = [...(await context.sources()).values()];
+  return (
+    sources.find(({ archive }) => archive === source.name) ??
+    sources.find((other) => other.profile.name === profile) ??
+    null
+  );
+}
+
 /** `BTC/USDT` */
 export function pairOf({ base, quote }: { readonly base: string; readonly quote: string }): string {
   return `${base}/${quote}`;
@@ -223,11 +246,11 @@ export async function symbolsAt(
   const own = await readSymbols(context.database, source.name);
   const pairs = new Map<string, string>();
   if (given.some(({ seriesId, series: { dataset } }) => dataset === 'candles' && !own.has(seriesId))) {
-    const listing =
-      source.profile.resources.symbols === undefined ? [] : await marketsOf(context, source, nowMs);
+    const lister = await listerOf(context, source);
+    const listing = lister === null ? [] : await marketsOf(context, lister, nowMs);
     const ids = await readMarketNames(
       context.database.pool,
-      source.name,
+      lister?.name ?? source.name,
       source.profile.exchange ?? source.name,
     );
     for (const market of listing) {

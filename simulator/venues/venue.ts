@@ -26,6 +26,7 @@ export const venueNames = [
   'okx',
   'coincap-v3',
   'binance-archive',
+  'binance-archive-daily',
 ] as const;
 
 export type VenueName = (typeof venueNames)[number];

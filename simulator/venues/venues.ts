@@ -17,4 +17,6 @@ export const venues: Readonly<Record<VenueName, (options: VenueOptions) => Venue
   okx: () => okx,
   'coincap-v3': coincapV3,
   'binance-archive': () => binanceArchive,
+  // Files of both kinds are at one address.
+  'binance-archive-daily': () => binanceArchive,
 };

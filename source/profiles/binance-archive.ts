@@ -1,5 +1,5 @@
 /**
- * Binance's archive of spot candles: a file for each calendar month, with its checksum beside it.
+ * Binance's archive of spot candles: a file for each calendar month, or day, with its checksum beside it.
  *
  * Source: github.com/binance/binance-public-data (paths, columns, checksums; microseconds from 2025-01-01). Absent and corrupt
  * files, files without a checksum, and months that lack rows are known there (issues 283, 386, 401, 469, 475).
@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import type { CandleInterval } from '../../contract/intervals.ts';
 import { dayMs, hourMs, intervalMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
+import type { ArchiveFiles } from '../../contract/sources.ts';
 import { periodsWithout } from '../../planning/ranges.ts';
 import { type Rejected, replyFacts } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
@@ -32,26 +33,29 @@ const intervals = {
   d1: '1d',
 } as const;
 
-/** The shortest month bounds the longest range: windows are cut by month, and estimates count with it. */
-const shortestMonthMs = 28 * dayMs;
+const files = {
+  month: { folder: 'monthly', nameLength: 7 },
+  day: { folder: 'daily', nameLength: 10 },
+} as const;
 /** From this month on times are in microseconds. */
 const microsecondsFromMs = Date.UTC(2025, 0, 1);
 
-export const binanceArchive: Profile = {
-  name: 'binance-archive',
+/** @param of the files: of months or of days. @param shortestMs the shortest file; windows are cut by file. */
+export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number): Profile => ({
+  name,
   url: 'https://data.binance.vision',
   exchange: 'binance',
   limits: () => [],
   longestRangeMs: {
     candles: rangesOf<CandleInterval>(1, intervals, {
       ...intervalMs,
-      ...Object.fromEntries(Object.keys(intervals).map((interval) => [interval, shortestMonthMs])),
+      ...Object.fromEntries(Object.keys(intervals).map((interval) => [interval, shortestMs])),
     }),
     asset_history: {},
   },
   depthPeriods: null,
-  // A file comes in the first days of the next month, some later.
-  archiveLagMs: 3 * dayMs,
+  files: of,
+  marketsOf: 'binance',
   absence: 'unknown',
   longestPauseMs: hourMs,
   keyHeaders: () => ({}),
@@ -64,24 +68,32 @@ export const binanceArchive: Profile = {
     ),
   resources: {
     candles: {
-      path: (query) => `/data/spot/monthly/klines/${fileOf(query)}`,
-      checksumPath: (query) => `/data/spot/monthly/klines/${fileOf(query)}.CHECKSUM`,
+      path: (query) => pathOf(query, of.unit),
+      checksumPath: (query) => `${pathOf(query, of.unit)}.CHECKSUM`,
       async read(reply, query, _nowMs, checksum) {
         assertChecksum(reply, checksum);
         return readFile(reply, query);
       },
     },
   },
-};
+});
+
+// A file comes in the first days of the next month, some later.
+export const binanceArchive = binanceFiles(
+  'binance-archive',
+  { unit: 'month', lagMs: 3 * dayMs },
+  28 * dayMs,
+);
 
 type Query = Resources['candles']['query'];
 
-/** Such as `BTCUSDT/1m/BTCUSDT-1m-2024-05.zip`. A window lies within a month. */
-function fileOf(query: Query): string {
+/** Such as `/data/spot/monthly/klines/BTCUSDT/1m/BTCUSDT-1m-2024-05.zip`. A window lies within a file. */
+function pathOf(query: Query, unit: ArchiveFiles['unit']): string {
+  const { folder, nameLength } = files[unit];
   const symbol = encodeURIComponent(symbolOf(query));
   const interval = intervalName(intervals, query);
-  const month = new Date(rangeOf(query).startMs).toISOString().slice(0, 7);
-  return `${symbol}/${interval}/${symbol}-${interval}-${month}.zip`;
+  const date = new Date(rangeOf(query).startMs).toISOString().slice(0, nameLength);
+  return `/data/spot/${folder}/klines/${symbol}/${interval}/${symbol}-${interval}-${date}.zip`;
 }
 
 /** @throws SourceError `incomplete`: the file cannot be trusted, and the next source has its time. */

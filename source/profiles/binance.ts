@@ -48,7 +48,7 @@ export const binance: Profile = {
   limits: () => [{ unit: 'weight', amount: 6000, periodMs: minuteMs }],
   longestRangeMs: { candles: rangesOf(maxRows, intervals, intervalMs), asset_history: {} },
   depthPeriods: null,
-  archiveLagMs: null,
+  files: null,
   archive: 'binance-archive',
   absence: 'unknown',
   longestPauseMs,

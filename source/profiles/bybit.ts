@@ -62,7 +62,7 @@ export const bybit: Profile = {
   limits: () => [{ unit: 'request', amount: 600, periodMs: 5000 }],
   longestRangeMs: { candles: rangesOf(maxRows, intervals, intervalMs), asset_history: {} },
   depthPeriods: null,
-  archiveLagMs: null,
+  files: null,
   absence: 'unknown',
   longestPauseMs,
   keyHeaders: () => ({}),

@@ -32,7 +32,7 @@ export const coinbase: Profile = {
   limits: () => [{ unit: 'request', amount: 10, periodMs: 1000 }],
   longestRangeMs: { candles: rangesOf(maxRows, intervals, intervalMs), asset_history: {} },
   depthPeriods: null,
-  archiveLagMs: null,
+  files: null,
   // It publishes no row for a period without trades, and says that its history may be incomplete.
   absence: 'unknown',
   longestPauseMs,

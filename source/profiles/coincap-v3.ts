@@ -23,7 +23,7 @@ export const coincapV3: Profile = {
   // Of histories, as in version 2.
   longestRangeMs: { candles: {}, asset_history: longestRangeMs },
   depthPeriods: null,
-  archiveLagMs: null,
+  files: null,
   absence: 'unknown',
   longestPauseMs: longestServicePauseMs,
   keyHeaders: (key) => ({ authorization: `Bearer ${key}` }),

@@ -52,7 +52,7 @@ export const kraken: Profile = {
   limits: () => [{ unit: 'request', amount: 1, periodMs: 1000 }],
   longestRangeMs: { candles: rangesOf(depthPeriods, intervals, intervalMs), asset_history: {} },
   depthPeriods,
-  archiveLagMs: null,
+  files: null,
   absence: 'unknown',
   longestPauseMs,
   keyHeaders: () => ({}),

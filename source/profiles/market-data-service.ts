@@ -50,7 +50,7 @@ export const marketDataService: Profile = {
   ],
   longestRangeMs: { candles: longestRangeMs, asset_history: longestRangeMs },
   depthPeriods: null,
-  archiveLagMs: null,
+  files: null,
   absence: 'no trade',
   longestPauseMs: longestServicePauseMs,
   keyHeaders: (key) => ({ authorization: `Bearer ${key}` }),

@@ -56,7 +56,7 @@ export const okx: Profile = {
   limits: () => [{ unit: 'request', amount: 20, periodMs: 2000 }],
   longestRangeMs: { candles: rangesOf(maxRows, intervals, intervalMs), asset_history: {} },
   depthPeriods: null,
-  archiveLagMs: null,
+  files: null,
   absence: 'unknown',
   longestPauseMs,
   keyHeaders: () => ({}),

@@ -21,7 +21,7 @@ import type {
   Market,
   Rate,
 } from '../../contract/resources.ts';
-import type { Limit, SourceMarket } from '../../contract/sources.ts';
+import type { ArchiveFiles, Limit, SourceMarket } from '../../contract/sources.ts';
 import type { UpstreamCoverage } from '../../planning/upstream-coverage.ts';
 import type { Answer } from '../answer.ts';
 import type { HeaderLookup, Reply } from '../attempt.ts';
@@ -90,8 +90,10 @@ export interface Profile {
   };
   /** The newest periods of candles that it keeps; null: all. */
   readonly depthPeriods: number | null;
-  /** Of an archive, which gives calendar months: how long after its end a month is there; null: it is none. */
-  readonly archiveLagMs: number | null;
+  /** Of an archive; null: it is none. */
+  readonly files: ArchiveFiles | null;
+  /** Of an archive, the profile whose list of markets names its files. */
+  readonly marketsOf?: string;
   /** Name of the profile of its archive; absent: it has none. */
   readonly archive?: string;
   /** What a period without a row means: no trade, or nothing. */

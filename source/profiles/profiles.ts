@@ -2,6 +2,7 @@
 
 import { binance } from './binance.ts';
 import { binanceArchive } from './binance-archive.ts';
+import { binanceArchiveDaily } from './binance-archive-daily.ts';
 import { bybit } from './bybit.ts';
 import { coinbase } from './coinbase.ts';
 import { coincapV3 } from './coincap-v3.ts';
@@ -15,6 +16,7 @@ export const profiles: Readonly<Record<string, Profile>> = Object.freeze({
   'coincap-v3': coincapV3,
   binance,
   'binance-archive': binanceArchive,
+  'binance-archive-daily': binanceArchiveDaily,
   bybit,
   coinbase,
   kraken,

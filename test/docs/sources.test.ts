@@ -44,8 +44,8 @@ function named(intervals: readonly string[]): string {
 }
 
 /** The rows of the longest range, which are the same for each interval of an exchange. */
-function longest({ exchange, archiveLagMs, longestRangeMs }: Profile): string {
-  if (archiveLagMs !== null) return 'a calendar month';
+function longest({ exchange, files, longestRangeMs }: Profile): string {
+  if (files !== null) return `a calendar ${files.unit}`;
   const { m1 = 0, h1 = 0 } = longestRangeMs.asset_history;
   if (exchange === null) return `a range: ${m1 / dayMs} day of m1, ${h1 / dayMs} of h1`;
   const counts = candleIntervals

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { decimalText } from '../../../contract/decimal.ts';
+import { hourMs } from '../../../contract/intervals.ts';
 import type { Candle } from '../../../contract/resources.ts';
 import { startVenueSimulator } from '../../../simulator/venues/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
@@ -49,12 +50,9 @@ async function open(queue: 'postgres' | 'redis', badFileRate = 0) {
     statementTimeoutMs: 30_000,
   });
   onTestFinished(() => database.close());
-  const range = ['--from', '2024-01-01', '--to', '2024-07-01', '--json'];
-  const backfill = () =>
-    tidemark(
-      ['backfill', 'candles', '--source', 'binance', '--symbol', 'BTC/USDT', '--interval', 'h1', ...range],
-      env,
-    );
+  const market = ['--source', 'binance', '--symbol', 'BTC/USDT', '--interval', 'h1'];
+  const backfill = (to = '2024-07-01') =>
+    tidemark(['backfill', 'candles', ...market, '--from', '2024-01-01', '--to', to, '--json'], env);
   const truth = () => rest.truth.candles(series, { startMs: fromMs, endMs: toMs });
   const stored = () => storedPoints(database, { ...series, baseId: 'BTC', quoteId: 'USDT' });
   const klines = () => rest.requests().recent.filter(({ url }) => url.includes('klines')).length;
@@ -63,10 +61,47 @@ async function open(queue: 'postgres' | 'redis', badFileRate = 0) {
       .requests()
       .recent.filter(({ url }) => url.endsWith('.zip'))
       .map(({ url }) => url.slice(-11, -4));
-  return { env, backfill, truth, stored, klines, files, archive, database };
+  return { env, rest, backfill, truth, stored, klines, files, archive, database };
 }
 
 const months = ['2024-01', '2024-02', '2024-03', '2024-04', '2024-05', '2024-06'];
+
+it('compares the months of an archive with its days, and keeps both values of what disagrees', async () => {
+  const { env, rest, archive, backfill, stored, database } = await open('postgres');
+  const daily = await startVenueSimulator({ profile: 'binance-archive-daily' });
+  onTestFinished(() => daily.close());
+  const urls = [`binance: { url: '${rest.url}', archive: binance-archive }`];
+  urls.push(`binance-archive: { url: '${archive.url}' }`, `binance-archive-daily: { url: '${daily.url}' }`);
+  writeFileSync(env.WATCH_LIST ?? '', `sources:\n  ${urls.join('\n  ')}\n`);
+  const changed = [5, 77, 400].map((hour) => fromMs + hour * hourMs);
+  for (const timeMs of changed)
+    daily.revise({ series, timeMs, fromMs: 0, values: { volume: decimalText('7.25') } });
+  expect(await backfill('2024-02-01')).toMatchObject({ exitCode: 0 });
+  const before = await stored();
+  const found = await tidemark(['verify', '--against', 'binance-archive-daily', '--all', '--json'], env);
+  expect(found).toMatchObject({ exitCode: 7 });
+  expect(JSON.parse(found.stdout)).toMatchObject({ compared: 31, differing: 3, differingPoints: 3 });
+  const differing = await database.pool.query<{ time: number; there: string }>(
+    `select (extract(epoch from time) * 1000)::bigint as time, there->>'volume' as there
+     from source_differences where source = 'binance-archive-daily' order by time`,
+  );
+  expect(differing.rows).toEqual(changed.map((time) => ({ time, there: '7.25' })));
+  expect(await stored()).toEqual(before);
+});
+
+it('takes days from an archive that is set to be the daily one', async () => {
+  const { env, rest, archive, backfill, files, stored } = await open('postgres');
+  const urls = [`binance: { url: '${rest.url}', archive: binance-archive-daily }`];
+  urls.push(`binance-archive-daily: { url: '${archive.url}' }`);
+  writeFileSync(env.WATCH_LIST ?? '', `sources:\n  ${urls.join('\n  ')}\n`);
+  expect(await backfill('2024-01-11')).toMatchObject({ exitCode: 0 });
+  expect(files().sort()).toEqual(
+    ['01', '02', '03', '04', '05', '06', '07', '08', '09', '10'].map((day) => `2024-01-${day}`.slice(-7)),
+  );
+  expect(await stored()).toEqual(
+    rest.truth.candles(series, { startMs: fromMs, endMs: Date.UTC(2024, 0, 11) }),
+  );
+});
 
 function suite(queue: 'postgres' | 'redis') {
   it('takes every month from the archive, and nothing a second time', async () => {
