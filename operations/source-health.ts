@@ -3,7 +3,7 @@
 import type { EpochMs } from '../contract/intervals.ts';
 import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../format.ts';
-import { requestsLeft } from '../planning/budget.ts';
+import { expectedCost } from '../planning/budget.ts';
 import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
 import { costSince, type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
@@ -70,17 +70,19 @@ export function assertSourceUsable(tally: FetchTally, name?: string): void {
 /**
  * The planner stops before a limit of a long period, such as the credits of a month, is exceeded.
  *
+ * @param periods of the smallest request that is left.
  * @throws TidemarkError SOURCE_REFUSED when nothing is left of it.
  */
 export async function assertCreditsLeft(
   { database }: Pick<OperationContext, 'database'>,
   { name, longLimit }: ConfiguredSource,
+  periods: number,
   nowMs: EpochMs,
 ): Promise<void> {
   if (longLimit === null) return;
   const { periodMs, bytesEach, amount, unit } = longLimit;
   const cost = await costSince(database, name, { sinceMs: nowMs - periodMs, bytesEach });
-  if (requestsLeft(longLimit, cost) > 0) return;
+  if (amount - cost.used >= expectedCost(longLimit, periods)) return;
   throw new TidemarkError(
     'SOURCE_REFUSED',
     `${name}: ${formatCount(cost.used)} of ${counted(amount, unit)} in ${formatDuration(periodMs)} are used`,

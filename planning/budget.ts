@@ -1,5 +1,7 @@
 /** The request budget: spacing of requests, and slots of each lane in the queue. */
 
+import type { Limit } from '../contract/sources.ts';
+
 /**
  * Jobs start up to one spacing late, and network jitter may push one request more than the budget into a rolling
  * minute. A spacing half a percent wider prevents that: at 500 a minute, 501 requests take 60.5 s.
@@ -34,6 +36,14 @@ const longestSpacedMs = 3_600_000;
 /** The limit of a long period, such as the credits of a month; null: there is none. */
 export function longLimitOf<Kind extends PeriodLimit>(limits: readonly Kind[]): Kind | null {
   return limits.find(({ periodMs }) => periodMs > longestSpacedMs) ?? null;
+}
+
+/** What a request costs of a limit that counts bytes, if every period has a row. */
+export function expectedCost(
+  { bytesEach, rowBytes = 0 }: Pick<Limit, 'bytesEach' | 'rowBytes'>,
+  periods: number,
+): number {
+  return 1 + (bytesEach === undefined ? 0 : Math.ceil((periods * rowBytes) / bytesEach));
 }
 
 /**

@@ -1,14 +1,14 @@
 /** One planning pass: gaps minus claimed windows, cut into as many windows and pages as the budget has slots. */
 
-import { dayMs, type EpochMs } from '../contract/intervals.ts';
+import { dayMs, type EpochMs, intervalMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import type { ArchiveFiles, Limit } from '../contract/sources.ts';
 import { isSought, probedSeries } from '../planning/beginning.ts';
-import { type FreeSlots, freeSlots, requestsLeft, rereadSlots } from '../planning/budget.ts';
+import { expectedCost, type FreeSlots, freeSlots, rereadSlots } from '../planning/budget.ts';
 import { beyondDepthText, oldestKept } from '../planning/periods.ts';
 import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
 import type { PollPage } from '../planning/polls.ts';
-import { clip, type Range } from '../planning/ranges.ts';
+import { clip, lengthMs, type Range } from '../planning/ranges.ts';
 import { planRereads, type RereadSettings, roundStart } from '../planning/reread.ts';
 import {
   archivedUpTo,
@@ -17,7 +17,7 @@ import {
   nextShare,
   passedOverAfterMs,
 } from '../planning/source-share.ts';
-import { longestRange, type RangeLimits, type Window } from '../planning/windows.ts';
+import { askedInterval, isProbe, longestRange, type RangeLimits, type Window } from '../planning/windows.ts';
 import { pageJobId } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import { deferUpstreamGaps } from '../store/commit/deferred-windows.ts';
@@ -100,8 +100,8 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
     refreshesStarted: started.refresh + started.poll,
   });
   const left = await leftOfLongLimit(parts, nowMs);
-  slots.total = Math.min(slots.total, Math.max(0, left - queued));
-  slots.refresh = Math.min(slots.refresh, slots.total);
+  // What is queued is not in the ledger yet: the next windows wait until it is known what these cost.
+  if (left <= 0 || (left < Number.POSITIVE_INFINITY && queued > 0)) return { added: 0, queued, cursor };
   if (slots.total === 0) return { added: 0, queued, cursor };
   const accepted = await readLongestRanges(database, source);
   const longestRangeMs = (key: SeriesKey) => longestRange(key, parts.rangeLimits, accepted);
@@ -161,10 +161,11 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   // Pages also get the slots that backfill does not use.
   const refreshes = plan.windows.filter(({ lane }) => lane === 'refresh').length;
   const pages = due.slice(0, Math.max(0, slots.refresh - refreshes));
-  const windows = [
+  const planned = [
     ...plan.windows,
     ...again.slice(0, Math.max(0, slots.total - plan.windows.length - pages.length)),
   ];
+  const windows = withinLongLimit(planned, parts, left);
   await requests.addWindows(windows);
   await requests.addPages(pages);
   const added = windows.length + pages.length;
@@ -176,11 +177,25 @@ function cutOf({ files }: TickParts): ((range: Range) => Generator<Range>) | und
   return files == null ? undefined : (range) => cutByFile(range, files);
 }
 
-/** Requests that the source's long limit leaves. */
+/** What is left of the source's long limit, in its unit. */
 async function leftOfLongLimit({ database, source, longLimit }: TickParts, nowMs: EpochMs): Promise<number> {
   if (longLimit == null || source == null) return Number.POSITIVE_INFINITY;
-  const { periodMs, bytesEach } = longLimit;
-  return requestsLeft(longLimit, await costSince(database, source, { sinceMs: nowMs - periodMs, bytesEach }));
+  const { amount, periodMs, bytesEach } = longLimit;
+  return amount - (await costSince(database, source, { sinceMs: nowMs - periodMs, bytesEach })).used;
+}
+
+/** The windows that the long limit allows, if each period has a row. */
+function withinLongLimit(windows: readonly Window[], { longLimit }: TickParts, left: number): Window[] {
+  if (longLimit == null) return [...windows];
+  let rest = left;
+  return windows.filter((window) => {
+    const periods = lengthMs([window]) / intervalMs[askedInterval(window)];
+    // Most days of a probe are before the beginning of the series, and have no row.
+    const cost = isProbe(window) ? 1 : expectedCost(longLimit, periods);
+    if (cost > rest) return false;
+    rest -= cost;
+    return true;
+  });
 }
 
 /** The shares of a source, without preferred ones that do not answer, or that have banned us for longer. */

@@ -13,7 +13,13 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type EpochMs, minuteMs, nextPeriodStart, periodStart } from '../../contract/intervals.ts';
+import {
+  type EpochMs,
+  intervalMs,
+  minuteMs,
+  nextPeriodStart,
+  periodStart,
+} from '../../contract/intervals.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../../planning/budget.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../planning/ranges.ts';
@@ -128,7 +134,14 @@ export async function runBackfill(
     );
     const isWorking = queued || gaps.some((gap) => isWorkable(gap, nowMs));
     const awaited = isWorking ? [] : gaps.filter((gap) => isAwaited(gap, nowMs, request.wait === true));
-    if (isWorking && !queued && named !== undefined) await assertCreditsLeft(context, named, nowMs);
+    if (isWorking && !queued && named !== undefined) {
+      const spanMs = await readRangeLimits(context);
+      const workable = gaps.filter((gap) => isWorkable(gap, nowMs));
+      const periods = workable.map(
+        ({ series, ...gap }) => Math.min(lengthMs([gap]), spanMs(series)) / intervalMs[series.interval],
+      );
+      await assertCreditsLeft(context, named, Math.min(...periods), nowMs);
+    }
     const pausedMs = await requests.pausedForMs();
     const tally = await tallyNow();
     request.progress.update({

@@ -48,6 +48,16 @@ async function open() {
   return { database, seriesId, planned, defer, queues: parts.queues };
 }
 
+/** A series of twenty hours that one source gives. */
+async function creditParts() {
+  const parts = await openParts('postgres');
+  const { database } = parts;
+  const { seriesId } = await trackSeries(database, candleSeries, noonMs - 20 * hourMs, noonMs);
+  await database.pool.query('update tidemark.series set earliest = lower(tracked)');
+  await setSeriesSources(database.pool, seriesId, [{ source: 'first', symbol: 'BTCUSDT', isArchive: false }]);
+  return { database, seriesId, requests: parts.queues.requestsOf('first') };
+}
+
 test('the next source is asked for what the first could not give, and for nothing else', async () => {
   const { planned, defer } = await open();
   await defer(1, 'first');
@@ -90,6 +100,43 @@ test('a source that has been away for a while is passed over', async () => {
     });
   expect(await planned('next', noonMs - 1)).toEqual([]);
   expect(await planned('next')).toEqual([0, 1, 2, 3]);
+});
+
+test('no more is requested than the credits of a source allow, before the ledger knows what a request costs', async () => {
+  const { database, requests, seriesId } = await creditParts();
+  const longLimit = {
+    unit: 'credit',
+    amount: 30,
+    periodMs: 30 * 24 * hourMs,
+    bytesEach: 100,
+    rowBytes: 250,
+  } as const;
+  const pass = () =>
+    planTick(
+      {
+        ...{ database, requests, longLimit, source: 'first', requestsPerMinute: 50, backfillShare: 0.2 },
+        ...{ graceMs: 0, openRefreshMs: null, rangeLimits: { candles: { h1: hourMs } } },
+      },
+      noonMs,
+      0,
+    );
+  // A window costs 1 and 250 bytes: 4 credits.
+  expect(await pass()).toMatchObject({ added: 7 });
+  // They are not in the ledger yet.
+  expect(await pass()).toMatchObject({ added: 0, queued: 7 });
+  await requests.dropSeries(seriesId);
+  await recordFetch(database.pool, {
+    ...{
+      timeMs: noonMs - 1000,
+      dataset: 'candles',
+      seriesId: null,
+      range: null,
+      lane: 'backfill',
+      attempt: 1,
+    },
+    ...{ verdict: 'filled', status: 200, error: null, bytes: 2400, durationMs: 1, source: 'first' },
+  });
+  expect(await pass()).toMatchObject({ added: 1 });
 });
 
 test('a source that bans us is passed over, and not one that pauses for a minute', async () => {
