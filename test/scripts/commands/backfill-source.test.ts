@@ -116,7 +116,9 @@ function suite(queue: 'postgres' | 'redis') {
     );
     expect(traded.filter(({ period }) => period < lastMs)).toEqual(truth);
     const { gaps } = JSON.parse((await tidemark(['gaps', '--json'], env)).stdout);
-    expect(gaps).toMatchObject([{ reason: 'failed', end: new Date(firstMs).toISOString() }]);
+    // A minute may have closed since.
+    const failed = gaps.filter(({ reason }: { reason: string }) => reason !== 'not_asked');
+    expect(failed).toMatchObject([{ reason: 'failed', end: new Date(firstMs).toISOString() }]);
     expect((await tidemark(['gaps'], env)).stdout).toContain('kraken keeps the newest 720 periods');
   });
 
