@@ -111,6 +111,7 @@ it('suggests sources, and the stored markets of one', async () => {
   expect(await suggestedWords(['backfill', 'candles', '--source', 'bi'], env)).toEqual([
     'binance',
     'binance-archive',
+    'binance-archive-daily',
   ]);
   expect(await suggestedWords(['markets', '--source', 'ok'], env)).toEqual(['okx']);
   expect(await suggestedWords(['verify', '--against', 'kr'], env)).toEqual(['kraken']);
