@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
+import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import { documents } from '../../../scripts/output/documents.ts';
 import { type RunningVenueSimulator, startVenueSimulator } from '../../../simulator/venues/start.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -25,6 +25,7 @@ async function open(queue: 'postgres' | 'redis') {
     DATABASE_URL: url,
     WATCH_LIST: list,
     PLANNING_TICK_MS: '200',
+    WORKER_CONCURRENCY: '4',
     RATES_SECONDS: '0',
     QUEUE_NAMESPACE: `t${new URL(url).pathname.slice(-12)}`,
     ...(queue === 'redis' ? { REDIS_URL: inject('redisUrl') ?? '' } : {}),
@@ -50,6 +51,8 @@ async function open(queue: 'postgres' | 'redis') {
 function candleTimes(simulator: RunningVenueSimulator): number[] {
   return simulator.requests().recent.flatMap(({ url, atMs }) => (/kline/.test(url) ? [atMs] : []));
 }
+
+const minuteOf = (timeMs: number) => Math.floor(timeMs / minuteMs);
 
 function candleRequests(simulator: RunningVenueSimulator): number {
   return candleTimes(simulator).length;
@@ -121,6 +124,46 @@ function suite(queue: 'postgres' | 'redis') {
       expect(Math.max(...during) - Math.min(...during)).toBeLessThan(banMs / 2);
       running.kill('SIGTERM');
       expect(await running.ended).toMatchObject({ exitCode: 0 });
+    },
+    processesMs,
+  );
+
+  it(
+    'sends nothing for the rest of a minute that others have used up',
+    async () => {
+      const { env, binance, track, sources } = await open(queue);
+      expect(await track('binance', Date.now() - 3 * dayMs)).toMatchObject({ exitCode: 0 });
+      const restMs = () => minuteMs - (Date.now() % minuteMs);
+      await waitFor('a minute that lasts long enough', () => restMs() > (2 / 3) * minuteMs, {
+        withinMs: minuteMs,
+      });
+      // Another program at the same address leaves as much as the requests of a worker under way take, and two more.
+      const left = 2 * (Number(env.WORKER_CONCURRENCY) + 1) + 4;
+      const costs: [string, number][] = [
+        ['exchangeInfo', 20],
+        ['klines?symbol=BTCUSDT&interval=1d&limit=1', 2],
+      ];
+      let used = 0;
+      for (const [path, cost] of costs)
+        while (used + cost <= 6000 - left) {
+          const response = await fetch(`${binance.url}/api/v3/${path}`);
+          await response.arrayBuffer();
+          used = Number(response.headers.get('x-mbx-used-weight-1m'));
+        }
+      const begunMs = Date.now();
+      const running = start(['run', '--no-serve'], env);
+      await waitFor('a pause', async () => ((await sources()).get('binance')?.pausedSeconds ?? 0) > 0, {
+        withinMs: minuteMs,
+      });
+      const own = () => candleTimes(binance).filter((atMs) => atMs >= begunMs);
+      await waitFor('requests of the next minute', () => new Set(own().map(minuteOf)).size === 2, {
+        withinMs: 2 * minuteMs,
+      });
+      const { refused } = binance.requests();
+      running.kill('SIGTERM');
+      expect(await running.ended).toMatchObject({ exitCode: 0 });
+      expect(refused).toBe(0);
+      expect(own().filter((atMs) => minuteOf(atMs) === minuteOf(begunMs)).length).toBeLessThan(5);
     },
     processesMs,
   );
