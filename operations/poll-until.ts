@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { printable } from '../contract/names.ts';
-import { messageOf, TidemarkError } from '../errors.ts';
+import { TidemarkError } from '../errors.ts';
 import { formatTime } from '../format.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 import type { OperationContext } from './context.ts';
@@ -15,10 +15,11 @@ const stopAfterMs = 3000;
 const unreachableCodes = new Set(['DATABASE_UNREACHABLE', 'DATABASE_LOCKED', 'QUEUE_UNREACHABLE']);
 
 /**
- * Calls `poll` until it returns a result.
+ * Calls `poll` until it returns a result. Reach the database and the queue once before: an address that was never
+ * reachable may be wrong, and should fail at once.
  *
  * @param what the phase; that of an outage states its reason and its limit.
- * @throws errors of `poll`, explained. A database or queue that was reachable before may be unreachable for a minute.
+ * @throws errors of `poll`, explained. A database or queue may be unreachable for a minute.
  */
 export async function pollUntil<Outcome extends object>(
   { phase }: Pick<OperationContext, 'phase'>,
@@ -28,24 +29,25 @@ export async function pollUntil<Outcome extends object>(
 ): Promise<Outcome> {
   phase(what);
   let unreachableSinceMs: number | null = null;
-  // A server that was never reachable may be a wrong address: fail at once.
-  let wasReachable = false;
+  let reported = '';
   for (;;) {
     try {
       const outcome = await answered(poll(), signal);
       if (outcome !== null) return outcome;
-      wasReachable = true;
       if (unreachableSinceMs !== null) phase(what);
       unreachableSinceMs = null;
+      reported = '';
     } catch (error) {
       const explained = explainDatabaseError(error);
       if (signal.aborted && isUnreachable(explained)) throw interrupted(unreachableText(explained));
-      const isNew = unreachableSinceMs === null;
       unreachableSinceMs ??= Date.now();
       const isWithinLimit = Date.now() - unreachableSinceMs < longestOutageMs && !signal.aborted;
-      if (!isUnreachable(explained) || !isWithinLimit || !wasReachable) throw explained;
-      if (isNew)
-        phase(`${unreachableText(explained)}; retrying until ${formatTime(Date.now() + longestOutageMs)}`);
+      if (!isUnreachable(explained) || !isWithinLimit) throw explained;
+      // The first error may be "does not answer", and the next one the cause.
+      const text = unreachableText(explained);
+      if (text !== reported)
+        phase(`${text}; retrying until ${formatTime(unreachableSinceMs + longestOutageMs)}`);
+      reported = text;
     }
     await delay(pollEveryMs, undefined, { signal }).catch(() => {});
   }
@@ -83,10 +85,4 @@ export function isUnreachable(error: unknown): error is TidemarkError {
 
 export function unreachableText(error: TidemarkError): string {
   return printable(`${error.code}: ${error.message}`);
-}
-
-/** @throws TidemarkError QUEUE_UNREACHABLE for an error of Redis; any other error unchanged. */
-export function explainQueueError(error: unknown, kind: 'redis' | 'postgres'): never {
-  if (kind !== 'redis') throw error;
-  throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${messageOf(error)}`, { cause: error });
 }

@@ -6,7 +6,7 @@ import { type Processor, queueNames, type RequestJob, requestsQueueName } from '
 import { withBackend } from './packages.ts';
 import { type PlanningJob, planningQueue } from './planning.ts';
 import { dropPostgresQueue, migratePostgresQueue, postgresStore } from './postgres.ts';
-import { countWorkersOn, throttleLog } from './queue-store.ts';
+import { countWorkersOn, explainErrors, type QueueCalls, throttleLog } from './queue-store.ts';
 import { redisStore } from './redis.ts';
 import { requestQueue } from './requests.ts';
 import { startQueueWorker, type WorkerSettings } from './worker.ts';
@@ -31,7 +31,7 @@ const maxEvents = 1000;
  *
  * @param options.attempts of a job before it leaves the queue.
  * @throws TidemarkError QUEUE_UNREACHABLE (Redis), DATABASE_UNREACHABLE or DATABASE_NOT_MIGRATED (PostgreSQL),
- * within seconds. Later outages of the store are waited out.
+ * within seconds. Later outages of the store are waited out; calls during one reject likewise.
  */
 export async function openQueueBackend(
   options: QueueBackendOptions & { readonly attempts: number; readonly log: Logger },
@@ -48,6 +48,8 @@ export async function openQueueBackend(
     log,
     `the queue on ${store.kind === 'redis' ? 'Redis' : 'PostgreSQL'} reports an error`,
   );
+  const explained = <Calls extends QueueCalls>(calls: Calls) =>
+    store.kind === 'redis' ? explainErrors(calls) : calls;
   const settings = { connection: 'queue', streams: { events: { maxLen: maxEvents } } } as const;
   const openRequests = (source: string | null) => {
     const queue = new classes.Queue<RequestJob['data'], void, RequestJob['name']>(
@@ -61,7 +63,7 @@ export async function openQueueBackend(
       carry: options.carry ?? (() => undefined),
       listsAtOnce: store.kind === 'redis',
     });
-    return { queue, requests };
+    return { queue, requests: explained(requests) };
   };
   const ofDefault = openRequests(null);
   // Each source has a queue and so a limiter of its own: the pause of one stops no other.
@@ -91,7 +93,7 @@ export async function openQueueBackend(
     requests: ofDefault.requests,
     /** The requests to a source; null: the default one. */
     requestsOf: (source: string | null) => queueOf(source).requests,
-    planning: planningQueue(planning, namespace),
+    planning: explained(planningQueue(planning, namespace)),
     /** BullMQ's own objects, for the board only. */
     bullQueues: () => allQueues() as unknown as readonly Queue[],
     /** @param source whose requests it takes; null: the default one. */
@@ -107,17 +109,19 @@ export async function openQueueBackend(
       warnOnce();
       return startQueueWorker({ ...worker, queueName: queueNames.planning, processor, settings });
     },
-    /**
-     * Distinct budgets of a source's connected workers, in requests a minute; 0: no limit. For the default source also those of
-     * connected schedulers.
-     */
-    async connectedBudgets(source: string | null = null) {
-      const present = await Promise.all([
-        countWorkersOn(queueOf(source).queue, namespace),
-        ...(source === null ? [countWorkersOn(planning, namespace)] : []),
-      ]);
-      return [...new Set(present.flatMap(({ budgets }) => budgets))].sort((one, other) => one - other);
-    },
+    ...explained({
+      /**
+       * Distinct budgets of a source's connected workers, in requests a minute; 0: no limit. For the default source also
+       * those of connected schedulers.
+       */
+      async connectedBudgets(source: string | null = null) {
+        const present = await Promise.all([
+          countWorkersOn(queueOf(source).queue, namespace),
+          ...(source === null ? [countWorkersOn(planning, namespace)] : []),
+        ]);
+        return [...new Set(present.flatMap(({ budgets }) => budgets))].sort((one, other) => one - other);
+      },
+    }),
     /** Whether the store is known to be unreachable: its commands would only fail after retries. */
     isLost: store.isLost,
     /** Close the workers first. Connections to an unreachable store are dropped. */

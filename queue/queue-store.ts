@@ -2,6 +2,7 @@
 
 import type { BackendClasses, BackendFactory, IQueueBackend, Queue } from 'bullmq';
 import type { Logger } from 'pino';
+import { messageOf, TidemarkError } from '../errors.ts';
 
 export interface QueueStore {
   readonly kind: 'redis' | 'postgres';
@@ -58,6 +59,25 @@ export async function countWorkersOn<Data, Name extends string>(
   });
   const budgets = own.filter((budget) => budget !== null);
   return { count: own.length, budgets: [...new Set(budgets)].sort((one, other) => one - other) };
+}
+
+export type QueueCalls = Readonly<Record<string, (...words: never[]) => Promise<unknown>>>;
+
+/**
+ * Makes calls to Redis reject with QUEUE_UNREACHABLE. Other code takes a plain ECONNREFUSED for one of the database.
+ */
+export function explainErrors<Calls extends QueueCalls>(calls: Calls): Calls {
+  const explained = Object.entries(calls).map(([name, call]) => [
+    name,
+    async (...words: never[]) => {
+      try {
+        return await call(...words);
+      } catch (error) {
+        throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${messageOf(error)}`, { cause: error });
+      }
+    },
+  ]);
+  return Object.freeze(Object.fromEntries(explained)) as Calls;
 }
 
 const quietMs = 60_000;

@@ -34,7 +34,7 @@ import { readAllSources, readSourcesOf, type SourceName } from '../../store/seri
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
-import { explainQueueError, pollUntil } from '../poll-until.ts';
+import { pollUntil } from '../poll-until.ts';
 import type { BackfillProgress, Portion } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
 import {
@@ -116,9 +116,7 @@ export async function runBackfill(
     const queues = await parts.ensure(wanted !== undefined);
     // Read claims before gaps: a window that ends in between is then still claimed, not lost.
     const requests = joinQueues(queues, sources, sourcesOf);
-    const claimed = await requests
-      .claimedWindows()
-      .catch((error: unknown) => explainQueueError(error, queues.kind));
+    const claimed = await requests.claimedWindows();
     const nowMs = Date.now();
     const gaps = await missingWithin(context, bounds, nowMs);
     if (wanted === undefined) await reportBudgets(queues);
@@ -188,6 +186,7 @@ export async function runBackfill(
   }
 
   try {
+    await parts.ensure(false);
     return await pollUntil(context, 'backfilling', poll, request.signal);
   } finally {
     request.progress.stop();

@@ -18,7 +18,7 @@ import { giveUpPolls, openPages } from '../../store/lists/polls.ts';
 import { readListFetches, readPollStates, requestListPoll } from '../../store/settings/polled-lists.ts';
 import type { OperationContext } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
-import { explainQueueError, pollUntil } from '../poll-until.ts';
+import { pollUntil } from '../poll-until.ts';
 import { assertNoServiceMessage } from '../source-health.ts';
 
 /** Consecutive failed requests after which the source is considered unusable. */
@@ -44,9 +44,7 @@ export async function pollLists(
     await requireSomeSource(context, await parts.ensure(false), lists);
     const queues = await parts.ensure(true);
     // Read claims before open pages: a page that ends in between is not queued again.
-    const claimed = await queues.requests
-      .claimedWindows()
-      .catch((error: unknown) => explainQueueError(error, queues.kind));
+    const claimed = await queues.requests.claimedWindows();
     if ((await queues.planning.countWorkers()) === 0) {
       const open = (await openPages(database)).filter(
         (page) => polls.has(page.pollId) && !claimed.pages.has(pageJobId(page)),
@@ -63,6 +61,7 @@ export async function pollLists(
   }
 
   try {
+    await parts.ensure(false);
     await pollUntil(context, `polling ${lists.map(listName).join(', ')}`, poll, signal);
   } catch (error) {
     for (const pollId of polls.keys()) {

@@ -31,7 +31,7 @@ import { readSourcesOf } from '../../store/series/sources.ts';
 import type { OperationContext } from '../context.ts';
 import { readBudget } from '../estimate.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
-import { explainQueueError, pollUntil } from '../poll-until.ts';
+import { pollUntil } from '../poll-until.ts';
 import type { WindowProgress } from '../progress.ts';
 import { assertNoServiceMessage, assertNotPaused, assertSourceUsable } from '../source-health.ts';
 import { distinctSources, joinQueues, type SourcesOf } from '../sources/queues.ts';
@@ -193,9 +193,7 @@ export async function recheckWindows(
     const queues = await parts.ensure(true);
     // Read claims before results: a window that ends in between is then still queued, not lost.
     const requests = joinQueues(queues, sources, sourcesOf);
-    const claimed = await requests
-      .claimedWindows()
-      .catch((error: unknown) => explainQueueError(error, queues.kind));
+    const claimed = await requests.claimedWindows();
     for (const answer of await consumeResults(database, run)) receive(answer);
     const queued = new Set<string>();
     for (const [seriesId, windows] of claimed.windows) {
@@ -233,6 +231,7 @@ export async function recheckWindows(
 
   try {
     await deleteUnreadResults(database, startedMs - dayMs);
+    await parts.ensure(false);
     const { isWhole } = await pollUntil(context, 'requesting covered windows again', poll, request.signal);
     differing.sort((a, b) => a.window.seriesId - b.window.seriesId || a.window.startMs - b.window.startMs);
     const ranges = differing.flatMap(({ window: { seriesId }, reached }) =>

@@ -14,7 +14,6 @@ import { sourcesInUse } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { windowsLeft } from '../backfill/outcome.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
-import { explainQueueError } from '../poll-until.ts';
 import type { Portion } from '../progress.ts';
 import { withRetry } from '../source-health.ts';
 import { joinQueues } from '../sources/queues.ts';
@@ -86,7 +85,6 @@ export class StatusPoller {
     const over = new AbortController();
     try {
       this.#queues ??= await this.#context.openQueues();
-      const { kind } = this.#queues;
       const inUse = await sourcesInUse(this.#context.database);
       const requests = joinQueues(this.#queues, [...new Set([null, ...inUse])]);
       const answer = Promise.all([
@@ -95,7 +93,7 @@ export class StatusPoller {
         requests.pausedForMs(),
         this.#queues.connectedBudgets(),
         readQueueFacts(this.#context, this.#queues, inUse),
-      ]).catch((error: unknown) => explainQueueError(error, kind));
+      ]);
       const late = delay(queueTimeoutMs, null, { signal: over.signal }).catch(() => null);
       const answered = await Promise.race([answer, late]);
       if (answered === null) {

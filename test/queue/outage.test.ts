@@ -36,6 +36,19 @@ onEachBackend('a queue whose store is unreachable', (kind) => {
     await proxy.cut();
     release();
     await expect(queues.requests.depth()).rejects.toThrow();
+    if (kind === 'redis') {
+      // Whichever call meets the outage first: a plain error would be taken for one of the database.
+      const calls = [
+        queues.requests.claimedWindows(),
+        queues.requests.addWindows([windowAt(5)]),
+        queues.requests.pausedForMs(),
+        queues.requests.countWorkers(),
+        queues.planning.countWorkers(),
+        queues.connectedBudgets(),
+      ];
+      const expected = { status: 'rejected', reason: { code: 'QUEUE_UNREACHABLE' } };
+      expect(await Promise.allSettled(calls)).toMatchObject(calls.map(() => expected));
+    }
     // Another host adds a window during the outage.
     await beside.requests.addWindows([windowAt(4)]);
     await proxy.mend();
