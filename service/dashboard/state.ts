@@ -7,7 +7,12 @@ import type { ConfiguredSources } from '../../operations/sources/configured.ts';
 import { readStoredFacts } from '../../operations/status/facts.ts';
 import { stateOf } from '../../planning/headline.ts';
 import { readSeriesLines } from '../../store/dashboard/lines.ts';
-import { type CountedMinute, countQuarantined, countRequests } from '../../store/dashboard/problems.ts';
+import {
+  type CountedMinute,
+  countQuarantined,
+  countRequests,
+  newestQuarantined,
+} from '../../store/dashboard/problems.ts';
 import type { Database } from '../../store/db/database.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { listStatus, ratesEveryMs } from '../../store/lists/lists.ts';
@@ -66,7 +71,7 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   );
   const readMinutes = minutesReader(database);
   const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
-  const quarantined = cachedFor(rareIntervalMs, () => countQuarantined(database, quarantineLimit));
+  const quarantined = quarantineCounter(database);
   const version = cachedFor(rareIntervalMs, async () => versionText(await serverVersions(database)));
   return async () => {
     const nowMs = now();
@@ -138,6 +143,18 @@ function versionText({ postgres, timescale }: Awaited<ReturnType<typeof serverVe
 function lagText(lagMs: number | null): string {
   if (lagMs === null) return ', replica, unknown how far behind';
   return lagMs < 1000 ? ', replica, up to date' : `, replica, ${formatDuration(lagMs)} behind`;
+}
+
+/** Counts once a minute, as points may resolve rows, and soon after a row was added. */
+function quarantineCounter(database: Database) {
+  const newest = cachedFor(factsIntervalMs, () => newestQuarantined(database));
+  const fresh = () => cachedFor(rareIntervalMs, () => countQuarantined(database, quarantineLimit));
+  let [count, countedId] = [fresh(), 0];
+  return async (nowMs: EpochMs) => {
+    const id = await newest(nowMs);
+    if (id !== countedId) [count, countedId] = [fresh(), id];
+    return count(nowMs);
+  };
 }
 
 /** Reads the requests of the last hour by minute: all minutes once, then only those that may still change. */

@@ -40,7 +40,8 @@ async function outages(
         select time, source, verdict, error, verdict = 'rate_limited' as is_ban,
                lag(time) over (partition by source, verdict = 'rate_limited' order by time) as before
         from (select time, source, verdict, error from tidemark.fetches
-              where time >= $1 and error is not null and verdict = any ($2) order by time desc limit $5) newest
+              where time >= $1 and error is not null and verdict = any ($2) and status is distinct from 403
+              order by time desc limit $5) newest
       ), begun as (
         select *, before is null or time - before > interval '${apart}' or not is_ban and exists (
           select from tidemark.fetches s where s.time > f.before and s.time < f.time and s.error is null
@@ -54,7 +55,7 @@ async function outages(
                     case count(*) when 1 then ' request)' else ' requests)' end) as text,
              null::int as "seriesId", null as name
       from numbered group by source, is_ban, number
-      having is_ban or count(*) >= $3 or bool_or(verdict = 'notice')
+      having is_ban or count(*) >= $3 or bool_or(verdict in ('notice', 'unauthorized'))
       order by 1 desc limit $4`,
     values: [timestamp(sinceMs), [...sourceTrouble, 'rate_limited'], fewestFailures, most, mostFailures],
   });

@@ -114,6 +114,14 @@ export async function countQuarantined(
   return result.rows[0] ?? { rows: 0, hasOlder: false };
 }
 
+/** Id of the newest row in quarantine; 0: there is none. */
+export async function newestQuarantined(database: Database): Promise<number> {
+  const result = await database.pool.query<{ id: number }>(
+    'select coalesce(max(id), 0) as id from tidemark.quarantine',
+  );
+  return result.rows[0]?.id ?? 0;
+}
+
 /** Lists the tracked series with revised values, most first. */
 export async function readRevisedSeries(database: Database, most: number): Promise<RevisedSeries[]> {
   const result = await database.pool.query<SeriesRow & { revised: number }>({

@@ -5,7 +5,10 @@ import { type SourceOutage, sourceTrouble } from '../../planning/source-outage.t
 import type { Database } from '../db/database.ts';
 import { type SourceName, sourcesInUse } from '../series/sources.ts';
 
-/** A source with fewer failures in a row fails now and then, as every source does. One service message is enough. */
+/**
+ * A source with fewer failures in a row fails now and then, as every source does. One service message or one refused key is
+ * enough: the whole queue pauses.
+ */
 const fewestFailures = 3;
 
 /**
@@ -51,6 +54,6 @@ export async function readSourceOutage(database: Database): Promise<SourceOutage
 /** @returns null while the source answers. */
 export async function readOutageOf(database: Database, source: SourceName): Promise<SourceOutage | null> {
   const { failures, successAtMs: _, ...outage } = await readFailures(database, source);
-  const fewest = outage.kind === 'notice' ? 1 : fewestFailures;
+  const fewest = outage.kind === 'notice' || outage.kind === 'unauthorized' ? 1 : fewestFailures;
   return failures < fewest ? null : ({ source, ...outage } as SourceOutage);
 }

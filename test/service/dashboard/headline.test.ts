@@ -1,4 +1,4 @@
-/** `tidemark status` and the stream of the dashboard say the same of real processes, whatever fails. */
+/** `tidemark status`, the stream of the dashboard and its page in a browser say the same of real processes, whatever fails. */
 
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -13,12 +13,13 @@ import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 import { market, processesMs, start, tidemark } from '../../scripts/command.ts';
+import { open, withBrowser } from './browser/browser.ts';
 
 /** A source that answers, refuses or announces its end, and that can be killed and started again. */
 async function controlledSource() {
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());
-  const state = { mode: 'answers' as 'answers' | 'bans' | 'ends' };
+  const state = { mode: 'answers' as 'answers' | 'bans' | 'ends' | 'refuses' | 'spoils' };
   let server: Server | null = null;
   let port = 0;
   const open = async () => {
@@ -26,11 +27,14 @@ async function controlledSource() {
       if (state.mode === 'bans')
         return response.writeHead(429, { 'retry-after': '300' }).end('{"error":"too many requests"}');
       if (state.mode === 'ends') return response.end('{"data":{"message":"This version is being retired"}}');
+      if (state.mode === 'refuses') return response.writeHead(401).end('{"error":"unknown key"}');
       // At the end of a test the simulator may close first.
       const answer = await fetch(new URL(request.url ?? '', simulator.url)).catch(() => null);
       if (answer === null) return response.destroy();
       response.writeHead(answer.status, { 'content-type': 'application/json' });
-      return response.end(await answer.text());
+      const text = await answer.text();
+      // One price of an answer is none.
+      return response.end(state.mode === 'spoils' ? text.replace(/"open":"[^"]*"/, '"open":"none"') : text);
     });
     opened.listen(port, '127.0.0.1');
     await once(opened, 'listening');
@@ -68,6 +72,8 @@ function listenTo(dashboard: string): () => Headline | null {
   return () => headline;
 }
 
+const hasBrowser = () => inject('absent').chromium === '';
+
 async function world(...track: string[]) {
   const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
@@ -97,8 +103,9 @@ async function world(...track: string[]) {
   await waitFor('the dashboard', () => /dashboard at http:\S+\//.test(service.stdout()));
   const [, address = ''] = /dashboard at (http:\S+\/)/.exec(service.stdout()) ?? [];
   const streamed = listenTo(address);
-  /** Waits until both say so. @returns the sentence of the stream. */
-  const bothSay = async (kind: Headline['kind'], sentence: RegExp): Promise<Headline | null> => {
+  const page = hasBrowser() ? (await open(address)).page : null;
+  /** Waits until all say so. @returns the sentence of the stream. */
+  const allSay = async (kind: Headline['kind'], sentence: RegExp): Promise<Headline | null> => {
     await waitFor(
       `${kind} in the stream`,
       () => streamed()?.kind === kind && sentence.test(streamed()?.text ?? ''),
@@ -106,6 +113,9 @@ async function world(...track: string[]) {
     await waitFor(`${kind} in status`, async () =>
       sentence.test((await tidemark(['status'], env)).stdout.split('\n')[0] ?? ''),
     );
+    // The page writes the first letter as a capital.
+    const shown = new RegExp(sentence.source, 'i');
+    await page?.locator('.headline', { hasText: shown }).waitFor();
     return streamed();
   };
   const running = async () => {
@@ -113,20 +123,22 @@ async function world(...track: string[]) {
     await waitFor('its start', () => process.stderr().includes('run started'));
     return process;
   };
-  return { env, database, direct: url, redis, source, bothSay, running };
+  return { env, database, direct: url, redis, source, allSay, running };
 }
 
 describeNeeding('redis', 'the headline', () => {
+  if (hasBrowser()) withBrowser();
+
   it(
     'says that no process is connected, and that all is well once it has worked',
     async () => {
-      const { bothSay, running } = await world();
-      const none = await bothSay('no_worker', /^no worker and no scheduler is connected: \d+ windows? left/);
+      const { allSay, running } = await world();
+      const none = await allSay('no_worker', /^no worker and no scheduler is connected: \d+ windows? left/);
       expect(none).toMatchObject({ level: 'bad', list: 'queue', command: 'tidemark run' });
       const process = await running();
-      expect(await bothSay('healthy', /^up to date: 1 series/)).toMatchObject({ level: 'ok' });
+      expect(await allSay('healthy', /^up to date: 1 series/)).toMatchObject({ level: 'ok' });
       process.kill('SIGKILL');
-      await bothSay('no_worker', /^no worker and no scheduler is connected/);
+      await allSay('no_worker', /^no worker and no scheduler is connected/);
     },
     processesMs,
   );
@@ -134,9 +146,9 @@ describeNeeding('redis', 'the headline', () => {
   it(
     'names a source that was killed, one that bans and one that announces its end',
     async () => {
-      const { bothSay, running, source, env } = await world();
+      const { allSay, running, source, env } = await world();
       await running();
-      await bothSay('healthy', /^up to date/);
+      await allSay('healthy', /^up to date/);
       const more = (quote: string) =>
         tidemark(
           [
@@ -160,7 +172,7 @@ describeNeeding('redis', 'the headline', () => {
       await source.kill();
       await more('tether');
       expect(
-        await bothSay(
+        await allSay(
           'source_away',
           /^the source is unreachable since .*ECONNREFUSED.*; retry(ing now| at \d)/,
         ),
@@ -168,7 +180,7 @@ describeNeeding('redis', 'the headline', () => {
       source.state.mode = 'bans';
       await source.open();
       const banned = /^the source accepts no request until 20\d\d-.*: .*429/;
-      expect(await bothSay('banned', banned)).toMatchObject({ level: 'waiting' });
+      expect(await allSay('banned', banned)).toMatchObject({ level: 'waiting' });
     },
     processesMs,
   );
@@ -176,12 +188,51 @@ describeNeeding('redis', 'the headline', () => {
   it(
     'says that a service message pauses all work',
     async () => {
-      const { bothSay, running, source } = await world();
+      const { allSay, running, source } = await world();
       source.state.mode = 'ends';
       await running();
       const message =
         /^the source answers with a service message since .*This version is being retired.*; retry/;
-      expect(await bothSay('source_notice', message)).toMatchObject({ level: 'bad' });
+      expect(await allSay('source_notice', message)).toMatchObject({ level: 'bad' });
+    },
+    processesMs,
+  );
+
+  it(
+    'names a source that refuses the key',
+    async () => {
+      const { allSay, running, source } = await world();
+      source.state.mode = 'refuses';
+      await running();
+      const refused = /^the source refuses the API key since /;
+      expect(await allSay('source_refuses_key', refused)).toMatchObject({ level: 'bad' });
+    },
+    processesMs,
+  );
+
+  it(
+    'says that requests are paused, until they are resumed',
+    async () => {
+      const { allSay, running, env } = await world();
+      expect((await tidemark(['pause'], env)).exitCode).toBe(0);
+      await running();
+      expect(await allSay('paused', /^requests are paused since /)).toMatchObject({ level: 'waiting' });
+      expect((await tidemark(['resume'], env)).exitCode).toBe(0);
+      await allSay('healthy', /^up to date/);
+    },
+    processesMs,
+  );
+
+  it(
+    'counts rejected rows',
+    async () => {
+      const { allSay, running, source } = await world();
+      source.state.mode = 'spoils';
+      await running();
+      expect(await allSay('rows_rejected', /^\d+ rows? of the source (was|were) rejected/)).toMatchObject({
+        level: 'bad',
+        list: 'quarantine',
+      });
     },
     processesMs,
   );
@@ -189,11 +240,11 @@ describeNeeding('redis', 'the headline', () => {
   it(
     'survives the loss of the queue and of the database',
     async () => {
-      const { bothSay, running, redis, database, env } = await world();
+      const { allSay, running, redis, database, env } = await world();
       await running();
-      await bothSay('healthy', /^up to date/);
+      await allSay('healthy', /^up to date/);
       await redis.cut();
-      expect(await bothSay('queue_away', /^the queue does not answer: /)).toMatchObject({ level: 'bad' });
+      expect(await allSay('queue_away', /^the queue does not answer: /)).toMatchObject({ level: 'bad' });
       const failed = await tidemark(['status', '--json'], env);
       expect(failed.exitCode).not.toBe(0);
       expect(JSON.parse(failed.stdout)).toMatchObject({
@@ -201,23 +252,25 @@ describeNeeding('redis', 'the headline', () => {
         error: { code: 'QUEUE_UNREACHABLE' },
       });
       await redis.mend();
-      await bothSay('healthy', /^up to date/);
+      await allSay('healthy', /^up to date/);
       await database.cut();
-      expect(await bothSay('database_away', /^the database does not answer: /)).toMatchObject({
+      expect(await allSay('database_away', /^the database does not answer: /)).toMatchObject({
         level: 'bad',
       });
       await database.mend();
-      await bothSay('healthy', /^up to date/);
+      await allSay('healthy', /^up to date/);
     },
     processesMs,
   );
 });
 
 describeNeeding('timescale', 'the headline with TimescaleDB', () => {
+  if (hasBrowser()) withBrowser();
+
   it(
     'names failing jobs',
     async () => {
-      const { bothSay, running, direct } = await world();
+      const { allSay, running, direct } = await world();
       await running();
       const beside = openDatabase({
         url: direct,
@@ -231,7 +284,7 @@ describeNeeding('timescale', 'the headline with TimescaleDB', () => {
          from timescaledb_information.jobs where hypertable_name = 'candle_points'`,
       );
       expect(
-        await bothSay(
+        await allSay(
           'jobs_failing',
           /^1 job of TimescaleDB fails, policy_compression of tidemark.candle_points: /,
         ),

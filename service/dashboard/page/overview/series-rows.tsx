@@ -11,6 +11,7 @@ import {
   formatDuration,
   formatPercent,
 } from '../parts/format.ts';
+import { useReasons } from '../parts/gap-reasons.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 
 export const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Behind', 'Newest', 'Note'];
@@ -24,6 +25,7 @@ export function SeriesRow({
   readonly band: Band | null;
   readonly nowMs: number;
 }) {
+  const { load, reasonAt } = useReasons(line);
   const covered =
     line.wantedMs > 0 ? formatPercent(line.coveredMs, line.wantedMs) : describeCoverage(line, nowMs);
   const isBad = line.blocked !== null || line.failedMs > 0;
@@ -33,7 +35,7 @@ export function SeriesRow({
         <SeriesLink id={line.id} name={line.name} />
       </th>
       <td role="cell" data-title="Coverage" class="banded">
-        <BandView band={band} label={describeBand(line, nowMs)} reasonAt={() => line.blocked} />
+        <BandView band={band} label={describeBand(line, nowMs)} reasonAt={reasonAt} onMissing={load} />
       </td>
       <td role="cell" data-title="Covered">
         {covered}

@@ -12,16 +12,19 @@ import { bandColumns, bandHeight, extents, layerNames } from './layers.ts';
 /**
  * @param band null: not loaded yet.
  * @param label the text alternative.
- * @param reasonAt why a time is missing, where the page knows more than the state.
+ * @param reasonAt why a time is missing; null: not known, or not yet.
+ * @param onMissing called when the pointer comes to something that is missing.
  */
 export function BandView({
   band,
   label,
   reasonAt = () => null,
+  onMissing = () => {},
 }: {
   readonly band: Band | null;
   readonly label: string;
-  readonly reasonAt?: (timeMs: number) => string | null;
+  readonly reasonAt?: (timeMs: EpochMs) => string | null;
+  readonly onMissing?: () => void;
 }) {
   const [pointed, setPointed] = useState<Segment | null>(null);
   const at = (event: MouseEvent) => {
@@ -35,8 +38,11 @@ export function BandView({
     const { startMs, endMs } = segment;
     navigate(hrefOf({ view: 'series', seriesId: band.id, range: { startMs, endMs } }));
   };
-  const isMissing = pointed !== null && (pointed.layer === 'gap' || pointed.layer === 'failed');
-  const pointedReason = isMissing ? reasonAt(pointed.timeMs) : null;
+  const point = (segment: Segment | null) => {
+    setPointed(segment);
+    if (isMissing(segment)) onMissing();
+  };
+  const reason = isMissing(pointed) ? reasonAt(pointed.timeMs) : null;
   return (
     <span class="band-frame">
       {/* For a pointer only: the page of the series lists each gap, with a link to its range. */}
@@ -47,7 +53,7 @@ export function BandView({
         preserveAspectRatio="none"
         role="img"
         aria-label={label}
-        onMouseMove={(event) => setPointed(at(event))}
+        onMouseMove={(event) => point(at(event))}
         onMouseLeave={() => setPointed(null)}
         onClick={open}
       >
@@ -55,7 +61,7 @@ export function BandView({
       </svg>
       {pointed !== null && (
         <span class="tip" aria-hidden="true">
-          {`${pointed.name}: ${formatTime(pointed.startMs)} to ${formatTime(pointed.endMs)}${pointedReason === null ? '' : `, ${pointedReason}`}`}
+          {`${pointed.name}: ${formatTime(pointed.startMs)} to ${formatTime(pointed.endMs)}${reason === null ? '' : `, ${reason}`}`}
         </span>
       )}
     </span>
@@ -106,6 +112,9 @@ export function segmentAt(band: Band, column: number): Segment | null {
     endMs: timeOf(past),
   };
 }
+
+const isMissing = (segment: Segment | null): segment is Segment =>
+  segment?.layer === 'gap' || segment?.layer === 'failed';
 
 /** What is drawn last stands above the others. */
 function layerAt({ layers: drawn }: Band, column: number): Layer | null {

@@ -13,20 +13,13 @@ import {
   formatSecond,
   formatTime,
 } from '../parts/format.ts';
+import { reasonAt, reasonOf } from '../parts/gap-reasons.ts';
 import { bandColumns } from '../parts/layers.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { ListSection } from '../parts/table.tsx';
 import { fetchBands, fetchDetail, RequestError } from '../state/server.ts';
 import { useModel } from '../state/use-model.ts';
 import { ChartSection } from './chart-section.tsx';
-
-const reasons: Readonly<Record<string, string>> = {
-  not_asked: 'awaits a request',
-  awaits_second_answer: 'empty response, awaits confirmation',
-  failed: 'failed',
-  stale: 'stale response',
-  blocked: 'refused by the source',
-};
 
 export function SeriesPage({ id }: { readonly id: number }) {
   const model = useModel();
@@ -68,15 +61,6 @@ export function SeriesPage({ id }: { readonly id: number }) {
       )}
     </>
   );
-}
-
-function reasonAt(gaps: SeriesDetail['gaps'], timeMs: number): string | null {
-  const gap = gaps.find(({ startMs, endMs }) => startMs <= timeMs && timeMs < endMs);
-  return gap === undefined ? null : reasonOf(gap);
-}
-
-function reasonOf({ reason, message }: SeriesDetail['gaps'][number]): string {
-  return `${reasons[reason] ?? reason}${message === null ? '' : `: ${message}`}`;
 }
 
 /**

@@ -65,7 +65,9 @@ describeNeeding('chromium', 'the contents of the store in a browser', () => {
     if (box === null) throw new Error('there is no band');
     const at = ((hole.startMs + hole.endMs) / 2 - startMs) / (endMs - startMs);
     await page.mouse.move(box.x + box.width * at, box.y + box.height / 2);
-    await page.locator('.tip', { hasText: /^gap: 2024-02-0[89].* to 2024-02-1[23]/ }).waitFor();
+    await page
+      .locator('.tip', { hasText: /^gap: 2024-02-0[89].* to 2024-02-1[23].*, awaits a request$/ })
+      .waitFor();
     await page.mouse.click(box.x + box.width * at, box.y + box.height / 2);
     await chart(page, /^Chart from 2024-02-0\d.* 1 gaps$/);
     expect(search(page)).toMatch(new RegExp(`^\\?series=${world.seriesId}&from=2024-02-0.*&to=2024-02-1`));
