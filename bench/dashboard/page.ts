@@ -27,6 +27,7 @@ export async function measurePage(page: string, seriesId: number): Promise<reado
       events: '?view=events',
       'a series': `?series=${seriesId}`,
       '/docs': 'docs',
+      '/keys': 'keys',
     };
     const measured: MeasuredPage[] = [];
     for (const [view, path] of Object.entries(views)) {

@@ -1,4 +1,4 @@
-/** What holds for every view of the dashboard: it moves nothing while it loads, fits the screen, and is accessible. */
+/** What holds for every view of the dashboard, and for the pages beside it: it moves nothing while it loads, fits the screen, and is accessible. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeNeeding } from '../../../parts/describe-needing.ts';
@@ -21,6 +21,9 @@ describeNeeding('chromium', 'every view in a browser', () => {
     '?view=events',
     '?view=list&list=assets',
     `?series=${world.seriesId}`,
+    'docs',
+    'keys',
+    'no-such-page',
   ];
 
   it.each([360, 820, 1280])('moves nothing that is seen while it loads, %i px wide', async (width) => {
@@ -33,7 +36,7 @@ describeNeeding('chromium', 'every view in a browser', () => {
          }).observe({ type: 'layout-shift', buffered: true });`,
       );
       await page.reload();
-      await page.locator('h2').first().waitFor();
+      await page.locator('main h1, main h2').first().waitFor();
       await page.waitForLoadState('networkidle').catch(() => {});
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
       expect(Number(await page.evaluate('window.shifted')), `${view} at ${width}`).toBeLessThan(0.1);
@@ -47,7 +50,7 @@ describeNeeding('chromium', 'every view in a browser', () => {
     async (width, colorScheme) => {
       for (const view of views()) {
         const { page } = await open(`${world.url}${view}`, { colorScheme, viewport: { width, height: 800 } });
-        await page.locator('h2').first().waitFor();
+        await page.locator('main h1, main h2').first().waitFor();
         await page.waitForLoadState('networkidle').catch(() => {});
         await expectAccessible(page, `${view} at ${width}, ${colorScheme}`);
       }
