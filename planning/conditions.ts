@@ -22,6 +22,7 @@ export const conditionKinds = [
   'banned',
   'jobs_failing',
   'ranges_failed',
+  'ranges_beyond_depth',
   'rows_rejected',
   'limited_by_budget',
   'catching_up',

@@ -50,6 +50,8 @@ export interface StoredFacts {
   readonly arriving: number;
   readonly recent: readonly RecentAnswers[];
   readonly failed: Trouble;
+  /** Ranges that their source no longer keeps. */
+  readonly beyondDepth: Trouble;
   readonly blocked: Trouble;
   /** Ranges that were answered empty or stale. */
   readonly awaiting: { readonly ranges: number; readonly nextMs: EpochMs | null };
@@ -210,7 +212,7 @@ function seconds(timeMs: EpochMs): EpochMs {
   return Math.round(timeMs / 1000) * 1000;
 }
 
-function storeConditions({ failingJobs, failed, blocked, rejected }: StateFacts): Headline[] {
+function storeConditions({ failingJobs, failed, beyondDepth, blocked, rejected }: StateFacts): Headline[] {
   const [job] = failingJobs;
   const found: Headline[] = [];
   if (job !== undefined) {
@@ -225,6 +227,12 @@ function storeConditions({ failingJobs, failed, blocked, rejected }: StateFacts)
       failed.ranges > 0 ? 'failed' : verb(missing, 'is refused by the source', 'are refused by the source');
     const text = `${counted(missing, 'range')} ${what}${first === null ? '' : `: ${printable(first)}`}`;
     found.push(bad('ranges_failed', text, 'failing', 'tidemark gaps'));
+  }
+  if (beyondDepth.ranges > 0) {
+    const { ranges, first } = beyondDepth;
+    const what = verb(ranges, 'is beyond the depth of its source', 'are beyond the depth of their source');
+    const text = `${counted(ranges, 'range')} ${what}${first === null ? '' : `: ${printable(first)}`}`;
+    found.push(bad('ranges_beyond_depth', text, 'failing', 'tidemark gaps'));
   }
   if (rejected > 0) {
     const text = `${counted(rejected, 'row')} of the source ${verb(rejected, 'was', 'were')} rejected`;

@@ -41,7 +41,8 @@ export function oldestKept({ interval }: SeriesKey, depthPeriods: number, nowMs:
   return periodStart(nowMs, interval) - (depthPeriods - 1 - depthMargin) * intervalMs[interval];
 }
 
-const cannotBeRequested = 'older ones cannot be requested there';
+/** Ends the message of a gap that its source has no longer. */
+export const cannotBeRequested = 'older ones cannot be requested there';
 
 /** Why a range is a gap that its source has no longer: `kraken keeps the newest 720 periods (12 h of m1); ...`. */
 export function beyondDepthText(source: string, { interval }: SeriesKey, depthPeriods: number): string {

@@ -14,6 +14,7 @@ import {
   type StoredFacts,
   type Trouble,
 } from '../../planning/headline.ts';
+import { isBeyondDepth } from '../../planning/periods.ts';
 import type { RangeLimits } from '../../planning/windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { Database } from '../../store/db/database.ts';
@@ -58,6 +59,7 @@ export async function readStoredFacts(
   const { series, arriving } = await countTracked(database, nowMs);
   const isSettled = (gap: Gap) =>
     gap.startMs + intervalMs[gap.series.interval] + graceMs + settledMs <= nowMs;
+  const failed = gaps.filter(({ reason }) => reason === 'failed');
   const awaiting = gaps.filter(({ reason }) => reason === 'awaits_second_answer' || reason === 'stale');
   const due = awaiting.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== null);
   return {
@@ -67,8 +69,9 @@ export async function readStoredFacts(
     left: countWindows(gaps, nowMs, longestRangeMs),
     behind: countWindows(gaps.filter(isSettled), nowMs, longestRangeMs),
     recent: await readRecentAnswers(database, nowMs),
-    failed: troubleOf(gaps, 'failed'),
-    blocked: troubleOf(gaps, 'blocked'),
+    failed: troubleOf(failed.filter((gap) => !isBeyondDepth(gap))),
+    beyondDepth: troubleOf(failed.filter(isBeyondDepth)),
+    blocked: troubleOf(gaps.filter(({ reason }) => reason === 'blocked')),
     awaiting: {
       ranges: awaiting.length,
       nextMs: due.length === 0 ? null : due.reduce((first, ms) => Math.min(first, ms)),
@@ -87,9 +90,8 @@ function countWindows(
   return [...windows.values()].reduce((sum, count) => sum + count, 0);
 }
 
-function troubleOf(gaps: readonly Gap[], reason: Gap['reason']): Trouble {
-  const found = gaps.filter((gap) => gap.reason === reason);
-  return { ranges: found.length, first: found[0]?.message ?? null };
+function troubleOf(gaps: readonly Gap[]): Trouble {
+  return { ranges: gaps.length, first: gaps[0]?.message ?? null };
 }
 
 async function readSourceFacts(

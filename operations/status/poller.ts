@@ -69,6 +69,8 @@ export class StatusPoller {
       left: stored.left,
       state: stateOf({ ...stored, nowMs, rejected, queue: facts }),
       gaps: byReason(gaps),
+      /** Those of the failed ranges that their source no longer keeps. */
+      beyondDepth: stored.beyondDepth.ranges,
       /** The message of a failed or refused range. */
       trouble: gaps.find(({ reason }) => reason === 'failed' || reason === 'blocked')?.message ?? null,
       activity,

@@ -324,6 +324,7 @@ function asJson(status: Status): Exclude<JsonDocument<'status'>, { readonly erro
       missingSeconds: row.missingMs / 1000,
       awaitingSeconds: row.awaitingMs / 1000,
       failedSeconds: row.failedMs / 1000,
+      beyondDepthSeconds: row.beyondDepthMs / 1000,
       confirmedEmptySeconds: row.confirmedEmptyMs / 1000,
       beforeBeginningSeconds: row.beforeBeginningMs / 1000,
       quarantined: row.quarantined,

@@ -372,6 +372,7 @@ const status = z
           missingSeconds: amount,
           awaitingSeconds: amount,
           failedSeconds: amount,
+          beyondDepthSeconds: amount,
           confirmedEmptySeconds: amount,
           beforeBeginningSeconds: amount,
           quarantined: count,

@@ -42,8 +42,10 @@ export function liveStatusLines(status: LiveStatus, space: Space): readonly stri
   const failed = kindsText(activity.failures);
   const wait = waitText(queue.pausedMs);
   const { failed: failedGaps = 0, blocked = 0, awaits_second_answer: awaiting = 0, stale = 0 } = status.gaps;
+  const { beyondDepth } = status;
   const aside = [
-    failedGaps > 0 ? `${counted(failedGaps, 'range')} failed` : '',
+    failedGaps > beyondDepth ? `${counted(failedGaps - beyondDepth, 'range')} failed` : '',
+    beyondDepth > 0 ? `${counted(beyondDepth, 'range')} beyond the depth of a source` : '',
     blocked > 0 ? `${counted(blocked, 'range')} refused` : '',
     stale > 0 ? `${counted(stale, 'range')} with a stale answer` : '',
     awaiting > 0 ? `${counted(awaiting, 'range')} empty so far` : '',

@@ -148,7 +148,8 @@ export function ratesLine(rates: RatesStatus, nowMs: number): string {
 function seriesNote(row: SeriesStatus): string {
   if (row.blocked !== null) return `refused by the source: ${row.blocked}`;
   const parts = [
-    row.failedMs > 0 ? `${formatDuration(row.failedMs)} failed` : '',
+    row.failedMs > row.beyondDepthMs ? `${formatDuration(row.failedMs - row.beyondDepthMs)} failed` : '',
+    row.beyondDepthMs > 0 ? `${formatDuration(row.beyondDepthMs)} beyond the depth of its source` : '',
     row.awaitingMs > 0 ? `${formatDuration(row.awaitingMs)} empty so far` : '',
     row.confirmedEmptyMs > row.beforeBeginningMs
       ? `${formatDuration(row.confirmedEmptyMs - row.beforeBeginningMs)} confirmed empty`

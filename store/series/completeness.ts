@@ -1,11 +1,13 @@
 /** How complete the tracked series are, as SQL: from their own rows and the deferred windows, never from points. */
 
+import { cannotBeRequested } from '../../planning/periods.ts';
 import { closedSeries, multirangeLengthMs } from './gaps.ts';
 
 /**
  * The SQL of a relation `measured`: the columns of {@link closedSeries}, `wanted` (the tracked and closed part, a
- * range), `missing` (a multirange), and the deferred windows that failed and that await a second answer (multiranges;
- * null: there are none). Parameters: `$1` now and `$2` the grace in milliseconds.
+ * range), `missing` (a multirange), and the deferred windows that failed, those of them that the source no longer
+ * keeps, and those that await a second answer (multiranges; null: there are none). Parameters: `$1` now and `$2` the
+ * grace in milliseconds.
  *
  * `offset 0` keeps PostgreSQL from computing the ranges again for each column that is made of them.
  *
@@ -16,10 +18,11 @@ export function measuredSeries(isChosen: (id: string) => string): string {
     closed as (${closedSeries} where s.untracked_at is null and ${isChosen('s.id')}),
     pending as (
       select series_id, range_agg(range) filter (where verdict = 'failed') as failed,
+             range_agg(range) filter (where verdict = 'failed' and message like '%${cannotBeRequested}') as beyond_depth,
              range_agg(range) filter (where verdict = 'empty') as awaiting
       from tidemark.pending_windows where not of_covered and ${isChosen('series_id')} group by series_id
     ), measured as (
-      select s.*, w.wanted, g.missing, p.failed, p.awaiting
+      select s.*, w.wanted, g.missing, p.failed, p.beyond_depth, p.awaiting
       from closed s
       cross join lateral (select s.tracked * tstzrange(null, s.closed_up_to) as wanted offset 0) w
       cross join lateral (select tstzmultirange(w.wanted) - s.covered as missing offset 0) g
@@ -33,6 +36,7 @@ export const lengthsMs = {
   confirmedEmpty: lengthUnlessNone('s.confirmed_empty', 'tstzmultirange(s.wanted) * s.confirmed_empty'),
   beforeBeginning: lengthUnlessNone('s.before_beginning', 'tstzmultirange(s.wanted) * s.before_beginning'),
   failed: lengthUnlessNone('s.failed', 's.missing * s.failed'),
+  beyondDepth: lengthUnlessNone('s.beyond_depth', 's.missing * s.beyond_depth'),
   awaiting: lengthUnlessNone('s.awaiting', 's.missing * s.awaiting'),
 };
 

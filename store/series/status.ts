@@ -26,6 +26,8 @@ export interface SeriesStatus {
   /** Missing parts that await a second answer, and that failed. */
   readonly awaitingMs: number;
   readonly failedMs: number;
+  /** Part of the failed ones that the source no longer keeps. */
+  readonly beyondDepthMs: number;
   readonly points: number;
   readonly earliestMs: EpochMs | null;
   readonly newestMs: EpochMs | null;
@@ -57,6 +59,7 @@ export async function seriesStatus(
             ${lengthsMs.confirmedEmpty} as "confirmedEmptyMs", ${lengthsMs.beforeBeginning} as "beforeBeginningMs",
             coalesce(r.rows, 0) as quarantined, m.missing as "missingMs", m.gaps,
             ${lengthsMs.awaiting} as "awaitingMs", ${lengthsMs.failed} as "failedMs",
+            ${lengthsMs.beyondDepth} as "beyondDepthMs",
             s.points, s.earliest as "earliestMs", s.newest as "newestMs", s.revised, s.reread_at as "rereadAtMs",
             case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked
      from measured s
@@ -82,6 +85,7 @@ export async function seriesStatus(
     gaps: row.gaps,
     awaitingMs: row.awaitingMs,
     failedMs: row.failedMs,
+    beyondDepthMs: row.beyondDepthMs,
     points: row.points,
     earliestMs: row.earliestMs,
     newestMs: row.newestMs,

@@ -92,6 +92,7 @@ async function expectComplete(
       gaps: 0,
       awaitingMs: 0,
       failedMs: 0,
+      beyondDepthMs: 0,
       points: truth.length,
       blocked: null,
       earliestMs: timeOf(truth[0]),

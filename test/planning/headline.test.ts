@@ -26,6 +26,7 @@ function facts(given: Partial<StateFacts> = {}): StateFacts {
     arriving: 10,
     recent: [],
     failed: { ranges: 0, first: null },
+    beyondDepth: { ranges: 0, first: null },
     blocked: { ranges: 0, first: null },
     awaiting: { ranges: 0, nextMs: null },
     failingJobs: [],
@@ -199,6 +200,13 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'bad',
     '1 range is refused by the source: unknown asset',
     { blocked: { ranges: 1, first: 'unknown asset' } },
+  ],
+  [
+    'ranges that the source no longer keeps',
+    'ranges_beyond_depth',
+    'bad',
+    '2 ranges are beyond the depth of their source: kraken keeps the newest 720 periods',
+    { beyondDepth: { ranges: 2, first: 'kraken keeps the newest 720 periods' } },
   ],
   ['rejected rows', 'rows_rejected', 'bad', '12 rows of the source were rejected', { rejected: 12 }],
   [

@@ -120,6 +120,10 @@ function suite(queue: 'postgres' | 'redis') {
     const failed = gaps.filter(({ reason }: { reason: string }) => reason !== 'not_asked');
     expect(failed).toMatchObject([{ reason: 'failed', end: new Date(firstMs).toISOString() }]);
     expect((await tidemark(['gaps'], env)).stdout).toContain('kraken keeps the newest 720 periods');
+    const status = (await tidemark(['status'], env)).stdout;
+    expect(status).toMatch(/1 range is beyond the depth of its source: kraken keeps/);
+    expect(status).toMatch(/ beyond the depth of its source$/m);
+    expect(status).not.toContain('failed');
   });
 
   it('of a watch list, by symbols, and reports what the source lacks', async () => {

@@ -55,6 +55,7 @@ const watched: LiveStatus = {
   missingSeries: 3,
   rejected: 0,
   left: 12_345,
+  beyondDepth: 0,
   gaps: { failed: 3, awaits_second_answer: 2, not_asked: 40 },
   trouble: 'GET /candles: status 400: \u001b[2Jno',
   activity: {
@@ -231,4 +232,11 @@ it('a live status shows problems, and keeps its bars when there is little room',
   const lost = liveStatusLines({ ...watched, lost: 'DATABASE_UNREACHABLE: gone' }, space(100, 8));
   expect(lost[1]).toBe('offline   DATABASE_UNREACHABLE: gone, retrying');
   expect(lost.slice(-2).every((line) => line.includes('25.00 %'))).toBe(true);
+});
+
+it('tells ranges that a source no longer keeps from those that failed', () => {
+  const lost = { ...watched, gaps: { failed: 4 }, beyondDepth: 1 };
+  expect(liveStatusLines(lost, space(200, 60)).join('\n')).toContain(
+    'deferred  3 ranges failed, 1 range beyond the depth of a source',
+  );
 });
