@@ -105,6 +105,11 @@ export function lowestBudget(budgets: readonly number[]): number {
   return limited.length === 0 ? 0 : Math.min(...limited);
 }
 
+/** The budget of several sources together. 0: no limit. */
+export function totalBudget(budgets: readonly number[]): number {
+  return budgets.includes(0) ? 0 : budgets.reduce((sum, budget) => sum + budget, 0);
+}
+
 /** Warning about different budgets; null: they are equal. */
 export function differingBudgets(
   { requestsPerMinute: own, isBudgetStated }: OwnBudget,

@@ -6,6 +6,7 @@
 import type { EpochMs } from '../contract/intervals.ts';
 import { printable } from '../contract/names.ts';
 import { counted, formatCount, formatDuration, formatTime } from '../format.ts';
+import { totalBudget } from './budget.ts';
 import { type Headline, type ListName, levels, type State } from './conditions.ts';
 import { type RecentAnswers, windowsEtaMs } from './eta.ts';
 import { outageSince, type SourceOutage } from './source-outage.ts';
@@ -118,8 +119,7 @@ function etaOf(facts: StateFacts): number | null {
   const { left, recent, nowMs, arriving, sources, queue } = facts;
   if (facts.pause !== null) return null;
   if ('away' in queue || queue.schedulers === 0 || sources.some((one) => isHeld(one, queue))) return null;
-  const budgets = sources.map(({ source }) => queueOf(queue, source).perMinute);
-  const perMinute = budgets.includes(0) ? 0 : budgets.reduce((sum, budget) => sum + budget, 0);
+  const perMinute = totalBudget(sources.map(({ source }) => queueOf(queue, source).perMinute));
   return windowsEtaMs(left, recent, { nowMs, arriving, perMinute });
 }
 

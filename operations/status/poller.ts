@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
-import { budgetInForce } from '../../planning/budget.ts';
+import { budgetInForce, totalBudget } from '../../planning/budget.ts';
 import { stateOf } from '../../planning/headline.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
@@ -74,7 +74,7 @@ export class StatusPoller {
       /** The message of a failed or refused range. */
       trouble: gaps.find(({ reason }) => reason === 'failed' || reason === 'blocked')?.message ?? null,
       activity,
-      /** Requests of the last minute, and the budget; 0: no limit. */
+      /** Requests of the last minute, and the budget, of all sources; 0: no limit. */
       lastMinute: Object.values(activity.lanes).reduce((sum, lane) => sum + lane, 0),
       perMinute: queue.perMinute,
       queue: depth,
@@ -107,7 +107,10 @@ export class StatusPoller {
         );
       }
       const [depth, workers, pausedMs, budgets, facts] = answered;
-      const perMinute = budgetInForce(this.#context.config.source, budgets);
+      const perMinute =
+        inUse.length === 0
+          ? budgetInForce(this.#context.config.source, budgets)
+          : totalBudget(facts.sources.map((source) => source.perMinute));
       return { ...depth, workers, pausedMs, perMinute, facts };
     } catch (error) {
       // A new connection shows whether the server is there.

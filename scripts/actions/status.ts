@@ -169,6 +169,12 @@ async function gather(context: Context, nowMs: number) {
       outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
       embedded: context.embedded,
       source: config.source.url ?? null,
+      usesDefault:
+        config.source.url !== undefined ||
+        inUse.includes(null) ||
+        inUse.length === 0 ||
+        lists.length > 0 ||
+        rates.newestMs !== null,
       named: inUse.some((source) => source !== null)
         ? (await readSources(context, nowMs)).filter(({ source, series }) => source !== null && series > 0)
         : [],
@@ -199,7 +205,7 @@ function asText(status: Status, showsAll: boolean): string {
     headlineLine(status.state.headline),
     ...status.state.also.map((condition) => `also: ${headlineLine(condition)}`),
     `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
-    `source: ${status.source ?? 'not set (SOURCE_URL)'}`,
+    ...(status.usesDefault ? [`source: ${status.source ?? 'not set (SOURCE_URL)'}`] : []),
     ...(status.serviceMessage === null
       ? []
       : [
@@ -207,11 +213,17 @@ function asText(status: Status, showsAll: boolean): string {
         ]),
     ...status.named.map(namedLine),
     ...upkeepLines(status.upkeep),
-    `budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`,
+    ...(status.usesDefault
+      ? [`budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`]
+      : []),
     ...(status.differing === null ? [] : [status.differing]),
     ...(status.rejected.rows === 0 ? [] : [rejectedLine(status.rejected)]),
     `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
-    `${ratesLine(status.rates, status.nowMs)}, ${status.rates.everyMs === 0 ? 'not polled' : `polled every ${formatDuration(status.rates.everyMs)}`}`,
+    ...(status.usesDefault
+      ? [
+          `${ratesLine(status.rates, status.nowMs)}, ${status.rates.everyMs === 0 ? 'not polled' : `polled every ${formatDuration(status.rates.everyMs)}`}`,
+        ]
+      : []),
     ...(status.retentions.length === 0
       ? []
       : [`retention: ${status.retentions.map(retentionText).join(', ')}`]),
@@ -226,10 +238,10 @@ function headlineLine({ text, command }: Headline): string {
 }
 
 function namedLine({ source, series, lastMinute, requestsPerMinute, pausedMs, outage }: SourceState): string {
-  const budget = requestsPerMinute === 0 ? 'no limit' : `${formatCount(requestsPerMinute)} a minute`;
+  const used = budgetText({ lastMinute, perMinute: requestsPerMinute });
   const paused = pausedMs > shownPauseMs ? `, paused for ${formatDuration(pausedMs)}` : '';
   const state = outage === null ? paused : `, ${outage.kind}`;
-  return `source ${source}: ${formatCount(series)} series, ${formatCount(lastMinute)} of ${budget} used${state}`;
+  return `source ${source}: ${formatCount(series)} series, ${used}${state}`;
 }
 
 /** A shorter pause is the spacing of requests. */

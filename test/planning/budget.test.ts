@@ -6,6 +6,7 @@ import {
   freeSlots,
   limiterFor,
   requestsPerMinuteOf,
+  totalBudget,
 } from '../../planning/budget.ts';
 
 describe('limiterFor', () => {
@@ -54,6 +55,11 @@ describe('requestsPerMinuteOf', () => {
   it('uses all of a limit of minutes', () => {
     expect(requestsPerMinuteOf([{ amount: 6000, periodMs: 60_000 }], 2, null)).toBe(3000);
   });
+});
+
+it('adds the budgets of all sources, one without a limit making the sum unlimited', () => {
+  expect(totalBudget([54, 3000])).toBe(3054);
+  expect(totalBudget([54, 0])).toBe(0);
 });
 
 describe('budgetInForce', () => {

@@ -124,6 +124,8 @@ function suite(queue: 'postgres' | 'redis') {
     expect(status).toMatch(/1 range is beyond the depth of its source: kraken keeps/);
     expect(status).toMatch(/ beyond the depth of its source$/m);
     expect(status).not.toContain('failed');
+    expect(status).toMatch(/^source kraken: 1 series, \d+ of 54 requests in the last minute$/m);
+    expect(status).not.toMatch(/SOURCE_URL|^budget|^rates/m);
   });
 
   it('of a watch list, by symbols, and reports what the source lacks', async () => {
