@@ -62,7 +62,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
       gaps.length,
     ),
     ...(history.untrackedMs === null && history.blocked === null
-      ? [await nextLine(context, history, nowMs)]
+      ? [await nextLine(context, history, { nowMs, hasGaps: gaps.length > 0 })]
       : []),
     ...listed('Last requests:', history.fetches.map(fetchLine)),
     ...listed(
@@ -124,7 +124,7 @@ async function sourceLines({ database }: Context, { seriesId }: SeriesHistory): 
 async function nextLine(
   context: Context,
   { seriesId, series }: SeriesHistory,
-  nowMs: EpochMs,
+  { nowMs, hasGaps }: { nowMs: EpochMs; hasGaps: boolean },
 ): Promise<string> {
   const { config } = context;
   const queues = await context.openQueues();
@@ -144,7 +144,7 @@ async function nextLine(
   const then = await plannedAt(context, seriesId, closesMs);
   if (then !== undefined)
     return `Next: ${windowText(then)}, from ${formatTime(closesMs)} on, when the open ${series.interval} period has closed.`;
-  return 'Next: nothing now; deferred ranges are listed above.';
+  return `Next: nothing now${hasGaps ? '; deferred ranges are listed above' : ': no range is missing'}.`;
 }
 
 /** @returns the first window of the planner at that time with an empty queue; undefined: none. */

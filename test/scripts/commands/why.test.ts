@@ -24,7 +24,7 @@ it('explains what is tracked, covered, missing and why, past requests and change
   expect(whole.stdout).toMatch(
     /Last requests:\n {2}.* backfill 2024-03-01 to 2024-03-05: filled, 96 new, 0 changed/,
   );
-  expect(whole.stdout).toContain('Next: nothing now');
+  expect(whole.stdout).toContain('Next: nothing now: no range is missing.');
   expect(whole.stdout).not.toMatch(/Missing|quarantine|Changed/);
 
   const history = ['--asset', 'bitcoin', '--interval', 'h1', '--from', '2d'];
