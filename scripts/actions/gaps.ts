@@ -8,11 +8,16 @@ import { outageText } from '../../planning/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
 import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
+import { readSeriesOnlyOf } from '../../store/series/sources.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { type Column, printText, table, terminalWidth, wrapped } from '../output/table.ts';
 
 /** A table, or a paragraph a gap where a table is too wide. @param width of a line; null: unlimited. */
-export function gapsText(gaps: readonly Gap[], isSourceDown: boolean, width: number | null): string {
+export function gapsText(
+  gaps: readonly Gap[],
+  isSourceDown: (gap: Gap) => boolean,
+  width: number | null,
+): string {
   const text = table(columns(isSourceDown), gaps);
   if (width === null || text.split('\n').every((line) => line.length <= width)) return text;
   return gaps
@@ -23,13 +28,13 @@ export function gapsText(gaps: readonly Gap[], isSourceDown: boolean, width: num
     .join('\n');
 }
 
-const columns = (isSourceDown: boolean): readonly Column<Gap>[] => [
+const columns = (isSourceDown: (gap: Gap) => boolean): readonly Column<Gap>[] => [
   { title: 'id', value: (gap) => String(gap.seriesId), right: true },
   { title: 'series', value: (gap) => seriesName(gap.series) },
   { title: 'from', value: (gap) => formatTime(gap.startMs) },
   { title: 'to', value: (gap) => formatTime(gap.endMs) },
   { title: 'length', value: (gap) => formatDuration(gap.endMs - gap.startMs), right: true },
-  { title: 'why', value: (gap) => explainGap(gap, isSourceDown) },
+  { title: 'why', value: (gap) => explainGap(gap, isSourceDown(gap)) },
 ];
 
 export async function run(options: { json?: true }): Promise<void> {
@@ -51,7 +56,14 @@ export async function run(options: { json?: true }): Promise<void> {
       console.log(JSON.stringify(document, null, 2));
     } else {
       if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
-      console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, outage !== null, terminalWidth()));
+      const down =
+        outage === null
+          ? new Set<number>()
+          : await readSeriesOnlyOf(context.database, outage.source, [
+              ...new Set(gaps.map(({ seriesId }) => seriesId)),
+            ]);
+      const isSourceDown = ({ seriesId }: Gap) => down.has(seriesId);
+      console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, isSourceDown, terminalWidth()));
       for (const line of quarantined.map(quarantineLine)) printText(line);
     }
   });

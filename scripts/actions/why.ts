@@ -16,7 +16,12 @@ import {
   readSeriesHistory,
   type SeriesHistory,
 } from '../../store/series/series-history.ts';
-import { readSourceShares, readSourcesOf } from '../../store/series/sources.ts';
+import {
+  readAllSources,
+  readSeriesOnlyOf,
+  readSourceShares,
+  readSourcesOf,
+} from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { readRereadSettings } from '../../store/settings/settings.ts';
 import { printText } from '../output/table.ts';
@@ -39,7 +44,11 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const seriesIds = [history.seriesId];
   const [status] = await seriesStatus(database, { nowMs, graceMs, seriesIds });
   const gaps = await listGaps(database, { nowMs, graceMs, seriesIds, ledger: true });
-  const outage = await readOutage(context, nowMs);
+  const sources = await readAllSources(database, seriesIds);
+  const anyOutage = await readOutage(context, nowMs);
+  const outage = anyOutage !== null && sources.includes(anyOutage.source) ? anyOutage : null;
+  const isSourceDown =
+    outage !== null && (await readSeriesOnlyOf(database, outage.source, seriesIds)).size > 0;
   return [
     ...(outage === null ? [] : [outageText(outage, nowMs), '']),
     `${seriesName(history.series)}, id ${history.seriesId}`,
@@ -57,7 +66,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
         .slice(0, few)
         .map(
           (gap) =>
-            `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ${explainGap(gap, outage !== null)}`,
+            `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ${explainGap(gap, isSourceDown)}`,
         ),
       gaps.length,
     ),

@@ -137,6 +137,23 @@ export async function readAllSources(
   return result.rows.map(({ source }) => source);
 }
 
+/** Those of some series that no other source gives, an archive aside. @param source null: the default one. */
+export async function readSeriesOnlyOf(
+  database: Database,
+  source: SourceName,
+  seriesIds: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const result = await database.pool.query<{ id: number }>(
+    `select s.id from unnest($1::int[]) as s (id)
+     where ($2::text is null or exists (select from tidemark.series_sources x
+                                        where x.series_id = s.id and x.source = $2))
+       and not exists (select from tidemark.series_sources x
+                       where x.series_id = s.id and not x.archive and x.source is distinct from $2)`,
+    [seriesIds, source],
+  );
+  return new Set(result.rows.map(({ id }) => id));
+}
+
 /**
  * The source of every series that has one of its own, by the series' name.
  *

@@ -17,8 +17,9 @@ const gap: Gap = {
 };
 
 it('gaps are a table where it fits, and else a paragraph each with the whole reason', () => {
-  for (const width of [null, 400]) expect(gapsText([gap], false, width)).toMatch(/^id +series +from +to/);
-  const narrow = gapsText([gap, gap], true, 60);
+  for (const width of [null, 400])
+    expect(gapsText([gap], () => false, width)).toMatch(/^id +series +from +to/);
+  const narrow = gapsText([gap, gap], () => true, 60);
   for (const line of narrow.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   const words = narrow.replaceAll(/\s+/g, ' ');
   expect(words).toContain('binance bitcoin/tether m1 (7), 2026-01-01 to 2026-01-04, 3 d: ');

@@ -1,5 +1,9 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../simulator/start.ts';
+import { startVenueSimulator } from '../../../simulator/venues/start.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { market, processesMs, start, tidemark } from '../command.ts';
@@ -54,6 +58,38 @@ it(
     expect(await say('gaps')).not.toContain('unreachable');
     process.kill('SIGTERM');
     await process.ended;
+  },
+  processesMs,
+);
+
+it(
+  'gaps and why state no outage as the reason of a series that another source gives',
+  async () => {
+    const { url, drop } = await createMigratedDatabase();
+    onTestFinished(drop);
+    const simulator = await startVenueSimulator({ profile: 'binance' });
+    onTestFinished(() => simulator.close());
+    const list = join(mkdtempSync(join(tmpdir(), 'tidemark-outage-')), 'tidemark.yaml');
+    writeFileSync(
+      list,
+      `sources:
+  binance: { url: '${simulator.url}' }
+  away: { profile: market-data-service, url: 'http://127.0.0.1:1/v2' }
+`,
+    );
+    const env = { DATABASE_URL: url, WATCH_LIST: list };
+    const days = ['--interval', 'm1', '--from', '2024-01-01', '--to', '2024-01-03'];
+    const own = ['track', 'candles', '--source', 'binance', '--symbol', 'ETH/USDT', ...days];
+    expect(await tidemark(own, env)).toMatchObject({ exitCode: 0 });
+    const other = ['backfill', 'candles', '--source', 'away', ...market, ...days];
+    expect((await tidemark(other, env)).stderr).toContain('SOURCE_UNREACHABLE');
+
+    const gaps = (await tidemark(['gaps'], env)).stdout;
+    expect(gaps).toMatch(/^away is unreachable since /);
+    expect(gaps).toMatch(/binance ETH\/USDT m1 .* awaits a request$/m);
+    expect(gaps).not.toMatch(/bitcoin\/tether m1 .* awaits a request$/m);
+    expect((await tidemark(['why', 'binance', 'ETH/USDT', 'm1'], env)).stdout).not.toContain('unreachable');
+    expect((await tidemark(['why', ...name], env)).stdout).toMatch(/^away is unreachable since /);
   },
   processesMs,
 );
