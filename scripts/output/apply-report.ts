@@ -60,7 +60,8 @@ function seriesLine({ kind, series, before, after }: SeriesChange): string {
 }
 
 function sourceLine({ series, sources }: WatchListPlan['sources'][number]): string {
-  const names = sources.map(({ source, symbol }) => `${source} (${symbol})`);
+  // A Market Data Service is asked by the names of the series.
+  const names = sources.map(({ source, symbol }) => (symbol === '' ? source : `${source} (${symbol})`));
   return `source: ${seriesName(series)} from ${names.join(', then ')}`;
 }
 

@@ -246,7 +246,11 @@ candles:
   - { source: [first, binance], symbol: BTC/USDT, interval: h1, from: '2024-03-01', to: '2024-03-03' }
 `,
     );
-    expect(await tidemark(['apply'], env)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await tidemark(['apply'], env)).toMatchObject({
+      exitCode: 0,
+      stderr: '',
+      stdout: expect.stringContaining('from first, then binance (BTCUSDT)'),
+    });
     const names = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
     const days = ['--from', '2024-03-01', '--to', '2024-03-03'];
     expect(await tidemark(['backfill', 'candles', ...names, ...days], env)).toMatchObject({ exitCode: 0 });
