@@ -66,7 +66,11 @@ begin
         select (day + opens) at time zone zone as begins,
                (day + closes + case when closes <= opens then interval '1 day' else '0' end) at time zone zone as ends
       ) session
-      cross join lateral (select case when days > 0 then session.ends - session.begins else bucket end as step) length
+      -- Null, and so no bucket, where clocks skip the whole session.
+      cross join lateral (
+        select case when session.begins < session.ends then
+                 case when days > 0 then session.ends - session.begins else bucket end end as step
+      ) length
       cross join lateral generate_series(session.begins, session.ends - interval '1 microsecond', step) at
       where at >= first and at < ending;
   end if;

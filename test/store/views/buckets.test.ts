@@ -247,6 +247,23 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await buckets('spring', trading)).toEqual(expected(evenings, spring));
     });
 
+    // On 10 March clocks go from 02:00 to 03:00.
+    it.each([
+      ['1 day', '02:00'],
+      ['1 day', '02:15'],
+      ['15 minutes', '02:30'],
+    ])('has no session of %s from %s on a day that skips it', async (bucket, opens) => {
+      const range = `'2024-03-09Z', '2024-03-12Z', '${zone}', '${opens}', '03:00'`;
+      const days = (
+        await ask(
+          store.url,
+          `select distinct time::date, ends > time from ohlcv_by('x', 'spring', 'tether', '${bucket}', ${range}) order by 1`,
+          'UTC',
+        )
+      ).rows;
+      expect(days).toEqual(['2024-03-09 | t', '2024-03-11 | t']);
+    });
+
     it.each([
       [`'1 month 1 day'`, 'a bucket is a number of months'],
       [`'-1 day'`, 'a bucket is a number of months'],
