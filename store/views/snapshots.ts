@@ -4,6 +4,9 @@
  * "Now" finds the newest row of each entry by the time that is stored with it: one index probe each, in one
  * chunk. "At a time" searches backwards from there to the first row. Both are lateral with a limit, so that
  * the planner cannot turn them into a join, which would read every stored row.
+ *
+ * A row that says gone has the time of the first poll without the entry. It was known only with the poll that confirmed
+ * it, a later one that found entries to be gone: "at a time" does not use the row before that.
  */
 
 import { type SnapshotDataset, snapshotDatasets } from '../../contract/lists.ts';
@@ -30,6 +33,7 @@ const viewsOf = (dataset: SnapshotDataset) => {
   const of = (alias: string, columns: readonly string[]) => columns.map((c) => `${alias}.${c}`).join(', ');
   const keys = of('d', key);
   const columns = Object.keys(values);
+  const ofList = `l.list = '${dataset}'${dataset === 'asset_markets' ? ' and l.asset = d.asset' : ''}`;
   const typed = [
     ...key.map((name) => `${name} text`),
     ...Object.entries(values).map(([name, type]) => `${name} ${type}`),
@@ -63,7 +67,10 @@ language sql stable parallel safe as $$
   left join lateral (
     select time from ${snapshots}
     where listed_id = d.id and time > s.time and time <= at and gone order by time limit 1
-  ) g on true
+  ) g on g.time < (
+    select max(p.time) from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
+    where ${ofList} and p.gone > 0 and p.time <= at
+  )
 $$;
 comment on function public.${now}_at is
   'The state of each ${one} at a time: what ${now} would have said then, as far as it was polled.${example(`select * from ${now}_at('2024-12-31') limit 10`)}';

@@ -103,6 +103,9 @@ for (const kind of ['main', 'plain'] as const) {
       await poll(database, at(4), [a, b]);
       expect(await stateNow()).toMatchObject([{}, { asset: 'b', rank: 2, time: at(4), gone_since: null }]);
       expect(await stateAt(at(1) - 1)).toMatchObject([{}, { gone_since: null }]);
+      // The poll at 2 confirmed that b is gone: until then nobody knew.
+      expect(await stateAt(at(2) - 1)).toMatchObject([{}, { time: at(0), gone_since: null }]);
+      expect(await stateAt(at(2))).toMatchObject([{}, { time: at(0), gone_since: at(1) }]);
       expect(await stateAt(at(3))).toMatchObject([{}, { time: at(0), gone_since: at(1) }]);
       const kept = await database.pool.query(
         `select time, gone from asset_snapshots where asset = 'b' order by time`,
