@@ -37,14 +37,25 @@ comment on function tidemark.currency_id is
   'Internal: the id in tidemark.currencies of a currency by its id or symbol; an unknown or ambiguous one is refused.';
 
 -- Rates for [since, until]: those within, the last one before and the first one after. Where the price is not
--- in USD (source is not null), only times with a rate of both.
+-- in USD (source is not null), only times with a rate of both, also before and after.
 create or replace function tidemark.rates_around(source integer, target integer, since timestamptz, until timestamptz)
 returns table ("time" timestamptz, rate numeric, source_rate numeric)
 language plpgsql stable parallel safe as $$
 declare
-  first timestamptz := coalesce((select max(r.time) from tidemark.rate_points r where r.currency_id = target and r.time <= since), since);
-  last timestamptz := coalesce((select min(r.time) from tidemark.rate_points r where r.currency_id = target and r.time >= until), until);
+  -- Without a source, the target's own. A source without rates there ends the search at once.
+  first timestamptz := (select max(r.time) from tidemark.rate_points r where r.currency_id = coalesce(source, target) and r.time <= since);
+  last timestamptz := (select min(r.time) from tidemark.rate_points r where r.currency_id = coalesce(source, target) and r.time >= until);
 begin
+  first := coalesce((
+    select t.time from tidemark.rate_points t
+    where t.currency_id = target and t.time <= first and (source is null or exists (
+      select from tidemark.rate_points s where s.currency_id = source and s.time = t.time))
+    order by t.time desc limit 1), since);
+  last := coalesce((
+    select t.time from tidemark.rate_points t
+    where t.currency_id = target and t.time >= last and (source is null or exists (
+      select from tidemark.rate_points s where s.currency_id = source and s.time = t.time))
+    order by t.time limit 1), until);
   if source is null then
     return query execute format('select time, rate_usd, 1::numeric from tidemark.rate_points
       where currency_id = %s and time >= %L::timestamptz and time <= %L::timestamptz', target, first, last);

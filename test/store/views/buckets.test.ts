@@ -299,11 +299,13 @@ for (const kind of ['main', 'plain'] as const) {
         endMs: startMs + 5 * hourMs,
         prices,
       });
-      // Tether and euro at 23:30, 00:30 and 01:30, and later at 04:30: of two hours no rate is known in time.
+      // Tether and euro at 23:30, 00:30 and 01:30, and later at 04:30: of two hours no rate is known in time. At 02:15 there
+      // is only the euro.
       const polls = [
         [-0.5, '1.00', '1.25'],
         [0.5, '1.01', '1.0'],
         [1.5, '0.5', '2'],
+        [2.25, null, '3'],
         [4.5, '1', '4'],
       ] as const;
       for (const [hour, tether, euro] of polls) {
@@ -313,7 +315,7 @@ for (const kind of ['main', 'plain'] as const) {
           rateUsd: decimalText(rateUsd),
         });
         const answer = { rejected: [], sourceTimeMs: timeMs, status: 200, bytes: 0, durationMs: 0 };
-        const rows = [rate('tether', tether), rate('euro', euro)];
+        const rows = [...(tether === null ? [] : [rate('tether', tether)]), rate('euro', euro)];
         await commitRates(store.database, { answer: { ...answer, rows }, attempt: 1, nowMs: timeMs });
       }
     });
@@ -342,6 +344,18 @@ for (const kind of ['main', 'plain'] as const) {
         '03 | 32.5 | 32.5 | 32.5 | 32.5 | 1 | 01:30 | 01:30',
         '04 | 0 | 0 | 0 | 0 | 1 | 01:30 | 04:30',
       ]);
+    });
+
+    it('uses the same rates wherever the range begins', async () => {
+      const since = `, '2024-01-01 03:00Z', max_age => '1 day'`;
+      expect(await converted(since)).toEqual((await converted(`, max_age => '1 day'`)).slice(3));
+      const prices = (rest: string) =>
+        ask(
+          store.url,
+          `select time, price, rate_time from prices_in('x a/tether', 'euro', 'h1', max_age => '1 day'${rest})`,
+        );
+      const [from, all] = [await prices(`, from_time => '2024-01-01 02:00Z'`), await prices('')];
+      expect(from.rows).toEqual(all.rows.slice(2));
     });
 
     it('refuses a currency that nobody knows', async () => {
