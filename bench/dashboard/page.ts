@@ -60,7 +60,7 @@ async function visit(
        }).observe({ type: 'layout-shift', buffered: true });`,
     );
     await page.goto(address);
-    await page.locator('h2').first().waitFor();
+    await page.locator('main h1, main h2').first().waitFor();
     // The stream is never idle; everything else of a view is there soon.
     await page.waitForTimeout(3000);
     const shift = Number(await page.evaluate('window.shifted'));
