@@ -8,7 +8,6 @@ import { messageOf } from '../errors.ts';
 import { Disposer } from '../operations/disposer.ts';
 import { joinQueues } from '../operations/sources/queues.ts';
 import { readQueueFacts } from '../operations/status/facts.ts';
-import { budgetInForce } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { openCluster } from '../queue/redis.ts';
 import { postgresCounter, type RequestCounter, redisCounter } from '../service/admission/request-counter.ts';
@@ -213,16 +212,14 @@ export function openDashboard(
       const opened = await queues();
       const inUse = await sourcesInUse(database);
       const requests = joinQueues(opened, [...new Set([null, ...inUse])]);
-      const [depth, workers, pausedMs, windows, budgets, facts] = await Promise.all([
+      const [depth, workers, pausedMs, windows, facts] = await Promise.all([
         requests.depth(),
         requests.countWorkers(),
         requests.pausedForMs(),
         requests.queuedRanges(),
-        opened.connectedBudgets(),
         readQueueFacts(context, opened, inUse),
       ]);
-      const perMinute = budgetInForce(config.source, budgets);
-      return { depth: { ...depth, workers, pausedMs }, windows, perMinute, facts };
+      return { depth: { ...depth, workers, pausedMs }, windows, perMinute: facts.perMinute, facts };
     }),
   };
 }

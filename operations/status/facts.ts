@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts';
 import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { TidemarkError } from '../../errors.ts';
-import { budgetInForce, requestsLeft } from '../../planning/budget.ts';
+import { budgetInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
 import {
   databaseAway,
@@ -126,16 +126,16 @@ async function isUsedUp(
   );
 }
 
-/** @param inUse the sources of tracked series. @throws whatever the queue throws. */
+/** @param inUse the sources of tracked series; none: the default one. @throws whatever the queue throws. */
 export async function readQueueFacts(
   { config, sources }: Pick<OperationContext, 'config' | 'sources'>,
   queues: QueueBackend,
   inUse: readonly SourceName[],
-): Promise<QueueFacts> {
+): Promise<QueueFacts & { /** Of all sources; 0: no limit. */ readonly perMinute: number }> {
   const named = inUse.some((source) => source !== null) ? await sources() : new Map<string, never>();
   const [schedulers, ...found] = await Promise.all([
     queues.planning.countWorkers(),
-    ...inUse.map(async (source) => {
+    ...(inUse.length === 0 ? [null] : inUse).map(async (source) => {
       const requests = queues.requestsOf(source);
       const [workers, pausedMs, budgets] = await Promise.all([
         requests.countWorkers(),
@@ -149,7 +149,7 @@ export async function readQueueFacts(
       return { source, workers, pausedMs, perMinute: budgetInForce(own, budgets) };
     }),
   ]);
-  return { schedulers, sources: found };
+  return { schedulers, sources: found, perMinute: totalBudget(found.map(({ perMinute }) => perMinute)) };
 }
 
 /** The headline while the database or the queue is unreachable. */

@@ -3,7 +3,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
-import { budgetInForce, totalBudget } from '../../planning/budget.ts';
 import { stateOf } from '../../planning/headline.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
@@ -93,7 +92,6 @@ export class StatusPoller {
         requests.depth(),
         requests.countWorkers(),
         requests.pausedForMs(),
-        this.#queues.connectedBudgets(),
         readQueueFacts(this.#context, this.#queues, inUse),
       ]);
       const late = delay(queueTimeoutMs, null, { signal: over.signal }).catch(() => null);
@@ -106,12 +104,8 @@ export class StatusPoller {
           `the queue has not answered for ${queueTimeoutMs / 1000} s`,
         );
       }
-      const [depth, workers, pausedMs, budgets, facts] = answered;
-      const perMinute =
-        inUse.length === 0
-          ? budgetInForce(this.#context.config.source, budgets)
-          : totalBudget(facts.sources.map((source) => source.perMinute));
-      return { ...depth, workers, pausedMs, perMinute, facts };
+      const [depth, workers, pausedMs, facts] = answered;
+      return { ...depth, workers, pausedMs, perMinute: facts.perMinute, facts };
     } catch (error) {
       // A new connection shows whether the server is there.
       const lost = this.#queues;

@@ -36,7 +36,7 @@ export async function readSeriesLines(
              m.missing as "missingMs", m.gaps, m.requests_left as "requestsLeft",
              ${lengthsMs.wanted} - m.missing as "coveredMs",
              ceil((${lengthsMs.wanted} - ${lengthsMs.beforeBeginning})::numeric / w.longest)::bigint as requests,
-             ${lengthsMs.failed} as "failedMs", ${lengthsMs.awaiting} as "awaitingMs",
+             ${lengthsMs.failed} as "failedMs", ${lengthsMs.beyondDepth} as "beyondDepthMs", ${lengthsMs.awaiting} as "awaitingMs",
              case when upper_inf(s.tracked) then m.behind else 0 end as "behindMs",
              s.points, s.newest as "newestMs", s.revised, stored.xmin::text as version,
              case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked

@@ -22,8 +22,9 @@ export const storedLine = message({
   coveredMs: z.number(),
   emptyMs: z.number(),
   missingMs: z.number(),
-  /** Parts of the missing range: failed windows, and windows with one empty response. */
+  /** Parts of the missing range: failed windows, those of them that the source no longer keeps, and windows with one empty response. */
   failedMs: z.number(),
+  beyondDepthMs: z.number(),
   awaitingMs: z.number(),
   gaps: z.number(),
   /** Length of the gap that reaches the present; 0: none. */

@@ -33,6 +33,7 @@ function line(id: number, version: string): SeriesLine {
       missingMs: 0,
     },
     failedMs: 0,
+    beyondDepthMs: 0,
     awaitingMs: 0,
     gaps: 0,
     behindMs: 0,

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { CandleSeries } from '../../../contract/series.ts';
+import { beyondDepthText } from '../../../planning/periods.ts';
 import { readBands } from '../../../store/dashboard/bands.ts';
 import { readSeriesLines } from '../../../store/dashboard/lines.ts';
 import { trackSeries } from '../../../store/series/series.ts';
@@ -32,8 +33,12 @@ it('shows the figures of `status` for a series, and the remaining requests', asy
   await commitPoints(database, { seriesId, series: market, window });
   await database.pool.query(
     `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
-     values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'server', 'HTTP 500', now(), now())`,
-    [seriesId, startMs / 1000, (startMs + dayMs) / 1000],
+     values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'server', 'HTTP 500', now(), now()),
+            ($1, tstzrange(to_timestamp($3), to_timestamp($4)), 'failed', 'incomplete', $5, now(), now())`,
+    [
+      ...[seriesId, startMs / 1000, (startMs + dayMs) / 1000, (startMs + 3 * dayMs) / 1000],
+      beyondDepthText('kraken', market, 720),
+    ],
   );
   const nowMs = endMs + hourMs - 1;
   const [line] = await readSeriesLines(database, { nowMs, graceMs, limits: {} });
@@ -47,7 +52,8 @@ it('shows the figures of `status` for a series, and the remaining requests', asy
     wantedMs: 100 * dayMs,
     coveredMs: 30 * dayMs,
     missingMs: 70 * dayMs,
-    failedMs: dayMs,
+    failedMs: 3 * dayMs,
+    beyondDepthMs: 2 * dayMs,
     // One request takes 30 days of h1: one for the 10 days before, two for the 60 after.
     behindMs: 60 * dayMs,
     requestsLeft: 3,
@@ -55,8 +61,8 @@ it('shows the figures of `status` for a series, and the remaining requests', asy
     points: 720,
     blocked: null,
   });
-  for (const key of ['wantedMs', 'coveredMs', 'missingMs', 'failedMs', 'gaps', 'points', 'newestMs'] as const)
-    expect(line?.[key], key).toBe(status?.[key]);
+  const figures = ['wantedMs', 'coveredMs', 'missingMs', 'failedMs', 'beyondDepthMs', 'gaps'] as const;
+  for (const key of [...figures, 'points', 'newestMs'] as const) expect(line?.[key], key).toBe(status?.[key]);
   const [limited] = await readSeriesLines(database, {
     nowMs,
     graceMs,

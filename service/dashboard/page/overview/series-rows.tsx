@@ -2,7 +2,7 @@
 
 import { dayMs } from '../../../../contract/intervals.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
-import { BandView, describeBand } from '../parts/band.tsx';
+import { BandView, describeBand, failedParts } from '../parts/band.tsx';
 import {
   counted,
   describeCoverage,
@@ -62,7 +62,7 @@ export function SeriesRow({
 function noteOf(line: SeriesLine): string {
   if (line.blocked !== null) return `refused by the source: ${line.blocked}`;
   const parts = [
-    line.failedMs > 0 ? `${formatDuration(line.failedMs)} failed` : '',
+    ...failedParts(line),
     line.awaitingMs > 0 ? `${formatDuration(line.awaitingMs)} empty so far` : '',
     line.emptyMs > 0 ? `${formatDuration(line.emptyMs)} confirmed empty` : '',
     line.revised > 0 ? `${formatCount(line.revised)} revised` : '',

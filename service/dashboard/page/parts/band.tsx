@@ -40,7 +40,7 @@ export function BandView({
   };
   const point = (segment: Segment | null) => {
     setPointed(segment);
-    if (isMissing(segment)) onMissing();
+    if (isMissing(segment) && !isMissing(pointed)) onMissing();
   };
   const reason = isMissing(pointed) ? reasonAt(pointed.timeMs) : null;
   return (
@@ -130,13 +130,21 @@ function layerAt({ layers: drawn }: Band, column: number): Layer | null {
 
 const minuteOf = (timeMs: number) => Math.round(timeMs / 60_000) * 60_000;
 
+/** What failed of a series, in words. */
+export function failedParts({ failedMs, beyondDepthMs }: SeriesLine): string[] {
+  return [
+    ...(failedMs > beyondDepthMs ? [`${formatDuration(failedMs - beyondDepthMs)} failed`] : []),
+    ...(beyondDepthMs > 0 ? [`${formatDuration(beyondDepthMs)} beyond the depth of its source`] : []),
+  ];
+}
+
 /** The text alternative of a band. */
 export function describeBand(line: SeriesLine, nowMs: number): string {
   const parts = [describeCoverage(line, nowMs)];
   if (line.emptyMs > 0) parts.push(`${formatDuration(line.emptyMs)} confirmed empty`);
   if (line.gaps > 0) parts.push(`${counted(line.gaps, 'gap')}, ${formatDuration(line.missingMs)} missing`);
   else if (line.wantedMs > 0) parts.push('no gap');
-  if (line.failedMs > 0) parts.push(`${formatDuration(line.failedMs)} failed`);
+  parts.push(...failedParts(line));
   if (line.inFlight > 0) parts.push(`${counted(line.inFlight, 'window')} in flight`);
   if (line.blocked !== null) parts.push('refused by the source');
   return parts.join(', ');

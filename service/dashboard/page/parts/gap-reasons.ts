@@ -34,6 +34,7 @@ export function useReasons({ id, version, blocked }: SeriesLine) {
     loaded.current = version;
     fetchDetail(id).then(
       (detail) => setGaps(detail.gaps),
+      // Tried again when the pointer comes back. The page says by itself that the server is away.
       () => {
         loaded.current = null;
       },

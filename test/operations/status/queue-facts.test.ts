@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { readConfig } from '../../../config.ts';
+import type { OperationContext } from '../../../operations/context.ts';
+import { readQueueFacts } from '../../../operations/status/facts.ts';
+import { openQueue, prepareQueue } from '../../queue/queue-parts.ts';
+
+test('the budget is that of all sources in use, and that of SOURCE_URL where none is', async () => {
+  const options = await prepareQueue('postgres');
+  const queues = await openQueue(options);
+  const configured = new Map([
+    ['binance', { requestsPerMinute: 3000 }],
+    ['kraken', { requestsPerMinute: 60 }],
+    ['archive', { requestsPerMinute: 0 }],
+  ]);
+  const context = { config: readConfig({}), sources: async () => configured };
+  const budgetOf = async (...inUse: (string | null)[]) =>
+    (await readQueueFacts(context as unknown as OperationContext, queues, inUse)).perMinute;
+  const ownBudget = context.config.source.requestsPerMinute;
+  expect(await budgetOf()).toBe(ownBudget);
+  expect(await budgetOf(null)).toBe(ownBudget);
+  expect(await budgetOf('binance', 'kraken')).toBe(3060);
+  expect(await budgetOf(null, 'kraken')).toBe(ownBudget + 60);
+  expect(await budgetOf('binance', 'archive')).toBe(0);
+});
