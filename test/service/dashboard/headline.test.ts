@@ -19,22 +19,27 @@ import { open, withBrowser } from './browser/browser.ts';
 async function controlledSource() {
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());
-  const state = { mode: 'answers' as 'answers' | 'bans' | 'ends' | 'refuses' | 'spoils' };
+  const state = {
+    mode: 'answers' as 'answers' | 'bans' | 'ends its service' | 'refuses the key' | 'has a wrong row',
+  };
   let server: Server | null = null;
   let port = 0;
   const open = async () => {
     const opened = createServer(async (request, response) => {
       if (state.mode === 'bans')
         return response.writeHead(429, { 'retry-after': '300' }).end('{"error":"too many requests"}');
-      if (state.mode === 'ends') return response.end('{"data":{"message":"This version is being retired"}}');
-      if (state.mode === 'refuses') return response.writeHead(401).end('{"error":"unknown key"}');
+      if (state.mode === 'ends its service')
+        return response.end('{"data":{"message":"This version is being retired"}}');
+      if (state.mode === 'refuses the key') return response.writeHead(401).end('{"error":"unknown key"}');
       // At the end of a test the simulator may close first.
       const answer = await fetch(new URL(request.url ?? '', simulator.url)).catch(() => null);
       if (answer === null) return response.destroy();
       response.writeHead(answer.status, { 'content-type': 'application/json' });
       const text = await answer.text();
-      // One price of an answer is none.
-      return response.end(state.mode === 'spoils' ? text.replace(/"open":"[^"]*"/, '"open":"none"') : text);
+      // The first price is no number.
+      return response.end(
+        state.mode === 'has a wrong row' ? text.replace(/"open":"[^"]*"/, '"open":"none"') : text,
+      );
     });
     opened.listen(port, '127.0.0.1');
     await once(opened, 'listening');
@@ -185,27 +190,20 @@ describeNeeding('redis', 'the headline', () => {
     processesMs,
   );
 
-  it(
-    'says that a service message pauses all work',
-    async () => {
+  it.each([
+    [
+      'ends its service',
+      'source_notice',
+      /^the source answers with a service message since .*is being retired.*; retry/,
+    ],
+    ['refuses the key', 'source_refuses_key', /^the source refuses the API key since /],
+  ] as const)(
+    'names a source that %s',
+    async (mode, kind, sentence) => {
       const { allSay, running, source } = await world();
-      source.state.mode = 'ends';
+      source.state.mode = mode;
       await running();
-      const message =
-        /^the source answers with a service message since .*This version is being retired.*; retry/;
-      expect(await allSay('source_notice', message)).toMatchObject({ level: 'bad' });
-    },
-    processesMs,
-  );
-
-  it(
-    'names a source that refuses the key',
-    async () => {
-      const { allSay, running, source } = await world();
-      source.state.mode = 'refuses';
-      await running();
-      const refused = /^the source refuses the API key since /;
-      expect(await allSay('source_refuses_key', refused)).toMatchObject({ level: 'bad' });
+      expect(await allSay(kind, sentence)).toMatchObject({ level: 'bad' });
     },
     processesMs,
   );
@@ -227,7 +225,7 @@ describeNeeding('redis', 'the headline', () => {
     'counts rejected rows',
     async () => {
       const { allSay, running, source } = await world();
-      source.state.mode = 'spoils';
+      source.state.mode = 'has a wrong row';
       await running();
       expect(await allSay('rows_rejected', /^\d+ rows? of the source (was|were) rejected/)).toMatchObject({
         level: 'bad',
