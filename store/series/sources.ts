@@ -137,7 +137,7 @@ export async function readAllSources(
   return result.rows.map(({ source }) => source);
 }
 
-/** Those of some series that no other source gives, an archive aside. @param source null: the default one. */
+/** Which of the series only this source gives; archives do not count. @param source null: the default one. */
 export async function readSeriesOnlyOf(
   database: Database,
   source: SourceName,

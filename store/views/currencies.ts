@@ -42,7 +42,7 @@ create or replace function tidemark.rates_around(source integer, target integer,
 returns table ("time" timestamptz, rate numeric, source_rate numeric)
 language plpgsql stable parallel safe as $$
 declare
-  -- Without a source, the target's own. A source without rates there ends the search at once.
+  -- Where the search below begins. It is null, and nothing is searched, if the source has no rate there.
   first timestamptz := (select max(r.time) from tidemark.rate_points r where r.currency_id = coalesce(source, target) and r.time <= since);
   last timestamptz := (select min(r.time) from tidemark.rate_points r where r.currency_id = coalesce(source, target) and r.time >= until);
 begin
