@@ -6,6 +6,8 @@
  *   lock wait           The answer is kept, and committed when the lock is free (store-failure.ts).
  *   commit failed       Nothing of the window is stored. The job is retried: uncounted during an outage of the database,
  *                       counted if the answer itself cannot be stored.
+ *   database away       After a failed commit, for as long as its outage lasts, nothing is requested before the database
+ *                       answers again. Otherwise each attempt would spend a request on an answer that cannot be stored.
  *   worker stops        The job goes back to the queue. An answer under way is lost.
  *
  * After a crash at any instant a window is wholly stored or still a gap, and BullMQ finds the job as stalled.
@@ -31,6 +33,7 @@ export async function runAttempt<Answer>(
   if (attempt.stopping.aborted) return putBack;
   const startedMs = parts.now();
   try {
+    if (parts.storeBreaker.isOpen()) await parts.database.pool.query('select');
     const summary = await fetchAndCommit(work, startedMs, attempt, parts);
     if (summary === stopped) return putBack;
     parts.storeBreaker.succeeded(parts.now(), startedMs);

@@ -110,8 +110,7 @@ describe('an attempt whose answer cannot be stored', () => {
     ]);
   });
 
-  test('a failure that cannot be written to the ledger is retried', async () => {
-    const { parts, workOf, all } = await prepare();
+  async function unreachableDatabase(): Promise<AttemptParts['database']> {
     const away = openDatabase({
       url: `postgres://tidemark@127.0.0.1:${await freePort()}/none`,
       applicationName: 'tidemark test',
@@ -119,6 +118,32 @@ describe('an attempt whose answer cannot be stored', () => {
       statementTimeoutMs: 1000,
     });
     onTestFinished(() => away.close());
+    return away;
+  }
+
+  test('requests nothing more from the source until the database answers', async () => {
+    const { parts, workOf, all } = await prepare();
+    let requests = 0;
+    const work = {
+      ...workOf(withCode('ECONNREFUSED')),
+      async fetch() {
+        requests += 1;
+        return 'answer';
+      },
+    };
+    const retried = { kind: 'retry', inMs: 1000, counted: false };
+    const whileAway = attemptParts(all.queues, await unreachableDatabase());
+    for (let tries = 0; tries < 5; tries += 1)
+      expect(await runAttempt(work, attempt(true), whileAway)).toEqual(retried);
+    expect(requests).toBe(1);
+    const { storeBreaker } = whileAway;
+    expect(await runAttempt(work, attempt(true), { ...parts, storeBreaker })).toEqual(retried);
+    expect(requests).toBe(2);
+  });
+
+  test('a failure that cannot be written to the ledger is retried', async () => {
+    const { parts, workOf, all } = await prepare();
+    const away = await unreachableDatabase();
     const work = {
       ...workOf(new Error('unused')),
       fetch: () => Promise.reject(new SourceError({ kind: 'refused', message: 'no' })),
