@@ -10,7 +10,7 @@ import type { Outcome } from './client-process.ts';
 import { type Extent, load } from './load.ts';
 import { findPgbench, pgbench } from './pgbench.ts';
 import { type Question, questionsOn } from './questions.ts';
-import { ask, type Serving, startServing } from './serving.ts';
+import { ask, type Serving, startBareHttp, startServing } from './serving.ts';
 
 const concurrencies = [1, 16, 64];
 /** The default of SERVE_REMEMBER_MS. */
@@ -34,6 +34,8 @@ interface Served {
   readonly p99Ms: Spread;
   /** Relative to pgbench's rate in the same round. */
   readonly ratio: Spread;
+  /** Relative to `bound` in the same round. */
+  readonly toBound: Spread;
 }
 
 interface Measured {
@@ -41,6 +43,10 @@ interface Measured {
   readonly connections: number;
   /** pgbench's transactions a second. */
   readonly alone: Spread;
+  /** Answers of the same length a second without a statement, from Node's `http` alone. */
+  readonly http: Spread;
+  /** What both one after the other would reach at their rates, relative to pgbench's. */
+  readonly bound: Spread;
   readonly asItComes: Served;
   /** With a statement for each request. */
   readonly unremembered: Served;
@@ -107,30 +113,43 @@ async function measure(of: {
 }): Promise<Measured> {
   const { program, url, serving, remembering, question, rounds, at } = of;
   const alone: number[] = [];
+  const http: number[] = [];
   const asItComes: Outcome[] = [];
   const unremembered: Outcome[] = [];
   const asked = { ...at, paths: [question.path] };
-  await ask({ ...asked, url: serving.url, seconds: 1 });
-  for (let round = 0; round < rounds; round += 1) {
-    alone.push(await pgbench(program, url, question, at));
-    unremembered.push(await ask({ ...asked, url: serving.url }));
-    asItComes.push(await ask({ ...asked, url: remembering.url }));
+  const answer = await fetch(`${serving.url}${question.path}`);
+  const bareHttp = await startBareHttp((await answer.arrayBuffer()).byteLength);
+  try {
+    await ask({ ...asked, url: serving.url, seconds: 1 });
+    await ask({ ...asked, url: bareHttp.url, seconds: 1 });
+    for (let round = 0; round < rounds; round += 1) {
+      alone.push(await pgbench(program, url, question, at));
+      http.push((await ask({ ...asked, url: bareHttp.url })).perSecond);
+      unremembered.push(await ask({ ...asked, url: serving.url }));
+      asItComes.push(await ask({ ...asked, url: remembering.url }));
+    }
+  } finally {
+    await bareHttp.stop();
   }
+  // In turn, each at its own rate.
+  const bound = alone.map((statements, round) => 1 / (1 / statements + 1 / (http[round] ?? statements)));
+  const ratios = (outcomes: readonly Outcome[], to: readonly number[]) =>
+    spreadOf(outcomes.map(({ perSecond }, round) => perSecond / (to[round] ?? perSecond)));
+  const servedOf = (outcomes: readonly Outcome[]): Served => ({
+    perSecond: spreadOf(outcomes.map(({ perSecond }) => perSecond)),
+    p50Ms: spreadOf(outcomes.map(({ p50Ms }) => p50Ms)),
+    p99Ms: spreadOf(outcomes.map(({ p99Ms }) => p99Ms)),
+    ratio: ratios(outcomes, alone),
+    toBound: ratios(outcomes, bound),
+  });
   return {
     name: question.name,
     connections: at.connections,
     alone: spreadOf(alone),
-    asItComes: servedOf(asItComes, alone),
-    unremembered: servedOf(unremembered, alone),
-  };
-}
-
-function servedOf(outcomes: readonly Outcome[], alone: readonly number[]): Served {
-  return {
-    perSecond: spreadOf(outcomes.map(({ perSecond }) => perSecond)),
-    p50Ms: spreadOf(outcomes.map(({ p50Ms }) => p50Ms)),
-    p99Ms: spreadOf(outcomes.map(({ p99Ms }) => p99Ms)),
-    ratio: spreadOf(outcomes.map(({ perSecond }, round) => perSecond / (alone[round] ?? perSecond))),
+    http: spreadOf(http),
+    bound: spreadOf(bound.map((rate, round) => rate / (alone[round] ?? rate))),
+    asItComes: servedOf(asItComes),
+    unremembered: servedOf(unremembered),
   };
 }
 
@@ -181,7 +200,10 @@ function textOf(
         { title: 'p50 ms', value: ({ p50Ms }) => told(p50Ms, 2), right: true },
         { title: 'p99 ms', value: ({ p99Ms }) => told(p99Ms, 2), right: true },
         { title: 'pgbench/s', value: ({ alone }) => told(alone), right: true },
+        { title: 'HTTP alone/s', value: ({ http }) => told(http), right: true },
         { title: 'ratio', value: ({ ratio }) => told(ratio, 2), right: true },
+        { title: 'bound', value: ({ bound }) => told(bound, 2), right: true },
+        { title: 'to bound', value: ({ toBound }) => told(toBound, 2), right: true },
       ],
       lines,
     ),

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Load, Outcome } from './client-process.ts';
 
 const program = fileURLToPath(new URL('../../scripts/tidemark.js', import.meta.url));
+const bareHttp = fileURLToPath(new URL('http-process.js', import.meta.url));
 const client = fileURLToPath(new URL('client-process.js', import.meta.url));
 
 export interface Serving {
@@ -46,6 +47,21 @@ export async function startServing(
   return {
     url,
     memoryMb: () => memoryOf(child),
+    async stop() {
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
+
+/** A server that answers every request with a text of this length (http-process.ts). */
+export async function startBareHttp(bytes: number): Promise<Pick<Serving, 'url' | 'stop'>> {
+  const child = fork(bareHttp);
+  child.send(bytes);
+  const [port] = await once(child, 'message');
+  return {
+    url: `http://127.0.0.1:${port}`,
     async stop() {
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
