@@ -143,6 +143,7 @@ const settings = {
   idle_in_transaction_session_timeout: '60s',
   timezone: 'UTC',
   jit: 'off',
+  enable_bitmapscan: 'off',
 };
 const maxConnections = 20;
 

@@ -78,6 +78,7 @@ it('creates a role for the service that can change nothing but keys', async () =
   await client.connect();
   onTestFinished(() => client.end());
   expect((await client.query('show jit')).rows).toEqual([{ jit: 'off' }]);
+  expect((await client.query('show enable_bitmapscan')).rows).toEqual([{ enable_bitmapscan: 'off' }]);
   await client.query('set default_transaction_read_only = off');
   for (const sql of [
     'delete from tidemark.candle_points',

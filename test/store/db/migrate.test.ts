@@ -54,7 +54,7 @@ describe('migrate', () => {
     expect(await objects(database)).toEqual(migrated);
   });
 
-  it('sets JIT and the batches of the columnstore for its role in this database, unless the role has settings of its own', async () => {
+  it('sets JIT, bitmap scans and the batches of the columnstore for its role in this database, unless the role has settings of its own', async () => {
     const database = await openEmptyDatabase();
     const name = new URL(database.url).pathname.slice(1);
     const migrated = (direction: 'up' | 'down') =>
@@ -70,14 +70,15 @@ describe('migrate', () => {
       inject('hasTimescale') ? [`timescaledb.compression_batch_size_limit=${rows}`] : [];
     // The server of the test may have it off for everybody.
     await database.pool.query(`alter database ${name} set jit = on`);
-    expect(await migrated('up')).toEqual(['jit=off', ...batches(3000)]);
-    expect(await migrated('up')).toEqual(['jit=off', ...batches(3000)]);
+    expect(await migrated('up')).toEqual(['enable_bitmapscan=off', 'jit=off', ...batches(3000)]);
+    expect(await migrated('up')).toEqual(['enable_bitmapscan=off', 'jit=off', ...batches(3000)]);
     expect(await migrated('down')).toEqual([]);
     await database.pool.query(`alter role current_user in database ${name} set jit = on`);
+    await database.pool.query(`alter role current_user in database ${name} set enable_bitmapscan = on`);
     for (const setting of batches(500))
       await database.pool.query(`alter role current_user in database ${name} set ${setting}`);
-    expect(await migrated('up')).toEqual(['jit=on', ...batches(500)]);
-    expect(await migrated('down')).toEqual(['jit=on', ...batches(500)]);
+    expect(await migrated('up')).toEqual(['enable_bitmapscan=on', 'jit=on', ...batches(500)]);
+    expect(await migrated('down')).toEqual(['enable_bitmapscan=on', 'jit=on', ...batches(500)]);
     await database.pool.query(`alter role current_user in database ${name} reset all`);
   });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 import { market } from './candles.ts';
@@ -161,6 +162,33 @@ describeNeeding('timescale', 'plans on the columnstore', () => {
         `select count(*), min(coverage) from ohlcv('x', 'a', 'tether', 'h1', '2023-01-03Z', '2023-01-04Z')`,
       );
       expect(answer.rows).toEqual(['24 | 1']);
+    } finally {
+      await store.close();
+    }
+  });
+
+  it('takes the bounds of candles() from a row beside it', async () => {
+    const store = await openTestStore();
+    const { pool } = store.database;
+    try {
+      const range = [Date.UTC(2023, 0, 1), Date.UTC(2023, 2, 1)] as const;
+      for (const base of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'])
+        await trackSeries(store.database, market(base, 'm1'), ...range);
+      await pool.query(
+        `insert into tidemark.candle_points (series_id, time, open, high, low, close, volume)
+         select id, t, 1, 1, 1, 1, extract(minute from t)
+         from tidemark.series, generate_series(timestamptz '2023-01-01Z', '2023-03-01Z', '1 minute') t order by 1, 2`,
+      );
+      await pool.query(`select compress_chunk(c) from show_chunks('tidemark.candle_points') c`);
+      await pool.query('vacuum analyze tidemark.candle_points');
+      const { rows } = await pool.query(
+        `select c.time, c.volume
+         from (select time, ends from ohlcv_by('x', 'b', 'tether', '7 minutes', '2023-01-03', '2023-01-04')
+               order by volume limit 1) b,
+              candles('x', 'b', 'tether', 'm1', b.time, b.ends) c
+         order by c.time`,
+      );
+      expect(rows).toHaveLength(7);
     } finally {
       await store.close();
     }
