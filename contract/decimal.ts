@@ -5,8 +5,8 @@ export type DecimalText = string & { readonly __brand: 'DecimalText' };
 
 // The bounds protect the database from hostile responses: PostgreSQL would expand `1e131071` to 128 KiB. The longest text
 // seen from a source has 58 characters (40 fraction digits).
-const longestText = 200;
-const largestExponent = 150;
+export const longestDecimal = 200;
+export const largestExponent = 150;
 
 const decimalPattern = /^-?\d+(?:\.\d+)?(?:[eE]([+-]?\d{1,4}))?$/;
 
@@ -15,7 +15,7 @@ const plainPattern = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
 /** Whether `text` is a decimal that NUMERIC holds exactly. NaN and infinities are not. */
 export function isDecimalText(text: string): text is DecimalText {
-  if (text.length > longestText) return false;
+  if (text.length > longestDecimal) return false;
   if (plainPattern.test(text)) return true;
   const match = decimalPattern.exec(text);
   return match !== null && (match[1] === undefined || Math.abs(Number(match[1])) <= largestExponent);

@@ -1,12 +1,13 @@
 /**
- * Reads candles from CSV, byte by byte: in a fraction of a pattern's time, and without an object for each. A line that is
- * not as venues write it (a sign, an exponent, impossible values) is left to the caller.
+ * Reads candles from CSV, byte by byte: in a fraction of a pattern's time, and without an object or a copy of each. A line that
+ * is not as venues write it (a sign, an exponent, impossible values) is left to the caller.
  */
 
-import { type CandleInterval, isOnGrid } from '../contract/intervals.ts';
+import type { CandleLines } from '../contract/candle-lines.ts';
+import { type CandleInterval, type EpochMs, isOnGrid } from '../contract/intervals.ts';
 import type { Candle } from '../contract/resources.ts';
 import type { Range } from '../planning/ranges.ts';
-import { candleWriter } from './candle-writer.ts';
+import { columns as decimals, isPossible, newPlaces, scanDecimal } from './plain-decimals.ts';
 
 /** Lines of time, open, high, low, close, volume, and columns that are not read. */
 export interface CsvForm {
@@ -19,42 +20,65 @@ export interface CsvForm {
 }
 
 const [newline, comma, zero] = [10, 44, 48] as const;
+/** Size of a piece. */
+const pieceBytes = 1 << 18;
 
-/** Takes pieces of whole lines, and single candles; ends with all of them. */
-export function candleCsv({ columns, timeDigits, interval, range }: CsvForm) {
-  const candles = candleWriter();
+/** Reads a file, and takes single candles; ends with all of them. */
+export function candleCsv(file: Buffer, { columns, timeDigits, interval, range }: CsvForm) {
+  const timesMs: EpochMs[] = [];
+  const starts: number[] = [];
+  const added: string[] = [];
+  let addedAt = file.length;
+  const row = newPlaces();
 
-  /** @returns whether the line has the expected form; its decimals are then copied. */
-  function scan(bytes: Buffer, from: number, end: number): boolean {
+  /** @returns whether the expected columns start here: decimals of a candle, and others up to the end of the line. */
+  function isCandle(from: number, end: number): boolean {
     let at = from;
-    for (let column = 0; column < 5; column += 1) {
-      at = candles.copy(bytes, at, column);
-      if (at < 0 || bytes[at] !== comma) return false;
+    for (let column = 0; column < decimals; column += 1) {
+      at = scanDecimal(file, at, row, column);
+      if (at < 0 || file[at] !== comma) return false;
       at += 1;
     }
-    let commas = 6;
-    for (; at < end; at += 1) if (bytes[at] === comma) commas += 1;
-    return commas === columns - 1 && candles.isPossible();
+    let commas = decimals + 1;
+    for (; at < end; at += 1) if (file[at] === comma) commas += 1;
+    return commas === columns - 1 && isPossible(file, row);
   }
 
   return {
-    /** @returns the lines of another form. */
-    read(piece: Buffer): string[] {
-      const others: string[] = [];
-      candles.reserve(piece.length);
-      for (let from = 0; from < piece.length; ) {
-        const found = piece.indexOf(newline, from);
-        const end = found === -1 ? piece.length : found;
-        const timeMs = readTime(piece, from, timeDigits);
-        if (!isOnGrid(timeMs, interval) || !scan(piece, from + timeDigits + 1, end))
-          others.push(piece.toString('latin1', from, end));
-        else if (timeMs >= range.startMs && timeMs < range.endMs) candles.keep(timeMs);
-        from = end + 1;
+    /** Reads the file in pieces, so that the thread is not busy for long. @returns the lines of another form of each. */
+    *read(): Generator<string[]> {
+      for (let from = 0; from < file.length; ) {
+        const others: string[] = [];
+        for (const until = from + pieceBytes; from < file.length && from < until; ) {
+          const found = file.indexOf(newline, from);
+          const end = found === -1 ? file.length : found;
+          const timeMs = readTime(file, from, timeDigits);
+          const start = from + timeDigits + 1;
+          if (!isOnGrid(timeMs, interval) || !isCandle(start, end))
+            others.push(file.toString('latin1', from, end));
+          else if (timeMs >= range.startMs && timeMs < range.endMs) {
+            timesMs.push(timeMs);
+            starts.push(start);
+          }
+          from = end + 1;
+        }
+        yield others;
       }
-      return others;
     },
-    add: (candle: Candle): void => candles.add(candle),
-    end: candles.end,
+    /** Adds a candle that was read otherwise. */
+    add({ open, high, low, close, volume, period }: Candle): void {
+      const line = `${open}\t${high}\t${low}\t${close}\t${volume}\n`;
+      timesMs.push(period);
+      starts.push(addedAt);
+      added.push(line);
+      addedAt += line.length;
+    },
+    end: (): CandleLines => ({
+      length: timesMs.length,
+      timesMs,
+      starts,
+      text: added.length === 0 ? file : Buffer.concat([file, Buffer.from(added.join(''), 'latin1')]),
+    }),
   };
 }
 

@@ -31,14 +31,13 @@ export interface ScannedCandles {
 /** @returns null if the body has another form. It may still be valid. */
 export function scanCandles(body: Buffer, interval: CandleInterval): ScannedCandles | null {
   if (!startsAt(body, 0, head)) return null;
-  const candles = candleWriter();
-  candles.reserve(body.length);
+  const candles = candleWriter(body);
   const refused: Array<ScannedCandles['impossible'][number]> = [];
   let at = head.length;
   for (;;) {
     for (const [column, key] of keys.entries()) {
       if (!startsAt(body, at, key)) return null;
-      at = candles.copy(body, at + key.length, column);
+      at = candles.copy(at + key.length, column);
       if (at < 0) return null;
     }
     if (!startsAt(body, at, periodKey)) return null;

@@ -6,6 +6,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { CandleInterval } from '../../contract/intervals.ts';
 import { dayMs, hourMs, intervalMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
@@ -14,7 +15,7 @@ import { periodsWithout } from '../../planning/ranges.ts';
 import { type Rejected, replyFacts } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
 import { candleCsv } from '../candle-csv.ts';
-import { linesInZip } from '../lines-in-zip.ts';
+import { csvInZip } from '../csv-in-zip.ts';
 import { kindOfStatus, replyError } from '../refusal.ts';
 import { candleReader } from '../rows.ts';
 import { type Profile, type Resources, rangesOf } from './profile.ts';
@@ -111,9 +112,9 @@ function unusable(reply: Reply, said: string) {
   return replyError(reply, { kind: 'incomplete', said });
 }
 
-async function* unzipped(reply: Reply): AsyncGenerator<Buffer> {
+async function unzipped(reply: Reply): Promise<Buffer> {
   try {
-    yield* linesInZip(reply.body);
+    return await csvInZip(reply.body);
   } catch (error) {
     throw unusable(reply, `the file cannot be unzipped: ${error instanceof Error ? error.message : error}`);
   }
@@ -134,11 +135,11 @@ async function readFile(reply: Reply, query: Query): Promise<Resources['candles'
   const timeDigits = asked.startMs < microsecondsFromMs ? 13 : 16;
   const rejected: Rejected[] = [];
   const reader = candleReader(interval);
-  const csv = candleCsv({ columns, timeDigits, interval, range: asked });
+  const csv = candleCsv(await unzipped(reply), { columns, timeDigits, interval, range: asked });
   const isAsked = (timeMs: number) => timeMs >= asked.startMs && timeMs < asked.endMs;
   let isFirst = true;
-  for await (const piece of unzipped(reply))
-    for (const line of csv.read(piece)) {
+  for (const others of csv.read()) {
+    for (const line of others) {
       const raw = line.trimEnd();
       const isHeader = isFirst && raw.startsWith('open_time');
       isFirst = false;
@@ -148,6 +149,8 @@ async function readFile(reply: Reply, query: Query): Promise<Resources['candles'
         if (isAsked(row.period)) csv.add(row);
       } else if (row.timeMs == null || isAsked(row.timeMs)) rejected.push(row);
     }
+    await setImmediate();
+  }
   const rows = csv.end();
   const timesMs = [...rows.timesMs, ...rejected.flatMap(({ timeMs }) => timeMs ?? [])];
   if (timesMs.length === 0) throw unusable(reply, 'the file has no row of the requested time');

@@ -5,55 +5,67 @@
  * digits, weight of the first, sign, digits after the point) and timestamp.c (`timestamptz_recv`: microseconds since 2000).
  */
 
-import { type DecimalText, plainText } from '../../contract/decimal.ts';
+import { isSeparator } from '../../contract/candle-lines.ts';
+import { type DecimalText, largestExponent, longestDecimal, plainText } from '../../contract/decimal.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 
 /** `PGCOPY`, no flags, no extension. */
-export const copyHeader = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
-export const copyTrailer = Buffer.from([0xff, 0xff]);
+const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+const trailer = Buffer.from([0xff, 0xff]);
 
 const year2000Ms = Date.UTC(2000, 0, 1);
 /** Field count, series with its length, length of the time, time. */
 const startBytes = 2 + 8 + 4 + 8;
-/** Length, count, weight, sign and scale of a decimal, and groups that are not full. */
-const decimalBytes = 4 + 8 + 4;
-const [minus, point, zero, nine] = [45, 46, 48, 57] as const;
+/** Length, count, weight, sign and scale; groups of four digits, on both sides of the point one that is not full. */
+const longestDecimalBytes = 4 + 8 + 2 * (Math.ceil((longestDecimal + largestExponent) / 4) + 2);
+const pieceBytes = 1 << 17;
+const [minus, point, zero, nine, smallE, largeE] = [45, 46, 48, 57, 101, 69] as const;
 const negative = 0x4000;
 
-/**
- * Tuples of a series, a time and decimals.
- *
- * @param text a line for each time: its decimals, separated by tabs.
- */
-export function binaryTuples(
-  seriesId: number,
-  timesMs: readonly EpochMs[],
-  text: Buffer,
-  columns: number,
-): Buffer {
-  const decimals = withoutExponents(text);
-  const tuples = Buffer.allocUnsafe(
-    timesMs.length * (startBytes + columns * decimalBytes) + Math.ceil(decimals.length / 2),
-  );
+export interface SeriesLines {
+  readonly seriesId: number;
+  readonly points: {
+    readonly timesMs: readonly EpochMs[];
+    readonly text: Buffer;
+    /** Where the decimals of each time start in the text. Each has a separator after it. */
+    readonly starts: readonly number[];
+  };
+}
+
+/** The data of `copy TABLE (series_id, time, ...) from stdin (format binary)`, in pieces. @param columns decimals of a row. */
+export function* binaryCopy(all: readonly SeriesLines[], columns: number): Generator<Buffer> {
+  const longest = startBytes + columns * longestDecimalBytes;
+  const rows = all.reduce((sum, { points }) => sum + points.timesMs.length, 0);
+  const size = Math.min(pieceBytes, header.length + rows * longest + trailer.length);
   const start = Buffer.alloc(startBytes);
   start.writeInt16BE(columns + 2, 0);
   start.writeInt32BE(4, 2);
-  start.writeInt32BE(seriesId, 6);
   start.writeInt32BE(8, 10);
-  let at = 0;
-  let length = 0;
-  for (const timeMs of timesMs) {
-    const microseconds = (timeMs - year2000Ms) * 1000;
-    const high = Math.floor(microseconds / 2 ** 32);
-    start.writeInt32BE(high, 14);
-    start.writeUInt32BE(microseconds - high * 2 ** 32, 18);
-    for (let place = 0; place < startBytes; place += 1) tuples[length++] = start[place] ?? 0;
-    for (let column = 0; column < columns; column += 1) {
-      at = writeDecimal(decimals, at, tuples, length) + 1;
-      length += 4 + (((tuples[length + 2] ?? 0) << 8) | (tuples[length + 3] ?? 0));
+  let piece = Buffer.allocUnsafe(size);
+  let length = header.copy(piece);
+  for (const { seriesId, points } of all) {
+    start.writeInt32BE(seriesId, 6);
+    for (const [place, timeMs] of points.timesMs.entries()) {
+      if (length + longest + trailer.length > size) {
+        yield piece.subarray(0, length);
+        piece = Buffer.allocUnsafe(size);
+        length = 0;
+      }
+      const microseconds = (timeMs - year2000Ms) * 1000;
+      const high = Math.floor(microseconds / 2 ** 32);
+      start.writeInt32BE(high, 14);
+      start.writeUInt32BE(microseconds - high * 2 ** 32, 18);
+      for (let byte = 0; byte < startBytes; byte += 1) piece[length++] = start[byte] ?? 0;
+      let at = points.starts[place] ?? points.text.length;
+      for (let column = 0; column < columns; column += 1) {
+        at = writeDecimal(points.text, at, piece, length) + 1;
+        length += 4 + (((piece[length + 2] ?? 0) << 8) | (piece[length + 3] ?? 0));
+      }
+      if (length > size) throw new RangeError('a decimal is too long');
     }
   }
-  return tuples.subarray(0, length);
+  length += trailer.copy(piece, length);
+  yield piece.subarray(0, length);
 }
 
 /** Writes the decimal that starts at `from`, with its length before it. @returns where its text ends. */
@@ -99,6 +111,7 @@ function writeDecimal(text: Buffer, from: number, tuples: Buffer, to: number): n
       tuples[length++] = group;
     }
   }
+  if (text[at] === smallE || text[at] === largeE) return writeWithExponent(text, from, tuples, to);
   while (length > first && tuples[length - 1] === 0 && tuples[length - 2] === 0) length -= 2;
   let kept = first;
   for (; kept < length && tuples[kept] === 0 && tuples[kept + 1] === 0; kept += 2) weight -= 1;
@@ -122,17 +135,10 @@ function writeInt16(tuples: Buffer, at: number, value: number): void {
 }
 
 /** Sources may write `1.2e-7`. */
-function withoutExponents(text: Buffer): Buffer {
-  if (!text.includes('e') && !text.includes('E')) return text;
-  const lines = text.toString('latin1').split('\n');
-  return Buffer.from(
-    lines
-      .map((line) =>
-        line
-          .split('\t')
-          .map((value) => plainText(value as DecimalText))
-          .join('\t'),
-      )
-      .join('\n'),
-  );
+function writeWithExponent(text: Buffer, from: number, tuples: Buffer, to: number): number {
+  let end = from;
+  while (end < text.length && !isSeparator(text[end])) end += 1;
+  const plain = plainText(text.toString('latin1', from, end) as DecimalText);
+  writeDecimal(Buffer.from(plain), 0, tuples, to);
+  return end;
 }

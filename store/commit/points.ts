@@ -1,21 +1,22 @@
 /**
- * The points of a window, as tuples of COPY and as parameters of statements.
+ * The points of a window, as parameters of statements and for COPY.
  *
- * Points wait for their commit as one buffer of lines. As tens of thousands of small strings, every garbage
+ * Points wait for their commit as one buffer of text. As tens of thousands of small strings, every garbage
  * collection in between would copy them.
  */
 
-import { type CandleLines, isCandleLines } from '../../contract/candle-lines.ts';
+import { type CandleLines, decimalsAt, isCandleLines } from '../../contract/candle-lines.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import { arrayOf, timestamps } from '../db/database.ts';
-import { binaryTuples } from './binary-copy.ts';
 
 export interface PointLines {
   readonly dataset: 'candles' | 'asset_history';
   readonly timesMs: readonly EpochMs[];
-  /** A line for each time: its decimals, separated by tabs. */
+  /** Holds the decimals of each time, as `decimalsAt` reads them. */
   readonly text: Buffer;
+  /** Where the decimals of each time start in the text. */
+  readonly starts: readonly number[];
 }
 
 export type PointRows = ReadonlyArray<Candle | HistoryPoint> | CandleLines;
@@ -28,11 +29,25 @@ export function pointLines(
 ): PointLines {
   const allMs = timesOf(rows);
   const timesMs = places === null ? allMs : places.map((place) => allMs[place] ?? Number.NaN);
-  const taken = places ?? timesMs.map((_, place) => place);
-  const text = isCandleLines(rows)
-    ? linesAt(rows, places)
-    : Buffer.from(taken.map((place) => `${valuesOf(rows[place])}\n`).join(''), 'latin1');
-  return { dataset, timesMs, text };
+  if (!isCandleLines(rows)) return { dataset, timesMs, ...linesOf(rows, places) };
+  const { text, starts } = rows;
+  return { dataset, timesMs, text, starts: places?.map((place) => starts[place] ?? Number.NaN) ?? starts };
+}
+
+function linesOf(
+  rows: ReadonlyArray<Candle | HistoryPoint>,
+  places: readonly number[] | null,
+): Pick<PointLines, 'text' | 'starts'> {
+  const taken = places?.map((place) => rows[place]) ?? rows;
+  const starts: number[] = [];
+  let length = 0;
+  const lines = taken.map((row) => {
+    const line = `${valuesOf(row)}\n`;
+    starts.push(length);
+    length += line.length;
+    return line;
+  });
+  return { text: Buffer.from(lines.join(''), 'latin1'), starts };
 }
 
 export function timesOf(rows: PointRows): readonly EpochMs[] {
@@ -48,16 +63,6 @@ function valuesOf(row: Candle | HistoryPoint | undefined): string {
   return 'period' in row ? `${row.open}\t${row.high}\t${row.low}\t${row.close}\t${row.volume}` : row.priceUsd;
 }
 
-function linesAt({ text, ends }: CandleLines, places: readonly number[] | null): Buffer {
-  if (places === null) return text;
-  return Buffer.concat(places.map((place) => text.subarray(ends[place - 1] ?? 0, ends[place])));
-}
-
-/** The points as tuples of `copy TABLE (series_id, time, ...) from stdin (format binary)`. */
-export function pointTuples(seriesId: number, { dataset, timesMs, text }: PointLines): Buffer {
-  return binaryTuples(seriesId, timesMs, text, pointColumns[dataset].length);
-}
-
 export const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
 /** The value columns, in the order of the lines. */
 export const pointColumns = Object.freeze({
@@ -66,12 +71,12 @@ export const pointColumns = Object.freeze({
 });
 
 /** Parameters: the times, then each value column. Works without points too. */
-export function pointParameters({ dataset, timesMs, text }: PointLines): string[] {
-  const lines = text.toString('latin1').trimEnd().split('\n');
-  const rows = timesMs.length === 0 ? [] : lines.map((line) => line.split('\t'));
+export function pointParameters({ dataset, timesMs, text, starts }: PointLines): string[] {
+  const columns = pointColumns[dataset];
+  const rows = starts.map((start) => decimalsAt(text, start, columns.length));
   return [
     arrayOf(timestamps(timesMs)),
-    ...pointColumns[dataset].map((_, column) => arrayOf(rows.map((row) => row[column] ?? ''))),
+    ...columns.map((_, column) => arrayOf(rows.map((row) => row[column] ?? ''))),
   ];
 }
 

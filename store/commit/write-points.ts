@@ -13,8 +13,8 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { timestamp } from '../db/database.ts';
-import { copyHeader, copyTrailer } from './binary-copy.ts';
-import { type PointLines, pointParameters, pointSql, pointTuples } from './points.ts';
+import { binaryCopy } from './binary-copy.ts';
+import { type PointLines, pointColumns, pointParameters, pointSql } from './points.ts';
 
 export interface PointChanges {
   readonly fresh: number;
@@ -85,9 +85,8 @@ export async function copyPoints(client: pg.PoolClient, windows: readonly Window
   for (const dataset of ['candles', 'asset_history'] as const) {
     const copied = windows.filter(({ points }) => points.dataset === dataset && points.timesMs.length > 0);
     if (copied.length === 0) continue;
-    const pieces = copied.map(({ seriesId, points }) => pointTuples(seriesId, points));
-    const whole = [copyHeader, ...pieces, copyTrailer];
-    if (!(await copyData(client, statements[dataset].copyNew, whole))) return false;
+    const pieces = binaryCopy(copied, pointColumns[dataset].length);
+    if (!(await copyData(client, statements[dataset].copyNew, pieces))) return false;
   }
   return true;
 }
@@ -215,23 +214,28 @@ const uniqueViolation = '23505';
  * Sends the data of a COPY, within the caller's transaction.
  *
  * @param statement `copy ... from stdin`, in the format of the pieces.
+ * @param pieces each is made when the connection takes it.
  * @returns false when a row with the same key exists. The transaction can then only be rolled back.
  */
 export async function copyData(
   client: pg.PoolClient,
   statement: string,
-  pieces: readonly Buffer[],
+  pieces: Iterable<Buffer>,
 ): Promise<boolean> {
   const stream = client.query(copyFrom(statement));
   const finished = once(stream, 'finish');
   // A connection that times out emits two errors. Nobody listens to the second one.
   stream.on('error', () => {});
-  for (const piece of pieces) stream.write(piece);
-  stream.end();
+  const write = async () => {
+    for (const piece of pieces) if (!stream.write(piece)) await once(stream, 'drain');
+    stream.end();
+  };
   try {
-    await finished;
+    await Promise.all([finished, write()]);
     return true;
   } catch (error) {
+    // The server waits for the rest when a piece cannot be made, and would not answer to a rollback.
+    stream.destroy();
     if (error instanceof Error && 'code' in error && error.code === uniqueViolation) return false;
     throw error;
   }

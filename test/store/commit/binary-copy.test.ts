@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { binaryTuples, copyHeader, copyTrailer } from '../../../store/commit/binary-copy.ts';
+import { binaryCopy } from '../../../store/commit/binary-copy.ts';
 import { copyData } from '../../../store/commit/write-points.ts';
 import { inTransaction, timestamp } from '../../../store/db/database.ts';
 import { openEmptyDatabase } from '../open-store.ts';
@@ -58,16 +58,17 @@ test('COPY reads the same values in the binary format as in text', async () => {
   });
   await fc.assert(
     fc.asyncProperty(rows, async (table) => {
-      const tuples = table.map(([series, timeMs, one, other]) =>
-        binaryTuples(series, [timeMs], Buffer.from(`${one}\t${other}\n`), 2),
-      );
+      const tuples = table.map(([seriesId, timeMs, one, other]) => ({
+        seriesId,
+        points: { timesMs: [timeMs], text: Buffer.from(`${one}\t${other}\n`), starts: [0] },
+      }));
       const lines = table.map(
         ([series, timeMs, one, other]) => `${series}\t${timestamp(timeMs)}\t${one}\t${other}\n`,
       );
       const columns = '(series_id, time, one, other) from stdin';
       await inTransaction(database, async (client) => {
         await client.query('truncate as_binary, as_text restart identity');
-        const binary = [copyHeader, ...tuples, copyTrailer];
+        const binary = binaryCopy(tuples, 2);
         expect(await copyData(client, `copy as_binary ${columns} (format binary)`, binary)).toBe(true);
         expect(await copyData(client, `copy as_text ${columns}`, [Buffer.from(lines.join(''))])).toBe(true);
       });
@@ -84,15 +85,16 @@ test('COPY reads the same values in the binary format as in text', async () => {
   );
 });
 
-test('writes several rows of a series into one buffer', async () => {
+test('writes several rows of a series, from their places in the text', async () => {
   const database = await openEmptyDatabase();
   await database.pool.query(
     'create table candles (series_id int, time timestamptz, one numeric, other numeric)',
   );
   const timesMs = [0, 60_000, 120_000];
-  const tuples = binaryTuples(7, timesMs, Buffer.from('1.50\t2\n0\t1e3\n-3.25\t0.0000\n'), 2);
+  const text = Buffer.from('time,1.50,2,x\n\t0\t1e3\nopen_time,-3.25,0.0000,x\n');
+  const points = { timesMs, text, starts: [5, 15, text.indexOf('-')] };
   await inTransaction(database, (client) =>
-    copyData(client, 'copy candles from stdin (format binary)', [copyHeader, tuples, copyTrailer]),
+    copyData(client, 'copy candles from stdin (format binary)', binaryCopy([{ seriesId: 7, points }], 2)),
   );
   const stored = await database.pool.query(
     'select series_id, time, one::text, other::text from candles order by time',
@@ -102,4 +104,34 @@ test('writes several rows of a series into one buffer', async () => {
     { series_id: 7, time: 60_000, one: '0', other: '1000' },
     { series_id: 7, time: 120_000, one: '-3.25', other: '0.0000' },
   ]);
+});
+
+test('a COPY of several pieces fails as a whole at a row that exists, and when a piece cannot be made', async () => {
+  const database = await openEmptyDatabase();
+  await database.pool.query(
+    'create table points (series_id int, time timestamptz, one numeric, primary key (series_id, time))',
+  );
+  const timesMs = Array.from({ length: 200_000 }, (_, place) => place * 60_000);
+  const points = { timesMs, text: Buffer.from('1.50\n'), starts: timesMs.map(() => 0) };
+  const pieces = () => binaryCopy([{ seriesId: 7, points }], 1);
+  const statement = 'copy points from stdin (format binary)';
+  const failing = function* () {
+    for (const piece of pieces()) {
+      yield piece;
+      throw new RangeError('no piece');
+    }
+  };
+  expect([...pieces()].length).toBeGreaterThan(10);
+  const copy = (from: Iterable<Buffer>) =>
+    inTransaction(database, (client) => copyData(client, statement, from));
+  await expect(copy(failing())).rejects.toThrow('no piece');
+  expect(await copy(pieces())).toBe(true);
+  const repeated = inTransaction(database, async (client) => {
+    expect(await copyData(client, statement, pieces())).toBe(false);
+    throw new Error('rolled back');
+  });
+  await expect(repeated).rejects.toThrow('rolled back');
+  const stored = await database.pool.query('select count(*)::int as rows from points');
+  expect(stored.rows).toEqual([{ rows: timesMs.length }]);
+  expect(database.pool.totalCount).toBe(1);
 });

@@ -1,24 +1,27 @@
 /** Reads the CSV file within a zip from memory. */
 
-import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { inflateRaw } from 'node:zlib';
 import { Unzip, type UnzipDecoder, UnzipPassThrough } from 'fflate';
 
 /** Decoded size of a file. A month of minutes has 9 MB. */
 const maxFileBytes = 256 * 1024 * 1024;
-/** Size of a piece. */
-const pieceBytes = 1 << 18;
+/** Decoded size of a file that states none. */
+const usualFileBytes = 1 << 18;
 
 /** Hands on what is compressed: Node inflates it, outside of this thread, in a third of the library's time. */
 class Compressed implements UnzipDecoder {
   static readonly compression = 8;
-  readonly #parts: Uint8Array[] = [];
+  readonly #parts: Uint8Array<ArrayBuffer>[] = [];
   ondata: UnzipDecoder['ondata'] = () => {};
 
-  push(part: Uint8Array, isLast: boolean): void {
-    this.#parts.push(part);
-    if (isLast) this.ondata(null, Buffer.concat(this.#parts), true);
+  push(part: Uint8Array<ArrayBuffer>, isLast: boolean): void {
+    if (part.length > 0) this.#parts.push(part);
+    if (!isLast) return;
+    const [only, another] = this.#parts;
+    // A whole zip gives the whole file at once.
+    const isWhole = only !== undefined && another === undefined;
+    this.ondata(null, isWhole ? only : Buffer.concat(this.#parts), true);
   }
 }
 
@@ -53,25 +56,14 @@ function contentOf(zip: Uint8Array): Content {
 }
 
 /**
- * The CSV file within a zip, as pieces of whole lines, so that the thread is not busy for long. They are parts of one buffer,
- * which is the caller's.
+ * The CSV file within a zip.
  *
  * @throws Error when the zip is damaged or does not hold one CSV file.
  */
-export async function* linesInZip(zip: Uint8Array): AsyncGenerator<Buffer> {
-  const content = contentOf(zip);
-  const text = content.isDeflated ? await inflated(content) : Buffer.from(content.bytes);
-  for (let start = 0; start < text.length; ) {
-    const newline = text.indexOf('\n', start + pieceBytes);
-    const end = newline === -1 ? text.length : newline + 1;
-    yield text.subarray(start, end);
-    start = end;
-    await setImmediate();
-  }
-}
-
-function inflated({ bytes, statedSize }: Content): Promise<Buffer> {
-  // One allocation, if the size is what it is stated to be.
-  const chunkSize = Math.min(Math.max(pieceBytes, statedSize), maxFileBytes);
+export async function csvInZip(zip: Uint8Array): Promise<Buffer> {
+  const { isDeflated, bytes, statedSize } = contentOf(zip);
+  if (!isDeflated) return Buffer.from(bytes);
+  // One allocation, if the size is what it is stated to be: a chunk that is full makes Node allocate the next one.
+  const chunkSize = Math.min(Math.max(usualFileBytes, statedSize + 1), maxFileBytes);
   return promisify(inflateRaw)(bytes, { chunkSize, maxOutputLength: maxFileBytes });
 }
