@@ -56,7 +56,7 @@ export function periodsWithout(
 ): Range[] {
   const without: Range[] = [];
   let nextMs = startMs;
-  for (const timeMs of Float64Array.from(timesMs).sort()) {
+  for (const timeMs of new Float64Array(timesMs).sort()) {
     if (timeMs > nextMs) without.push({ startMs: nextMs, endMs: timeMs });
     nextMs = timeMs + lengthMs;
   }

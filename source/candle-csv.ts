@@ -31,17 +31,47 @@ export function candleCsv(file: Buffer, { columns, timeDigits, interval, range }
   let addedAt = file.length;
   const row = newPlaces();
 
-  /** @returns whether the expected columns start here: decimals of a candle, and others up to the end of the line. */
-  function isCandle(from: number, end: number): boolean {
+  /** @returns the end of a line whose other columns start here: decimals of a candle, and some that are not read; -1 of another. */
+  function scanColumns(from: number): number {
     let at = from;
     for (let column = 0; column < decimals; column += 1) {
       at = scanDecimal(file, at, row, column);
-      if (at < 0 || file[at] !== comma) return false;
+      if (at < 0 || file[at] !== comma) return -1;
       at += 1;
     }
     let commas = decimals + 1;
-    for (; at < end; at += 1) if (file[at] === comma) commas += 1;
-    return commas === columns - 1 && isPossible(file, row);
+    for (; at < file.length; at += 1) {
+      const byte = file[at];
+      if (byte === comma) commas += 1;
+      else if (byte === newline) break;
+    }
+    return commas === columns - 1 && isPossible(file, row) ? at : -1;
+  }
+
+  /** Reads the line that starts here. @returns its end. */
+  function readLine(from: number, others: string[]): number {
+    const timeMs = readTime(file, from, timeDigits);
+    const start = from + timeDigits + 1;
+    const end = isOnGrid(timeMs, interval) ? scanColumns(start) : -1;
+    if (end === -1) {
+      const found = file.indexOf(newline, from);
+      const otherEnd = found === -1 ? file.length : found;
+      others.push(file.toString('latin1', from, otherEnd));
+      return otherEnd;
+    }
+    if (timeMs >= range.startMs && timeMs < range.endMs) {
+      timesMs.push(timeMs);
+      starts.push(start);
+    }
+    return end;
+  }
+
+  /** Reads whole lines from here up to the end of a piece. @returns where the next piece starts. */
+  function readPiece(start: number, others: string[]): number {
+    const until = Math.min(start + pieceBytes, file.length);
+    let from = start;
+    while (from < until) from = readLine(from, others) + 1;
+    return from;
   }
 
   return {
@@ -49,19 +79,7 @@ export function candleCsv(file: Buffer, { columns, timeDigits, interval, range }
     *read(): Generator<string[]> {
       for (let from = 0; from < file.length; ) {
         const others: string[] = [];
-        for (const until = from + pieceBytes; from < file.length && from < until; ) {
-          const found = file.indexOf(newline, from);
-          const end = found === -1 ? file.length : found;
-          const timeMs = readTime(file, from, timeDigits);
-          const start = from + timeDigits + 1;
-          if (!isOnGrid(timeMs, interval) || !isCandle(start, end))
-            others.push(file.toString('latin1', from, end));
-          else if (timeMs >= range.startMs && timeMs < range.endMs) {
-            timesMs.push(timeMs);
-            starts.push(start);
-          }
-          from = end + 1;
-        }
+        from = readPiece(from, others);
         yield others;
       }
     },

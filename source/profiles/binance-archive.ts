@@ -152,7 +152,7 @@ async function readFile(reply: Reply, query: Query): Promise<Resources['candles'
     await setImmediate();
   }
   const rows = csv.end();
-  const timesMs = [...rows.timesMs, ...rejected.flatMap(({ timeMs }) => timeMs ?? [])];
+  const timesMs = rows.timesMs.concat(rejected.flatMap(({ timeMs }) => timeMs ?? []));
   if (timesMs.length === 0) throw unusable(reply, 'the file has no row of the requested time');
   const missing = periodsWithout(asked, timesMs, intervalMs[interval]);
   const known = { untilMs: Number.POSITIVE_INFINITY, missing };

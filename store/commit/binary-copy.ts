@@ -45,27 +45,42 @@ export function* binaryCopy(all: readonly SeriesLines[], columns: number): Gener
   let length = header.copy(piece);
   for (const { seriesId, points } of all) {
     start.writeInt32BE(seriesId, 6);
-    for (const [place, timeMs] of points.timesMs.entries()) {
+    const { timesMs, text, starts } = points;
+    for (let place = 0; place < timesMs.length; place += 1) {
       if (length + longest + trailer.length > size) {
         yield piece.subarray(0, length);
         piece = Buffer.allocUnsafe(size);
         length = 0;
       }
-      const microseconds = (timeMs - year2000Ms) * 1000;
+      const microseconds = ((timesMs[place] ?? Number.NaN) - year2000Ms) * 1000;
       const high = Math.floor(microseconds / 2 ** 32);
       start.writeInt32BE(high, 14);
       start.writeUInt32BE(microseconds - high * 2 ** 32, 18);
-      for (let byte = 0; byte < startBytes; byte += 1) piece[length++] = start[byte] ?? 0;
-      let at = points.starts[place] ?? points.text.length;
-      for (let column = 0; column < columns; column += 1) {
-        at = writeDecimal(points.text, at, piece, length) + 1;
-        length += 4 + (((piece[length + 2] ?? 0) << 8) | (piece[length + 3] ?? 0));
-      }
+      length = writeTuple(start, text, starts[place] ?? text.length, columns, piece, length);
       if (length > size) throw new RangeError('a decimal is too long');
     }
   }
   length += trailer.copy(piece, length);
   yield piece.subarray(0, length);
+}
+
+/** Writes the start of a tuple, and the decimals that start at `from`. @returns where the tuple ends. */
+function writeTuple(
+  start: Buffer,
+  text: Buffer,
+  from: number,
+  columns: number,
+  tuples: Buffer,
+  to: number,
+): number {
+  let length = to;
+  for (let byte = 0; byte < startBytes; byte += 1) tuples[length++] = start[byte] ?? 0;
+  let at = from;
+  for (let column = 0; column < columns; column += 1) {
+    at = writeDecimal(text, at, tuples, length) + 1;
+    length += 4 + (((tuples[length + 2] ?? 0) << 8) | (tuples[length + 3] ?? 0));
+  }
+  return length;
 }
 
 /** Writes the decimal that starts at `from`, with its length before it. @returns where its text ends. */
