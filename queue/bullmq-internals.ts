@@ -62,6 +62,27 @@ export function reconnectOnQueryTimeout(connection: PostgresQueueBackend['connec
   };
 }
 
+/** What a claim returns: job, id, rest of the limiter's pause in ms (0: none), and when the next delayed job is due. */
+type Claim = readonly [job: unknown, id: string, pauseMs: number, delayedUntilMs: number];
+
+/**
+ * Shortens a limiter's pause by the time that the claim took. The backend computes the rest of the pause at the start of
+ * a claim, but a worker waits for it from the claim's end on, after two round trips and the commit of the job before:
+ * several milliseconds of each spacing were lost.
+ */
+export function countPauseFromClaim(backend: PostgresQueueBackend): void {
+  const parts = backend as unknown as {
+    buildNextJobResult: (rows: unknown[], max: number | null, claimedMs: number) => Promise<Claim>;
+  };
+  const build = parts.buildNextJobResult.bind(backend);
+  parts.buildNextJobResult = async (rows, max, claimedMs) => {
+    const [job, id, pauseMs, delayedUntilMs] = await build(rows, max, claimedMs);
+    // 0 would mean that there is no pause, and that no job is waiting.
+    const restMs = pauseMs > 0 ? Math.max(1, pauseMs - (Date.now() - claimedMs)) : 0;
+    return [job, id, restMs, delayedUntilMs];
+  };
+}
+
 /**
  * Keeps a worker's delays positive. BullMQ reads the clock twice to compute the rest of a limiter's pause; on a busy
  * machine the result is negative, and Node prints a warning.

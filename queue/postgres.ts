@@ -3,7 +3,7 @@
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import pg from 'pg';
 import { TidemarkError } from '../errors.ts';
-import { reconnectOnQueryTimeout } from './bullmq-internals.ts';
+import { countPauseFromClaim, reconnectOnQueryTimeout } from './bullmq-internals.ts';
 import {
   assertSchemaCompatibility,
   createPostgresBackend,
@@ -33,7 +33,10 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
       keepAliveInitialDelayMillis: keepAliveMs,
     };
     const backend = createPostgresBackend(name, { ...opts, connection }, extra);
-    if (backend instanceof PostgresQueueBackend) reconnectOnQueryTimeout(backend.connection);
+    if (backend instanceof PostgresQueueBackend) {
+      reconnectOnQueryTimeout(backend.connection);
+      countPauseFromClaim(backend);
+    }
     return backend;
   };
   // Queries fail at once when a connection breaks, and after a time when it stays silent.

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { PostgresQueueBackend } from '../../queue/packages.ts';
+import { postgresStore } from '../../queue/postgres.ts';
+import { openQueue, prepareQueue, windowAt } from './queue-parts.ts';
+
+test('counts the pause of the limiter from the start of a claim, however long the claim takes', async () => {
+  const options = await prepareQueue('postgres');
+  const queues = await openQueue(options);
+  await queues.requests.addWindows([windowAt(1), windowAt(2)]);
+  const store = postgresStore({ url: options.databaseUrl, namespace: options.namespace });
+  const limiter = { max: 1, duration: 1000 };
+  const settings = { connection: 'worker', limiter } as const;
+  const backend = store.connect('requests', settings, {});
+  onTestFinished(() => backend.close());
+  if (!(backend instanceof PostgresQueueBackend)) throw new Error('not on PostgreSQL');
+  await backend.waitUntilReady();
+
+  // Each query takes ten milliseconds.
+  let nowMs = Date.now();
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => nowMs);
+  onTestFinished(() => clock.mockRestore());
+  const { pool } = backend.connection;
+  const query = pool.query.bind(pool);
+  vi.spyOn(pool, 'query').mockImplementation(async (text, values) => {
+    const result = await query(text, values);
+    nowMs += 10;
+    return result;
+  });
+  const expiresMs = nowMs + limiter.duration;
+  const [claimed] = await backend.moveToActive(randomUUID());
+  expect(claimed).not.toBeNull();
+  const [none, , pauseMs] = await backend.moveToActive(randomUUID());
+  expect(none).toBeNull();
+  expect(nowMs + Number(pauseMs)).toBe(expiresMs);
+});
