@@ -210,6 +210,7 @@ export async function runScheduler(
     database,
     queues,
     requestsPerMinute: config.source.requestsPerMinute,
+    isDefaultConfigured: config.source.url !== undefined,
     isBudgetStated: config.source.isBudgetStated,
     settings: config.scheduler,
     ledgerMs: config.database.ledgerDays * dayMs,

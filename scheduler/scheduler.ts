@@ -33,6 +33,8 @@ export interface SchedulerOptions
   readonly queues: QueueBackend;
   /** Sources beside the default one, by name; absent: none. */
   readonly sources?: ReadonlyMap<string, PlannedSource> | undefined;
+  /** Whether this process could ask the default source. If not, a connected worker may. Default true. */
+  readonly isDefaultConfigured?: boolean;
   /** False: the budget of connected workers applies instead. Default true. */
   readonly isBudgetStated?: boolean;
   readonly settings: Config['scheduler'];
@@ -103,7 +105,7 @@ export async function startScheduler(options: SchedulerOptions) {
   const { database, queues, settings, log } = options;
   const now = options.now ?? Date.now;
   const middleware = options.middleware ?? ((pass) => pass());
-  const { isBudgetStated = true } = options;
+  const { isBudgetStated = true, isDefaultConfigured = true } = options;
   const own = { requestsPerMinute: options.requestsPerMinute, isBudgetStated };
   let { requestsPerMinute } = own;
   let ratesMs = settings.ratesMs;
@@ -225,7 +227,9 @@ export async function startScheduler(options: SchedulerOptions) {
       log.debug({ err: error }, 'the polling interval of the rates could not be read');
       return ratesMs;
     });
-    await queues.requests.pollRatesEvery(ratesMs);
+    // A job that no worker takes would wait for ever.
+    const isPolled = isDefaultConfigured || (await queues.requests.countWorkers()) > 0;
+    await queues.requests.pollRatesEvery(isPolled ? ratesMs : 0);
   }
 
   async function prune(): Promise<void> {

@@ -102,19 +102,28 @@ onEachBackend('scheduler and worker', (kind) => {
     expect(server.requests).toHaveLength(20);
   });
 
+  const refreshing = {
+    refresh: true,
+    settings: { tickMs: 100, refreshMs: 1000, ratesMs: 150, backfillShare: 0.2 },
+  };
+
   test('poll rates while refreshing, and stop when the scheduler has closed', async () => {
     const parts = await openParts(kind);
     const server = await serveCandles(() => noonMs);
     await startTestWorker(parts, server.baseUrl);
-    const scheduler = await startTestScheduler(parts, {
-      refresh: true,
-      settings: { tickMs: 100, refreshMs: 1000, ratesMs: 150, backfillShare: 0.2 },
-    });
+    // The worker has the source, which suffices.
+    const scheduler = await startTestScheduler(parts, { ...refreshing, isDefaultConfigured: false });
     await waitFor('two polls', async () => (await ledgerOf(parts.database)).length >= 2);
     await scheduler.close();
     await waitFor('no poll to be left', async () => {
       const { waiting, active, delayed } = await parts.queues.requests.depth();
       return waiting + active + delayed === 0;
     });
+  });
+
+  test('poll no rates when neither has the default source', async () => {
+    const parts = await openParts(kind);
+    await startTestScheduler(parts, { ...refreshing, isDefaultConfigured: false });
+    expect(await parts.queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
   });
 });
