@@ -8,6 +8,7 @@ import {
   assertUsable,
   type ConfiguredSource,
   type ConfiguredSources,
+  configuredSources,
 } from '../operations/sources/configured.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -124,7 +125,10 @@ async function settingsOf(
     const { apiKey, requestsPerMinute } = config.source;
     return { profile: marketDataService, url: requireSource(config), apiKey, requestsPerMinute };
   }
-  const found = (await sources()).get(name);
+  const known = (await sources()).get(name);
+  // Its key may have been set since.
+  const found =
+    known === undefined || known.problem === null ? known : (await configuredSources(config)).get(name);
   if (found !== undefined) {
     assertUsable(found);
     return found;
@@ -134,7 +138,7 @@ async function settingsOf(
   });
 }
 
-/** How often a process looks for sources that series have got meanwhile. */
+/** How often a process looks for sources that series have got meanwhile, and tries those again that could not start. */
 const sourcesEveryMs = 3000;
 
 /**
@@ -158,10 +162,11 @@ export async function runWorkers(
   if (config.source.url !== undefined || !named.some((source) => source !== null)) await start(null);
   async function startMissing(): Promise<void> {
     for (const source of await sourcesInUse(database)) {
-      if (source === null || workers.has(source) || failed.has(source)) continue;
+      if (source === null || workers.has(source)) continue;
       await start(source).catch((error: unknown) => {
+        if (!failed.has(source))
+          log.error({ source, cause: messageOf(error) }, 'no worker can be started for a source; retrying');
         failed.add(source);
-        log.error({ source, cause: messageOf(error) }, 'no worker can be started for a source');
       });
     }
   }

@@ -131,7 +131,13 @@ export async function startWorker(options: WorkerOptions) {
     },
     sourceName,
   );
-  await worker.ready();
+  try {
+    await worker.ready();
+  } catch (error) {
+    // The caller tries again, with another one.
+    await worker.close(0);
+    throw error;
+  }
   const budgets = keepLowestBudget(worker, options);
   await budgets.check();
   return Object.freeze({

@@ -182,6 +182,25 @@ function suite(queue: 'postgres' | 'redis') {
     expect(await running.ended).toMatchObject({ exitCode: 0 });
   });
 
+  it('a worker serves a source as soon as its key is there, and the others meanwhile', async () => {
+    const { env, bybit, binance, write, track } = await open(queue);
+    for (const source of ['binance', 'bybit'])
+      expect(await track(source, Date.now() - dayMs)).toMatchObject({ exitCode: 0 });
+    const key = join(mkdtempSync(join(tmpdir(), 'tidemark-key-')), 'key');
+    write(
+      `sources:\n  binance: { url: '${binance.url}', key-file: ${key} }\n  bybit: { url: '${bybit.url}' }\n`,
+    );
+    const before = candleRequests(binance);
+    const running = start(['run'], { ...env, LOG_FORMAT: 'json' });
+    await waitFor('requests to the other one', () => candleRequests(bybit) >= 2, { withinMs: 60_000 });
+    expect(candleRequests(binance)).toBe(before);
+    writeFileSync(key, 'key');
+    await waitFor('requests to it', () => candleRequests(binance) > before, { withinMs: 60_000 });
+    running.kill('SIGTERM');
+    const { stdout, stderr } = await running.ended;
+    expect(`${stdout}${stderr}`.match(/no worker can be started for a source; retrying/g)).toHaveLength(1);
+  });
+
   it.each([
     ['key-variable: NO_SUCH_KEY', 'no key: NO_SUCH_KEY is not set'],
     ['key-file: /no/such/file', 'no key: /no/such/file cannot be read'],
