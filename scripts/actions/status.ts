@@ -301,7 +301,7 @@ function asJson(status: Status): Exclude<JsonDocument<'status'>, { readonly erro
         ? null
         : { time: isoTime(status.serviceMessage.timeMs), message: status.serviceMessage.message },
     rejected: status.rejected,
-    budget: status.budget,
+    budget: status.usesDefault ? status.budget : null,
     queue: status.queue,
     rates: {
       currencies: status.rates.currencies,

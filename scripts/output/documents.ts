@@ -338,7 +338,7 @@ const status = z
       sourceOutage,
       notice: z.strictObject({ time, message: text }).nullable(),
       rejected: z.strictObject({ rows: count, series: count, reason: textOrNull }),
-      budget: z.strictObject({ perMinute, lastMinute: count, ...eachLane(count) }),
+      budget: z.strictObject({ perMinute, lastMinute: count, ...eachLane(count) }).nullable(),
       queue: z.strictObject({ backend: z.enum(['postgres', 'redis']), ...queue }),
       rates: z.strictObject({ currencies: count, newest: timeOrNull, everySeconds: amount }),
       lists: z.array(

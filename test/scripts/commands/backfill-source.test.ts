@@ -126,6 +126,7 @@ function suite(queue: 'postgres' | 'redis') {
     expect(status).not.toContain('failed');
     expect(status).toMatch(/^source kraken: 1 series, \d+ of 54 requests in the last minute$/m);
     expect(status).not.toMatch(/SOURCE_URL|^budget|^rates/m);
+    expect(JSON.parse((await tidemark(['status', '--json'], env)).stdout)).toMatchObject({ budget: null });
   });
 
   it('of a watch list, by symbols, and reports what the source lacks', async () => {
