@@ -210,6 +210,6 @@ function textOf(
     memory === null
       ? 'Memory of the process: not known on this system.'
       : `Memory of the process as it comes, under all of them in turn, 16 connections, ${memory.seconds} s, MB, median of each tenth of the time: ` +
-        `${memory.tenths.map(figure).join(', ')}; ${figure(memory.most)} at most.`,
+        `${memory.tenths.map((megabytes) => figure(megabytes)).join(', ')}; ${figure(memory.most)} at most.`,
   ].join('\n');
 }
