@@ -55,7 +55,7 @@ export async function startServing(
   };
 }
 
-/** A server that answers every request with a text of this length (http-process.ts). */
+/** A server that answers every request with so many bytes (http-process.ts). */
 export async function startBareHttp(bytes: number): Promise<Pick<Serving, 'url' | 'stop'>> {
   const child = fork(bareHttp);
   child.send(bytes);
