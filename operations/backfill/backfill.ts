@@ -21,7 +21,7 @@ import {
   periodStart,
 } from '../../contract/intervals.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../../planning/budget.ts';
-import { closedUpTo } from '../../planning/periods.ts';
+import { closedUpTo, isBeyondDepth } from '../../planning/periods.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../planning/ranges.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
@@ -234,15 +234,17 @@ function lengths(gaps: readonly Gap[]): Map<number, number> {
   return sums;
 }
 
+/** The progress. What no source has any longer is not part of it: the outcome says so. */
 function remaining(
   gaps: readonly Gap[],
   wanted: ReadonlyMap<number, number>,
   bounds: Bounds,
   windows: ReadonlyMap<number, number>,
 ): Portion[] {
-  const missing = lengths(gaps);
+  const lost = lengths(gaps.filter(isBeyondDepth));
+  const missing = lengths(gaps.filter((gap) => !isBeyondDepth(gap)));
   return [...bounds.series.values()].map(({ seriesId, series }) => {
-    const wantedMs = wanted.get(seriesId) ?? 0;
+    const wantedMs = Math.max(0, (wanted.get(seriesId) ?? 0) - (lost.get(seriesId) ?? 0));
     const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
     return { series, wantedMs, doneMs, windowsLeft: windows.get(seriesId) ?? 0 };
   });
