@@ -28,6 +28,8 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
       // A worker holds one listening connection. Its queries are short: a few connections serve any concurrency.
       max: opts.connection === 'worker' ? 4 : 2,
       connectionTimeoutMillis: connectTimeoutMs,
+      // A new connection loads the catalogue, and compiles BullMQ's functions.
+      idleTimeoutMillis: 60_000,
       query_timeout: answerTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,
@@ -98,11 +100,18 @@ function schemaOf(namespace: string): string {
   return `${namespace}_queue`;
 }
 
-/** BullMQ passes the schema in the connection's `options`. Those of the URL would replace it, so both are joined. */
-function settingsOf(url: string): { connectionString: string; options?: string } {
+/**
+ * A claim holds its queue's lock until its commit is on disk, with all that workers are storing at the time. Not waiting for the
+ * disk is as Redis does it by default: a server that crashes may forget the last half second. Jobs are then run or planned
+ * again, from coverage, which is on disk.
+ */
+const withoutWait = '-c synchronous_commit=off';
+
+/** BullMQ passes the schema in the connection's `options`. Those of the URL would replace it, so they are joined. */
+function settingsOf(url: string): { connectionString: string; options: string } {
   const parsed = new URL(url);
-  const options = parsed.searchParams.get('options');
-  if (options === null) return { connectionString: url };
+  const given = parsed.searchParams.get('options');
+  if (given === null) return { connectionString: url, options: withoutWait };
   parsed.searchParams.delete('options');
-  return { connectionString: parsed.href, options };
+  return { connectionString: parsed.href, options: `${withoutWait} ${given}` };
 }
