@@ -56,7 +56,8 @@ export function periodsWithout(
 ): Range[] {
   const without: Range[] = [];
   let nextMs = startMs;
-  for (const timeMs of new Float64Array(timesMs).sort()) {
+  const isSorted = timesMs.every((timeMs, place) => timeMs >= (timesMs[place - 1] ?? timeMs));
+  for (const timeMs of isSorted ? timesMs : new Float64Array(timesMs).sort()) {
     if (timeMs > nextMs) without.push({ startMs: nextMs, endMs: timeMs });
     nextMs = timeMs + lengthMs;
   }

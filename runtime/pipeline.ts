@@ -60,7 +60,7 @@ export interface WorkerChoice {
 }
 
 /** Files of an archive that a worker reads at once: one is read while another one is stored, and two bound its memory. */
-const filesAtOnce = 2;
+const filesAtOnce = 3;
 
 /**
  * Starts a worker with its own source client.

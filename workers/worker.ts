@@ -58,7 +58,7 @@ const budgetsEveryMs = 3000;
 /** Failures in a row, of any windows, that count as an outage of the source. */
 const outageThreshold = 5;
 /** More concurrent transactions add no throughput; waiting windows are committed in groups. */
-const maxTransactions = 3;
+const maxTransactions = 2;
 /** Connections reserved for the planner and `status`. */
 const reservedConnections = 2;
 /** How long the symbol of a series is known without reading it again. */

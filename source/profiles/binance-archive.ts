@@ -7,6 +7,7 @@
 
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import type { CandleInterval } from '../../contract/intervals.ts';
 import { dayMs, hourMs, intervalMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
@@ -73,7 +74,7 @@ export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number)
       checksumPath: (query) => `${pathOf(query, of.unit)}.CHECKSUM`,
       async read(reply, query, _nowMs, checksum) {
         assertChecksum(reply, checksum);
-        return readFile(reply, query);
+        return inTurn(() => readFile(reply, query));
       },
     },
   },
@@ -87,6 +88,9 @@ export const binanceArchive = binanceFiles(
 );
 
 type Query = Resources['candles']['query'];
+
+/** Files are read one after the other, so that the first one is stored while the next one is read. */
+const inTurn = pLimit(1);
 
 /** Such as `/data/spot/monthly/klines/BTCUSDT/1m/BTCUSDT-1m-2024-05.zip`. A window lies within a file. */
 function pathOf(query: Query, unit: ArchiveFiles['unit']): string {

@@ -63,7 +63,10 @@ function valuesOf(row: Candle | HistoryPoint | undefined): string {
   return 'period' in row ? `${row.open}\t${row.high}\t${row.low}\t${row.close}\t${row.volume}` : row.priceUsd;
 }
 
-export const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
+export const pointTables = Object.freeze({
+  candles: 'candle_points',
+  asset_history: 'asset_history_points',
+} as const);
 /** The value columns, in the order of the lines. */
 export const pointColumns = Object.freeze({
   candles: ['open', 'high', 'low', 'close', 'volume'],

@@ -1,6 +1,7 @@
 /**
- * The only thing that is read of TimescaleDB beyond its documented views and functions: whether a chunk that is in the
- * columnstore has rows outside it too. Read in the sources of 2.28.3, 2.29.2 and 2.30-dev; check it with a newer release.
+ * All that is read of TimescaleDB beyond its documented views and functions: whether a chunk that is in the columnstore has rows
+ * outside it too, and for which times there is no chunk. Read in the sources of 2.28.3, 2.29.2 and 2.30-dev; check it with a
+ * newer release.
  */
 
 import type pg from 'pg';
@@ -11,6 +12,11 @@ const writtenFor = '2.28 to 2.30';
 
 /** Undefined table, column or function. */
 const undefinedCodes = ['42P01', '42703', '42883'];
+const notPermitted = '42501';
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
 
 export interface ChunkState {
   /** The hypertable, without its schema. */
@@ -48,9 +54,47 @@ export async function listChunksInRows(
     );
     return result.rows;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (!undefinedCodes.includes(code)) throw error;
+    if (!undefinedCodes.includes(codeOf(error))) throw error;
     const message = `TimescaleDB ${version} differs from ${writtenFor}, which this version of Tidemark knows`;
     throw new TidemarkError('TIMESCALE_UNKNOWN', message, { cause: error });
+  }
+}
+
+export type PointTable = 'candle_points' | 'asset_history_points';
+
+/** Pools whose database has no such catalog: plain PostgreSQL, or a newer release. */
+const withoutCatalog = new WeakSet<pg.Pool>();
+
+/**
+ * The times for which a hypertable has no chunk; of those within one chunk's length the first and the last, so that each chunk
+ * that is to come holds one of them. Reads the catalog, as the documented view takes milliseconds in a store of many chunks.
+ *
+ * @param times as PostgreSQL reads them. @returns none where this is not known.
+ */
+export async function timesWithoutChunk(
+  pool: pg.Pool,
+  table: PointTable,
+  times: readonly string[],
+): Promise<string[]> {
+  if (withoutCatalog.has(pool)) return [];
+  try {
+    const result = await pool.query<{ time: string }>({
+      name: 'times-without-chunk',
+      text: `select distinct unnest(array[min(time), max(time)])::text as time
+             from _timescaledb_catalog.hypertable h
+             join _timescaledb_catalog.dimension d on d.hypertable_id = h.id
+             cross join unnest($2::timestamptz[]) t (time)
+             cross join lateral (select (extract(epoch from time) * 1000000)::bigint as at) u
+             where h.schema_name = 'tidemark' and h.table_name = $1 and not exists (
+               select from _timescaledb_catalog.dimension_slice s
+               where s.dimension_id = d.id and s.range_start <= at and s.range_end > at)
+             group by at / d.interval_length`,
+      values: [table, times],
+    });
+    return result.rows.map(({ time }) => time);
+  } catch (error) {
+    if (![...undefinedCodes, notPermitted].includes(codeOf(error))) throw error;
+    withoutCatalog.add(pool);
+    return [];
   }
 }

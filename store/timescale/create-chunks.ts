@@ -1,0 +1,54 @@
+/**
+ * Creates chunks before the transactions that fill them. TimescaleDB holds the lock under which it creates a chunk until the end
+ * of the transaction (`ts_chunk_create_for_point` in src/chunk.c). One that fills a new chunk with a month of minutes would hold
+ * up every other one that needs a new chunk, so that a backfill stored one file at a time.
+ */
+
+import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import { type Database, inTransaction, timestamps } from '../db/database.ts';
+import { type PointTable, timesWithoutChunk } from './internals.ts';
+
+/** A transaction of fewer points is over in some milliseconds. */
+const fewPoints = 1000;
+
+/** Values of a row that nobody sees. */
+const columns = Object.freeze({
+  candle_points: 'open, high, low, close, volume',
+  asset_history_points: 'price_usd',
+});
+
+/** @param all times of points that are about to be stored together. */
+export async function createChunks(
+  database: Database,
+  table: PointTable,
+  all: ReadonlyArray<readonly EpochMs[]>,
+): Promise<void> {
+  if (all.reduce((sum, timesMs) => sum + timesMs.length, 0) < fewPoints) return;
+  const times = await timesWithoutChunk(database.pool, table, timestamps(firstOfDays(all)));
+  if (times.length === 0) return;
+  // Only a row makes TimescaleDB create a chunk. It is gone before anyone can see it.
+  await inTransaction(database, async (client) => {
+    await client.query('set local synchronous_commit = off');
+    await client.query(
+      `insert into tidemark.${table} (series_id, time, ${columns[table]})
+       select 0, time, ${columns[table].replaceAll(/\w+/g, '0')} from unnest($1::timestamptz[]) as t (time)
+       on conflict do nothing`,
+      [times],
+    );
+    await client.query(
+      `delete from tidemark.${table} where series_id = 0 and time = any ($1::timestamptz[])`,
+      [times],
+    );
+  });
+}
+
+/** A time of each day: chunks begin and end with a day. */
+function firstOfDays(all: ReadonlyArray<readonly EpochMs[]>): EpochMs[] {
+  const firsts = new Map<number, EpochMs>();
+  for (const timesMs of all)
+    for (const timeMs of timesMs) {
+      const day = Math.floor(timeMs / dayMs);
+      if (!firsts.has(day)) firsts.set(day, timeMs);
+    }
+  return [...firsts.values()];
+}

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { dayMs } from '../../../contract/intervals.ts';
+import type { CandleSeries } from '../../../contract/series.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { trackSeries } from '../../../store/series/series.ts';
+import { createChunks } from '../../../store/timescale/create-chunks.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { commitPoints, storedPoints } from '../committing.ts';
+import { openTestStore, type TestStore } from '../open-store.ts';
+
+const startMs = Date.UTC(2020, 0, 1);
+const times = (days: readonly number[], perDay = 400) =>
+  days.flatMap((day) =>
+    Array.from({ length: perDay }, (_, minute) => startMs + day * dayMs + minute * 60_000),
+  );
+
+describeNeeding('timescale', 'chunks', () => {
+  let store: TestStore;
+  let database: Database;
+  let number = 0;
+
+  beforeAll(async () => {
+    store = await openTestStore('main');
+    database = store.database;
+  });
+  afterAll(() => store.close());
+  beforeEach(async () => {
+    await database.pool.query('truncate tidemark.candle_points, tidemark.asset_history_points');
+  });
+
+  const chunks = async (table = 'candle_points') => {
+    const { rows } = await database.pool.query<{ range_start: number; range_end: number }>(
+      `select range_start, range_end from timescaledb_information.chunks where hypertable_name = $1 order by 1`,
+      [table],
+    );
+    return rows;
+  };
+
+  async function track() {
+    number += 1;
+    const series: CandleSeries = {
+      dataset: 'candles',
+      exchange: 'x',
+      baseId: `chunk-${number}`,
+      quoteId: 'tether',
+      interval: 'm1',
+    };
+    const { seriesId } = await trackSeries(database, series, startMs, null);
+    return { seriesId, series };
+  }
+
+  it('are created for every given time and no other, without a row, and once', async () => {
+    const all = [times([0, 1, 2]), times([40, 41]), times([400])];
+    await createChunks(database, 'candle_points', all);
+    const created = await chunks();
+    const isWithin = (timeMs: number) =>
+      created.some(({ range_start, range_end }) => timeMs >= range_start && timeMs < range_end);
+    expect(all.flat().filter((timeMs) => !isWithin(timeMs))).toEqual([]);
+    for (const { range_start, range_end } of created)
+      expect(all.flat().some((timeMs) => timeMs >= range_start && timeMs < range_end)).toBe(true);
+    expect((await database.pool.query('select from tidemark.candle_points')).rowCount).toBe(0);
+    await createChunks(database, 'candle_points', all);
+    expect(await chunks()).toEqual(created);
+    await createChunks(database, 'asset_history_points', [times([5], 1000)]);
+    expect(await chunks('asset_history_points')).toHaveLength(1);
+  });
+
+  it('are left to the transaction of a few points', async () => {
+    await createChunks(database, 'candle_points', [times([0], 999)]);
+    expect(await chunks()).toEqual([]);
+  });
+
+  it('do not make a commit wait for another one that is not finished', async () => {
+    const [first, second] = [await track(), await track()];
+    const window = (day: number) => ({ startMs: startMs + day * dayMs, endMs: startMs + (day + 1) * dayMs });
+    const blocker = await database.pool.connect();
+    try {
+      await blocker.query('begin');
+      await blocker.query('select from tidemark.series where id = $1 for update', [first.seriesId]);
+      let isFinished = false;
+      const blocked = commitPoints(database, { ...first, window: window(0) }).finally(() => {
+        isFinished = true;
+      });
+      // It has written its points into a new chunk when it waits for the row of its series.
+      await expect
+        .poll(async () => {
+          const { rows } = await database.pool.query(
+            `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          );
+          return rows.length;
+        })
+        .toBe(1);
+      const other = await commitPoints(database, { ...second, window: window(100) });
+      expect(other).toMatchObject({ verdict: 'filled', fresh: 1440 });
+      expect(isFinished).toBe(false);
+      await blocker.query('rollback');
+      expect(await blocked).toMatchObject({ verdict: 'filled', fresh: 1440 });
+    } finally {
+      blocker.release();
+    }
+    expect((await storedPoints(database, first)).size).toBe(1440);
+  });
+});
