@@ -26,13 +26,14 @@ export async function createChunks(
   if (all.reduce((sum, timesMs) => sum + timesMs.length, 0) < fewPoints) return;
   const times = await timesWithoutChunk(database.pool, table, timestamps(firstOfDays(all)));
   if (times.length === 0) return;
-  // Only a row makes TimescaleDB create a chunk. It is gone before anyone can see it.
+  // Only a row makes TimescaleDB create a chunk. It is gone before anyone can see it. Chunks are created in order of time, in
+  // which the columnstore later merges them.
   await inTransaction(database, async (client) => {
     await client.query('set local synchronous_commit = off');
     await client.query(
       `insert into tidemark.${table} (series_id, time, ${columns[table]})
        select 0, time, ${columns[table].replaceAll(/\w+/g, '0')} from unnest($1::timestamptz[]) as t (time)
-       on conflict do nothing`,
+       order by time on conflict do nothing`,
       [times],
     );
     await client.query(

@@ -30,7 +30,8 @@ describeNeeding('timescale', 'chunks', () => {
 
   const chunks = async (table = 'candle_points') => {
     const { rows } = await database.pool.query<{ range_start: number; range_end: number }>(
-      `select range_start, range_end from timescaledb_information.chunks where hypertable_name = $1 order by 1`,
+      // In the order of their creation.
+      `select range_start, range_end from timescaledb_information.chunks where hypertable_name = $1 order by length(chunk_name), chunk_name`,
       [table],
     );
     return rows;
@@ -53,6 +54,9 @@ describeNeeding('timescale', 'chunks', () => {
     const all = [times([0, 1, 2]), times([40, 41]), times([400])];
     await createChunks(database, 'candle_points', all);
     const created = await chunks();
+    expect(created.map(({ range_start }) => range_start)).toEqual(
+      created.map(({ range_start }) => range_start).toSorted((a, b) => a - b),
+    );
     const isWithin = (timeMs: number) =>
       created.some(({ range_start, range_end }) => timeMs >= range_start && timeMs < range_end);
     expect(all.flat().filter((timeMs) => !isWithin(timeMs))).toEqual([]);
