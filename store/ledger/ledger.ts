@@ -183,12 +183,12 @@ const maxMessageAgeMs = 24 * 3_600_000;
 export async function readServiceMessage(database: Database, nowMs: EpochMs): Promise<ServiceMessage | null> {
   const result = await database.pool.query<ServiceMessage>({
     name: 'service-message',
-    // Reads backwards, no further than to the newest success.
+    // Reads backwards, no further than to the newest success. A bound that is known keeps older chunks from being planned.
     text: `with newest as materialized (
              select time from tidemark.fetches where error is null and time > $1 order by time desc limit 1
            )
            select time as "timeMs", coalesce(error, '') as message from tidemark.fetches
-           where verdict = 'notice' and time > coalesce((select time from newest), $1)
+           where verdict = 'notice' and time > $1 and time > coalesce((select time from newest), $1)
            order by time desc limit 1`,
     values: [timestamp(nowMs - maxMessageAgeMs)],
   });

@@ -45,7 +45,10 @@ const refusalAge = "interval '1 hour'";
 /** A request that started before the refusal may end this much later. */
 const underWay = "interval '30 seconds'";
 
-/** The newest 429 of each source, unless requests have succeeded since. */
+/**
+ * The newest 429 of each source, unless requests have succeeded since. Each part has a bound that is known, so that older chunks
+ * are not planned.
+ */
 export async function readRateRefusals(
   database: Database,
   nowMs: EpochMs,
@@ -57,8 +60,9 @@ export async function readRateRefusals(
              where time > $1::timestamptz - ${refusalAge} and verdict = 'rate_limited' order by source, time desc
            )
            select source, time as "timeMs", coalesce(error, '') as message from newest n
-           where not exists (select from tidemark.fetches f where f.time > n.time + ${underWay} and f.error is null
-                             and f.source is not distinct from n.source)`,
+           where not exists (select from tidemark.fetches f
+                             where f.time > $1::timestamptz - ${refusalAge} and f.time > n.time + ${underWay}
+                               and f.error is null and f.source is not distinct from n.source)`,
     values: [timestamp(nowMs)],
   });
   return new Map(result.rows.map(({ source, ...refusal }) => [source, refusal]));

@@ -11,29 +11,42 @@ import { type SourceName, sourcesInUse } from '../series/sources.ts';
  */
 const fewestFailures = 3;
 
+/** How far back the newest success is looked for at first. Planning a statement costs time for each chunk that it may read. */
+const recently = "now() - interval '1 day'";
+
 /**
  * Reads the ledger backwards, no further than to the newest success. All but the counts is null without failures.
  *
  * @param source null: the default one.
  */
-export async function readFailures(database: Database, source: SourceName = null) {
+export async function readFailures(database: Database, source: SourceName = null): Promise<Failures> {
+  const recent = await readFailuresSince(database, source, recently);
+  return recent.successAtMs === null ? readFailuresSince(database, source, "'-infinity'") : recent;
+}
+
+type Failures = { failures: number; successAtMs: EpochMs | null } & {
+  [Name in Exclude<keyof SourceOutage, 'source'>]: SourceOutage[Name] | null;
+};
+
+async function readFailuresSince(
+  database: Database,
+  source: SourceName,
+  since: typeof recently | "'-infinity'",
+): Promise<Failures> {
   // Each has its index.
   const ofSource = source === null ? '$2::text is null and source is null' : 'source = $2';
-  const result = await database.pool.query<
-    { failures: number; successAtMs: EpochMs | null } & {
-      [Name in Exclude<keyof SourceOutage, 'source'>]: SourceOutage[Name] | null;
-    }
-  >({
-    name: `source-outage ${source === null ? 'default' : 'named'}`,
+  const result = await database.pool.query<Failures>({
+    name: `source-outage ${source === null ? 'default' : 'named'} ${since === recently ? 'recent' : 'whole'}`,
     text: `
       with newest as materialized (
-        select time from tidemark.fetches where error is null and ${ofSource} order by time desc limit 1
+        select time from tidemark.fetches
+        where error is null and time > ${since} and ${ofSource} order by time desc limit 1
       )
       select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "sinceMs",
              max(time) as "lastTriedMs", (array_agg(verdict order by time desc))[1] as kind,
              (array_agg(error order by time desc))[1] as message
       from tidemark.fetches
-      where time > coalesce((select time from newest), '-infinity')
+      where time > ${since} and time > coalesce((select time from newest), '-infinity')
         and ${ofSource} and verdict = any ($1) and status is distinct from 403`,
     values: [sourceTrouble, source],
   });
