@@ -21,7 +21,7 @@ import {
   periodStart,
 } from '../../contract/intervals.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../../planning/budget.ts';
-import { closedUpTo, isBeyondDepth } from '../../planning/periods.ts';
+import { closedUpTo } from '../../planning/periods.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../planning/ranges.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
@@ -35,7 +35,7 @@ import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
-import type { BackfillProgress, Portion } from '../progress.ts';
+import type { BackfillProgress } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
 import {
   assertCreditsLeft,
@@ -49,8 +49,10 @@ import {
   deferredText,
   isAwaited,
   isWorkable,
+  lengths,
   outcomeOf,
   refusalOf,
+  remaining,
   windowsLeft,
   withoutPoints,
 } from './outcome.ts';
@@ -124,7 +126,7 @@ export async function runBackfill(
     const left = remaining(
       gaps,
       wanted,
-      bounds,
+      bounds.series,
       windowsLeft(gaps, nowMs, await readRangeLimits(context, 'history')),
     );
     const queued = gaps.some((gap) =>
@@ -225,28 +227,6 @@ async function missingWithin(context: OperationContext, bounds: Bounds, nowMs: E
   return all.flatMap((gap) => {
     const range = bounds.ranges.get(gap.seriesId);
     return range === undefined ? [] : clip([gap], range).map((piece) => ({ ...gap, ...piece }));
-  });
-}
-
-function lengths(gaps: readonly Gap[]): Map<number, number> {
-  const sums = new Map<number, number>();
-  for (const gap of gaps) sums.set(gap.seriesId, (sums.get(gap.seriesId) ?? 0) + lengthMs([gap]));
-  return sums;
-}
-
-/** The progress. What no source has any longer is not part of it: the outcome says so. */
-function remaining(
-  gaps: readonly Gap[],
-  wanted: ReadonlyMap<number, number>,
-  bounds: Bounds,
-  windows: ReadonlyMap<number, number>,
-): Portion[] {
-  const lost = lengths(gaps.filter(isBeyondDepth));
-  const missing = lengths(gaps.filter((gap) => !isBeyondDepth(gap)));
-  return [...bounds.series.values()].map(({ seriesId, series }) => {
-    const wantedMs = Math.max(0, (wanted.get(seriesId) ?? 0) - (lost.get(seriesId) ?? 0));
-    const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
-    return { series, wantedMs, doneMs, windowsLeft: windows.get(seriesId) ?? 0 };
   });
 }
 

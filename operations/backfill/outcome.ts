@@ -5,12 +5,14 @@ import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatTime } from '../../format.ts';
 import { isBeyondDepth } from '../../planning/periods.ts';
+import { lengthMs } from '../../planning/ranges.ts';
 import { requestsFor } from '../../planning/windows.ts';
 import { emptyMessage } from '../../store/commit/empty-answers.ts';
 import type { FetchTally } from '../../store/ledger/ledger.ts';
 import type { Gap } from '../../store/series/gaps.ts';
-import { seriesStatus } from '../../store/series/status.ts';
+import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import type { OperationContext } from '../context.ts';
+import type { Portion } from '../progress.ts';
 import type { RollupsOutcome } from '../refresh-rollups.ts';
 
 /** Whether a gap can be requested now. */
@@ -48,6 +50,29 @@ export function windowsLeft(
     windows.set(gap.seriesId, (windows.get(gap.seriesId) ?? 0) + requests);
   }
   return windows;
+}
+
+/** Sums by series. */
+export function lengths(gaps: readonly Gap[]): Map<number, number> {
+  const sums = new Map<number, number>();
+  for (const gap of gaps) sums.set(gap.seriesId, (sums.get(gap.seriesId) ?? 0) + lengthMs([gap]));
+  return sums;
+}
+
+/** The progress. What no source has any longer is not part of it: the outcome says so. */
+export function remaining(
+  gaps: readonly Gap[],
+  wanted: ReadonlyMap<number, number>,
+  tracked: ReadonlyMap<number, Pick<SeriesStatus, 'series'>>,
+  windows: ReadonlyMap<number, number>,
+): Portion[] {
+  const lost = lengths(gaps.filter(isBeyondDepth));
+  const missing = lengths(gaps.filter((gap) => !isBeyondDepth(gap)));
+  return [...tracked].map(([seriesId, { series }]) => {
+    const wantedMs = Math.max(0, (wanted.get(seriesId) ?? 0) - (lost.get(seriesId) ?? 0));
+    const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
+    return { series, wantedMs, doneMs, windowsLeft: windows.get(seriesId) ?? 0 };
+  });
 }
 
 export interface BackfillOutcome {

@@ -98,7 +98,6 @@ function suite(queue: 'postgres' | 'redis') {
     expect(first.stderr).toMatch(
       /not requested: kraken keeps the newest 720 periods \(12 h of m1\).*begin later, or import files/,
     );
-    expect(first.stderr).toMatch(/^backfill 100 %, nothing left$/m);
     expect(JSON.parse(first.stdout)).toMatchObject({ requests: 1, missing: 1 });
     expect(simulator.requests().total).toBe(2);
 

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import type { CandleSeries } from '../../../contract/series.ts';
+import { lengths, remaining } from '../../../operations/backfill/outcome.ts';
+import { beyondDepthText } from '../../../planning/periods.ts';
+import type { Gap } from '../../../store/series/gaps.ts';
+
+const series: CandleSeries = {
+  dataset: 'candles',
+  exchange: 'kraken',
+  baseId: 'BTC',
+  quoteId: 'USD',
+  interval: 'm1',
+};
+const gap = (startMs: number, endMs: number, message: string | null): Gap => ({
+  startMs,
+  endMs,
+  seriesId: 1,
+  series,
+  reason: message === null ? 'not_asked' : 'failed',
+  message,
+  source: 'kraken',
+  retryAtMs: null,
+  sinceMs: null,
+});
+
+it('leaves what the source has no longer out of the progress', () => {
+  const wanted = lengths([gap(0, 2 * dayMs, null)]);
+  const tracked = new Map([[1, { series }]]);
+  const beyond = gap(0, 1.5 * dayMs, beyondDepthText('kraken', series, 720));
+  const portion = (gaps: readonly Gap[], windows = new Map<number, number>()) =>
+    remaining(gaps, wanted, tracked, windows);
+  expect(portion([gap(0, 2 * dayMs, null)], new Map([[1, 5]]))).toEqual([
+    { series, wantedMs: 2 * dayMs, doneMs: 0, windowsLeft: 5 },
+  ]);
+  expect(portion([beyond, gap(1.5 * dayMs, 1.5 * dayMs + hourMs, 'status 500')])).toEqual([
+    { series, wantedMs: 12 * hourMs, doneMs: 11 * hourMs, windowsLeft: 0 },
+  ]);
+  expect(portion([beyond])).toEqual([{ series, wantedMs: 12 * hourMs, doneMs: 12 * hourMs, windowsLeft: 0 }]);
+});
