@@ -8,10 +8,9 @@ import { LostRace, retryLostRaces } from '../db/failure.ts';
 import { quarantineRows } from '../ledger/quarantine.ts';
 import { markReread } from '../recheck/reread.ts';
 import { compareRepairs } from '../recheck/verification.ts';
-import { createChunks } from '../timescale/create-chunks.ts';
+import { createChunks } from './create-chunks.ts';
 import { recordEmptyTimes } from './empty-answers.ts';
 import { evaluateAnswers, mayContainPoints, type WrittenWindow } from './evaluate-answers.ts';
-import { pointTables } from './points.ts';
 import {
   type PreparedWindow,
   prepareWindow,
@@ -42,10 +41,8 @@ export async function commitWindows(
 ): Promise<WindowResult[]> {
   if (windows.length === 0) return [];
   for (const dataset of ['candles', 'asset_history'] as const) {
-    const points = windows.flatMap((window) =>
-      window.series.dataset === dataset ? [window.points.timesMs] : [],
-    );
-    await createChunks(database, pointTables[dataset], points);
+    const points = windows.flatMap((window) => (window.points.dataset === dataset ? [window.points] : []));
+    await createChunks(database, dataset, points);
   }
   try {
     return await commitTogether(database, windows, 'copy');

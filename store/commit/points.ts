@@ -63,10 +63,7 @@ function valuesOf(row: Candle | HistoryPoint | undefined): string {
   return 'period' in row ? `${row.open}\t${row.high}\t${row.low}\t${row.close}\t${row.volume}` : row.priceUsd;
 }
 
-export const pointTables = Object.freeze({
-  candles: 'candle_points',
-  asset_history: 'asset_history_points',
-} as const);
+export const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
 /** The value columns, in the order of the lines. */
 export const pointColumns = Object.freeze({
   candles: ['open', 'high', 'low', 'close', 'volume'],

@@ -60,8 +60,6 @@ export async function listChunksInRows(
   }
 }
 
-export type PointTable = 'candle_points' | 'asset_history_points';
-
 /** Pools whose database has no such catalog: plain PostgreSQL, or a newer release. */
 const withoutCatalog = new WeakSet<pg.Pool>();
 
@@ -69,11 +67,11 @@ const withoutCatalog = new WeakSet<pg.Pool>();
  * The times for which a hypertable has no chunk; of those within one chunk's length the first and the last, so that each chunk
  * that is to come holds one of them. Reads the catalog, as the documented view takes milliseconds in a store of many chunks.
  *
- * @param times as PostgreSQL reads them. @returns none where this is not known.
+ * @param table of the schema `tidemark`. @param times as PostgreSQL reads them. @returns none where this is not known.
  */
 export async function timesWithoutChunk(
   pool: pg.Pool,
-  table: PointTable,
+  table: string,
   times: readonly string[],
 ): Promise<string[]> {
   if (withoutCatalog.has(pool)) return [];

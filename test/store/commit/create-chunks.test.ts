@@ -1,18 +1,19 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
+import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import type { CandleSeries } from '../../../contract/series.ts';
+import { createChunks } from '../../../store/commit/create-chunks.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { createChunks } from '../../../store/timescale/create-chunks.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { commitPoints, storedPoints } from '../committing.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 
 const startMs = Date.UTC(2020, 0, 1);
-const times = (days: readonly number[], perDay = 400) =>
-  days.flatMap((day) =>
-    Array.from({ length: perDay }, (_, minute) => startMs + day * dayMs + minute * 60_000),
-  );
+const points = (days: readonly number[], perDay = 400) => ({
+  timesMs: days.flatMap((day) =>
+    Array.from({ length: perDay }, (_, minute) => startMs + day * dayMs + minute * minuteMs),
+  ),
+});
 
 describeNeeding('timescale', 'chunks', () => {
   let store: TestStore;
@@ -51,26 +52,27 @@ describeNeeding('timescale', 'chunks', () => {
   }
 
   it('are created for every given time and no other, without a row, and once', async () => {
-    const all = [times([0, 1, 2]), times([40, 41]), times([400])];
-    await createChunks(database, 'candle_points', all);
+    const all = [points([0, 1, 2]), points([40, 41]), points([400])];
+    await createChunks(database, 'candles', all);
     const created = await chunks();
     expect(created.map(({ range_start }) => range_start)).toEqual(
       created.map(({ range_start }) => range_start).toSorted((a, b) => a - b),
     );
     const isWithin = (timeMs: number) =>
       created.some(({ range_start, range_end }) => timeMs >= range_start && timeMs < range_end);
-    expect(all.flat().filter((timeMs) => !isWithin(timeMs))).toEqual([]);
+    const timesMs = all.flatMap((one) => one.timesMs);
+    expect(timesMs.filter((timeMs) => !isWithin(timeMs))).toEqual([]);
     for (const { range_start, range_end } of created)
-      expect(all.flat().some((timeMs) => timeMs >= range_start && timeMs < range_end)).toBe(true);
+      expect(timesMs.some((timeMs) => timeMs >= range_start && timeMs < range_end)).toBe(true);
     expect((await database.pool.query('select from tidemark.candle_points')).rowCount).toBe(0);
-    await createChunks(database, 'candle_points', all);
+    await createChunks(database, 'candles', all);
     expect(await chunks()).toEqual(created);
-    await createChunks(database, 'asset_history_points', [times([5], 1000)]);
+    await createChunks(database, 'asset_history', [points([5], 1000)]);
     expect(await chunks('asset_history_points')).toHaveLength(1);
   });
 
   it('are left to the transaction of a few points', async () => {
-    await createChunks(database, 'candle_points', [times([0], 999)]);
+    await createChunks(database, 'candles', [points([0], 999)]);
     expect(await chunks()).toEqual([]);
   });
 

@@ -6,33 +6,30 @@
 
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { type Database, inTransaction, timestamps } from '../db/database.ts';
-import { type PointTable, timesWithoutChunk } from './internals.ts';
+import { timesWithoutChunk } from '../timescale/internals.ts';
+import { type PointLines, pointColumns, pointTables } from './points.ts';
 
 /** A transaction of fewer points is over in some milliseconds. */
 const fewPoints = 1000;
 
-/** Values of a row that nobody sees. */
-const columns = Object.freeze({
-  candle_points: 'open, high, low, close, volume',
-  asset_history_points: 'price_usd',
-});
-
-/** @param all times of points that are about to be stored together. */
+/** @param all points of one dataset that are about to be stored together. */
 export async function createChunks(
   database: Database,
-  table: PointTable,
-  all: ReadonlyArray<readonly EpochMs[]>,
+  dataset: PointLines['dataset'],
+  all: ReadonlyArray<Pick<PointLines, 'timesMs'>>,
 ): Promise<void> {
-  if (all.reduce((sum, timesMs) => sum + timesMs.length, 0) < fewPoints) return;
+  if (all.reduce((sum, { timesMs }) => sum + timesMs.length, 0) < fewPoints) return;
+  const table = pointTables[dataset];
   const times = await timesWithoutChunk(database.pool, table, timestamps(firstOfDays(all)));
   if (times.length === 0) return;
-  // Only a row makes TimescaleDB create a chunk. It is gone before anyone can see it. Chunks are created in order of time, in
-  // which the columnstore later merges them.
+  // Only a row makes TimescaleDB create a chunk. It is of no series, and gone before anyone can see it. Chunks are created in order
+  // of time, in which the columnstore later merges them.
+  const columns = pointColumns[dataset];
   await inTransaction(database, async (client) => {
     await client.query('set local synchronous_commit = off');
     await client.query(
-      `insert into tidemark.${table} (series_id, time, ${columns[table]})
-       select 0, time, ${columns[table].replaceAll(/\w+/g, '0')} from unnest($1::timestamptz[]) as t (time)
+      `insert into tidemark.${table} (series_id, time, ${columns.join(', ')})
+       select 0, time, ${columns.map(() => '0').join(', ')} from unnest($1::timestamptz[]) as t (time)
        order by time on conflict do nothing`,
       [times],
     );
@@ -44,9 +41,9 @@ export async function createChunks(
 }
 
 /** A time of each day: chunks begin and end with a day. */
-function firstOfDays(all: ReadonlyArray<readonly EpochMs[]>): EpochMs[] {
+function firstOfDays(all: ReadonlyArray<Pick<PointLines, 'timesMs'>>): EpochMs[] {
   const firsts = new Map<number, EpochMs>();
-  for (const timesMs of all)
+  for (const { timesMs } of all)
     for (const timeMs of timesMs) {
       const day = Math.floor(timeMs / dayMs);
       if (!firsts.has(day)) firsts.set(day, timeMs);
