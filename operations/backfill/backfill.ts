@@ -49,10 +49,10 @@ import {
   deferredText,
   isAwaited,
   isWorkable,
-  lengths,
+  lengthsBySeries,
   outcomeOf,
+  portionsOf,
   refusalOf,
-  remaining,
   windowsLeft,
   withoutPoints,
 } from './outcome.ts';
@@ -122,8 +122,8 @@ export async function runBackfill(
     const nowMs = Date.now();
     const gaps = await missingWithin(context, bounds, nowMs);
     if (wanted === undefined) await reportBudgets(queues);
-    wanted ??= lengths(gaps);
-    const left = remaining(
+    wanted ??= lengthsBySeries(gaps);
+    const left = portionsOf(
       gaps,
       wanted,
       bounds.series,

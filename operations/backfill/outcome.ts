@@ -52,22 +52,22 @@ export function windowsLeft(
   return windows;
 }
 
-/** Sums by series. */
-export function lengths(gaps: readonly Gap[]): Map<number, number> {
+/** Milliseconds. */
+export function lengthsBySeries(gaps: readonly Gap[]): Map<number, number> {
   const sums = new Map<number, number>();
   for (const gap of gaps) sums.set(gap.seriesId, (sums.get(gap.seriesId) ?? 0) + lengthMs([gap]));
   return sums;
 }
 
-/** The progress. What no source has any longer is not part of it: the outcome says so. */
-export function remaining(
+/** The progress of each series. What its source has no longer is not part of it: the outcome names it. */
+export function portionsOf(
   gaps: readonly Gap[],
   wanted: ReadonlyMap<number, number>,
   tracked: ReadonlyMap<number, Pick<SeriesStatus, 'series'>>,
   windows: ReadonlyMap<number, number>,
 ): Portion[] {
-  const lost = lengths(gaps.filter(isBeyondDepth));
-  const missing = lengths(gaps.filter((gap) => !isBeyondDepth(gap)));
+  const lost = lengthsBySeries(gaps.filter(isBeyondDepth));
+  const missing = lengthsBySeries(gaps.filter((gap) => !isBeyondDepth(gap)));
   return [...tracked].map(([seriesId, { series }]) => {
     const wantedMs = Math.max(0, (wanted.get(seriesId) ?? 0) - (lost.get(seriesId) ?? 0));
     const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import type { CandleSeries } from '../../../contract/series.ts';
-import { lengths, remaining } from '../../../operations/backfill/outcome.ts';
+import { lengthsBySeries, portionsOf } from '../../../operations/backfill/outcome.ts';
 import { beyondDepthText } from '../../../planning/periods.ts';
 import type { Gap } from '../../../store/series/gaps.ts';
 
@@ -25,11 +25,11 @@ const gap = (startMs: number, endMs: number, message: string | null): Gap => ({
 });
 
 it('leaves what the source has no longer out of the progress', () => {
-  const wanted = lengths([gap(0, 2 * dayMs, null)]);
+  const wanted = lengthsBySeries([gap(0, 2 * dayMs, null)]);
   const tracked = new Map([[1, { series }]]);
   const beyond = gap(0, 1.5 * dayMs, beyondDepthText('kraken', series, 720));
   const portion = (gaps: readonly Gap[], windows = new Map<number, number>()) =>
-    remaining(gaps, wanted, tracked, windows);
+    portionsOf(gaps, wanted, tracked, windows);
   expect(portion([gap(0, 2 * dayMs, null)], new Map([[1, 5]]))).toEqual([
     { series, wantedMs: 2 * dayMs, doneMs: 0, windowsLeft: 5 },
   ]);
