@@ -45,14 +45,24 @@ export async function pause(ms: number, parts: Pick<AttemptParts, 'requests'>): 
 
 /** Defers the window: it stays a gap, shown with its reason, and is requested again at `retryAtMs`. */
 export async function deferWork<Answer>(
-  failure: { kind: string; message: string; nowMs: EpochMs; retryAtMs: EpochMs; maxPauseMs?: number },
+  failure: {
+    kind: string;
+    message: string;
+    /** When the attempt began. */
+    startedMs: EpochMs;
+    nowMs: EpochMs;
+    retryAtMs: EpochMs;
+    maxPauseMs?: number;
+  },
   work: Work<Answer>,
   attempt: AttemptFacts,
   parts: AttemptParts,
 ): Promise<void> {
   // An outage is logged once. It defers windows in bulk, which `gaps` lists; so do the source's own gaps.
   const isInBulk =
-    parts.sourceBreaker.isOpen() || parts.storeBreaker.isOpen() || failure.kind === incompleteKind;
+    parts.sourceBreaker.explains(failure.startedMs) ||
+    parts.storeBreaker.explains(failure.startedMs) ||
+    failure.kind === incompleteKind;
   const level = isInBulk ? 'debug' : 'warn';
   if (work.window !== null) {
     const window = work.whole ?? work.window;

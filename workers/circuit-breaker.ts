@@ -43,6 +43,7 @@ export function createCircuitBreaker(options: {
   let failuresInARow = 0;
   let sinceMs: EpochMs | null = null;
   let recoveringSinceMs: EpochMs | null = null;
+  let lastRecoveryMs: EpochMs = Number.NEGATIVE_INFINITY;
   let pauseMs = 0;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -50,6 +51,7 @@ export function createCircuitBreaker(options: {
     if (sinceMs === null || recoveringSinceMs === null || nowMs - recoveringSinceMs < recoveryMs) return;
     const outageSeconds = Math.round((recoveringSinceMs - sinceMs) / 1000);
     options.log.info({ outageSeconds }, messages.ends);
+    lastRecoveryMs = recoveringSinceMs;
     sinceMs = null;
     recoveringSinceMs = null;
     pauseMs = 0;
@@ -84,5 +86,8 @@ export function createCircuitBreaker(options: {
 
     /** Whether it is open or half-open: its outage is logged, its end is not. */
     isOpen: () => sinceMs !== null,
+
+    /** Whether an attempt that began then failed because of an outage that is logged, which may be over by now. */
+    explains: (startedMs: EpochMs) => sinceMs !== null || startedMs <= lastRecoveryMs,
   });
 }

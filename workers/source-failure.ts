@@ -187,12 +187,12 @@ export async function afterSourceError<Answer>(
     durationMs: error.durationMs,
     source: work.window?.source ?? null,
   });
-  return carryOut(reaction, { kind, message, nowMs }, work, attempt, parts);
+  return carryOut(reaction, { kind, message, startedMs, nowMs }, work, attempt, parts);
 }
 
 async function carryOut<Answer>(
   reaction: Reaction,
-  failure: { kind: string; message: string; nowMs: EpochMs },
+  failure: { kind: string; message: string; startedMs: EpochMs; nowMs: EpochMs },
   work: Work<Answer>,
   attempt: AttemptFacts,
   parts: AttemptParts,

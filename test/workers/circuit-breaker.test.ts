@@ -90,6 +90,18 @@ test('an answer to a request from before the outage does not end it', () => {
   expect(outage.isOpen()).toBe(false);
 });
 
+test('an outage explains the failures of attempts from before its end, even those noticed later', () => {
+  const outage = watch();
+  expect(outage.explains(0)).toBe(false);
+  for (let tries = 0; tries < 3; tries += 1) outage.failed(failAt(1000));
+  expect(outage.explains(1000)).toBe(true);
+  outage.succeeded(2000);
+  outage.succeeded(12_000);
+  expect(outage.isOpen()).toBe(false);
+  expect(outage.explains(1999)).toBe(true);
+  expect(outage.explains(2001)).toBe(false);
+});
+
 test('an outage continues, and its pause grows, while only a few requests succeed', () => {
   const lines: string[] = [];
   const outage = watch(lines);
