@@ -90,7 +90,11 @@ export type Tick = Pick<SourceTick, 'added' | 'queued'>;
 
 export type RunningScheduler = Awaited<ReturnType<typeof startScheduler>>;
 
+/** Delay of an extra pass for a source without a limit, whose queue may be empty long before the next pass. */
 const extraTickMs = 200;
+/** Delays while only a few windows are queued, the first one after a pass that added some. All others may wait for these. */
+const extraTicksOfFewMs = [50, 100, 200];
+const fewWindows = 32;
 /** Interval of restoring repeating jobs, which a flushed Redis loses. */
 const keepAliveMs = 5000;
 const pruneEveryMs = 3_600_000;
@@ -100,6 +104,12 @@ const dailyMs = 24 * 3_600_000;
 const closingGraceMs = 5000;
 /** A pass is short, so a lost one is soon found. */
 const defaultLockMs = 10_000;
+
+/** @returns null: the next pass is soon enough. */
+function extraTickIn({ added, queued }: Tick, passesWithoutWindow: number): number | null {
+  if (queued > 0 && queued < fewWindows) return extraTicksOfFewMs[passesWithoutWindow] ?? null;
+  return added > 0 ? extraTickMs : null;
+}
 
 export async function startScheduler(options: SchedulerOptions) {
   const { database, queues, settings, log } = options;
@@ -135,6 +145,7 @@ export async function startScheduler(options: SchedulerOptions) {
   const budgets = new Map<string, number>();
   const cursors = new Map<string | null, number>();
   const reportedUnknown = new Set<string>();
+  let passesWithoutWindow = 0;
   let isFailing = false;
   let loggedBudgets: string | null = null;
 
@@ -186,14 +197,13 @@ export async function startScheduler(options: SchedulerOptions) {
   }
 
   async function tick(attempt: { id: string }): Promise<Outcome> {
-    let added = 0;
+    let pass: Tick = { added: 0, queued: 0 };
     await checkWatchList?.(now());
     const begun = performance.now();
     try {
-      const pass = await middleware(() => planAll());
-      ({ added } = pass);
-      options.events?.({ durationMs: performance.now() - begun, added });
-      if (added > 0) log.debug(pass, 'planned');
+      pass = await middleware(() => planAll());
+      options.events?.({ durationMs: performance.now() - begun, added: pass.added });
+      if (pass.added > 0) log.debug(pass, 'planned');
       if (isFailing) log.info('planning works again');
       isFailing = false;
     } catch (error) {
@@ -203,9 +213,12 @@ export async function startScheduler(options: SchedulerOptions) {
         log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'planning failed');
       isFailing = true;
     }
-    if (added === 0 || requestsPerMinute > 0) return done;
-    if (attempt.id === extraTickId) return { kind: 'retry', inMs: extraTickMs, counted: false };
-    await queues.planning.tickSoon(extraTickMs);
+    if (requestsPerMinute > 0) return done;
+    passesWithoutWindow = pass.added > 0 ? 0 : passesWithoutWindow + 1;
+    const inMs = extraTickIn(pass, passesWithoutWindow);
+    if (inMs === null) return done;
+    if (attempt.id === extraTickId) return { kind: 'retry', inMs, counted: false };
+    await queues.planning.tickSoon(inMs);
     return done;
   }
 

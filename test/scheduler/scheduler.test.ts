@@ -70,6 +70,28 @@ onEachBackend('scheduler and worker', (kind) => {
     expect(server.requests).toHaveLength(hours / 2);
   });
 
+  test('plan a few times more while there are only a few windows', async () => {
+    const parts = await openParts(kind);
+    const held: Array<() => void> = [];
+    const server = await serveCandles(
+      () => noonMs,
+      (_request, response) => {
+        held.push(() => response.writeHead(500).end());
+        return true;
+      },
+    );
+    await trackSeries(parts.database, candleSeries, noonMs - 20 * hourMs, noonMs);
+    await startTestWorker(parts, server.baseUrl);
+    const added: (number | null)[] = [];
+    await startTestScheduler(parts, {
+      settings: { tickMs: 3_600_000, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
+      events: (pass) => added.push(pass.added),
+    });
+    await waitFor('three passes more', () => added.length === 4);
+    for (const answer of held) answer();
+    expect(added).toEqual([10, 0, 0, 0]);
+  });
+
   test('share the work without repeating any when there are two of each', async () => {
     const parts = await openParts(kind);
     const other = { ...parts, queues: await openQueue(parts.queueOptions) };
