@@ -127,7 +127,13 @@ export function createService(options: ServiceOptions): FastifyInstance {
     return answer(500, 'internal error');
   });
 
-  app.setNotFoundHandler((request, reply) => refuse(request, reply, 404, 'not found'));
+  app.setNotFoundHandler((request, reply) => {
+    const [, page = '', query = ''] = /^\/([\w-]+)\/(\?.*)?$/.exec(request.url) ?? [];
+    // Relative, as a proxy may serve all of this below a path of its own.
+    if (page !== '' && app.hasRoute({ method: 'GET', url: `/${page}` }))
+      return reply.redirect(`../${page}${query}`, 308);
+    return refuse(request, reply, 404, 'not found');
+  });
 
   app.register(async (routes) => addRoutes(routes, { data, now, limits, cache, visibleFrom }), {
     prefix: basePath,

@@ -34,6 +34,11 @@ it.each(['/docs', '/keys'])('serves %s in the frame, with files of its own origi
     expect([file, (await app.inject(`/${file}`)).statusCode]).toEqual([file, 200]);
 });
 
+it.each(['/docs', '/keys'])('leads from %s/ to the page without the slash', async (path) => {
+  const { statusCode, headers } = await app.inject(`${path}/?from=a`);
+  expect([statusCode, headers.location]).toEqual([308, `..${path}?from=a`]);
+});
+
 it('lists each endpoint in the contents, with a form that asks for its example', async () => {
   const { body } = await app.inject('/docs');
   for (const endpoint of Object.keys(pathTemplates) as Endpoint[]) {
