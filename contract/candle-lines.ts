@@ -11,7 +11,10 @@ import type { Candle } from './resources.ts';
 export interface CandleLines {
   readonly length: number;
   readonly timesMs: readonly EpochMs[];
-  /** ASCII that holds open, high, low, close and volume of each time, as `decimalsAt` reads them. May hold more. */
+  /**
+   * Holds open, high, low, close and volume of each time, as `decimalsAt` reads them. May hold more: it is the body of an answer
+   * or a file, where these could be read from its bytes.
+   */
   readonly text: Buffer;
   /** Where the decimals of each time start in the text. */
   readonly starts: readonly number[];
@@ -30,20 +33,27 @@ export function candlesOf(rows: CandleLines | readonly Candle[]): readonly Candl
   });
 }
 
-const [tab, newline, comma] = [9, 10, 44] as const;
+const [tab, newline, quote, comma, minus, nine] = [9, 10, 34, 44, 45, 57] as const;
 
 export function isSeparator(byte: number | undefined): boolean {
-  return byte === tab || byte === newline || byte === comma;
+  return byte === tab || byte === newline || byte === comma || byte === quote;
 }
 
-/** So many decimals from here on: each has a separator after it. */
+/** Where the next decimal starts, from here on. Keys of JSON before it hold no byte from `-` to `9`. */
+export function nextDecimal(text: Buffer, from: number): number {
+  let at = from;
+  for (let byte = text[at] ?? minus; byte < minus || byte > nine; byte = text[at] ?? minus) at += 1;
+  return at;
+}
+
+/** So many decimals from here on: each has a separator after it, and may have keys of JSON before it. */
 export function decimalsAt(text: Buffer, start: number, count: number): DecimalText[] {
   const decimals: DecimalText[] = [];
-  let from = start;
-  for (let at = start; at < text.length && decimals.length < count; at += 1) {
-    if (!isSeparator(text[at])) continue;
-    decimals.push(text.toString('latin1', from, at) as DecimalText);
-    from = at + 1;
+  for (let end = start; decimals.length < count; ) {
+    const from = nextDecimal(text, end);
+    if (from === text.length) break;
+    for (end = from; end < text.length && !isSeparator(text[end]); ) end += 1;
+    decimals.push(text.toString('latin1', from, end) as DecimalText);
   }
   return decimals;
 }

@@ -7,7 +7,7 @@
 import type { CandleLines } from '../contract/candle-lines.ts';
 import type { CandleInterval, EpochMs } from '../contract/intervals.ts';
 import type { Candle } from '../contract/resources.ts';
-import { candleWriter } from './candle-writer.ts';
+import { endOf, isPossible, newPlaces, type Places, scanDecimal, startOf } from './plain-decimals.ts';
 import { impossible, isOnGridOf } from './rows.ts';
 
 const head = Buffer.from('{"data":[');
@@ -31,13 +31,19 @@ export interface ScannedCandles {
 /** @returns null if the body has another form. It may still be valid. */
 export function scanCandles(body: Buffer, interval: CandleInterval): ScannedCandles | null {
   if (!startsAt(body, 0, head)) return null;
-  const candles = candleWriter(body);
+  const timesMs: EpochMs[] = [];
+  const starts: number[] = [];
+  const row = newPlaces();
+  const keep = (timeMs: EpochMs) => {
+    timesMs.push(timeMs);
+    starts.push(startOf(row, 0));
+  };
   const refused: Array<ScannedCandles['impossible'][number]> = [];
   let at = head.length;
   for (;;) {
     for (const [column, key] of keys.entries()) {
       if (!startsAt(body, at, key)) return null;
-      at = candles.copy(at + key.length, column);
+      at = scanDecimal(body, at + key.length, row, column);
       if (at < 0) return null;
     }
     if (!startsAt(body, at, periodKey)) return null;
@@ -49,11 +55,11 @@ export function scanCandles(body: Buffer, interval: CandleInterval): ScannedCand
     const digits = at - start;
     const isTime = digits > 0 && digits <= longestTime && (digits === 1 || body[start] !== zero);
     if (!isTime || body[at] !== brace) return null;
-    if (isOnGridOf(timeMs, interval) && candles.isPossible()) candles.keep(timeMs);
+    if (isOnGridOf(timeMs, interval) && isPossible(body, row)) keep(timeMs);
     else {
-      const candle = candles.candle(timeMs);
+      const candle = candleAt(body, row, timeMs);
       const reason = impossible(candle, interval);
-      if (reason === null) candles.keep(timeMs);
+      if (reason === null) keep(timeMs);
       else refused.push({ candle, reason });
     }
     const end = body[at + 1];
@@ -64,7 +70,25 @@ export function scanCandles(body: Buffer, interval: CandleInterval): ScannedCand
   const timestamp = tail.exec(body.toString('latin1', at))?.[1];
   return timestamp === undefined
     ? null
-    : { rows: candles.end(), impossible: refused, sourceTimeMs: Number(timestamp) };
+    : {
+        rows: { length: timesMs.length, timesMs, starts, text: body },
+        impossible: refused,
+        sourceTimeMs: Number(timestamp),
+      };
+}
+
+/** The candle whose decimals were scanned. */
+function candleAt(body: Buffer, row: Places, period: EpochMs): Candle {
+  const decimal = (column: number) =>
+    body.toString('latin1', startOf(row, column), endOf(row, column)) as Candle['open'];
+  return {
+    open: decimal(0),
+    high: decimal(1),
+    low: decimal(2),
+    close: decimal(3),
+    volume: decimal(4),
+    period,
+  };
 }
 
 function startsAt(bytes: Buffer, at: number, key: Buffer): boolean {

@@ -5,7 +5,7 @@
  * digits, weight of the first, sign, digits after the point) and timestamp.c (`timestamptz_recv`: microseconds since 2000).
  */
 
-import { isSeparator } from '../../contract/candle-lines.ts';
+import { isSeparator, nextDecimal } from '../../contract/candle-lines.ts';
 import { type DecimalText, largestExponent, longestDecimal, plainText } from '../../contract/decimal.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 
@@ -27,7 +27,7 @@ export interface SeriesLines {
   readonly points: {
     readonly timesMs: readonly EpochMs[];
     readonly text: Buffer;
-    /** Where the decimals of each time start in the text. Each has a separator after it. */
+    /** Where the decimals of each time start in the text. */
     readonly starts: readonly number[];
   };
 }
@@ -77,7 +77,7 @@ function writeTuple(
   for (let byte = 0; byte < startBytes; byte += 1) tuples[length++] = start[byte] ?? 0;
   let at = from;
   for (let column = 0; column < columns; column += 1) {
-    at = writeDecimal(text, at, tuples, length) + 1;
+    at = writeDecimal(text, nextDecimal(text, at), tuples, length);
     length += 4 + (((tuples[length + 2] ?? 0) << 8) | (tuples[length + 3] ?? 0));
   }
   return length;
