@@ -85,12 +85,17 @@ export interface PassEvents {
   readonly added: number | null;
 }
 
+type Counts = Pick<SourceTick, 'added' | 'queued'>;
+
 /** A pass over all sources. */
-export type Tick = Pick<SourceTick, 'added' | 'queued'>;
+export interface Tick extends Counts {
+  /** Of the sources without a limit. */
+  readonly unlimited: Counts;
+}
 
 export type RunningScheduler = Awaited<ReturnType<typeof startScheduler>>;
 
-/** Delay of an extra pass for a source without a limit, whose queue may be empty long before the next pass. */
+/** Delay of an extra pass for sources without a limit, whose queue may be empty long before the next pass. */
 const extraTickMs = 200;
 /** Delays while only a few windows are queued, the first one after a pass that added some. All others may wait for these. */
 const extraTicksOfFewMs = [50, 100, 200];
@@ -106,7 +111,7 @@ const closingGraceMs = 5000;
 const defaultLockMs = 10_000;
 
 /** @returns null: the next pass is soon enough. */
-function extraTickIn({ added, queued }: Tick, passesWithoutWindow: number): number | null {
+function extraTickIn({ added, queued }: Counts, passesWithoutWindow: number): number | null {
   if (queued > 0 && queued < fewWindows) return extraTicksOfFewMs[passesWithoutWindow] ?? null;
   return added > 0 ? extraTickMs : null;
 }
@@ -160,17 +165,19 @@ export async function startScheduler(options: SchedulerOptions) {
   async function planAll(): Promise<Tick> {
     const shared = await withOverrides({ ...parts, requestsPerMinute });
     const named = (await sourcesInUse(database)).filter((source) => source !== null);
-    let added = 0;
-    let queued = 0;
+    const all = { added: 0, queued: 0 };
+    const unlimited = { added: 0, queued: 0 };
     for (const source of [null, ...named]) {
       const partsOf = source === null ? shared : namedParts(source, shared);
       if (partsOf === null) continue;
       const pass = await planTick(partsOf, now(), cursors.get(source) ?? 0);
       cursors.set(source, pass.cursor);
-      added += pass.added;
-      queued += pass.queued;
+      for (const counts of partsOf.requestsPerMinute === 0 ? [all, unlimited] : [all]) {
+        counts.added += pass.added;
+        counts.queued += pass.queued;
+      }
     }
-    return { added, queued };
+    return { ...all, unlimited };
   }
 
   function namedParts(source: string, shared: TickParts): TickParts | null {
@@ -197,11 +204,12 @@ export async function startScheduler(options: SchedulerOptions) {
   }
 
   async function tick(attempt: { id: string }): Promise<Outcome> {
-    let pass: Tick = { added: 0, queued: 0 };
+    let unlimited: Counts = { added: 0, queued: 0 };
     await checkWatchList?.(now());
     const begun = performance.now();
     try {
-      pass = await middleware(() => planAll());
+      const pass = await middleware(() => planAll());
+      ({ unlimited } = pass);
       options.events?.({ durationMs: performance.now() - begun, added: pass.added });
       if (pass.added > 0) log.debug(pass, 'planned');
       if (isFailing) log.info('planning works again');
@@ -213,9 +221,8 @@ export async function startScheduler(options: SchedulerOptions) {
         log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'planning failed');
       isFailing = true;
     }
-    if (requestsPerMinute > 0) return done;
-    passesWithoutWindow = pass.added > 0 ? 0 : passesWithoutWindow + 1;
-    const inMs = extraTickIn(pass, passesWithoutWindow);
+    passesWithoutWindow = unlimited.added > 0 ? 0 : passesWithoutWindow + 1;
+    const inMs = extraTickIn(unlimited, passesWithoutWindow);
     if (inMs === null) return done;
     if (attempt.id === extraTickId) return { kind: 'retry', inMs, counted: false };
     await queues.planning.tickSoon(inMs);

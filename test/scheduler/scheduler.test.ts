@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { setSeriesSources } from '../../store/series/sources.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyQueue, onEachBackend, openQueue, silent } from '../queue/queue-parts.ts';
 import { priceAt, serveCandles } from '../workers/candle-server.ts';
@@ -32,6 +33,17 @@ async function startTestScheduler(parts: WorkerParts, more: Partial<SchedulerOpt
   onTestFinished(() => scheduler.close());
   return scheduler;
 }
+
+/** A source without a limit. */
+const unlimited = {
+  exchange: null,
+  archive: null,
+  requestsPerMinute: 0,
+  rangeLimits: { candles: { h1: 2 * hourMs } },
+  depthPeriods: null,
+  longLimit: null,
+  files: null,
+};
 
 function noGapLeft(parts: WorkerParts): Promise<void> {
   return waitFor(
@@ -70,25 +82,25 @@ onEachBackend('scheduler and worker', (kind) => {
     expect(server.requests).toHaveLength(hours / 2);
   });
 
-  test('plan a few times more while there are only a few windows', async () => {
+  test.each([
+    ['the default source', null],
+    ['a named source', 'files'],
+  ])('plan a few times more for a few windows of %s, if it has no limit', async (_, source) => {
     const parts = await openParts(kind);
-    const held: Array<() => void> = [];
-    const server = await serveCandles(
-      () => noonMs,
-      (_request, response) => {
-        held.push(() => response.writeHead(500).end());
-        return true;
-      },
-    );
-    await trackSeries(parts.database, candleSeries, noonMs - 20 * hourMs, noonMs);
-    await startTestWorker(parts, server.baseUrl);
+    const { seriesId } = await trackSeries(parts.database, candleSeries, noonMs - 20 * hourMs, noonMs);
+    const isDefault = source === null;
+    if (!isDefault)
+      await setSeriesSources(parts.database.pool, seriesId, [
+        { source, symbol: 'BTCUSDT', isArchive: false },
+      ]);
     const added: (number | null)[] = [];
     await startTestScheduler(parts, {
+      requestsPerMinute: isDefault ? 0 : 500,
+      sources: new Map(isDefault ? [] : [[source, unlimited]]),
       settings: { tickMs: 3_600_000, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
       events: (pass) => added.push(pass.added),
     });
     await waitFor('three passes more', () => added.length === 4);
-    for (const answer of held) answer();
     expect(added).toEqual([10, 0, 0, 0]);
   });
 
