@@ -95,9 +95,9 @@ export interface Tick extends Counts {
 
 export type RunningScheduler = Awaited<ReturnType<typeof startScheduler>>;
 
-/** Delay of an extra pass for sources without a limit, whose queue may be empty long before the next pass. */
+/** Delay of an extra pass after one that added windows of a source without a limit: its queue may be empty before the next pass. */
 const extraTickMs = 200;
-/** Delays while only a few windows are queued, the first one after a pass that added some. All others may wait for these. */
+/** Delays while only a few of its windows are queued, by passes in a row without a new one: a series may wait for its oldest window. */
 const extraTicksOfFewMs = [50, 100, 200];
 const fewWindows = 32;
 /** Interval of restoring repeating jobs, which a flushed Redis loses. */

@@ -34,7 +34,7 @@ it.each(['/docs', '/keys'])('serves %s in the frame, with files of its own origi
     expect([file, (await app.inject(`/${file}`)).statusCode]).toEqual([file, 200]);
 });
 
-it.each(['/docs', '/keys'])('leads from %s/ to the page without the slash', async (path) => {
+it.each(['/docs', '/keys'])('redirects %s/ to the page', async (path) => {
   const { statusCode, headers } = await app.inject(`${path}/?from=a`);
   expect([statusCode, headers.location]).toEqual([308, `..${path}?from=a`]);
 });
