@@ -37,6 +37,20 @@ export function failWithCause(client: Redis, causeOf: () => Error | null): void 
     flushQueue(error.name === 'MaxRetriesPerRequestError' ? (causeOf() ?? error) : error, ...options);
 }
 
+/** Lets a connection to PostgreSQL try again after a failed first use. BullMQ would answer every later call with that failure. */
+export function retryFirstUse(connection: PostgresQueueBackend['connection']): void {
+  const parts = connection as unknown as { readyPromise?: Promise<void> | undefined };
+  const waitUntilReady = connection.waitUntilReady.bind(connection);
+  connection.waitUntilReady = async () => {
+    try {
+      await waitUntilReady();
+    } catch (error) {
+      parts.readyPromise = undefined;
+      throw error;
+    }
+  };
+}
+
 /**
  * Breaks the listening connection when a query on it times out. BullMQ reconnects when that connection breaks, but it
  * repeats its queries forever on one that only stays silent.
@@ -60,6 +74,15 @@ export function reconnectOnQueryTimeout(connection: PostgresQueueBackend['connec
     };
     return client;
   };
+}
+
+/**
+ * Ends a worker's wait for a job after `ms`, and the worker looks for one itself. BullMQ waits until the next delayed job is
+ * due, or for an hour after an error, and relies on a notification before that; on a connection that was just lost, or only
+ * stays silent, none arrives.
+ */
+export function waitAtMost(backend: PostgresQueueBackend, ms: number): void {
+  Object.defineProperty(backend, 'maximumBlockTimeout', { value: ms / 1000 });
 }
 
 /** What a claim returns: job, id, rest of the limiter's pause in ms (0: none), and when the next delayed job is due. */

@@ -3,7 +3,12 @@
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import pg from 'pg';
 import { TidemarkError } from '../errors.ts';
-import { countPauseFromClaim, reconnectOnQueryTimeout } from './bullmq-internals.ts';
+import {
+  countPauseFromClaim,
+  reconnectOnQueryTimeout,
+  retryFirstUse,
+  waitAtMost,
+} from './bullmq-internals.ts';
 import {
   assertSchemaCompatibility,
   createPostgresBackend,
@@ -18,6 +23,8 @@ const connectTimeoutMs = 5000;
 /** Its statements take milliseconds. A connection that stays silent for longer is dropped. */
 const answerTimeoutMs = 15_000;
 const keepAliveMs = 10_000;
+/** The same as on Redis. A worker with nothing to wait for looks every 5 s already. */
+const waitMs = 10_000;
 
 /** @param namespace the schema is named `<namespace>_queue`. */
 export function postgresStore(options: { url: string; namespace: string }): QueueStore {
@@ -36,8 +43,10 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
     };
     const backend = createPostgresBackend(name, { ...opts, connection }, extra);
     if (backend instanceof PostgresQueueBackend) {
+      retryFirstUse(backend.connection);
       reconnectOnQueryTimeout(backend.connection);
       countPauseFromClaim(backend);
+      waitAtMost(backend, waitMs);
     }
     return backend;
   };
@@ -57,7 +66,7 @@ export async function dropPostgresQueue(options: { url: string; namespace: strin
   );
 }
 
-// BullMQ never retries a failed first connection, so this check comes first.
+// BullMQ's own error for a first connection that fails does not say what to do.
 async function check(options: { url: string; namespace: string }): Promise<void> {
   try {
     await withClient(options.url, (client) => assertSchemaCompatibility(client, schemaOf(options.namespace)));

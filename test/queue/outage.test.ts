@@ -1,6 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
-import { done } from '../../queue/jobs.ts';
+import { done, windowJobId } from '../../queue/jobs.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { proxyTo } from './cuttable-proxy.ts';
 import { collectingLog, onEachBackend, openQueue, prepareQueue, windowAt } from './queue-parts.ts';
@@ -64,33 +64,60 @@ onEachBackend('a queue whose store is unreachable', (kind) => {
   });
 });
 
-test('a queue on PostgreSQL replaces connections that stop responding', async () => {
+describe('a queue on PostgreSQL whose connections stop responding', () => {
+  // BullMQ waits for the next delayed job, and relies on notifications until then.
+  test.each([
+    ['nothing is delayed', []],
+    ['the next retry is in an hour', [windowAt(0)]],
+  ])('replaces them while %s', { timeout: 200_000 }, async (_, delayed) => {
+    const options = await prepareQueue('postgres');
+    const proxy = await proxyTo(options.databaseUrl);
+    const lines: string[] = [];
+    const queues = await openQueueBackend({
+      ...options,
+      databaseUrl: proxy.url,
+      attempts: 3,
+      log: collectingLog(lines),
+    });
+    onTestFinished(() => queues.close());
+    const beside = await openQueue(options);
+    const ran = new Set<string>();
+    const retried = new Set(delayed.map(windowJobId));
+    const worker = queues.startRequestWorker(
+      async (attempt) => {
+        ran.add(attempt.id);
+        return retried.has(attempt.id) ? { kind: 'retry', inMs: 3_600_000, counted: true } : done;
+      },
+      { concurrency: 1, limiter: null, lockMs: 1000 },
+    );
+    onTestFinished(() => worker.close(0));
+    await queues.requests.addWindows([...delayed, windowAt(1)]);
+    await waitFor('the jobs that were added first', () => ran.size === delayed.length + 1);
+
+    proxy.freeze();
+    await expect(queues.requests.depth()).rejects.toThrow(/read timeout/i);
+    await beside.requests.addWindows([windowAt(2)]);
+    await waitFor('the window that was added meanwhile', () => ran.size === delayed.length + 2, {
+      withinMs: 150_000,
+    });
+    await waitFor('an end of every job but the delayed ones', async () => {
+      const { waiting, active } = await queues.requests.depth();
+      return waiting + active === 0;
+    });
+    expect(await queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: delayed.length });
+  });
+});
+
+test('a queue on PostgreSQL that is first used during an outage works when that is over', async () => {
   const options = await prepareQueue('postgres');
   const proxy = await proxyTo(options.databaseUrl);
-  const lines: string[] = [];
-  const queues = await openQueueBackend({
-    ...options,
-    databaseUrl: proxy.url,
-    attempts: 3,
-    log: collectingLog(lines),
-  });
+  const log = collectingLog([]);
+  const queues = await openQueueBackend({ ...options, databaseUrl: proxy.url, attempts: 3, log });
   onTestFinished(() => queues.close());
-  const beside = await openQueue(options);
-  const ran = new Set<string>();
-  const worker = queues.startRequestWorker(
-    async (attempt) => {
-      ran.add(attempt.id);
-      return done;
-    },
-    { concurrency: 1, limiter: null, lockMs: 1000 },
-  );
-  onTestFinished(() => worker.close(0));
-  await queues.requests.addWindows([windowAt(1)]);
-  await waitFor('a job that ran', () => ran.size === 1);
 
-  proxy.freeze();
-  await expect(queues.requests.depth()).rejects.toThrow(/read timeout/i);
-  await beside.requests.addWindows([windowAt(2)]);
-  await waitFor('the windows that were added meanwhile', () => ran.size === 2);
-  expect(await queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
+  await proxy.cut();
+  await expect(queues.requestsOf('kraken').depth()).rejects.toThrow();
+  await proxy.mend();
+
+  expect(await queues.requestsOf('kraken').depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
 });
