@@ -37,18 +37,20 @@ export function failWithCause(client: Redis, causeOf: () => Error | null): void 
     flushQueue(error.name === 'MaxRetriesPerRequestError' ? (causeOf() ?? error) : error, ...options);
 }
 
-/** Lets a connection to PostgreSQL try again after a failed first use. BullMQ would answer every later call with that failure. */
-export function retryFirstUse(connection: PostgresQueueBackend['connection']): void {
-  const parts = connection as unknown as { readyPromise?: Promise<void> | undefined };
-  const waitUntilReady = connection.waitUntilReady.bind(connection);
-  connection.waitUntilReady = async () => {
-    try {
-      await waitUntilReady();
-    } catch (error) {
-      parts.readyPromise = undefined;
-      throw error;
-    }
-  };
+/** Lets a queue try again after a failed first use. BullMQ keeps that failure, and answers later calls with it. */
+export function retryFirstUse(backend: PostgresQueueBackend): void {
+  for (const part of [backend.connection, backend]) {
+    const parts = part as unknown as { readyPromise?: Promise<void> | undefined };
+    const waitUntilReady = part.waitUntilReady.bind(part);
+    part.waitUntilReady = async () => {
+      try {
+        await waitUntilReady();
+      } catch (error) {
+        parts.readyPromise = undefined;
+        throw error;
+      }
+    };
+  }
 }
 
 /**
@@ -77,9 +79,9 @@ export function reconnectOnQueryTimeout(connection: PostgresQueueBackend['connec
 }
 
 /**
- * Ends a worker's wait for a job after `ms`, and the worker looks for one itself. BullMQ waits until the next delayed job is
- * due, or for an hour after an error, and relies on a notification before that; on a connection that was just lost, or only
- * stays silent, none arrives.
+ * Limits a worker's wait for a job to `ms`; then it looks for one. BullMQ waits until the next delayed job is due, and for an
+ * hour at most or after an error, and relies on a notification before that. None arrives on a connection that was just
+ * lost, or only stays silent.
  */
 export function waitAtMost(backend: PostgresQueueBackend, ms: number): void {
   Object.defineProperty(backend, 'maximumBlockTimeout', { value: ms / 1000 });

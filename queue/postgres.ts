@@ -23,7 +23,7 @@ const connectTimeoutMs = 5000;
 /** Its statements take milliseconds. A connection that stays silent for longer is dropped. */
 const answerTimeoutMs = 15_000;
 const keepAliveMs = 10_000;
-/** The same as on Redis. A worker with nothing to wait for looks every 5 s already. */
+/** As on Redis. BullMQ lets a worker look every 5 s if no job is delayed. */
 const waitMs = 10_000;
 
 /** @param namespace the schema is named `<namespace>_queue`. */
@@ -43,7 +43,7 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
     };
     const backend = createPostgresBackend(name, { ...opts, connection }, extra);
     if (backend instanceof PostgresQueueBackend) {
-      retryFirstUse(backend.connection);
+      retryFirstUse(backend);
       reconnectOnQueryTimeout(backend.connection);
       countPauseFromClaim(backend);
       waitAtMost(backend, waitMs);

@@ -1,9 +1,9 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
 import { done, windowJobId } from '../../queue/jobs.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { proxyTo } from './cuttable-proxy.ts';
-import { collectingLog, onEachBackend, openQueue, prepareQueue, windowAt } from './queue-parts.ts';
+import { collectingLog, onEachBackend, openQueue, prepareQueue, silent, windowAt } from './queue-parts.ts';
 
 onEachBackend('a queue whose store is unreachable', (kind) => {
   test('resumes when the store is back, loses nothing, and logs a few lines', async () => {
@@ -64,22 +64,15 @@ onEachBackend('a queue whose store is unreachable', (kind) => {
   });
 });
 
-describe('a queue on PostgreSQL whose connections stop responding', () => {
-  // BullMQ waits for the next delayed job, and relies on notifications until then.
-  test.each([
-    ['nothing is delayed', []],
-    ['the next retry is in an hour', [windowAt(0)]],
-  ])('replaces them while %s', { timeout: 200_000 }, async (_, delayed) => {
-    const options = await prepareQueue('postgres');
-    const proxy = await proxyTo(options.databaseUrl);
-    const lines: string[] = [];
-    const queues = await openQueueBackend({
-      ...options,
-      databaseUrl: proxy.url,
-      attempts: 3,
-      log: collectingLog(lines),
-    });
-    onTestFinished(() => queues.close());
+// BullMQ waits for the next delayed job, and relies on notifications until then.
+test.each([
+  ['nothing is delayed', []],
+  ['the next retry is in an hour', [windowAt(0)]],
+])(
+  'a queue on PostgreSQL replaces connections that stop responding, while %s',
+  { timeout: 200_000 },
+  async (_, delayed) => {
+    const { options, proxy, queues } = await openBehindProxy();
     const beside = await openQueue(options);
     const ran = new Set<string>();
     const retried = new Set(delayed.map(windowJobId));
@@ -97,27 +90,35 @@ describe('a queue on PostgreSQL whose connections stop responding', () => {
     proxy.freeze();
     await expect(queues.requests.depth()).rejects.toThrow(/read timeout/i);
     await beside.requests.addWindows([windowAt(2)]);
+    // Each of the worker's connections may time out, one after the other.
     await waitFor('the window that was added meanwhile', () => ran.size === delayed.length + 2, {
       withinMs: 150_000,
     });
-    await waitFor('an end of every job but the delayed ones', async () => {
-      const { waiting, active } = await queues.requests.depth();
-      return waiting + active === 0;
+    // The end of a job may be lost with a connection; then it runs again.
+    await waitFor('the end of every other job', async () => {
+      const depth = await queues.requests.depth();
+      return depth.waiting + depth.active === 0 && depth.delayed === delayed.length;
     });
-    expect(await queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: delayed.length });
-  });
-});
+  },
+);
 
 test('a queue on PostgreSQL that is first used during an outage works when that is over', async () => {
-  const options = await prepareQueue('postgres');
-  const proxy = await proxyTo(options.databaseUrl);
-  const log = collectingLog([]);
-  const queues = await openQueueBackend({ ...options, databaseUrl: proxy.url, attempts: 3, log });
-  onTestFinished(() => queues.close());
-
+  const { proxy, queues } = await openBehindProxy();
   await proxy.cut();
-  await expect(queues.requestsOf('kraken').depth()).rejects.toThrow();
+  const requests = queues.requestsOf('kraken');
+  await expect(requests.depth()).rejects.toThrow();
   await proxy.mend();
 
-  expect(await queues.requestsOf('kraken').depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
+  await requests.addWindows([windowAt(1)]);
+  expect(await requests.depth()).toEqual({ waiting: 1, active: 0, delayed: 0 });
+  // The board calls BullMQ's own objects.
+  await Promise.all(queues.bullQueues().map((queue) => queue.waitUntilReady()));
 });
+
+async function openBehindProxy() {
+  const options = await prepareQueue('postgres');
+  const proxy = await proxyTo(options.databaseUrl);
+  const queues = await openQueueBackend({ ...options, databaseUrl: proxy.url, attempts: 3, log: silent });
+  onTestFinished(() => queues.close());
+  return { options, proxy, queues };
+}
