@@ -62,6 +62,7 @@ export async function up(compose: Compose): Promise<void> {
 
 interface Container {
   readonly Name: string;
+  readonly RestartCount: number;
   readonly State: {
     readonly Running: boolean;
     readonly ExitCode: number;

@@ -80,12 +80,21 @@ const askedTwice = `
     and upper(a.range * b.range) - lower(a.range * b.range) > interval '1 hour'`;
 
 /** Run in the container: SIGKILL to the worker, as from the kernel when memory is short. */
-const killWorker = `
+const sigkill = `
   const { readdirSync, readFileSync } = require('node:fs');
-  for (const pid of readdirSync('/proc').filter((name) => /^\\d+$/.test(name))) {
-    const command = readFileSync('/proc/' + pid + '/cmdline', 'utf8');
-    if (command.includes('tidemark.js\\0worker')) process.kill(Number(pid), 'SIGKILL');
-  }`;
+  const isWorker = (pid) => readFileSync('/proc/' + pid + '/cmdline', 'utf8').includes('tidemark.js\\0worker');
+  process.kill(Number(readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).find(isWorker)), 'SIGKILL');`;
+
+/** The container ends with its process, and its restart policy starts it again. */
+async function killWorker(compose: Compose): Promise<void> {
+  await compose('exec', '-T', '--index=1', 'worker', 'node', '-e', sigkill).catch((error) => {
+    // The end of the container kills this process too, unless it was faster.
+    if (error.code !== 137) throw error;
+  });
+  const isBack = async () =>
+    (await containers(compose, 'worker')).some(({ RestartCount }) => RestartCount > 0);
+  await waitFor('the killed worker to be started again', isBack, patient);
+}
 
 const serviceOf = ({ Config }: { readonly Config: { readonly Labels: Readonly<Record<string, string>> } }) =>
   Config.Labels['com.docker.compose.service'] ?? '';
@@ -205,10 +214,7 @@ describeWithEngine('docker compose', () => {
     const project = await bringUp(files, env);
     const { compose, service } = project;
     await expectHardened(compose);
-    await fetchMarket(compose, 'bitcoin', async () => {
-      // The container ends with its process, and its restart policy starts it again.
-      await compose('exec', '-T', '--index=1', 'worker', 'node', '-e', killWorker);
-    });
+    await fetchMarket(compose, 'bitcoin', () => killWorker(compose));
     await fetchMarket(compose, 'ethereum', () => compose('restart', 'database'));
     await fetchMarket(compose, 'cardano', async () => {
       const flush = 'REDISCLI_AUTH=$(cat /var/lib/tidemark-redis/password) redis-cli flushall';
