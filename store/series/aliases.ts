@@ -68,7 +68,7 @@ export interface OtherName {
   readonly name: string;
 }
 
-/** Other names of candles of exchanges whose markets are listed. */
+/** Other names of candles: by the list of markets of a source, and by the aliases alone where there is none. */
 export async function readOtherNames(client: pg.Pool | pg.PoolClient): Promise<readonly OtherName[]> {
   const result = await client.query<SeriesRow & { other: string }>(
     `with listed as (
@@ -82,6 +82,11 @@ export async function readOtherNames(client: pg.Pool | pg.PoolClient): Promise<r
        cross join lateral (values (m.base, m.quote, m.base_id, m.quote_id), (m.base_id, m.quote_id, m.base, m.quote))
          own (base, quote, other_base, other_quote)
        where (m.base, m.quote) <> (m.base_id, m.quote_id)
+       union
+       select s.exchange_id, s.base_id, s.quote_id, base, quote from tidemark.series s
+       cross join lateral tidemark.asset_names(s.exchange_id, s.base_id) base
+       cross join lateral tidemark.asset_names(s.exchange_id, s.quote_id) quote
+       where s.dataset = 'candles' and (base, quote) <> (s.base_id, s.quote_id)
      )
      select distinct ${seriesColumns}, s.exchange_id || ' ' || p.other_base || '/' || p.other_quote || ' ' || s.interval as other
      from pairs p

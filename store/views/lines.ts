@@ -30,6 +30,19 @@ end $$;
 comment on function tidemark.known_ranges is
   'Internal: the covered ranges of a series without the periods for which only invalid rows came.';
 
+-- An asset's name, and its others by the aliases of the watch list: the id that stands for a code, or the codes of an id.
+create or replace function tidemark.asset_names(exchange text, name text) returns setof text
+language sql stable parallel safe as $$
+  with known as (
+    select code, asset from tidemark.asset_aliases a
+    where source = exchange
+       or source = '' and not exists (select from tidemark.asset_aliases o where o.source = exchange and o.code = a.code)
+  )
+  select name union select asset from known where code = name union select code from known where asset = name
+$$;
+comment on function tidemark.asset_names is
+  'Internal: an asset as an exchange may name it, by id and by codes.';
+
 -- The names of a series whose market is given by the codes of its source, or by the ids that stand for them.
 create or replace function tidemark.own_names(exchange text, base text, quote text, out base_id text, out quote_id text)
 language plpgsql stable parallel safe as $$
@@ -39,6 +52,12 @@ begin
   join public.source_markets m on m.source = x.source and m.symbol = x.symbol
   where s.dataset = 'candles' and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
     and (($2, $3) = (m.base, m.quote) or ($2, $3) = (m.base_id, m.quote_id))
+  limit 1;
+  if found then return; end if;
+  select s.base_id, s.quote_id into base_id, quote_id
+  from tidemark.series s
+  where s.dataset = 'candles' and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
+    and s.base_id in (select tidemark.asset_names($1, $2)) and s.quote_id in (select tidemark.asset_names($1, $3))
   limit 1;
 end $$;
 comment on function tidemark.own_names is

@@ -68,7 +68,36 @@ async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
       ],
       ...['--from', '2024-05-01'],
     );
-  return { folder, write, names, run, bySymbol, byNames };
+  const count = async (base: string, quote: string) => {
+    const { rows } = await database.pool.query<{ count: number }>(
+      `select count(*)::int from candles('binance', $1, $2, 'h1', '2024-05-01Z', '2024-05-02Z') where close is not null`,
+      [base, quote],
+    );
+    return rows[0]?.count;
+  };
+  return { folder, write, names, run, bySymbol, byNames, count };
+}
+
+const market = (base: string, quote: string) => [
+  '--exchange',
+  'binance',
+  '--base',
+  base,
+  '--quote',
+  quote,
+  '--interval',
+  'h1',
+];
+
+/** A file of Binance's archive. */
+function twoHours(folder: string): string {
+  const file = join(folder, 'BTCUSDT-1h-2024-05-01.csv');
+  const row = (hour: number) => {
+    const start = Date.UTC(2024, 4, 1, hour);
+    return `${start},1.10,1.20,1.00,1.15,7,${start + 3_599_999},8,9,4,4,0`;
+  };
+  writeFileSync(file, `${row(0)}\n${row(1)}\n`);
+  return file;
 }
 
 it('names a series by the aliases of the watch list, before it is applied', async () => {
@@ -90,14 +119,7 @@ it('keeps one series of a market and an interval, whichever of its names a comma
   const both = ['binance BTC/USDT h1', 'binance bitcoin/tether d1'];
   expect(await names()).toEqual(both);
   // A file, and an entry of the watch list.
-  const file = join(folder, 'BTCUSDT-1h-2024-05-01.csv');
-  const row = (hour: number) => {
-    const start = Date.UTC(2024, 4, 1, hour);
-    return `${start},1.10,1.20,1.00,1.15,7,${start + 3_599_999},8,9,4,4,0`;
-  };
-  writeFileSync(file, `${row(0)}\n${row(1)}\n`);
-  const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
-  await run('import', file, '--format', 'binance', ...market);
+  await run('import', twoHours(folder), '--format', 'binance', ...market('bitcoin', 'tether'));
   write(`aliases: { BTC: bitcoin, USDT: tether }
 candles:
   - { exchange: binance, base: bitcoin, quote: tether, interval: [h1, d1], from: 2024-05-01 }
@@ -108,3 +130,20 @@ candles:
   await run('why', 'binance bitcoin/tether h1');
   await run('why', 'binance BTC/USDT d1');
 });
+
+it.each([
+  ['codes', ['BTC', 'USDT'], ['bitcoin', 'tether']],
+  ['ids', ['bitcoin', 'tether'], ['BTC', 'USDT']],
+  ['one of each', ['BTC', 'tether'], ['bitcoin', 'USDT']],
+] as const)(
+  'keeps one series of a market that a file gave by %s, though no source has listed it',
+  async (_, [base, quote], others) => {
+    const { folder, names, run, byNames, count } = await open();
+    const file = twoHours(folder);
+    await run('import', file, '--format', 'binance', ...market(base, quote));
+    await run('import', file, '--format', 'binance', ...market(...others));
+    await byNames(...others, 'h1');
+    expect(await names()).toEqual([`binance ${base}/${quote} h1`]);
+    expect([await count(base, quote), await count(...others)]).toEqual([2, 2]);
+  },
+);
