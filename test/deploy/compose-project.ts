@@ -46,9 +46,7 @@ export async function bringUp(
       BOARD_PASSWORD: 'a-password-for-the-board',
     },
   );
-  onTestFinished(async () => {
-    await compose(...profiles, 'down', '--volumes', '--timeout', '5');
-  }, containersMs);
+  onTestFinished(() => down(compose, '--volumes', '--timeout', '5'), containersMs);
   await up(compose);
   const at = (port: number | undefined) => `http://127.0.0.1:${port}`;
   return { compose, service: at(service), board: at(board), prometheus: at(prometheus) };
@@ -58,6 +56,16 @@ export async function bringUp(
 export async function up(compose: Compose): Promise<void> {
   await compose('up', '--detach', '--scale', 'worker=2');
   await waitFor('every container to be healthy', () => isHealthy(compose), patient);
+}
+
+/** Removes every container and network. Several times if need be: a network may still have a container that is gone. */
+export async function down(compose: Compose, ...options: string[]): Promise<void> {
+  const isDown = () =>
+    compose(...profiles, 'down', ...options).then(
+      () => true,
+      () => false,
+    );
+  await waitFor('every container and network to be removed', isDown, patient);
 }
 
 interface Container {
