@@ -3,7 +3,7 @@
  * price.
  *
  * `ema` and `rsi` are aggregates too, to be used over any column: `ema(close, 20) over (order by time)`. A
- * null restarts them. Their state is rounded to 32 fraction digits, far more than they show.
+ * null restarts them. Their state has far more digits than they show.
  */
 
 import { candleIntervals } from '../../contract/intervals.ts';
@@ -18,17 +18,34 @@ const parameters = (periods: number) =>
 const last = 'order by time rows between tidemark.count_of(periods, 1) - 1 preceding and current row';
 
 const aggregates = `
+-- 32 decimals, and no fewer than 25 figures. PostgreSQL divides to at most 1000 decimals.
+create or replace function tidemark.running_decimals(size numeric) returns integer
+language sql immutable parallel safe as $$
+  select case when abs(size) >= 1e-8 or size = 0 then 32 else least(25 + tidemark.zeros_after_point(size), 1000) end
+$$;
+comment on function tidemark.running_decimals is
+  'Internal: the decimals to which the state of an average is rounded, by its size.';
+
 -- The state: number of values, their sum (their average once there are enough), and the periods.
 create or replace function tidemark.ema_step(state numeric[], value numeric, periods integer) returns numeric[]
 language plpgsql immutable parallel safe as $$
+declare
+  total numeric;
+  parts integer := periods;
+  decimals integer;
 begin
   if value is null then return null; end if;
   if state is null then state := array[0, 0, periods]; end if;
   if state[1] < tidemark.count_of(periods, 1) then
-    return array[state[1] + 1, case when state[1] + 1 = periods then round((state[2] + value + ${fine}) / periods, 32)
-                                    else state[2] + value end, periods];
+    state[1] := state[1] + 1;
+    total := state[2] + value;
+    if state[1] < periods then return array[state[1], total, periods]; end if;
+  else
+    total := state[2] * (periods - 1) + value * 2;
+    parts := periods + 1;
   end if;
-  return array[state[1], round(state[2] + (value - state[2]) * 2 / (periods + 1), 32), periods];
+  decimals := tidemark.running_decimals(total);
+  return array[state[1], round(round(total, decimals) / parts, decimals), periods];
 end $$;
 comment on function tidemark.ema_step is
   'Internal: the state of the aggregate ema after one more value.';
@@ -53,18 +70,24 @@ declare
   seen numeric := state[1];
   gain numeric;
   loss numeric;
+  decimals integer;
 begin
   if value is null then return null; end if;
   if state is null then return array[0, 0, 0, value, periods]; end if;
   gain := greatest(value - state[4], 0);
   loss := greatest(state[4] - value, 0);
-  if seen >= tidemark.count_of(periods, 1) then
-    return array[seen, round((state[2] * (periods - 1) + gain) / periods, 32),
-                 round((state[3] * (periods - 1) + loss) / periods, 32), value, periods];
-  elsif seen + 1 = periods then
-    return array[seen + 1, round((state[2] + gain + ${fine}) / periods, 32), round((state[3] + loss + ${fine}) / periods, 32), value, periods];
+  if seen < tidemark.count_of(periods, 1) then
+    seen := seen + 1;
+    gain := state[2] + gain;
+    loss := state[3] + loss;
+    if seen < periods then return array[seen, gain, loss, value, periods]; end if;
+  else
+    gain := state[2] * (periods - 1) + gain;
+    loss := state[3] * (periods - 1) + loss;
   end if;
-  return array[seen + 1, state[2] + gain, state[3] + loss, value, periods];
+  decimals := tidemark.running_decimals(gain + loss);
+  return array[seen, round(round(gain, decimals) / periods, decimals), round(round(loss, decimals) / periods, decimals),
+               value, periods];
 end $$;
 comment on function tidemark.rsi_step is
   'Internal: the state of the aggregate rsi after one more value.';

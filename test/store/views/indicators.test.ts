@@ -191,6 +191,30 @@ for (const kind of ['main', 'plain'] as const) {
       expect(rows).toEqual(['16 | 16 | 32']);
     });
 
+    it.each([0, 28, 33, 300])('computes ema and rsi of prices of 1e-%i', async (size) => {
+      const of = (column: string) =>
+        numbersOf(
+          store.url,
+          `with line as (select price * 1e-${size} as price, time from prices('x a/tether'))
+           select ${column} from (
+             select time, ema(price, 9) over (order by time), rsi(price, 14) over (order by time) from line
+           ) averages order by time`,
+        );
+      expectClose(await of(`ema / 1e-${size}`), doubles.ema(aNumbers, 9));
+      expectClose(await of('rsi'), doubles.rsi(aNumbers, 14));
+    });
+
+    it('keeps the relative strength index while no price changes', async () => {
+      const { rows } = await ask(
+        store.url,
+        `select rsi from (
+           select n, rsi(case when n > 5 then 7 else n * n % 7 end, 3) over (order by n) from generate_series(1, 4000) n
+         ) long where n in (6, 4000)`,
+      );
+      expect(new Set(rows)).toHaveLength(1);
+      expect(rows).toHaveLength(2);
+    });
+
     it('computes drawdowns, and the deepest with its peak, trough and recovery', async () => {
       let peak = 0;
       const falls = aNumbers.map((price) => {
