@@ -188,8 +188,8 @@ begin
   select * into line from tidemark.market_line(exchange, base, quote, interval_name);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   session_length := tidemark.interval_length(coalesce(session, case when line.period > interval '24 hours' then interval_name else 'd1' end));
-  if session_length < line.period then
-    raise exception 'a session of % is shorter than the interval %', session, interval_name using errcode = '22023';
+  if mod(extract(epoch from session_length), extract(epoch from line.period)) <> 0 then
+    raise exception 'a session of % is not a whole number of periods of %', session, interval_name using errcode = '22023';
   end if;
   select s.id, s.interval, k.covered, s.tracked into source
   from tidemark.series s cross join lateral (select tidemark.known_ranges(s.id, s.covered) as covered) k
@@ -199,7 +199,7 @@ begin
   limit 1;
   perform tidemark.tell_coverage(source.id, source.covered, source.tracked, asked.first, asked.closed);
   return format('select time, case when volume > 0 then tidemark.price_figure((turnover + ${fine}) / (3 * volume)) end as vwap, volume,
-      case when sum(volume) over w > 0 then tidemark.price_figure((sum(turnover) over w + ${fine}) / (3 * sum(volume) over w)) end as session_vwap,
+      case when volume is not null and sum(volume) over w > 0 then tidemark.price_figure((sum(turnover) over w + ${fine}) / (3 * sum(volume) over w)) end as session_vwap,
       candles::bigint, %L::text as derived_from, coverage
     from (%s) buckets
     window w as (partition by date_bin(%L, time, ${origin}) order by time)
@@ -227,5 +227,5 @@ begin
                                                session);
 end $$;
 comment on function public.vwap is
-  'Volume-weighted average price of each period, and since the beginning of its session (an interval, UTC; by default the day, or the period where that is longer), from the finest stored candles that cover the range best (derived_from), each with its typical price (high + low + close) / 3.${example("select * from vwap('binance', 'bitcoin', 'tether', 'h8', '2024-03-01', '2024-03-08')")}';
+  'Volume-weighted average price of each period, and since the beginning of its session (an interval that is a whole number of periods, UTC; by default the day, or the period where that is longer), from the finest stored candles that cover the range best (derived_from), each with its typical price (high + low + close) / 3.${example("select * from vwap('binance', 'bitcoin', 'tether', 'h8', '2024-03-01', '2024-03-08')")}';
 `;

@@ -84,8 +84,41 @@ for (const kind of ['main', 'plain'] as const) {
         ),
       ).toEqual(['0']);
       await expect(rows(`select * from vwap('x', 'v', 'tether', 'h4', session => 'h1')`)).rejects.toThrow(
-        /shorter/,
+        /whole number of periods of h4/,
       );
+    });
+
+    it.each([
+      ['h4', 'h6'],
+      ['h8', 'h12'],
+      ['h6', 'h8'],
+    ])('refuses a vwap of %s in sessions of %s, which a period crosses', async (interval, session) => {
+      await storeLine(store.database, {
+        key: market(`v-${interval}`, 'h1'),
+        startMs,
+        endMs: startMs + dayMs,
+        prices: Array.from({ length: 24 }, () => '1'),
+      });
+      const call = `vwap('x', 'v-${interval}', 'tether', '${interval}', session => '${session}')`;
+      await expect(rows(`select * from ${call}`)).rejects.toThrow(`whole number of periods of ${interval}`);
+    });
+
+    it('has a vwap of nulls where a period is not covered', async () => {
+      await storeLine(store.database, {
+        key: market('n', 'h1'),
+        startMs,
+        endMs: startMs + 4 * hourMs,
+        prices: ['1', null, null, '4'],
+        covered: [
+          [0, 1],
+          [3, 4],
+        ],
+      });
+      expect(
+        await rows(
+          `select vwap::float, volume, session_vwap::float, candles, coverage from vwap('x', 'n', 'tether', 'h1')`,
+        ),
+      ).toEqual(['1 | 1 | 1 | 1 | 1', '- | - | - | - | 0', '- | - | - | - | 0', '4 | 1 | 2.5 | 1 | 1']);
     });
 
     it('weighs by the series that covers the range, not by a finer one that does not', async () => {
