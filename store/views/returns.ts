@@ -139,14 +139,15 @@ const columns =
 
 /**
  * Mean returns by hour of the day and by day of the week, UTC. A candle's return belongs to its own period.
- * An asset's price is of one moment, so the return up to it belongs to the period that begins at the previous
- * one; a d1 price is the mean of its day.
+ * An asset's price is of one moment, so the return up to it belongs to the period that ends there; a d1 price is
+ * the mean of its day.
  */
 export const seasonality = `
 create or replace function tidemark.changes_by_start(series text, interval_name text, from_time timestamptz, to_time timestamptz)
 returns table (start timestamp, change numeric)
 language sql stable parallel safe as $$
-  select case when series like '%/%' or interval_name = 'd1' then time else lag(time) over (order by time) end at time zone 'UTC',
+  select case when series like '%/%' or interval_name = 'd1' then time
+              else time - tidemark.interval_length(interval_name) end at time zone 'UTC',
          simple_return
   from public.returns(series, interval_name, from_time, to_time)
 $$;

@@ -268,6 +268,16 @@ for (const kind of ['main', 'plain'] as const) {
       expect(
         await rows(`select sum(observations), count(*), min(coverage) from seasonality_by_hour('tide')`),
       ).toEqual(['71 | 24 | 1']);
+      // From 07:00 to 10:00 no price is known to exist: the return ends at 10:00.
+      await storeLine(store.database, {
+        key: { dataset: 'asset_history', assetId: 'thin', interval: 'h1' },
+        startMs,
+        endMs: startMs + dayMs,
+        prices: Array.from({ length: 24 }, (_, hour) => ({ 7: '100', 10: '110' })[hour] ?? null),
+      });
+      expect(await rows(`select hour, mean_return::float from seasonality_by_hour('thin')`)).toEqual([
+        '9 | 0.1',
+      ]);
       // The 1st of January 2024 was a Monday.
       await storeLine(store.database, {
         key: { dataset: 'asset_history', assetId: 'tide', interval: 'd1' },

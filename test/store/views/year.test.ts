@@ -404,9 +404,12 @@ it.each(seriesNames)('seasons of %s', async (series) => {
   const changes = line.flatMap(({ timeMs, text }, place) => {
     const before = line[place - 1] ?? null;
     if (text === null || before?.text == null || Number(before.text) === 0) return [];
-    // The return of a candle belongs to its period, that of a price to the period before it.
+    // The return of a candle belongs to its period, that of a price to the period that ends at it.
     return [
-      { begins: series === 'year' ? before.timeMs : timeMs, change: Number(text) / Number(before.text) - 1 },
+      {
+        begins: series === 'year' ? timeMs - hourMs : timeMs,
+        change: Number(text) / Number(before.text) - 1,
+      },
     ];
   });
   for (const [name, call, group] of [
