@@ -18,6 +18,18 @@ const originDay = `timestamp '2000-01-03'`;
 const values = 'open, high, low, close, volume';
 
 const bounds = `
+-- Where clocks go back, PostgreSQL takes the second of two times. The first one is by the offset of a day before.
+create or replace function tidemark.first_at(local_time timestamp, zone text) returns timestamptz
+language plpgsql stable parallel safe as $$
+declare
+  later timestamptz := local_time at time zone zone;
+  earlier timestamptz := later - ((later - interval '24 hours') at time zone zone - (local_time - interval '24 hours'));
+begin
+  return case when earlier at time zone zone = local_time then earlier else later end;
+end $$;
+comment on function tidemark.first_at is
+  'Internal: the time at which clocks of a zone show a local time; the first one where they show it twice.';
+
 create or replace function tidemark.bucket_bounds(bucket interval, zone text, session_from time, session_to time,
   first timestamptz, ending timestamptz)
 returns table (begins timestamptz, ends timestamptz)
@@ -43,16 +55,18 @@ begin
   end if;
   if months > 0 then
     return query
-      select at at time zone zone, (at + bucket) at time zone zone
+      select b.begins, b.ends
       from generate_series(div(12 * extract(year from since) + extract(month from since) - 1, months) * months,
                            12 * extract(year from until) + extract(month from until), months) month,
-           lateral make_timestamp(div(month, 12)::integer, mod(month, 12)::integer + 1, 1, 0, 0, 0) at
-      where at at time zone zone >= first and at at time zone zone < ending;
+           lateral make_timestamp(div(month, 12)::integer, mod(month, 12)::integer + 1, 1, 0, 0, 0) at,
+           lateral (select tidemark.first_at(at, zone), tidemark.first_at(at + bucket, zone)) b (begins, ends)
+      where b.begins >= first and b.begins < ending;
   elsif days > 0 and session_from is null then
     return query
-      select at at time zone zone, (at + bucket) at time zone zone
-      from generate_series(date_bin(bucket, since, ${originDay}), until, bucket) at
-      where at at time zone zone >= first and at at time zone zone < ending;
+      select b.begins, b.ends
+      from generate_series(date_bin(bucket, since, ${originDay}), until, bucket) at,
+           lateral (select tidemark.first_at(at, zone), tidemark.first_at(at + bucket, zone)) b (begins, ends)
+      where b.begins >= first and b.begins < ending;
   elsif session_from is null and mod(86400, seconds) <> 0 then
     return query
       select at, at + bucket
@@ -63,8 +77,9 @@ begin
       select at, least(at + step, session.ends)
       from generate_series(since, until, interval '1 day') day
       cross join lateral (
-        select (day + opens) at time zone zone as begins,
-               (day + closes + case when closes <= opens then interval '1 day' else '0' end) at time zone zone as ends
+        select tidemark.first_at(day + opens, zone) as begins,
+               least((day + closes + case when closes <= opens then interval '1 day' else '0' end) at time zone zone,
+                     tidemark.first_at(day + interval '1 day' + opens, zone)) as ends
       ) session
       -- Null, and so no bucket, where clocks skip the whole session.
       cross join lateral (

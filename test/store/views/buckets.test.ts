@@ -264,6 +264,35 @@ for (const kind of ['main', 'plain'] as const) {
       expect(days).toEqual(['2024-03-09 | t', '2024-03-11 | t']);
     });
 
+    // Clocks go back at 01:00 in Havana and the Azores, at 02:00 in New York, at 03:00 in Berlin.
+    it.each([
+      [
+        `'1 day', '2023-11-04', '2023-11-07', 'America/Havana'`,
+        ['11-04 04:00 24', '11-05 04:00 25', '11-06 05:00 24'],
+      ],
+      [
+        `'1 day', '2023-10-28', '2023-10-31', 'Atlantic/Azores'`,
+        ['10-28 00:00 24', '10-29 00:00 25', '10-30 01:00 24'],
+      ],
+      [
+        `'12 hours', '2023-11-05', '2023-11-06 05:00Z', 'America/Havana'`,
+        ['11-05 04:00 12', '11-05 16:00 12', '11-06 04:00 1'],
+      ],
+      [`'1 month', '2023-11-01', '2023-12-01', 'America/Havana'`, ['11-01 04:00 721']],
+      [`'1 day', '2023-10-29', '2023-10-30', 'Europe/Berlin', '02:00', '04:00'`, ['10-29 00:00 3']],
+      [`'1 day', '2023-10-28', '2023-10-29', 'Europe/Berlin', '22:00', '02:30'`, ['10-28 20:00 5.5']],
+      [`'1 day', '2023-10-28', '2023-10-30', 'Europe/Berlin', '02:30'`, ['10-28 00:30 24', '10-29 00:30 25']],
+      [`'1 day', '2023-11-05', '2023-11-06', '${zone}', '01:00', '02:00'`, ['11-05 05:00 2']],
+      [
+        `'1 day', '2023-11-04', '2023-11-06', '${zone}', '01:30', '01:15'`,
+        ['11-04 05:30 24', '11-05 05:30 24.75'],
+      ],
+    ])('begins at the first and ends at the last of a repeated hour: %s', async (rest, expected) => {
+      const columns = `to_char(time, 'MM-DD HH24:MI ') || trim_scale(extract(epoch from ends - time) / 3600)`;
+      const sql = `select ${columns} from ohlcv_by('x', 'autumn', 'tether', ${rest})`;
+      expect((await ask(store.url, sql, 'UTC')).rows).toEqual(expected);
+    });
+
     it.each([
       [`'1 month 1 day'`, 'a bucket is a number of months'],
       [`'-1 day'`, 'a bucket is a number of months'],
