@@ -244,10 +244,10 @@ comment on function tidemark.simple_return is
 
 create or replace function tidemark.log_return(price numeric, before numeric) returns numeric
 language sql immutable parallel safe as $$
-  select case when price > 0 and before > 0 then round(ln(price / before), 16) end
+  select case when price > 0 and before > 0 then ln((price + ${fine}) / before) end
 $$;
 comment on function tidemark.log_return is
-  'Internal: the logarithmic return from one price to the next; null where one is not above zero.';
+  'Internal: the logarithmic return from one price to the next, to 28 decimals or more; null where one is not above zero.';
 
 -- Periods in a year of 365 days: crypto markets do not close.
 create or replace function tidemark.periods_per_year(interval_name text) returns numeric

@@ -4,6 +4,7 @@
  */
 
 import { example } from './comments.ts';
+import { fine } from './lines.ts';
 
 export const ranged = `from_time timestamptz default null, to_time timestamptz default null`;
 export const fill = 'gap_fill boolean default false';
@@ -13,8 +14,8 @@ export const returns = `
 create or replace function public.returns(series text, interval_name text default 'd1', ${ranged}, ${fill})
 returns table ("time" timestamptz, price numeric, simple_return numeric, log_return numeric, coverage numeric)
 language sql stable parallel safe as $$
-  select time, price, tidemark.simple_return(price, lag(price) over w), tidemark.log_return(price, lag(price) over w),
-         coverage
+  select time, price, tidemark.simple_return(price, lag(price) over w),
+         tidemark.ratio(tidemark.log_return(price, lag(price) over w)), coverage
   from ${line}
   window w as (order by time)
   order by time
@@ -26,11 +27,11 @@ create or replace function public.volatility(series text, interval_name text def
   periods integer default 30, ${fill})
 returns table ("time" timestamptz, price numeric, log_return numeric, volatility numeric, coverage numeric)
 language sql stable parallel safe as $$
-  select time, price, log_return,
-         case when count(log_return) over w = periods
-              then tidemark.ratio(stddev_samp(log_return) over w * sqrt(tidemark.periods_per_year(interval_name))) end,
+  select time, price, tidemark.ratio(change),
+         case when count(change) over w = periods
+              then tidemark.ratio(stddev_samp(change) over w * sqrt(tidemark.periods_per_year(interval_name) + ${fine})) end,
          coverage
-  from public.returns(series, interval_name, from_time, to_time, gap_fill)
+  from (select *, tidemark.log_return(price, lag(price) over (order by time)) as change from ${line}) changes
   window w as (order by time rows between tidemark.count_of(periods, 2) - 1 preceding and current row)
   order by time
 $$;

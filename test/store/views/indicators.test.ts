@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
+import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 import * as doubles from './by-doubles.ts';
@@ -116,6 +116,42 @@ for (const kind of ['main', 'plain'] as const) {
           (window) => doubles.sampleDeviation(window) * Math.sqrt(365),
         ),
       );
+    });
+
+    it('computes volatility, correlation and beta of minutes to the last digits', async () => {
+      const minutes = (base: string, line: readonly string[]) =>
+        storeLine(store.database, {
+          key: market(base, 'm1'),
+          startMs,
+          endMs: startMs + line.length * minuteMs,
+          prices: line,
+        });
+      await minutes('long', ['30000.01', '30000.03', '29999.98', '30000.02', '30000.05']);
+      await minutes('short', ['2000.017', '2000.019', '2000.013', '2000.014', '2000.018']);
+      // From logarithms to sixty digits.
+      for (const [figure, call, expected] of [
+        [
+          'volatility',
+          `volatility('x long/tether', 'm1', periods => 4)`,
+          '0.000986576309376612737567746334755825',
+        ],
+        [
+          'correlation',
+          `correlation('x long/tether', 'x short/tether', 'm1')`,
+          '0.919873510463319988742656862715459920',
+        ],
+        [
+          'beta',
+          `correlation('x long/tether', 'x short/tether', 'm1')`,
+          '0.575628516984097773093050154331794375',
+        ],
+      ] as const) {
+        const { rows } = await ask(
+          store.url,
+          `select abs(${figure} - ${expected}) < 3e-16 from ${call} where ${figure} is not null`,
+        );
+        expect([figure, ...rows]).toEqual([figure, 't']);
+      }
     });
 
     it('computes averages and bands as TA-Lib seeds them', async () => {
