@@ -58,7 +58,7 @@ language sql stable parallel safe as $$
     select 0, time, ${values}, derived_from, points from tidemark.derived_candles($1, $2, $3, $4, $5, $6)
   ) c
   where series_id = (select tidemark.stored_or_zero($1, $2, $3, $4))
-    and time >= coalesce($5, '-infinity') and time < coalesce($6, 'infinity')
+    and time >= coalesce($5, '-infinity') and time < coalesce($6, 'infinity') and tidemark.is_range($5, $6)
 $$;
 comment on function public.candles is
   'Candles of a market, stored or derived as in the view candles, with the same conditions as on a table. Unknown names are refused, and order by time with a limit reads only what it returns.${example("select * from candles('binance', 'bitcoin', 'tether', 'h1') order by time desc limit 10")}';

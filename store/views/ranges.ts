@@ -12,6 +12,19 @@ import { example } from './comments.ts';
 export const graceMs = 60_000;
 
 export const ranges = `
+-- Immutable, so that the planner evaluates it once where the bounds are constants.
+create or replace function tidemark.is_range(from_time timestamptz, to_time timestamptz) returns boolean
+language plpgsql immutable parallel safe as $$
+begin
+  if from_time > to_time then
+    raise exception 'the range begins at % and ends before that, at %', from_time, to_time using errcode = '22023',
+      hint = 'from_time comes first, then to_time, which is not part of the range';
+  end if;
+  return true;
+end $$;
+comment on function tidemark.is_range is
+  'Internal: true; a range that ends before it begins is refused.';
+
 -- The periods that start in [from_time, to_time): [first, ending); those before closed have ended. Null: from
 -- the start of the tracked range, and up to now or its end, whichever is earlier.
 create or replace function tidemark.asked_range(period interval, tracked tstzrange, from_time timestamptz, to_time timestamptz,
@@ -24,10 +37,7 @@ begin
   end if;
   from_time := case when isfinite(from_time) then from_time else lower(tracked) end;
   to_time := case when isfinite(to_time) then to_time else least(now(), upper(tracked)) end;
-  if from_time > to_time then
-    raise exception 'the range begins at % and ends before that, at %', from_time, to_time using errcode = '22023',
-      hint = 'from_time comes first, then to_time, which is not part of the range';
-  end if;
+  perform tidemark.is_range(from_time, to_time);
   if extract(epoch from to_time - from_time) / extract(epoch from period) > 50000000 then
     raise exception 'the range from % to % has more than 50 million periods', from_time, to_time using errcode = '22023',
       hint = 'ask for a shorter range, or a longer interval';

@@ -91,6 +91,10 @@ const ofRanges: Readonly<Record<string, string>> = {
   coverage_share: `'a', 'h1'`,
 };
 
+const functions = new Set(
+  derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
+);
+
 /** They give no values. */
 const others: readonly string[] = ['intervals_of', 'chart_interval'];
 
@@ -113,9 +117,6 @@ function known(call: string, name: string) {
 }
 
 it('no row of any function uses what was known only later', async () => {
-  const functions = new Set(
-    derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
-  );
   for (const name of functions) {
     if (name in ofRanges || others.includes(name)) continue;
     for (const call of calls[name] ?? byDefault) {
@@ -129,6 +130,20 @@ it('no row of any function uses what was known only later', async () => {
     const sql = `select * from ${name}(${call}, to_time => '${ended}')`;
     const [later, then] = await Promise.all([whole, cut].map(async ({ url }) => (await ask(url, sql)).rows));
     expect([name, later]).toEqual([name, then]);
+  }
+});
+
+it('every function refuses a range that ends before it begins', async () => {
+  const all = [...functions, ...Object.keys(ofRanges)].filter((name) => !others.includes(name));
+  for (const name of all) {
+    for (const call of name in ofRanges ? [ofRanges[name]] : (calls[name] ?? byDefault)) {
+      const sql = `select * from ${name}(${call}, from_time => '2024-01-05', to_time => '2024-01-02')`;
+      const refused = await ask(whole.url, sql).then(
+        () => 'not refused',
+        (error: Error) => error.message,
+      );
+      expect([name, call, refused]).toEqual([name, call, expect.stringContaining('ends before that')]);
+    }
   }
 });
 
