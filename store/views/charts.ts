@@ -47,7 +47,7 @@ begin
   return coalesce(chosen, nullif(wanted, 'auto'), 'd1');
 end $$;
 comment on function public.chart_interval is
-  'The interval with which a chart of a series stays within most rows: the wanted one, or a coarser one. For ''auto'' the finest one that is not shorter than step_ms, the milliseconds of a point on the screen.${example("select chart_interval('binance bitcoin/tether', 'auto', '2024-03-01', '2024-06-01', 3600000)")}';
+  'The interval with which a chart of a series stays within most rows: the wanted one, or a coarser one; the longest one if none does. For ''auto'' the finest one that is not shorter than step_ms, the milliseconds of a point on the screen.${example("select chart_interval('binance bitcoin/tether', 'auto', '2024-03-01', '2024-06-01', 3600000)")}';
 
 create or replace function public.chart_step(${range}, step_ms numeric default 0, lines integer default 1,
   ${most}) returns interval language sql immutable parallel safe as $$
