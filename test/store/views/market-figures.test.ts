@@ -3,6 +3,7 @@ import { decimalText } from '../../../contract/decimal.ts';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { queries, writtenOut } from '../../deploy/grafana.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 import { candles, market, put } from './candles.ts';
@@ -35,6 +36,7 @@ for (const kind of ['main', 'plain'] as const) {
           rate('one-coin', 'TWO', '2'),
           rate('other-coin', 'TWO', '3'),
           rate('united-states-dollar', 'USD', '1'),
+          rate('worthless', 'WRT', '0'),
         ];
         await commitRates(store.database, {
           answer: { rows, rejected: [], sourceTimeMs: timeMs, status: 200, bytes: 0, durationMs: 0 },
@@ -227,6 +229,23 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await rows(`select price::float, rate_age from prices_in('coin', 'EUR')`)).toEqual([
         '6.25 | 00:00:00',
       ]);
+    });
+
+    it('shows in Grafana the prices of a derived interval, and none through a rate of 0', async () => {
+      const key = { dataset: 'asset_history', assetId: 'panel', interval: 'h1' } as const;
+      const prices = Array.from({ length: 24 }, (_, hour) => String(10 + hour));
+      await storeLine(store.database, { key, startMs, endMs: startMs + dayMs, prices });
+      const panel = queries('rawSql').find(({ title }) => title.startsWith('Price of'))?.query ?? '';
+      const shown = (currency: string) =>
+        rows(
+          `select to_char(time, 'HH24'), trim_scale(price) from (${writtenOut(
+            panel,
+            { asset: 'panel', asset_interval: 'h6', currency },
+            { fromMs: startMs + 2 * hourMs, toMs: startMs + dayMs, points: 1000 },
+          )}) panel`,
+        );
+      expect(await shown('united-states-dollar')).toEqual(['06 | 16', '12 | 22', '18 | 28']);
+      expect(await shown('worthless')).toEqual(['06 | -', '12 | -', '18 | -']);
     });
 
     it('refuses an unknown currency, and a symbol of several currencies', async () => {
