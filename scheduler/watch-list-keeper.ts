@@ -6,7 +6,8 @@
  *              may have been writing.
  *   invalid    The file has errors, which are logged once. The last applied state stays until the text changes.
  *   waiting    Its patterns need lists without a recent poll. Single polls of these are queued.
- *   applied    Until the text changes, or for a day: then its patterns are resolved again.
+ *   applied    Until the text changes, or for a day: then its patterns are resolved again. What needs the markets of a source
+ *              that was never listed is left out until somebody lists them: the scheduler makes no request.
  *
  * Each planning pass checks the file, and one pass runs at a time over all schedulers. The database records what was
  * applied and when: of several schedulers one applies a change, and a restart applies nothing again. The file is read at
@@ -19,6 +20,7 @@ import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import { listName } from '../contract/lists.ts';
 import { seriesName } from '../contract/series.ts';
 import type { Database } from '../store/db/database.ts';
+import { areAnyListed } from '../store/series/sources.ts';
 import { requestListPoll } from '../store/settings/polled-lists.ts';
 import { readApplied } from '../store/settings/settings.ts';
 import { applyWatchList, hashOf } from '../watch-list/apply.ts';
@@ -45,7 +47,8 @@ export function keepWatchList(options: {
   /** Of the text whose error was logged. */
   let said: string | null = null;
   /** Of the text that is applied. */
-  let done: { readonly text: string; readonly atMs: EpochMs } | null = null;
+  let done: { readonly text: string; readonly atMs: EpochMs; readonly unlisted?: readonly string[] } | null =
+    null;
   let isWrong = false;
   /** The file stays invalid until it changes, or for a day: a date in it may have passed. */
   let refused: { readonly text: string; readonly atMs: EpochMs } | null = null;
@@ -66,7 +69,7 @@ export function keepWatchList(options: {
     if (found.kind === 'unreadable') return refuse(`${file} ${found.why}`, 0);
     const stands = (one: typeof done) => one?.text === found.text && nowMs - one.atMs < resolveEveryMs;
     if (stands(refused)) return;
-    if (stands(done)) return holdsAgain();
+    if (stands(done) && !(await areAnyListed(database, done?.unlisted ?? []))) return holdsAgain();
     const read = readWatchList(found.text, nowMs);
     if (read.kind === 'problems') {
       refused = { text: found.text, atMs: nowMs };
@@ -80,8 +83,9 @@ export function keepWatchList(options: {
       done = { text: found.text, atMs: before.atMs };
       return holdsAgain();
     }
-    if (!(await apply(read.list, hash, nowMs))) return;
-    done = { text: found.text, atMs: nowMs };
+    const plan = await apply(read.list, hash, nowMs);
+    if (plan === null) return;
+    done = { text: found.text, atMs: nowMs, unlisted: plan.unlisted };
     said = null;
     isWrong = false;
   }
@@ -97,29 +101,21 @@ export function keepWatchList(options: {
     isWrong = false;
   }
 
-  /** @returns false: its patterns await a poll. */
-  async function apply(list: WatchList, hash: string, nowMs: EpochMs): Promise<boolean> {
+  /** @returns null: its patterns await a poll. */
+  async function apply(list: WatchList, hash: string, nowMs: EpochMs): Promise<WatchListPlan | null> {
     const given = sources === undefined ? {} : { sources };
     const context = { nowMs, chunkDays, prune: list.prune, mayDrop: new Set<never>(), hash, ...given };
     const plan = await applyWatchList(database, list, context);
     if (plan.kind === 'lists') {
-      for (const source of plan.sources)
-        sayOnce(`markets ${source}`, () =>
-          log.warn(
-            { file, source },
-            `the watch list waits for the markets of a source: run \`tidemark markets --source ${source}\``,
-          ),
-        );
-      if (plan.lists.length === 0) return false;
       const lists = plan.lists.map(listName);
       sayOnce(lists.join(), () =>
         log.info({ file, lists }, 'the watch list waits for a poll of the lists that its patterns need'),
       );
       for (const list of plan.lists) await requestListPoll(database, { list, nowMs, isPatient: true });
-      return false;
+      return null;
     }
     tell(plan);
-    return true;
+    return plan;
   }
 
   function tell(plan: WatchListPlan): void {

@@ -35,7 +35,7 @@ import {
 import { readKnownSeries } from '../store/settings/series-changes.ts';
 import { type RereadOverride, readRereadOverride } from '../store/settings/settings.ts';
 import { type ListChange, listChanges } from './list-changes.ts';
-import { type ListedSource, listsNeeded, resolve, sourcesNeeded } from './resolve.ts';
+import { isUnlisted, type ListedSource, listsNeeded, resolve, sourcesNeeded } from './resolve.ts';
 import type { Problem, WatchList } from './watch-list.ts';
 
 export interface WatchListContext {
@@ -88,6 +88,8 @@ export interface WatchListPlan {
     readonly lists: ReadonlyArray<Pick<ListState, 'list'>>;
   };
   readonly notes: readonly Problem[];
+  /** Sources whose markets were never listed: what needs them is left out, with a note. */
+  readonly unlisted: readonly string[];
   /** Series whose wanted range is entirely older than the retention. */
   readonly notKept: readonly SeriesKey[];
   /** Changed series whose wanted range starts before the retention. */
@@ -104,8 +106,6 @@ export interface WatchListPlan {
 export interface ListsMissing {
   readonly kind: 'lists';
   readonly lists: readonly SnapshotList[];
-  /** Sources whose markets were never listed. */
-  readonly sources: readonly string[];
 }
 
 /** @param client of a transaction, which the caller may roll back. */
@@ -114,7 +114,7 @@ export async function planWatchList(
   list: WatchList,
   context: WatchListContext,
 ): Promise<WatchListPlan | ListsMissing> {
-  const { nowMs, prune } = context;
+  const { nowMs } = context;
   const aliases = await changedAliases(client, list);
   if (aliases !== null) await writeAliases(client, aliases);
   const standings = await readListStates(client);
@@ -123,10 +123,12 @@ export async function planWatchList(
   const sources = await listedSources(client, list, context.sources ?? new Map());
   const unlisted = sourcesNeeded(list).filter((name) => {
     const source = sources.get(name);
-    return source !== undefined && source.exchange !== null && source.markets.length === 0;
+    return source !== undefined && isUnlisted(source);
   });
-  if (missing.length + unlisted.length > 0)
-    return { kind: 'lists', lists: missing.map((dataset) => ({ dataset, asset: null })), sources: unlisted };
+  if (missing.length > 0)
+    return { kind: 'lists', lists: missing.map((dataset) => ({ dataset, asset: null })) };
+  // What such a source gives is not known.
+  const prune = context.prune && unlisted.length === 0;
   const wasPolled = (dataset: string) => (standing(dataset)?.completedMs ?? null) !== null;
   const { series, lists, notes } = resolve(list, {
     markets: wasPolled('markets') ? await readListedMarkets(client) : null,
@@ -152,6 +154,7 @@ export async function planWatchList(
     reread: isSame(before, list.reread) ? null : { before, after: list.reread },
     left: { series: changes.left, lists: polled.left },
     notes,
+    unlisted,
     notKept: changes.notKept,
     cut: [...cuts].flatMap(([dataset, cut]) => {
       const series = changes.cut.filter((key) => key.dataset === dataset);

@@ -64,9 +64,12 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
     }
   };
   for (const entry of list.candles) {
-    const from = sourcesOf(entry, listed, notes);
+    const named = sourcesOf(entry, listed, notes);
+    const from = withMarkets(named, entry, notes);
     const markets =
-      entry.symbols === null ? marketsOf(entry, listed, notes) : listedMarkets(entry, from, notes);
+      entry.symbols === null
+        ? marketsOf(entry, listed, notes)
+        : listedMarkets(entry, from, exchangeOf(named), notes);
     const intervals = given(entry, from, 'candles', notes);
     for (const market of markets) {
       const { exchange, base, quote } = market;
@@ -149,6 +152,26 @@ function sourcesOf(
   });
 }
 
+/** Whether its requests name a market, and its list of markets was never read. */
+export function isUnlisted({ exchange, markets }: ListedSource): boolean {
+  return exchange !== null && markets.length === 0;
+}
+
+/** The exchange whose markets symbols name: that of the first source that has one. Null: none has. */
+function exchangeOf(sources: readonly NamedSource[]): string | null {
+  return sources.find(({ exchange }) => exchange !== null)?.exchange ?? null;
+}
+
+/** Without the sources whose markets were never listed. Notes them. */
+function withMarkets(from: readonly NamedSource[], { place }: Noted, notes: Problem[]): NamedSource[] {
+  for (const { name } of from.filter(isUnlisted))
+    notes.push({
+      ...place,
+      message: `${name} is left out until its list of markets is read: \`tidemark markets --source ${name}\``,
+    });
+  return from.filter((source) => !isUnlisted(source));
+}
+
 /** The intervals of an entry that any of its sources gives. Notes the others. */
 function given<Interval extends string>(
   entry: Noted & { readonly intervals: readonly Interval[]; readonly sources: readonly string[] },
@@ -175,31 +198,32 @@ interface NamedMarket extends Market {
   readonly codes?: { readonly base: string; readonly quote: string } | undefined;
 }
 
-/** The markets of an entry that names them by symbols: from the list of its first source that has one. */
+/** The markets of an entry that names them by symbols: from the list of its first source of the exchange. */
 function listedMarkets(
   entry: Noted & Pick<CandleEntry, 'symbols'>,
   from: readonly NamedSource[],
+  exchange: string | null,
   notes: Problem[],
 ): NamedMarket[] {
-  const lister = from.find(({ exchange }) => exchange !== null);
-  if (lister === undefined) {
-    if (from.length > 0)
-      notes.push({
-        ...entry.place,
-        message: `${from[0]?.name} has no list of symbols: name the market by exchange, base and quote`,
-      });
-    return [];
-  }
-  const { exchange, markets, name, names } = lister;
-  const pairs = markets.map((market) => ({ ...market, pair: `${market.base}/${market.quote}` }));
-  const known = () => new Set(pairs.flatMap(({ pair, symbol }) => [pair, symbol]));
-  noteUnknown(entry.symbols, known, `a market of ${name}`, entry, notes);
   const others = from.filter((source) => source.exchange !== null && source.exchange !== exchange);
   for (const other of others)
     notes.push({
       ...entry.place,
       message: `left out: ${other.name} has candles of ${other.exchange}, not of ${exchange}`,
     });
+  const lister = from.find((source) => source.exchange !== null && source.exchange === exchange);
+  if (lister === undefined) {
+    if (exchange === null && from.length > 0)
+      notes.push({
+        ...entry.place,
+        message: `${from[0]?.name} has no list of symbols: name the market by exchange, base and quote`,
+      });
+    return [];
+  }
+  const { markets, name, names } = lister;
+  const pairs = markets.map((market) => ({ ...market, pair: `${market.base}/${market.quote}` }));
+  const known = () => new Set(pairs.flatMap(({ pair, symbol }) => [pair, symbol]));
+  noteUnknown(entry.symbols, known, `a market of ${name}`, entry, notes);
   const fits = anyOf(entry.symbols ?? []);
   return pairs
     .filter(({ pair, symbol }) => fits(pair) || fits(symbol))

@@ -1,8 +1,10 @@
 /** The markets of sources: read from the source when the stored list is old, and found by symbol. */
 
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { dayMs, type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
+import { formatTime } from '../../format.ts';
 import { pauseForUse } from '../../source/profiles/use.ts';
 import { openSource } from '../../source/source.ts';
 import { SourceError } from '../../source/source-error.ts';
@@ -36,9 +38,10 @@ export async function sourceNamed(context: OperationContext, name: string): Prom
 }
 
 /**
- * The markets of a source, from its own list: one request if the stored list is older than a day.
+ * The markets of a source, from its own list: one request if the stored list is older than a day. If that fails, the older
+ * list counts.
  *
- * @throws TidemarkError SOURCE_UNREACHABLE or SOURCE_REFUSED when it does not give the list.
+ * @throws TidemarkError SOURCE_UNREACHABLE or SOURCE_REFUSED when it does not give the list, and none is stored.
  */
 export async function marketsOf(
   context: OperationContext,
@@ -58,17 +61,28 @@ export async function marketsOf(
             remedy: `its files have the markets of ${source.profile.marketsOf}, which uses it as its \`archive\``,
           },
     );
-  const { rows } = await requestSymbols(context, source);
-  await storeMarkets(database, source.name, rows, nowMs);
+  try {
+    const { rows } = await requestSymbols(context, source);
+    await storeMarkets(database, source.name, rows, nowMs);
+  } catch (error) {
+    if (!(error instanceof TidemarkError) || stored.length === 0) throw error;
+    const seenAt = formatTime(Math.max(...stored.map(({ seenAtMs }) => seenAtMs)));
+    context.log.warn(`the list of markets of ${source.name} is that of ${seenAt}: ${error.message}`);
+    return stored;
+  }
   return readMarkets(database.pool, source.name);
 }
 
-/** Makes one request. The queue of the source pauses for what it costs. */
+/** Longer pauses are those of a ban. */
+const longestWaitMs = minuteMs;
+
+/** Makes one request, once the queue of the source is not paused. It then pauses for what the request costs, or for a ban. */
 async function requestSymbols(context: OperationContext, source: ConfiguredSource) {
   assertUsable(source);
   const { name, profile, url, apiKey } = source;
   const { config } = context;
-  context.phase(`reading the markets of ${name}`);
+  const queues = await context.openQueues();
+  const requests = queues.requestsOf(name);
   let pauseMs = 0;
   const client = openSource({
     profile,
@@ -83,9 +97,12 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
     },
   });
   try {
+    await untilResumed(context, name, await requests.pausedForMs());
+    context.phase(`reading the markets of ${name}`);
     return await client.symbols();
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
+    if (error.retryAtMs !== null) pauseMs = Math.max(pauseMs, error.retryAtMs - Date.now());
     const isRefusal = error.kind === 'rate_limited' || error.kind === 'unauthorized';
     throw new TidemarkError(
       isRefusal ? 'SOURCE_REFUSED' : 'SOURCE_UNREACHABLE',
@@ -95,18 +112,21 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
   } finally {
     context.phase(null);
     await client.close();
-    await spend(context, name, pauseMs);
+    await requests.pauseForMs(pauseMs);
+    await queues.close();
   }
 }
 
-async function spend(context: OperationContext, source: string, pauseMs: number): Promise<void> {
-  if (pauseMs <= 0) return;
-  const queues = await context.openQueues();
-  try {
-    await queues.requestsOf(source).pauseForMs(pauseMs);
-  } finally {
-    await queues.close();
-  }
+/** @throws TidemarkError SOURCE_REFUSED when the pause is that of a ban. */
+async function untilResumed({ phase }: OperationContext, name: string, pausedMs: number): Promise<void> {
+  const until = formatTime(Date.now() + pausedMs);
+  if (pausedMs > longestWaitMs)
+    throw new TidemarkError('SOURCE_REFUSED', `${name} accepts no request before ${until}`, {
+      remedy: 'run the same command again then',
+    });
+  if (pausedMs <= 0) return;
+  phase(`waiting for ${name} until ${until}`);
+  await delay(pausedMs);
 }
 
 /** What a command selects: series in the words of a source. */

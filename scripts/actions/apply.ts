@@ -37,7 +37,7 @@ export async function run(options: ApplyOptions): Promise<void> {
   const confirmed = new Set((options.confirm ?? []).map(datasetOf));
   const { list, hash } = await readList(file);
   await withContext(
-    { command: 'apply', defaultLogLevel: 'error', handlesSignals: true },
+    { command: 'apply', defaultLogLevel: 'warn', handlesSignals: true },
     async (context, signal) => {
       const planContext: WatchListContext = {
         nowMs: Date.now(),
@@ -46,7 +46,7 @@ export async function run(options: ApplyOptions): Promise<void> {
         mayDrop: new Set(storedDatasets),
         sources: watchedSources(await context.sources()),
       };
-      await readOldMarkets(context, list, planContext.nowMs);
+      const failure = await readOldMarkets(context, list, planContext.nowMs);
       const plan = await planned(context, list, planContext, signal);
       const cost = await costAfter(context, plan, planContext.nowMs);
       // Text shows the planned changes first; JSON shows only the result.
@@ -56,6 +56,7 @@ export async function run(options: ApplyOptions): Promise<void> {
       if (options.dryRun === true) {
         if (options.json) console.log(documentOf(plan, cost, false));
         if (!isNothing(plan)) tell('\ndry run: nothing was changed');
+        if (failure !== null) throw failure;
         return;
       }
       context.phase(null);
@@ -74,6 +75,7 @@ export async function run(options: ApplyOptions): Promise<void> {
         console.log(documentOf(done, costNow, true));
       }
       if (!isNothing(done)) tell('\napplied');
+      if (failure !== null) throw failure;
     },
   );
 }
@@ -101,14 +103,30 @@ async function readList(file: string): Promise<{ list: WatchList; hash: string }
   throw new TidemarkError('BAD_WATCH_LIST', `${lines.length} lines of ${file} are wrong, see above`);
 }
 
-/** Reads the markets of the sources that the list names, if they are old. */
-async function readOldMarkets(context: Context, list: WatchList, nowMs: number): Promise<void> {
+/**
+ * Reads the markets of the sources that the list names, if they are old.
+ *
+ * @returns why the first of those that have no list could not be read; null: all have one. The others are applied all the same.
+ */
+async function readOldMarkets(
+  context: Context,
+  list: WatchList,
+  nowMs: number,
+): Promise<TidemarkError | null> {
   const sources = await context.sources();
+  let failure: TidemarkError | null = null;
   for (const name of sourcesNeeded(list)) {
     const source = sources.get(name);
     // The plan notes a name that no source has.
-    if (source?.profile.resources.symbols !== undefined) await marketsOf(context, source, nowMs);
+    if (source?.profile.resources.symbols === undefined) continue;
+    try {
+      await marketsOf(context, source, nowMs);
+    } catch (error) {
+      if (!(error instanceof TidemarkError)) throw error;
+      failure ??= error;
+    }
   }
+  return failure;
 }
 
 /** Polls the lists that it needs if they are old. */

@@ -282,6 +282,16 @@ export async function readSourceUse(database: Database, nowMs: EpochMs): Promise
   return result.rows;
 }
 
+/** Whether the markets of any of the sources are stored. */
+export async function areAnyListed(database: Database, sources: readonly string[]): Promise<boolean> {
+  if (sources.length === 0) return false;
+  const result = await database.pool.query(
+    'select from tidemark.source_symbols where source = any ($1) limit 1',
+    [sources],
+  );
+  return result.rowCount === 1;
+}
+
 /** Stores a source's list of markets in place of the one before. */
 export async function storeMarkets(
   database: Database,

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
+import { seriesName } from '../../contract/series.ts';
 import { keepWatchList } from '../../scheduler/watch-list-keeper.ts';
 import { openPages } from '../../store/lists/polls.ts';
 import { writeRetention } from '../../store/retention/retention.ts';
+import { storeMarkets } from '../../store/series/sources.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';
 import { emptyDirectory } from '../scripts/command.ts';
 import { answerPage, assetOf, onlyPage } from '../store/lists/polling.ts';
@@ -13,7 +15,8 @@ import { openTestStore } from '../store/open-store.ts';
 
 const startMs = Date.UTC(2026, 10, 20, 12);
 
-async function openKeeper() {
+/** @param exchanges of sources, by name. */
+async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
   const { database, close } = await openTestStore();
   onTestFinished(close);
   const file = join(emptyDirectory(), 'tidemark.yaml');
@@ -22,6 +25,12 @@ async function openKeeper() {
     keepWatchList({
       database,
       file,
+      sources: new Map(
+        Object.entries(exchanges).map(([name, exchange]) => [
+          name,
+          { exchange, intervals: { candles: ['h1', 'd1'], asset_history: [] }, archive: null },
+        ]),
+      ),
       chunkDays: { candles: 30, asset_history: 90, rates: 30 },
       log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) }),
     });
@@ -123,4 +132,41 @@ test('holds back a retention that would drop stored points until it is confirmed
     { name: 'retention.asset_history', value: '5y' },
     { name: 'retention.candles', value: '2y' },
   ]);
+});
+
+test('leaves out the markets of a source until they are listed, and applies the rest', async () => {
+  const { database, keeper, write, lines } = await openKeeper({
+    mirror: 'binance',
+    binance: 'binance',
+    bybit: 'bybit',
+  });
+  const series = async () =>
+    (await readKnownSeries(database.pool)).map(({ series, isTracked }) => [seriesName(series), isTracked]);
+  const bitcoin = {
+    symbol: 'BTCUSDT',
+    base: 'BTC',
+    quote: 'USDT',
+    listedMs: null,
+    isTrading: true,
+  };
+  for (const source of ['binance', 'bybit']) await storeMarkets(database, source, [bitcoin], startMs);
+  write(`candles:
+  - { source: [mirror, binance], symbol: BTC/USDT, interval: h1, from: 2026-01-01 }
+  - { source: mirror, symbol: BTC/USDT, interval: d1, from: 2026-01-01 }
+  - { source: bybit, symbol: BTC/USDT, interval: h1, from: 2026-01-01 }
+`);
+  const look = keeper();
+  for (const afterMs of [0, 1, 2, 3]) await look(startMs + afterMs);
+  const leftOut = (line: number) =>
+    expect.stringContaining(`:${line}:5: mirror is left out until its list of markets is read`);
+  expect(lines.splice(0)).toEqual([leftOut(2), leftOut(3), 'the watch list was applied']);
+  expect(await series()).toEqual([
+    ['binance BTC/USDT h1', true],
+    ['bybit BTC/USDT h1', true],
+  ]);
+
+  await storeMarkets(database, 'mirror', [bitcoin], startMs);
+  for (const afterMs of [4, 5]) await look(startMs + afterMs);
+  expect(lines).toEqual(['the watch list was applied']);
+  expect(await series()).toContainEqual(['binance BTC/USDT d1', true]);
 });

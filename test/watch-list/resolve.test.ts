@@ -158,6 +158,7 @@ describe('an entry with sources', () => {
     ['binance', venue('binance', 'BTCUSDT', { name: 'files', intervals: ['m1'] })],
     ['mirror', venue('binance', 'BTC-USDT')],
     ['kraken', venue('kraken', 'XBTUSDT')],
+    ['unlisted', { ...venue('binance', ''), markets: [] }],
     ['service', service],
   ]);
   const chosen = (entry: string, dataset = 'candles') => {
@@ -199,6 +200,21 @@ describe('an entry with sources', () => {
     expect(chosen('{ source: [binance, kraken], symbol: BTC/USDT, interval: h1, from: 1y }')).toEqual({
       series: [['binance bitcoin/tether h1', ['binance BTCUSDT']]],
       notes: ['left out: kraken has candles of kraken, not of binance'],
+    });
+  });
+
+  it('leaves out a source whose markets were never listed, and never takes those of another exchange instead', () => {
+    const leftOut =
+      'unlisted is left out until its list of markets is read: `tidemark markets --source unlisted`';
+    const of = (names: string) => chosen(`{ source: ${names}, symbol: BTC/USDT, interval: h1, from: 1y }`);
+    expect(of('unlisted')).toEqual({ series: [], notes: [leftOut] });
+    expect(of('[unlisted, binance]')).toEqual({
+      series: [['binance bitcoin/tether h1', ['binance BTCUSDT']]],
+      notes: [leftOut],
+    });
+    expect(of('[unlisted, kraken]')).toEqual({
+      series: [],
+      notes: [leftOut, 'left out: kraken has candles of kraken, not of binance'],
     });
   });
 

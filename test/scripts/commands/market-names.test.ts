@@ -137,13 +137,13 @@ it.each([
   ['one of each', ['BTC', 'tether'], ['bitcoin', 'USDT']],
 ] as const)(
   'keeps one series of a market that a file gave by %s, though no source has listed it',
-  async (_, [base, quote], others) => {
+  async (_, [base, quote], [otherBase, otherQuote]) => {
     const { folder, names, run, byNames, count } = await open();
     const file = twoHours(folder);
     await run('import', file, '--format', 'binance', ...market(base, quote));
-    await run('import', file, '--format', 'binance', ...market(...others));
-    await byNames(...others, 'h1');
+    await run('import', file, '--format', 'binance', ...market(otherBase, otherQuote));
+    await byNames(otherBase, otherQuote, 'h1');
     expect(await names()).toEqual([`binance ${base}/${quote} h1`]);
-    expect([await count(base, quote), await count(...others)]).toEqual([2, 2]);
+    expect([await count(base, quote), await count(otherBase, otherQuote)]).toEqual([2, 2]);
   },
 );

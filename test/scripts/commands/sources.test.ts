@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import { documents } from '../../../scripts/output/documents.ts';
@@ -48,6 +49,14 @@ async function open(queue: 'postgres' | 'redis') {
   return { env, binance, bybit, track, sources, write };
 }
 
+/** Makes every stored list of markets older than a day. */
+async function age({ DATABASE_URL = '' }: Readonly<Record<string, string>>): Promise<void> {
+  const client = new pg.Client({ connectionString: DATABASE_URL });
+  await client.connect();
+  await client.query("update tidemark.source_symbols set seen_at = seen_at - interval '2 days'");
+  await client.end();
+}
+
 function candleTimes(simulator: RunningVenueSimulator): number[] {
   return simulator.requests().recent.flatMap(({ url, atMs }) => (/kline/.test(url) ? [atMs] : []));
 }
@@ -88,6 +97,48 @@ function suite(queue: 'postgres' | 'redis') {
     expect((await tidemark(['markets', '--source', 'binance', '--search', 'BTCUSDT'], env)).stdout).toMatch(
       /^BTC\/USDT +BTCUSDT +yes\n1 market of \d+$/m,
     );
+    expect(binance.requests().total).toBe(1);
+  });
+
+  it('applies the rest of a watch list while a source cannot list its markets, and uses the list that it gave before', async () => {
+    const { env, binance, bybit, write } = await open(queue);
+    const configured = (binanceUrl: string) =>
+      `sources:\n  binance: { url: '${binanceUrl}' }\n  bybit: { url: '${bybit.url}' }\n` +
+      'candles:\n' +
+      '  - { source: binance, symbol: BTC/USDT, interval: h1, from: 2d }\n' +
+      '  - { source: bybit, symbol: BTC/USDT, interval: h1, from: 2d }\n';
+    const series = async () =>
+      JSON.parse((await tidemark(['status', '--json'], env)).stdout).series.map(
+        ({ exchange }: { exchange: string }) => exchange,
+      );
+    const away = 'http://127.0.0.1:1';
+    write(configured(away));
+    const first = await tidemark(['apply'], env);
+    expect(first.stdout).toContain('binance is left out until its list of markets is read');
+    expect(first.stdout).toMatch(/\napplied\n$/);
+    expect(first).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('SOURCE_UNREACHABLE') });
+    expect(await series()).toEqual(['bybit']);
+
+    write(configured(binance.url));
+    expect(await tidemark(['apply'], env)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await series()).toEqual(['binance', 'bybit']);
+
+    write(configured(away));
+    await age(env);
+    const again = await tidemark(['apply'], env);
+    expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^nothing to do/) });
+    expect(again.stderr).toContain('the list of markets of binance is that of');
+  });
+
+  it('is banned while its list of markets is read, and is not asked again before the ban ends', async () => {
+    const { env, binance, sources } = await open(queue);
+    binance.setFaults({ banMs: 600_000 });
+    const refused = { exitCode: 4, stderr: expect.stringContaining('SOURCE_REFUSED') };
+    expect(await tidemark(['markets', '--source', 'binance'], env)).toMatchObject(refused);
+    expect((await sources()).get('binance')?.pausedSeconds).toBeGreaterThan(300);
+    const again = await tidemark(['markets', '--source', 'binance'], env);
+    expect(again).toMatchObject(refused);
+    expect(again.stderr).toContain('binance accepts no request before');
     expect(binance.requests().total).toBe(1);
   });
 
