@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { candleIntervals, dayMs, historyIntervals, type Interval, intervalMs } from './contract/intervals.ts';
 import { requestsPerMinute } from './contract/limits.ts';
+import { mayHoldCredentials } from './redaction.ts';
 
 const url = (protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
@@ -57,7 +58,7 @@ const daysByInterval = <Name extends Interval>(known: readonly Name[]) =>
 export const sections = {
   Source: {
     SOURCE_URL: url(['http:', 'https:'])
-      .refine((value) => new URL(value).username === '' && new URL(value).search === '', {
+      .refine((value) => !mayHoldCredentials(new URL(value)), {
         error: 'must not hold a name, a password or a query: a key belongs in SOURCE_API_KEY',
       })
       .refine((value) => /\/v2\/?$/.test(new URL(value).pathname), { error: 'must end in /v2' })

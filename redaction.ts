@@ -35,3 +35,8 @@ export function withoutCredentials(text: string): string {
     .replace(header, `$1$2${hidden}`)
     .replace(bearer, `$1${hidden}`);
 }
+
+/** Whether the address of a source may hold a key or a password: it is shown to people. */
+export function mayHoldCredentials({ username, password, search }: URL): boolean {
+  return username !== '' || password !== '' || search !== '';
+}

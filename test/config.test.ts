@@ -56,6 +56,14 @@ describe('readConfig', () => {
     expect(message).toContain(JSON.stringify(value));
   });
 
+  it.each(['user:sekret@x.example/v2', ':sekret@x.example/v2', 'x.example/v2?key=sekret'])(
+    'refuses a source address with a credential, and does not show it: %s',
+    (rest) => {
+      expect(refusal({ SOURCE_URL: `https://${rest}` })).toContain('must not hold a name, a password');
+      expect(refusal({ SOURCE_URL: `https://${rest}` })).not.toContain('sekret');
+    },
+  );
+
   it('does not show an invalid secret', () => {
     expect(refusal({ SOURCE_API_KEY: 'two words' })).toContain('SOURCE_API_KEY');
     expect(refusal({ SOURCE_API_KEY: 'two words' })).not.toContain('two words');

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../contract/intervals.ts';
 import { mayBeName } from '../contract/names.ts';
 import { isAge, parseInterval, parseIsoTime } from '../planning/time-text.ts';
+import { mayHoldCredentials } from '../redaction.ts';
 import { didYouMean } from './names.ts';
 import type { Problem } from './watch-list.ts';
 import type { Located } from './yaml.ts';
@@ -143,7 +144,12 @@ const source = map('a map such as { profile: binance, budget: 3000 }', {
   profile: text('the name of a profile')
     .describe('How it speaks; by default the profile of its own name.')
     .optional(),
-  url: textThat((value) => URL.canParse(value) && /^https?:/.test(value), 'an http or https address')
+  // The value may hold a password, and is not shown.
+  url: text('an http or https address')
+    .refine(
+      (value) => URL.canParse(value) && /^https?:/.test(value) && !mayHoldCredentials(new URL(value)),
+      'must be an http or https address without a name, a password or a query: a key belongs in key-variable or key-file',
+    )
     .describe("Its base address; by default the profile's.")
     .optional(),
   'key-variable': text('the name of a variable').describe('The variable that holds its key.').optional(),

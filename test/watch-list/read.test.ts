@@ -195,10 +195,24 @@ describe('an invalid watch list', () => {
       ['t:1:1: invalid YAML: Unresolved alias (the anchor must be set before the alias): a'],
     ],
     ['an anchor in itself', 'candles: &a [*a]', ['t:1:14: an entry of candles must be a map']],
+    ...[
+      'http://user:sekret@x.example',
+      'http://:sekret@x.example',
+      'http://x.example?key=sekret',
+      'ftp://user:sekret@x.example',
+      'x.example',
+    ].map((url): [string, string, string[]] => [
+      `an address that is none, or may hold a password: ${url}`,
+      `sources: { binance: { url: '${url}' } }`,
+      [
+        't:1:28: url must be an http or https address without a name, a password or a query: a key belongs in key-variable or key-file',
+      ],
+    ]),
   ])('says what is wrong, and where: %s', (_, text, expected) => {
     const found = problems(text);
     expect(found).toHaveLength(expected.length);
     for (const [index, line] of expected.entries()) expect(found[index]).toContain(line);
+    expect(found.join()).not.toContain('sekret');
   });
 
   it('reports each problem with its place', () => {

@@ -273,6 +273,7 @@ function suite(queue: 'postgres' | 'redis') {
     ['sources:\n  mine: { profile: coincap-v4 }\n', 'needs a profile: one of'],
     ['sources:\n  mine: { profile: market-data-service }\n', 'needs a url'],
     ['sources:\n  binance: { budget: lots }\n', ':2:'],
+    ['sources:\n  binance: { url: "http://me:hush@127.0.0.1:1" }\n', 'without a name, a password or a query'],
     ['sources: [binance]\n', 'must be a map of sources'],
     ['sources:\n  "Binance!": {}\n', 'is not lower-case letters, digits and hyphens'],
   ])('refuses %j', async (text, words) => {
