@@ -33,6 +33,8 @@ export interface CandleFile extends RowFile {
   /** Rows of its pages. A newest row that may have been open is left out. */
   readonly rows: number;
   readonly covered: readonly Range[];
+  /** The market that its rows or its name state, as {@link symbolText}; null: neither does. */
+  readonly market: string | null;
   /** Facts that the user should know. */
   readonly notes: readonly string[];
 }
@@ -216,7 +218,7 @@ class Survey {
       : period;
   }
 
-  end(): Pick<CandleFile, 'rows' | 'covered' | 'notes'> & { heading: number; columns: Columns } {
+  end(): Pick<CandleFile, 'rows' | 'covered' | 'market' | 'notes'> & { heading: number; columns: Columns } {
     const { interval, baseId, quoteId } = this.#series;
     const columns = this.#columns;
     if (columns === null || this.#range === null) throw new Error('it has no rows');
@@ -224,7 +226,8 @@ class Survey {
     if (this.#rows > 1 && !this.#hasNeighbours && this.#facts.intervalMs === null)
       throw new Error(`no two rows are one ${interval} apart: check --interval`);
     const all = normalize([...this.#ranges, this.#range]);
-    const result = { heading: this.#heading, columns };
+    const market = this.#symbol ?? this.#facts.market;
+    const result = { heading: this.#heading, columns, market };
     const notes: string[] = [];
     if (this.#symbol !== null && this.#symbol !== symbolText(baseId + quoteId))
       notes.push(`its symbol is ${this.#symbol}; it is imported as ${baseId}/${quoteId}`);

@@ -24,6 +24,8 @@ export interface Columns {
 
 /** What the name of a file states. */
 export interface NameFacts {
+  /** As {@link symbolText}; null: nothing. */
+  readonly market: string | null;
   /** Null: nothing. */
   readonly intervalMs: number | null;
   /** Range that the times of its rows lie in. */
@@ -58,7 +60,7 @@ export interface CandleFormat {
   closeTime(cells: Cells): string | null;
 }
 
-const nothing: NameFacts = { intervalMs: null, range: null };
+const nothing: NameFacts = { market: null, intervalMs: null, range: null };
 
 const plain = {
   syntax: 'csv',
@@ -99,8 +101,10 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
     isAbsenceNoTrade: true,
     columns: { count: 7, values: 1 },
     nameFacts(name) {
-      const [, minutes] = /_(1|5|15|30|60|240|720|1440)\.csv$/i.exec(name) ?? [];
-      return minutes === undefined ? nothing : { intervalMs: Number(minutes) * minuteMs, range: null };
+      const [, market, minutes] = /([\p{L}\p{N}]*)_(1|5|15|30|60|240|720|1440)\.csv$/iu.exec(name) ?? [];
+      return minutes === undefined
+        ? nothing
+        : { market: marketOf(market), intervalMs: Number(minutes) * minuteMs, range: null };
     },
     // Published after the end of a quarter.
     isNewestFinal: () => true,
@@ -145,13 +149,19 @@ function wordsOf(cells: Cells): string[] {
 
 const unitMs: Readonly<Record<string, number>> = { m: minuteMs, h: hourMs, d: dayMs, w: weekMs };
 
+/** Null: the name has none before its interval. */
+function marketOf(text = ''): string | null {
+  return text === '' ? null : symbolText(text);
+}
+
 /** `BTCUSDT-1m-2024-05.zip` is a month, `BTCUSDT-1m-2024-05-01.csv` a day. */
 function archiveFacts(name: string): NameFacts {
-  const pattern = /-(\d+)([a-z]+)-(\d{4})-(\d\d)(?:-(\d\d))?\.(?:csv|zip)$/i;
-  const [, count, unit = '', year, month, day] = pattern.exec(name) ?? [];
+  const pattern = /([\p{L}\p{N}]*)-(\d+)([a-z]+)-(\d{4})-(\d\d)(?:-(\d\d))?\.(?:csv|zip)$/iu;
+  const [, market, count, unit = '', year, month, day] = pattern.exec(name) ?? [];
   if (count === undefined) return nothing;
   const [y, m, d] = [Number(year), Number(month) - 1, Number(day ?? 1)];
   return {
+    market: marketOf(market),
     // 0 for an interval such as a month or a second, which no series has.
     intervalMs: Number(count) * (unitMs[unit] ?? 0),
     range: {

@@ -22,7 +22,7 @@ export async function checkCandleFile(
   await assertIsFile(path);
   const stamp = await stampOf(path);
   await assertChecksum(path, beforePiece);
-  const { rows, covered, notes, ...file } = await usable(
+  const { rows, covered, market, notes, ...file } = await usable(
     path,
     () => openCandleFile(path, { format, series, beforePage: beforePiece }),
     'nothing was imported; correct the options or the file',
@@ -37,7 +37,7 @@ export async function checkCandleFile(
         remedy: 'nothing was imported; leave this file out',
       },
     );
-  if (pointsOnly) return { file, stated: null, stamp };
+  if (pointsOnly) return { file, stated: null, stamp, market };
   const range = { startMs: first.startMs, endMs: last.endMs };
   const stated = {
     range,
@@ -52,5 +52,23 @@ export async function checkCandleFile(
     file,
     stated: { series: [{ series, names: [exchange, baseId, quoteId, interval], stated }], rows },
     stamp,
+    market,
   };
+}
+
+/**
+ * All files of a call are of one series, and a file need not state its market.
+ *
+ * @throws TidemarkError FILE_NOT_USABLE when two files state different ones.
+ */
+export function assertOneMarket(files: readonly { path: string; market: string | null }[]): void {
+  const stated = files.filter(({ market }) => market !== null);
+  const [first] = stated;
+  const other = stated.find(({ market }) => market !== first?.market);
+  if (first === undefined || other === undefined) return;
+  throw new TidemarkError(
+    'FILE_NOT_USABLE',
+    `${other.path} is of ${other.market}, and ${first.path} of ${first.market}`,
+    { remedy: 'nothing was imported; import the files of each market in a call of their own' },
+  );
 }

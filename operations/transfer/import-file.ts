@@ -46,6 +46,8 @@ export interface CheckedFile {
   readonly stated: { readonly series: readonly StatedSeries[]; readonly rows: number } | null;
   /** Identifies the version of the file that was checked. */
   readonly stamp: string;
+  /** The market that a candle file of another program states; null: none. */
+  readonly market: string | null;
 }
 
 /** @throws TidemarkError FILE_NOT_USABLE, BAD_ARGUMENT */
@@ -65,7 +67,7 @@ export async function checkFile(options: FileImport): Promise<CheckedFile> {
   if (sidecar !== null) await assertDescribed(path, sidecar.file, options.beforePiece);
   const format = options.format ?? sidecar?.file.format ?? formatOf(path);
   const file = await openRows(path, format, sidecar?.dataset ?? null);
-  if (sidecar === null) return { file, stated: null, stamp };
+  if (sidecar === null) return { file, stated: null, stamp, market: null };
   if (file.layout.dataset !== sidecar.dataset) {
     throw new TidemarkError(
       'FILE_NOT_USABLE',
@@ -76,6 +78,7 @@ export async function checkFile(options: FileImport): Promise<CheckedFile> {
     file,
     stated: { series: statedSeries(sidecar, sidecarFile, follow), rows: sidecar.file.rows },
     stamp,
+    market: null,
   };
 }
 

@@ -7,7 +7,11 @@ import { assertIsFile } from '../../files/sidecar.ts';
 import { formatDuration } from '../../format.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
 import { asStored } from '../../operations/sources/names.ts';
-import { type CandleFileKind, checkCandleFile } from '../../operations/transfer/check-candles.ts';
+import {
+  assertOneMarket,
+  type CandleFileKind,
+  checkCandleFile,
+} from '../../operations/transfer/check-candles.ts';
 import {
   checkFile,
   type FileImport,
@@ -49,6 +53,7 @@ export async function run(paths: readonly string[], options: Options): Promise<v
           file,
           content: kind === null ? await checkFile(file) : await checkCandleFile(file, kind),
         });
+      assertOneMarket(checked.map(({ file: { path }, content: { market } }) => ({ path, market })));
       context.phase(before);
       for (const { file, content } of checked) await importFile(file, content);
       const rollups = await refreshRollupsAtEnd(context, undefined, signal);

@@ -196,6 +196,28 @@ for (const kind of ['main', 'plain'] as const) {
         expect(await content()).toBeUndefined();
       });
 
+      it('refuses files of two markets in one call', async () => {
+        const { file, run, content } = await emptyStore(kind);
+        const day = (name: string, index: number) => file(name, lines([kline(index), kline(index + 1)]));
+        const list = (name: string, other: string) =>
+          file(name, lines([site, header, shown(1), shown(0)]).replaceAll('BTC', other));
+        const minuteFile = (name: string) => file(name, lines([`${minute(0) / 1000},1,2,1,1.5,7,3`]));
+        for (const [format, one, two] of [
+          ['binance', day('BTCUSDT-1m-2024-01-01.csv', 0), day('ETHUSDT-1m-2024-01-02.csv', 1440)],
+          ['kraken', minuteFile('XBTUSD_1.csv'), minuteFile('ETHUSD_1.csv')],
+          ['cryptodatadownload', list('a.csv', 'BTC'), list('b.csv', 'ETH')],
+        ] as const) {
+          const ended = await run(format, one, two);
+          expect(ended.stderr).toMatch(
+            /^tidemark: FILE_NOT_USABLE: \S+\.csv is of ETHUSDT?, and \S+\.csv of (BTCUSDT|XBTUSD); nothing was imported; import the files of each market in a call of their own\n$/,
+          );
+          expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
+        }
+        expect(await content()).toBeUndefined();
+        const renamed = day('may.csv', 0);
+        expect((await run('binance', renamed, day('ETHUSDT-1m-2024-01-02.csv', 1440))).exitCode).toBe(0);
+      });
+
       it('with --points-only claims no coverage', async () => {
         const { file, run, content } = await emptyStore(kind);
         const path = file('BTCUSDT-1m-2024-01.csv', lines([kline(0), kline(1)]));
