@@ -127,7 +127,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     applicationName: `tidemark ${options.command}`,
     maxConnections: config.database.connections,
     statementTimeoutMs: config.database.statementTimeoutMs,
-    onIdleError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+    onIdleError: (cause) => log.warn({ cause }, 'a database connection was lost'),
   });
   metrics?.measurePool('work', database.pool);
   const onSignal = () => void close().finally(() => process.exit(exitCodes.interrupted));

@@ -146,7 +146,7 @@ function open(
     statementTimeoutMs,
     timeoutMarginMs: servedSilenceMs,
     settings,
-    onIdleError: (error) => context.log.warn({ err: error }, 'a database connection was lost'),
+    onIdleError: (cause) => context.log.warn({ cause }, 'a database connection was lost'),
   });
 }
 

@@ -19,8 +19,8 @@ export interface DatabaseOptions {
   readonly timeoutMarginMs?: number;
   /** Settings of each session besides the time zone, as `name=value` without spaces. */
   readonly settings?: readonly string[];
-  /** Called when an idle connection breaks; the pool replaces it. */
-  readonly onIdleError?: (error: Error) => void;
+  /** Called when an idle connection breaks; the pool replaces it. Not called once the pool is closed. */
+  readonly onIdleError?: (cause: string) => void;
 }
 
 /** A server that does not take a connection for this long is gone. */
@@ -75,7 +75,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       .join(' '),
     types,
   });
-  pool.on('error', (error) => options.onIdleError?.(error));
+  pool.on('error', ({ message }) => {
+    // A closed pool does not wait until the server has read that its connections end, and the embedded server stops next.
+    // The error itself holds the client, with its settings and SQL.
+    if (!pool.ending) options.onIdleError?.(message);
+  });
   // The pool listens to idle clients only. Without this listener, a client that loses its connection between
   // two queries, or during a COPY, would end the process. Its next query fails and reports it.
   pool.on('connect', (client) => client.on('error', () => {}));

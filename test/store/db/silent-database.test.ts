@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
 import { copyData } from '../../../store/commit/write-points.ts';
 import { type Database, disableTimeouts, inTransaction, openDatabase } from '../../../store/db/database.ts';
-import { createTestDatabase } from '../../parts/test-database.ts';
+import { createTestDatabase, execute } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 
@@ -11,16 +12,24 @@ async function behindProxy() {
   const { url, drop } = await createTestDatabase();
   onTestFinished(() => drop());
   const proxy = await proxyTo(url);
+  const lost: string[] = [];
   const database = openDatabase({
     url: proxy.url,
     applicationName: 'tidemark test',
     maxConnections: 3,
     statementTimeoutMs,
     timeoutMarginMs: 200,
+    onIdleError: (cause) => lost.push(cause),
   });
-  onTestFinished(() => database.close());
+  onTestFinished(async () => void (database.pool.ending || (await database.close())));
   await database.pool.query('create table numbers (number int)');
-  return { proxy, database };
+  const endBackends = () =>
+    execute(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'tidemark test'`,
+    );
+  return { proxy, database, endBackends, lost };
 }
 
 const noAnswer = /query read timeout/i;
@@ -75,4 +84,23 @@ it('waits for statements without a timeout, and only for those', async () => {
   // Of the same connection.
   expect(database.pool.totalCount).toBe(1);
   await expect(database.pool.query(tooLong)).rejects.toThrow(/statement timeout/);
+});
+
+it('reports the cause when an idle connection is lost', async () => {
+  const { lost, endBackends } = await behindProxy();
+  await endBackends();
+  await waitFor('the report', () => lost.length > 0);
+  expect(lost).toEqual(['terminating connection due to administrator command']);
+});
+
+it('does not report a connection that the server ends while the pool is closed', async () => {
+  const { proxy, database, endBackends, lost } = await behindProxy();
+  const removed = once(database.pool, 'remove');
+  // The server ends the session before it reads that the client leaves.
+  proxy.hold();
+  await database.close();
+  await endBackends();
+  proxy.resume();
+  await removed;
+  expect(lost).toEqual([]);
 });
