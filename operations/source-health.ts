@@ -71,7 +71,7 @@ export function assertSourceUsable(tally: FetchTally, name?: string): void {
  * The planner stops before a limit of a long period, such as the credits of a month, is exceeded.
  *
  * @param periods of the smallest request that is left.
- * @throws TidemarkError SOURCE_REFUSED when nothing is left of it.
+ * @throws TidemarkError SOURCE_REFUSED when less is left of it.
  */
 export async function assertCreditsLeft(
   { database }: Pick<OperationContext, 'database'>,
@@ -81,14 +81,19 @@ export async function assertCreditsLeft(
 ): Promise<void> {
   if (longLimit === null) return;
   const { periodMs, bytesEach, amount, unit } = longLimit;
-  const cost = await costSince(database, name, { sinceMs: nowMs - periodMs, bytesEach });
-  if (amount - cost.used >= expectedCost(longLimit, periods)) return;
+  const { used, firstMs } = await costSince(database, name, { sinceMs: nowMs - periodMs, bytesEach });
+  const needed = expectedCost(longLimit, periods);
+  const left = Math.max(0, amount - used);
+  if (left >= needed) return;
+  const when =
+    firstMs === null || needed > amount
+      ? 'no request of this kind fits: '
+      : `the first ones are free again at ${formatTime(firstMs + periodMs)}, and \`run\` goes on when enough are; `;
   throw new TidemarkError(
     'SOURCE_REFUSED',
-    `${name}: ${formatCount(cost.used)} of ${counted(amount, unit)} in ${formatDuration(periodMs)} are used`,
+    `${name}: ${formatCount(used)} of ${counted(amount, unit)} in ${formatDuration(periodMs)} are used, ${formatCount(left)} are left, and the next request needs about ${formatCount(needed)}`,
     {
-      remedy:
-        '`run` goes on when they are free again; `credits` of the watch list states those of another plan',
+      remedy: `${when}\`credits\` of the watch list states those of another plan`,
     },
   );
 }

@@ -144,22 +144,27 @@ export async function countFetchesSince(
 }
 
 /**
- * What the requests to a source since `sinceMs` have cost: one each, and one for each `bytesEach` bytes of an answer.
+ * What the requests to a source since `sinceMs` have cost: one each, and one for each `bytesEach` bytes of an answer. A request
+ * for which no connection was made did not reach the source, and costs nothing. One that timed out may have.
  *
  * @param bytesEach absent: size costs nothing.
+ * @returns `firstMs` is the time of the first of them; null: there was none.
  */
 export async function costSince(
   database: Database,
   source: string,
   { sinceMs, bytesEach }: { readonly sinceMs: EpochMs; readonly bytesEach?: number | undefined },
-): Promise<{ readonly used: number; readonly requests: number }> {
-  const result = await database.pool.query<{ used: number; requests: number }>({
+): Promise<{ readonly used: number; readonly requests: number; readonly firstMs: EpochMs | null }> {
+  const result = await database.pool.query<{ used: number; requests: number; firstMs: EpochMs | null }>({
     name: 'cost-since',
-    text: `select count(*)::int as requests, (count(*) + coalesce(sum(ceil(bytes / $3::float8)), 0))::int as used
-           from tidemark.fetches where time > $1 and source = $2`,
+    // The words are those of Node.js's errors.
+    text: `select count(*)::int as requests, (count(*) + coalesce(sum(ceil(bytes / $3::float8)), 0))::int as used,
+             min(time) as "firstMs"
+           from tidemark.fetches where time > $1 and source = $2
+             and not (verdict = 'unreachable' and coalesce(error, '') ~ ': (connect|getaddrinfo) E')`,
     values: [timestamp(sinceMs), source, bytesEach],
   });
-  return result.rows[0] ?? { used: 0, requests: 0 };
+  return result.rows[0] ?? { used: 0, requests: 0, firstMs: null };
 }
 
 /**
