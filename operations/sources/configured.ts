@@ -8,6 +8,7 @@ import { longLimitOf, requestsPerMinuteOf } from '../../planning/budget.ts';
 import type { PlannedSource } from '../../scheduler/scheduler.ts';
 import type { Profile } from '../../source/profiles/profile.ts';
 import { profiles } from '../../source/profiles/profiles.ts';
+import type { SourceEntry } from '../../watch-list/shape.ts';
 import { readSourceEntries } from '../../watch-list/source-entries.ts';
 
 export interface ConfiguredSource extends PlannedSource {
@@ -29,20 +30,48 @@ export async function configuredSources({ watchList: file }: Config): Promise<Co
   for (const profile of Object.values(profiles))
     if (profile.url !== null) sources.set(profile.name, configured(profile.name, profile, profile.url));
   const entries = file === undefined ? {} : await readSourceEntries(file);
+  const failureOf = (name: string, problem: string) =>
+    new TidemarkError('BAD_WATCH_LIST', `${file}: the source ${JSON.stringify(name)} ${problem}`);
   for (const [name, entry] of Object.entries(entries)) {
-    const fail = (problem: string) =>
-      new TidemarkError('BAD_WATCH_LIST', `${file}: the source ${JSON.stringify(name)} ${problem}`);
+    const fail = (problem: string) => failureOf(name, problem);
     const profile = profiles[entry.profile ?? name];
     if (profile === undefined) throw fail(`needs a profile: one of ${Object.keys(profiles).join(', ')}`);
     const url = entry.url?.replace(/\/$/, '') ?? profile.url;
     if (url === null) throw fail(`needs a url: the profile ${profile.name} has no public address`);
+    const unused = unusedOption(entry, profile);
+    if (unused !== null) throw fail(unused);
     const { 'key-variable': variable, 'key-file': keyFile, budget = null } = entry;
     const apiKey = variable === undefined ? textOf(keyFile) : process.env[variable];
     const { archive, credits } = entry;
     const problem = apiKey === undefined ? withoutKey(variable, keyFile) : null;
     sources.set(name, configured(name, profile, url, { apiKey, budget, archive, credits, problem }));
   }
+  for (const [name, { archive }] of Object.entries(entries)) {
+    const problem = archive === undefined ? null : archiveProblem(name, archive, sources);
+    if (problem !== null) throw failureOf(name, problem);
+  }
   return sources;
+}
+
+/** What is wrong with an entry with an option that would have no effect; null: nothing. */
+function unusedOption(entry: SourceEntry, { name, limits, keyHeaders }: Profile): string | null {
+  const keys = (['key-variable', 'key-file'] as const).filter((key) => entry[key] !== undefined);
+  if (keys.length > 1) return `has ${keys.join(' and ')}: leave one out`;
+  if (keys.length > 0 && Object.keys(keyHeaders('key')).length === 0)
+    return `has a key, but ${name} uses none: leave ${keys.join()} out`;
+  if (entry.credits !== undefined && !limits(false).some(({ unit }) => unit === 'credit'))
+    return `has credits, but ${name} has none: budget limits what is used each minute`;
+  return null;
+}
+
+/** What is wrong with the archive of a source; null: nothing. */
+function archiveProblem(name: string, archive: string, sources: ConfiguredSources): string | null {
+  const profile = sources.get(name)?.profile.name;
+  const known = [...sources.values()].filter((one) => one.profile.marketsOf === profile);
+  if (known.some((one) => one.name === archive)) return null;
+  return known.length === 0
+    ? `has an archive, but no source has files of ${profile}: leave it out`
+    : `has an archive, ${archive}, without its files: use one of ${known.map((one) => one.name).join(', ')}`;
 }
 
 function configured(
