@@ -14,6 +14,10 @@ import { outageSince, type SourceOutage } from './source-outage.ts';
 export interface SourceFacts {
   /** Null: the default one. */
   readonly source: string | null;
+  /** Windows that can be requested now, of its series. Several sources may have the same series. */
+  readonly left: number;
+  /** Whether a series of it has periods that close from now on. */
+  readonly isFollowed: boolean;
   /** Requests of the last minute. */
   readonly lastMinute: number;
   readonly outage: SourceOutage | null;
@@ -152,19 +156,33 @@ function queueConditions(facts: StateFacts): Headline[] {
   const { queue, sources } = facts;
   if ('away' in queue) return [queueAway(queue.away)];
   if (facts.left === 0 && facts.arriving === 0) return [];
-  const idle = sources.filter(({ source }) => queueOf(queue, source).workers === 0);
-  const waits = facts.left === 0 ? 'new periods are not fetched' : `${counted(facts.left, 'window')} left`;
+  const withoutWorker = sources.filter(({ source }) => queueOf(queue, source).workers === 0);
+  const isEverywhere = withoutWorker.length === sources.length;
+  const idle = isEverywhere
+    ? sources
+    : withoutWorker.filter(({ left, isFollowed }) => left > 0 || isFollowed);
   const found: Headline[] = [];
   if (idle.length > 0) {
-    const isEverywhere = idle.length === sources.length;
+    const left = isEverywhere ? facts.left : Math.min(facts.left, sum(idle.map((one) => one.left)));
+    const waits = waitsText(left);
     const what = isEverywhere && queue.schedulers === 0 ? 'no worker and no scheduler is' : 'no worker is';
     const of = isEverywhere ? '' : ` for ${idle.map((one) => nameOf(one, sources)).join(' and ')}`;
     found.push(bad('no_worker', `${what} connected${of}: ${waits}`, 'queue', 'tidemark run'));
     if (isEverywhere) return found;
   }
   if (queue.schedulers === 0)
-    found.push(bad('no_scheduler', `no scheduler is connected: ${waits}`, 'queue', 'tidemark run'));
+    found.push(
+      bad('no_scheduler', `no scheduler is connected: ${waitsText(facts.left)}`, 'queue', 'tidemark run'),
+    );
   return found;
+}
+
+function waitsText(left: number): string {
+  return left === 0 ? 'new periods are not fetched' : `${counted(left, 'window')} left`;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 function nameOf({ source }: Pick<SourceFacts, 'source'>, sources: readonly SourceFacts[]): string {

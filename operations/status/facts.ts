@@ -2,7 +2,6 @@
 
 import type { Config } from '../../config.ts';
 import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import type { TidemarkError } from '../../errors.ts';
 import { budgetInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
@@ -26,7 +25,7 @@ import {
 } from '../../store/ledger/recent-answers.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
-import { type SourceName, sourcesInUse } from '../../store/series/sources.ts';
+import { readFollowedSources, readSourceLists, type SourceName } from '../../store/series/sources.ts';
 import { countTracked } from '../../store/series/status.ts';
 import { readPause } from '../../store/settings/settings.ts';
 import { readFailingJobs } from '../../store/timescale/upkeep.ts';
@@ -61,13 +60,14 @@ export async function readStoredFacts(
     gap.startMs + intervalMs[gap.series.interval] + graceMs + settledMs <= nowMs;
   const failed = gaps.filter(({ reason }) => reason === 'failed');
   const awaiting = gaps.filter(({ reason }) => reason === 'awaits_second_answer' || reason === 'stale');
+  const windows = windowsLeft(gaps, nowMs, longestRangeMs);
   const due = awaiting.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== null);
   return {
     pause: await readPause(database.pool),
     series,
     arriving,
-    left: countWindows(gaps, nowMs, longestRangeMs),
-    behind: countWindows(gaps.filter(isSettled), nowMs, longestRangeMs),
+    left: sum(windows.values()),
+    behind: sum(windowsLeft(gaps.filter(isSettled), nowMs, longestRangeMs).values()),
     recent: await readRecentAnswers(database, nowMs),
     failed: troubleOf(failed.filter((gap) => !isBeyondDepth(gap))),
     beyondDepth: troubleOf(failed.filter(isBeyondDepth)),
@@ -77,17 +77,12 @@ export async function readStoredFacts(
       nextMs: due.length === 0 ? null : due.reduce((first, ms) => Math.min(first, ms)),
     },
     failingJobs: await readFailingJobs(primary),
-    sources: await readSourceFacts(context, nowMs),
+    sources: await readSourceFacts(context, windows, nowMs),
   };
 }
 
-function countWindows(
-  gaps: readonly Gap[],
-  nowMs: EpochMs,
-  longestRangeMs: (series: SeriesKey) => number,
-): number {
-  const windows = windowsLeft(gaps, nowMs, longestRangeMs);
-  return [...windows.values()].reduce((sum, count) => sum + count, 0);
+function sum(counts: Iterable<number>): number {
+  return [...counts].reduce((total, count) => total + count, 0);
 }
 
 function troubleOf(gaps: readonly Gap[]): Trouble {
@@ -96,20 +91,37 @@ function troubleOf(gaps: readonly Gap[]): Trouble {
 
 async function readSourceFacts(
   { database, sources }: Pick<FactsContext, 'database' | 'sources'>,
+  windows: ReadonlyMap<number, number>,
   nowMs: EpochMs,
 ): Promise<SourceFacts[]> {
+  const left = await leftBySource(database, windows);
   const requests = await countRecentRequests(database, nowMs);
   const refusals = await readRateRefusals(database, nowMs);
   const found: SourceFacts[] = [];
-  for (const source of await sourcesInUse(database))
+  for (const { source, isFollowed } of await readFollowedSources(database, nowMs))
     found.push({
       source,
+      left: left.get(source) ?? 0,
+      isFollowed,
       lastMinute: requests.get(source) ?? 0,
       outage: await readOutageOf(database, source),
       refusal: refusals.get(source) ?? null,
       isUsedUp: source !== null && (await isUsedUp(database, source, await sources(), nowMs)),
     });
   return found;
+}
+
+/** Of the windows of each series, those of each source that may give it. */
+async function leftBySource(
+  database: Database,
+  windows: ReadonlyMap<number, number>,
+): Promise<ReadonlyMap<SourceName, number>> {
+  const lists = await readSourceLists(database.pool, [...windows.keys()]);
+  const left = new Map<SourceName, number>();
+  for (const [seriesId, count] of windows)
+    for (const source of lists.get(seriesId)?.map((one) => one.source) ?? [null])
+      left.set(source, (left.get(source) ?? 0) + count);
+  return left;
 }
 
 async function isUsedUp(

@@ -199,13 +199,15 @@ export async function readSymbol(
   return result.rows[0]?.symbol ?? null;
 }
 
-/** The sources of every series that has its own, in order of preference. */
+/** The sources of every series that has its own, in order of preference. @param seriesIds absent: all. */
 export async function readSourceLists(
   client: pg.Pool | pg.PoolClient,
+  seriesIds: readonly number[] | null = null,
 ): Promise<ReadonlyMap<number, readonly SeriesSource[]>> {
   const result = await client.query<SeriesSource & { id: number }>(
     `select series_id as id, source, symbol, archive as "isArchive" from tidemark.series_sources
-     order by series_id, rank`,
+     where $1::int[] is null or series_id = any ($1) order by series_id, rank`,
+    [seriesIds],
   );
   const lists = new Map<number, SeriesSource[]>();
   for (const { id, ...source } of result.rows) lists.set(id, [...(lists.get(id) ?? []), source]);
@@ -233,6 +235,21 @@ export async function sourcesInUse(database: Database): Promise<SourceName[]> {
            order by source nulls first`,
   });
   return result.rows.map(({ source }) => source);
+}
+
+/** The sources of tracked series, and whether a series of each has periods that close from now on. */
+export async function readFollowedSources(
+  database: Database,
+  nowMs: EpochMs,
+): Promise<{ readonly source: SourceName; readonly isFollowed: boolean }[]> {
+  const result = await database.pool.query<{ source: SourceName; isFollowed: boolean }>({
+    name: 'followed-sources',
+    text: `select x.source, bool_or(upper_inf(s.tracked) or upper(s.tracked) > $1) as "isFollowed"
+           from tidemark.series s left join tidemark.series_sources x on x.series_id = s.id
+           where s.untracked_at is null group by x.source order by x.source nulls first`,
+    values: [timestamp(nowMs)],
+  });
+  return result.rows;
 }
 
 export interface SourceShareOf {

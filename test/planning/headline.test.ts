@@ -13,7 +13,10 @@ import type { SourceOutage } from '../../planning/source-outage.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 6);
 
-const answering: SourceFacts = { source: null, lastMinute: 2, outage: null, refusal: null, isUsedUp: false };
+const answering: SourceFacts = {
+  ...{ source: null, left: 0, isFollowed: true, lastMinute: 2 },
+  ...{ outage: null, refusal: null, isUsedUp: false },
+};
 const running: SourceQueue = { source: null, workers: 2, pausedMs: 300, perMinute: 200 };
 
 function facts(given: Partial<StateFacts> = {}): StateFacts {
@@ -54,7 +57,12 @@ const outage: SourceOutage = {
   message: 'connect ECONNREFUSED \u001b[2J127.0.0.1:1',
 };
 const paused = { schedulers: 1, sources: [{ ...running, pausedMs: 30_004 }] };
-const due = { left: 7000, behind: 6990, recent: steadily(200), sources: [{ ...answering, lastMinute: 120 }] };
+const due = {
+  left: 7000,
+  behind: 6990,
+  recent: steadily(200),
+  sources: [{ ...answering, left: 7000, lastMinute: 120 }],
+};
 
 const states: [string, Headline['kind'], Headline['level'], string, Partial<StateFacts>][] = [
   ['nothing missing', 'healthy', 'ok', 'up to date: 310 series', {}],
@@ -272,6 +280,14 @@ describe('the headline', () => {
   it('calls for no worker where nothing is left and no period follows', () => {
     const given = { arriving: 0, queue: { schedulers: 0, sources: [] } };
     expect(stateOf(facts(given)).headline.kind).toBe('healthy');
+  });
+
+  it('calls for a worker of a source only where that source has something to do', () => {
+    const idle = { ...answering, source: 'okx' };
+    const of = (one: SourceFacts) => stateOf(facts({ ...due, sources: [...due.sources, one] })).headline;
+    expect(of({ ...idle, isFollowed: false }).kind).toBe('catching_up');
+    expect(of(idle).text).toBe('no worker is connected for okx: new periods are not fetched');
+    expect(of({ ...idle, left: 2 }).text).toBe('no worker is connected for okx: 2 windows left');
   });
 
   it('takes the spacing of a small budget for no ban', () => {
