@@ -5,8 +5,11 @@ import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../format.ts';
 import { expectedCost } from '../planning/budget.ts';
 import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
+import { passedOverAfterMs } from '../planning/source-share.ts';
 import { costSince, type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
+import { readRateRefusals } from '../store/ledger/recent-answers.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
+import type { SourceName } from '../store/series/sources.ts';
 import { readPause } from '../store/settings/settings.ts';
 import type { OperationContext } from './context.ts';
 import { isPausedBySource } from './progress.ts';
@@ -113,6 +116,34 @@ export async function readOutage(
   } finally {
     await queues.close();
   }
+}
+
+/**
+ * The sources that have refused requests for longer than the pause after a single refusal, and until when each accepts none.
+ */
+export async function readBans(
+  context: Pick<OperationContext, 'database' | 'openQueues'>,
+  sources: readonly SourceName[],
+  nowMs: EpochMs,
+): Promise<ReadonlyMap<SourceName, EpochMs>> {
+  const refusals = await readRateRefusals(context.database, nowMs);
+  const refusing = sources.filter((source) => refusals.has(source));
+  const bans = new Map<SourceName, EpochMs>();
+  if (refusing.length === 0) return bans;
+  const queues = await context.openQueues();
+  try {
+    for (const source of refusing) {
+      const pausedMs = await queues.requestsOf(source).pausedForMs();
+      if (pausedMs > passedOverAfterMs) bans.set(source, nowMs + pausedMs);
+    }
+    return bans;
+  } finally {
+    await queues.close();
+  }
+}
+
+export function banText(source: SourceName, untilMs: EpochMs): string {
+  return `${source ?? 'the source'} accepts no request until ${formatTime(untilMs)}`;
 }
 
 /** @param queue the connected workers, and how long they start no request. */

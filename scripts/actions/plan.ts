@@ -1,9 +1,10 @@
 /** `tidemark plan`: the cost of completing the tracked series and keeping them fresh. */
 
 import { estimateCost } from '../../operations/estimate.ts';
-import { readOutage } from '../../operations/source-health.ts';
+import { banText, readBans, readOutage } from '../../operations/source-health.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
+import { sourcesInUse } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { costJson, costText } from '../output/cost-report.ts';
 import { printText } from '../output/table.ts';
@@ -18,6 +19,8 @@ export async function run(options: { json?: true }): Promise<void> {
     else {
       const outage = await readOutage(context, nowMs);
       if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
+      const bans = await readBans(context, await sourcesInUse(context.database), nowMs);
+      for (const [source, untilMs] of bans) printText(`${banText(source, untilMs)}\n`);
       printText(costText(cost));
     }
   });

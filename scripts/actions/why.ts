@@ -5,7 +5,7 @@ import { seriesName } from '../../contract/series.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../format.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
 import { readRangeLimits } from '../../operations/context.ts';
-import { readOutage } from '../../operations/source-health.ts';
+import { banText, readBans, readOutage } from '../../operations/source-health.ts';
 import { planWindows } from '../../planning/plan.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
@@ -21,6 +21,7 @@ import {
   readSeriesOnlyOf,
   readSourceShares,
   readSourcesOf,
+  type SourceName,
 } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { readRereadSettings } from '../../store/settings/settings.ts';
@@ -47,10 +48,12 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const sources = await readAllSources(database, seriesIds);
   const anyOutage = await readOutage(context, nowMs);
   const outage = anyOutage !== null && sources.includes(anyOutage.source) ? anyOutage : null;
+  const bans = await readBans(context, sources, nowMs);
   const isSourceDown =
     outage !== null && (await readSeriesOnlyOf(database, outage.source, seriesIds)).size > 0;
   return [
     ...(outage === null ? [] : [outageText(outage, nowMs), '']),
+    ...[...bans].flatMap(([source, untilMs]) => [banText(source, untilMs), '']),
     `${seriesName(history.series)}, id ${history.seriesId}`,
     ...trackedLines(history),
     ...(status === undefined ? [] : coveredLines(status, history, nowMs)),
@@ -71,7 +74,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
       gaps.length,
     ),
     ...(history.untrackedMs === null && history.blocked === null
-      ? [await nextLine(context, history, { nowMs, hasGaps: gaps.length > 0 })]
+      ? [await nextLine(context, history, { nowMs, hasGaps: gaps.length > 0, bans })]
       : []),
     ...listed('Last requests:', history.fetches.map(fetchLine)),
     ...listed(
@@ -133,12 +136,13 @@ async function sourceLines({ database }: Context, { seriesId }: SeriesHistory): 
 async function nextLine(
   context: Context,
   { seriesId, series }: SeriesHistory,
-  { nowMs, hasGaps }: { nowMs: EpochMs; hasGaps: boolean },
+  { nowMs, hasGaps, bans }: { nowMs: EpochMs; hasGaps: boolean; bans: ReadonlyMap<SourceName, EpochMs> },
 ): Promise<string> {
   const { config } = context;
   const queues = await context.openQueues();
+  let source: SourceName = null;
   try {
-    const source = (await readSourcesOf(context.database, [seriesId])).get(seriesId)?.source ?? null;
+    source = (await readSourcesOf(context.database, [seriesId])).get(seriesId)?.source ?? null;
     const claimed = (await queues.requestsOf(source).claimedWindows()).windows.get(seriesId) ?? [];
     const [first] = [...claimed].sort((a, b) => a.startMs - b.startMs);
     if (first !== undefined)
@@ -148,7 +152,12 @@ async function nextLine(
   }
   const { graceMs } = config.worker;
   const now = await plannedAt(context, seriesId, nowMs);
-  if (now !== undefined) return `Next: ${windowText(now)}, as soon as the budget allows.`;
+  if (now !== undefined) {
+    const when = bans.has(source)
+      ? `when ${source ?? 'the source'} accepts requests again`
+      : 'as soon as the budget allows';
+    return `Next: ${windowText(now)}, ${when}.`;
+  }
   const closesMs = nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
   const then = await plannedAt(context, seriesId, closesMs);
   if (then !== undefined)

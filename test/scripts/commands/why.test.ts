@@ -1,7 +1,13 @@
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
+import { minuteMs } from '../../../contract/intervals.ts';
+import { formatTime } from '../../../format.ts';
+import { migrateQueueBackend, openQueueBackend } from '../../../queue/backend.ts';
 import { startSimulator } from '../../../simulator/start.ts';
+import { openDatabase } from '../../../store/db/database.ts';
+import { recordFetch } from '../../../store/ledger/ledger.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
+import { silent } from '../../queue/queue-parts.ts';
 import { market, tidemark } from '../command.ts';
 
 const series = [...market, '--interval', 'h1'];
@@ -65,6 +71,39 @@ it('explains what is tracked, covered, missing and why, past requests and change
   const untracked = await tidemark(name, env);
   expect(untracked.stdout).toMatch(/Was tracked .* untracked since .* Stored points stay/);
   expect(untracked.stdout).not.toContain('Next');
+});
+
+it('why and plan say until when a source accepts no request', async () => {
+  const { url, drop } = await createMigratedDatabase();
+  onTestFinished(drop);
+  const env = { DATABASE_URL: url, SOURCE_URL: 'http://127.0.0.1:1/v2', QUEUE_NAMESPACE: 'tidemark_why' };
+  const march = ['--from', '2024-03-01', '--to', '2024-03-05'];
+  expect(await tidemark(['track', 'candles', ...series, ...march], env)).toMatchObject({ exitCode: 0 });
+  const said = async (...words: string[]) => (await tidemark(words, env)).stdout;
+  const why = ['why', 'binance', 'bitcoin/tether', 'h1'];
+  expect((await said(...why)) + (await said('plan'))).not.toContain('accepts no request');
+
+  const database = openDatabase({
+    ...{ url, applicationName: 'test', maxConnections: 1, statementTimeoutMs: 5000 },
+  });
+  onTestFinished(() => database.close());
+  await recordFetch(database.pool, {
+    ...{ timeMs: Date.now(), dataset: 'candles', lane: 'backfill', attempt: 1 },
+    ...{ verdict: 'rate_limited', status: 403, error: 'banned', bytes: 0, durationMs: 1 },
+  });
+  const queue = { redisUrl: undefined, databaseUrl: url, namespace: env.QUEUE_NAMESPACE };
+  await migrateQueueBackend(queue, 'up');
+  const queues = await openQueueBackend({ ...queue, attempts: 1, log: silent });
+  onTestFinished(() => queues.close());
+  const untilMs = Date.now() + 10 * minuteMs;
+  await queues.requestsOf(null).pauseForMs(10 * minuteMs);
+  const until = new RegExp(`^the source accepts no request until ${formatTime(untilMs).slice(0, 15)}`, 'm');
+  expect(await said('plan')).toMatch(until);
+  const text = await said(...why);
+  expect(text).toMatch(until);
+  expect(text).toMatch(
+    /^Next: backfill of 2024-03-01 to 2024-03-05, when the source accepts requests again\.$/m,
+  );
 });
 
 it('suggests the nearest series for an unknown one', async () => {
