@@ -112,6 +112,21 @@ comment on function tidemark.interval_length is
 `;
 
 export const refusals = `
+-- The names of tracked markets: ids, and the codes of sources that stand for them.
+create or replace function tidemark.market_names() returns table (exchange_id text, base_id text, quote_id text, base text, quote text)
+language plpgsql stable parallel safe as $$
+begin
+  return query
+  select s.exchange_id, s.base_id, s.quote_id, s.base_id, s.quote_id from tidemark.series s where s.dataset = 'candles'
+  union
+  select s.exchange_id, s.base_id, s.quote_id, m.base, m.quote
+  from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
+  join public.source_markets m on m.source = x.source and m.symbol = x.symbol
+  where s.dataset = 'candles';
+end $$;
+comment on function tidemark.market_names is
+  'Internal: the names of tracked markets, in ids and in the codes of their sources.';
+
 create or replace function tidemark.refuse_market(exchange text, base text, quote text, interval_name text) returns void
 language plpgsql stable parallel safe as $$
 declare
@@ -122,9 +137,9 @@ begin
   if exchange = any (names) is not true then
     perform tidemark.refuse_name('exchange', exchange, names);
   end if;
-  select array_agg(distinct base_id) into names from tidemark.series where dataset = 'candles';
+  select array_agg(distinct m.base) into names from tidemark.market_names() m;
   if base = any (names) is not true then perform tidemark.refuse_name('base', base, names); end if;
-  select array_agg(distinct quote_id) into names from tidemark.series where dataset = 'candles';
+  select array_agg(distinct m.quote) into names from tidemark.market_names() m;
   if quote = any (names) is not true then perform tidemark.refuse_name('quote', quote, names); end if;
 
   select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s
@@ -137,8 +152,8 @@ begin
         from tidemark.derived_series d where d.exchange_id = exchange and d.base_id = base and d.quote_id = quote));
   end if;
   select string_agg(name, ', ' order by name) into tracked from (
-    select distinct format('%s %s/%s', exchange_id, base_id, quote_id) as name from tidemark.series
-    where base_id = base and (quote_id = quote or exchange_id = exchange)
+    select distinct format('%s %s/%s', m.exchange_id, m.base_id, m.quote_id) as name from tidemark.market_names() m
+    where m.base = $2 and (m.quote = $3 or m.exchange_id = $1)
     order by 1 limit 12
   ) near;
   raise exception 'no market %/% is tracked on %', base, quote, exchange using errcode = '22023',

@@ -219,7 +219,7 @@ function suite(queue: 'postgres' | 'redis') {
       ['ETH', 'USDT'],
     ])
       expect((await ofSql(base ?? '', quote ?? '')).rowCount).toBe(1);
-    await expect(ofSql('BTC', 'tether')).rejects.toThrow('unknown base "BTC"');
+    await expect(ofSql('BTC', 'tether')).rejects.toThrow('no market BTC/tether is tracked on binance');
     const markets = await database.pool.query(
       `select base, base_id, quote_id from source_markets where symbol in ('BTCUSDT', 'ADAUSDT') order by symbol`,
     );

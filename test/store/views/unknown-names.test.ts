@@ -172,6 +172,38 @@ for (const kind of ['main', 'plain'] as const) {
       });
     });
 
+    it('are told from the codes of a source that stand for ids', async () => {
+      const own = await openTestStore(kind);
+      try {
+        const key = {
+          dataset: 'candles',
+          exchange: 'binance',
+          baseId: 'bitcoin',
+          quoteId: 'tether',
+        } as const;
+        const line = { startMs, endMs: startMs + dayMs, prices: ['1', '2', '3'] };
+        await storeLine(own.database, { key: { ...key, interval: 'h8' }, ...line });
+        await own.database.pool.query(`
+          insert into tidemark.asset_aliases (source, code, asset) values ('', 'BTC', 'bitcoin'), ('', 'USDT', 'tether');
+          insert into tidemark.source_symbols (source, symbol, base, quote, trading, seen_at)
+          values ('binance', 'BTCUSDT', 'BTC', 'USDT', true, now());
+          insert into tidemark.series_sources (series_id, rank, source, symbol, archive)
+          select id, 1, 'binance', 'BTCUSDT', false from tidemark.series`);
+        for (const [base, quote, message, hint] of [
+          ['BTC', 'USDTX', 'unknown quote "USDTX"', 'did you mean "USDT"?'],
+          ['BTCX', 'USDT', 'unknown base "BTCX"', 'did you mean "BTC"?'],
+          ['BTC', 'tether', 'no market BTC/tether is tracked on binance', 'tracked: binance bitcoin/tether'],
+        ] as const)
+          await expect(
+            ask(own.url, `select * from candles('binance', '${base}', '${quote}', 'h8')`),
+          ).rejects.toMatchObject({ message, hint });
+        const { rows } = await ask(own.url, `select close from candles('binance', 'BTC', 'USDT', 'h8')`);
+        expect(rows).toHaveLength(3);
+      } finally {
+        await own.close();
+      }
+    });
+
     it('of any length cost no more than forty characters do', async () => {
       await expect(
         ask(store.url, `select * from ohlcv(repeat('binance', 100000), 'bitcoin', 'tether')`),
