@@ -152,6 +152,7 @@ class Survey {
       throw new Error(`${formatTime(ms)} lies outside of the time that the name of the file states`);
     this.#assertOrder(ms);
     this.#assertClose(cells, ms);
+    this.#assertDate(this.#format.dateText(cells), ms);
     this.#assertSymbol(this.#format.symbol(cells));
     this.#cover(periodOf(ms, interval));
     this.#hasNeighbours ||= this.#lastMs !== null && Math.abs(ms - this.#lastMs) === intervalMs[interval];
@@ -192,6 +193,12 @@ class Survey {
     // It may be earlier: an outage ends a period.
     if (close.ms >= ms + intervalMs[interval])
       throw new Error(`it closes at ${formatTime(close.ms)}, after ${interval}: check --interval`);
+  }
+
+  /** A date alone is that of the day. */
+  #assertDate(text: string | null, ms: EpochMs): void {
+    if (text === null || new Date(ms).toISOString().replace('T', ' ').startsWith(text)) return;
+    throw new Error(`its date ${text} is not its time, ${formatTime(ms)}`);
   }
 
   #assertSymbol(text: string | null): void {

@@ -54,6 +54,8 @@ export interface CandleFormat {
    * open when the file was made.
    */
   isNewestFinal(facts: NameFacts): boolean;
+  /** The time of a row in words, UTC, if it is a date or a date and a time; null: none. */
+  dateText(cells: Cells): string | null;
   /** The market that a row names; null: none. */
   symbol(cells: Cells): string | null;
   /** Time at which the period of a row ends by its own account, in the unit of the file; null: unstated. */
@@ -72,6 +74,7 @@ const plain = {
   header: () => null,
   nameFacts: () => nothing,
   isNewestFinal: () => false,
+  dateText: () => null,
   symbol: () => null,
   closeTime: () => null,
 } satisfies Partial<CandleFormat>;
@@ -100,6 +103,8 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
     units: ['seconds'],
     isAbsenceNoTrade: true,
     columns: { count: 7, values: 1 },
+    header: (cells) =>
+      wordsOf(cells).join() === 'time,open,high,low,close,volume,trades' ? { count: 7, values: 1 } : null,
     nameFacts(name) {
       const [, market, minutes] = /([\p{L}\p{N}]*)_(1|5|15|30|60|240|720|1440)\.csv$/iu.exec(name) ?? [];
       return minutes === undefined
@@ -128,6 +133,8 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
         ? { count: names.length, values: 3, volumeOf: symbolText(volume?.slice('volume '.length) ?? '') }
         : null;
     },
+    dateText: (cells) =>
+      /^\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?$/.test(cells[1] ?? '') ? (cells[1] ?? null) : null,
     symbol: (cells) => symbolText(cells[2] ?? ''),
   },
   'ccxt-json': {

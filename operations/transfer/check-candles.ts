@@ -1,11 +1,13 @@
 /** Checks a candle file of another program. Its format says what it covers, as a sidecar does for an exported file. */
 
+import { intervalMs } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { openCandleFile } from '../../files/candle-file.ts';
 import type { CandleFormatName } from '../../files/candle-formats.ts';
 import { usable } from '../../files/formats.ts';
 import { assertChecksum, assertIsFile, stampOf } from '../../files/sidecar.ts';
+import { formatTime } from '../../format.ts';
 import type { CheckedFile, FileImport } from './import-file.ts';
 
 /** What the user says about the files: they name no series themselves. */
@@ -35,6 +37,15 @@ export async function checkCandleFile(
       `${path}: its only row may have been open when the file was made`,
       {
         remedy: 'nothing was imported; leave this file out',
+      },
+    );
+  const newestMs = last.endMs - intervalMs[series.interval];
+  if (newestMs > Date.now())
+    throw new TidemarkError(
+      'FILE_NOT_USABLE',
+      `${path}: its row of ${formatTime(newestMs)} lies in the future`,
+      {
+        remedy: 'nothing was imported; check the unit of its times, and the clock of this machine',
       },
     );
   if (pointsOnly) return { file, stated: null, stamp, market };

@@ -21,7 +21,7 @@ function kline(index: number, { unit = 1, close = '1.50000000' } = {}): string {
 }
 const trades = (index: number) => `${minute(index) / 1000},1.1,2.0,1.0,1.5,0.12345678901234567890,3`;
 const shown = (index: number, unit = 1000) =>
-  `${minute(index) / unit},2024-05-01 00:00:00,BTC/USDT,1.10,2.0,1.0,1.5,7.0000,11.2,9`;
+  `${minute(index) / unit},${new Date(minute(index)).toISOString().slice(0, 19).replace('T', ' ')},BTC/USDT,1.10,2.0,1.0,1.5,7.0000,11.2,9`;
 const site = 'https://www.CryptoDataDownload.com';
 const header = 'unix,date,symbol,open,high,low,close,Volume BTC,Volume USDT,tradecount';
 const fetched = (index: number) => `[${minute(index)}, 1.10, 2e0, 1.0, 1.500, 7.0]`;
@@ -170,6 +170,14 @@ describe('kraken', () => {
     expect({ covered, notes }).toEqual({ covered: [range(0, 91)], notes: [] });
   });
 
+  it('reads a file with a header of the documented columns', async () => {
+    const header = 'time,open,high,low,close,volume,trades';
+    const { rows, covered } = await read('kraken', lines(header, trades(0), trades(1)));
+    expect(rows).toHaveLength(2);
+    expect(covered).toEqual([range(0, 2)]);
+    await expect(read('kraken', lines(header, header))).rejects.toThrow('line 2: "time" is not a time');
+  });
+
   it('refuses hours as minutes, unless the name of the file states its interval', async () => {
     const text = lines(trades(0), trades(60), trades(120));
     await expect(read('kraken', text)).rejects.toThrow('no two rows are one m1 apart: check --interval');
@@ -183,7 +191,7 @@ describe('kraken', () => {
 
   it.each([
     ['milliseconds', trades(0).replace(/^\d+/, `${minute(0)}`), 'line 1: its time 1714521600000 is in mill'],
-    ['a header', 'time,open,high,low,close,volume,trades', 'line 1: unknown columns for kraken'],
+    ['other columns', 'time,open,high,low,close,vwap,volume', 'line 1: unknown columns for kraken'],
     ['an eighth column', `${trades(0)},1`, 'line 1: it has 8 columns, not 7'],
     ['a time off the grid', trades(0).replace(/^\d+/, '1714521630'), 'line 1: 2024-05-01 00:00:30Z, from'],
   ])('refuses %s, with the line', async (_, text, message) => {
@@ -233,6 +241,16 @@ describe('cryptodatadownload', () => {
     ],
     ['two units', lines(header, shown(1), shown(0, 1)), 'line 3: its time 1714521600000 is in milliseconds'],
     ['ascending rows', lines(header, shown(0), shown(1)), 'line 3: 2024-05-01 00:01Z is not before the row'],
+    [
+      'a date that contradicts the time',
+      lines(header, shown(1), shown(0).replace('00:00:00', '05:00:00')),
+      'line 3: its date 2024-05-01 05:00:00 is not its time, 2024-05-01',
+    ],
+    [
+      'a day that contradicts the time',
+      lines(header, shown(1).replace(' 00:01:00', '').replace('2024-05-01', '2024-05-02')),
+      'line 2: its date 2024-05-02 is not its time, 2024-05-01 00:01Z',
+    ],
     [
       'two markets',
       lines(header, shown(1), shown(0).replace('BTC', 'BTCUP')),

@@ -196,6 +196,18 @@ for (const kind of ['main', 'plain'] as const) {
         expect(await content()).toBeUndefined();
       });
 
+      it('refuses a file with rows in the future, and tracks nothing', async () => {
+        const { file, run, query } = await emptyStore(kind);
+        const first = Math.floor((Date.now() - startMs) / minuteMs) + 100_000;
+        const path = file('x.csv', lines(upTo(10).map((index) => kline(first + index))));
+        const ended = await run('binance', path);
+        expect(ended.stderr).toMatch(
+          /^tidemark: FILE_NOT_USABLE: \S+x\.csv: its row of 20\S+ \S+Z lies in the future; nothing was imported; .+\n$/,
+        );
+        expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
+        expect(await query('select from tidemark.series')).toEqual([]);
+      });
+
       it('refuses files of two markets in one call', async () => {
         const { file, run, content } = await emptyStore(kind);
         const day = (name: string, index: number) => file(name, lines([kline(index), kline(index + 1)]));
