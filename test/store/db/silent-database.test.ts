@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { expect, it, onTestFinished } from 'vitest';
 import { copyData } from '../../../store/commit/write-points.ts';
 import { type Database, disableTimeouts, inTransaction, openDatabase } from '../../../store/db/database.ts';
@@ -95,7 +94,7 @@ it('reports the cause when an idle connection is lost', async () => {
 
 it('does not report a connection that the server ends while the pool is closed', async () => {
   const { proxy, database, endBackends, lost } = await behindProxy();
-  const removed = once(database.pool, 'remove');
+  const removed = new Promise<void>((settle) => database.pool.once('remove', () => settle()));
   // The server ends the session before it reads that the client leaves.
   proxy.hold();
   await database.close();
