@@ -57,10 +57,12 @@ export async function run(command: string, parts: Parts): Promise<void> {
         database: context.embedded ? 'embedded' : 'configured',
         ...(service === undefined ? {} : { serving: service.url }),
         ...(service?.dashboard == null ? {} : { dashboard: service.dashboard }),
-        ...(service?.actions == null ? {} : { actions: service.actions }),
       },
       `${command} started`,
     );
+    // Not in the log, which redacts tokens.
+    if (service?.actions != null)
+      console.log(`actions at the dashboard, from this machine: ${service.actions}`);
     await untilStopped(stop.signal, context);
     log.info(`${command} is stopping`);
     await service?.drain();

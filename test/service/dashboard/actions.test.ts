@@ -143,6 +143,27 @@ it(
   processesMs,
 );
 
+it('acts with the token of the address that run prints, which no log has', async () => {
+  const { url, drop } = await createMigratedDatabase();
+  onTestFinished(drop);
+  const simulator = await startSimulator({ perMinute: null });
+  onTestFinished(() => simulator.close());
+  const run = start(['run'], { DATABASE_URL: url, SOURCE_URL: simulator.url, RATES_SECONDS: '0' });
+  await waitFor('the token', () => /#token=\S+\n/.test(run.stdout()));
+  await waitFor('the start', () => run.stderr().includes('run started'));
+  const [, address = '', token = ''] = /(http:\S+\/)#token=(\S+)\n/.exec(run.stdout()) ?? [];
+  expect(token).toMatch(/^[\w-]{32}$/);
+  expect(run.stderr()).not.toContain('token');
+  const answer = await fetch(`${address}dashboard/actions/pause`, {
+    method: 'POST',
+    headers: { ...json, 'x-tidemark-token': token },
+    body: '{}',
+  });
+  expect(answer.status).toBe(200);
+  run.kill('SIGTERM');
+  expect((await run.ended).exitCode).toBe(0);
+});
+
 it('refuses requests without the token, of other sites, of other types and of other methods, and does nothing', async () => {
   const { address, token, post, rows, env } = await world();
   const own = { 'x-tidemark-token': token };
