@@ -99,6 +99,46 @@ describeNeeding('chromium', 'actions in a browser', () => {
   );
 
   it(
+    'shows commands that the command line runs',
+    async () => {
+      const { env, address } = await serving({ SOURCE_REQUESTS_PER_MINUTE: '6000' });
+      const { page } = await open(address);
+      page.on('dialog', (dialog) => void dialog.accept());
+      await page.getByText('Begin here').waitFor();
+      const steps = await page.locator('.steps code').allTextContents();
+      expect(steps).toHaveLength(3);
+      for (const step of steps) await succeeds(step, env);
+      await page.locator('.series').getByText('binance bitcoin/tether h1').waitFor();
+
+      /** The commands of the buttons in the group, of which the page may use none. */
+      async function commandsOf(group: string): Promise<string[]> {
+        const bar = page.locator('.actions', { has: page.getByRole('group', { name: group, exact: true }) });
+        const commands: string[] = [];
+        await bar.waitFor();
+        for (const button of await bar.getByRole('group').getByRole('button').all()) {
+          await button.click();
+          await bar.getByText(`${await button.textContent()}: without DASHBOARD_PASSWORD`).waitFor();
+          commands.push((await bar.locator('code').textContent()) ?? '');
+        }
+        return commands;
+      }
+      const common = await commandsOf('All series');
+      await page.locator('.series').getByText('binance bitcoin/tether h1').click();
+      const own = await commandsOf('Actions');
+      expect(common.length + own.length).toBeGreaterThanOrEqual(7);
+      for (const command of [...common, ...own]) await succeeds(command, env);
+    },
+    processesMs,
+  );
+
+  async function succeeds(command: string, env: Record<string, string>): Promise<void> {
+    const [npx, program, ...words] = command.split(' ');
+    expect([npx, program]).toEqual(['npx', 'tidemark']);
+    const { exitCode, stderr } = await tidemark(words, env);
+    expect([command, exitCode, stderr]).toEqual([command, 0, stderr]);
+  }
+
+  it(
     'acts with the password, which the browser adds',
     async () => {
       const password = 'correct horse battery';

@@ -124,8 +124,8 @@ describeNeeding('chromium', 'the headline in a browser', () => {
     await page.getByText('Begin here').waitFor();
     expect(await page.locator('.steps code').allTextContents()).toEqual([
       'npx tidemark sources',
-      expect.stringMatching(/^npx tidemark plan candles /),
-      expect.stringMatching(/^npx tidemark backfill candles /),
+      expect.stringMatching(/^npx tidemark backfill candles .* --dry-run$/),
+      expect.stringMatching(/^npx tidemark backfill candles .* 1y$/),
     ]);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Copy' }).first().click();
