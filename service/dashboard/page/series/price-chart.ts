@@ -256,13 +256,14 @@ export class PriceChart {
   setCompared(compared: Compared | null): void {
     this.#compared = compared;
     this.#comparedOf = '';
+    this.#comparedRows = new Map();
     this.#applyScale();
     if (compared === null && this.#comparedLine !== null) {
       this.#chart?.removeSeries(this.#comparedLine);
       this.#comparedLine = null;
-      this.#comparedRows = new Map();
       this.#watcher.onView();
     }
+    this.#drawCompared();
     this.#tryCompared();
   }
 
@@ -293,12 +294,19 @@ export class PriceChart {
       lastValueVisible: true,
       priceLineVisible: false,
     });
-    this.#comparedLine.setData(
-      rows
+    this.#drawCompared();
+    this.#watcher.onView();
+  }
+
+  /** The time axis has the times of both lines: one outside of the piece would shift every place on it. */
+  #drawCompared(): void {
+    const { startMs, endMs } = this.#loaded ?? { startMs: 0, endMs: 0 };
+    this.#comparedLine?.setData(
+      [...this.#comparedRows.values()]
+        .filter(([timeMs]) => timeMs >= startMs && timeMs < endMs)
         .map((row) => ({ time: secondsOf(row[0]), value: Number(priceOf(row)) }))
         .filter(({ value }) => Number.isFinite(value)),
     );
-    this.#watcher.onView();
   }
 
   /** Both series at the ends of the screen; null: they have no time in common there. */
@@ -541,6 +549,8 @@ export class PriceChart {
       this.#applyScale();
     }
     this.#loaded = loaded;
+    if (before?.interval !== loaded.interval) this.#comparedRows = new Map();
+    this.#drawCompared();
     this.#tryCompared();
     const power = drawnPower(loaded);
     // A line at the last price, unless the newest points are elsewhere.

@@ -65,16 +65,18 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(text).toContain(`open ${value} · high ${value} · low ${value} · close ${value} · volume ${value}`);
   });
 
+  /** Keeps each text that the chart draws in `window.drawn`. */
+  const recordDrawnTexts = `
+    window.drawn = [];
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      window.drawn.push(text);
+      return fillText.call(this, text, ...place);
+    };`;
+
   it('writes clock times on the axis where the screen shows hours', async () => {
     const { page } = await open(`${world.url}?series=${seriesId}`);
-    await page.addInitScript(
-      `window.drawn = [];
-       const { fillText } = CanvasRenderingContext2D.prototype;
-       CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-         window.drawn.push(text);
-         return fillText.call(this, text, ...place);
-       };`,
-    );
+    await page.addInitScript(recordDrawnTexts);
     await page.goto(`${world.url}?series=${seriesId}&from=${endMs - 12 * hourMs}&to=${endMs}`);
     await page.getByText('Every candle of h1, as stored.').waitFor();
     await expect.poll(async () => String(await page.evaluate('window.drawn.join()'))).toMatch(/\b\d\d:00\b/);
@@ -422,6 +424,45 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     allow();
     await page.getByText('Candles of w1, aggregated from h1.').waitFor();
     expect(await told.count()).toBe(0);
+  });
+
+  /** Two series of sixty days, whose values differ from hour to hour. */
+  async function comparable(name: string): Promise<{ readonly own: number; readonly other: number }> {
+    const window = { startMs: endMs - 60 * dayMs, endMs };
+    const [own = 0, other = 0] = await Promise.all(
+      [97, 89].map(async (period) => {
+        const series = { ...market, baseId: `${name}-${period}` };
+        const times = Array.from({ length: 60 * 24 }, (_, place) => window.startMs + place * hourMs);
+        const changed = new Map(
+          times.map((timeMs, place) => [timeMs, String(100 + ((place * 31) % period))]),
+        );
+        const { seriesId: id } = await trackSeries(store.database, series, window.startMs, endMs);
+        await commitPoints(store.database, { seriesId: id, series, window, changed });
+        return id;
+      }),
+    );
+    return { own, other };
+  }
+
+  it('shows the same range while the compared series is loaded at another interval, and after', async () => {
+    const { own, other } = await comparable('switched');
+    const { page } = await open(`${world.url}?series=${own}&compare=${other}`);
+    await page.getByText(/^From 100 at .* and kraken switched-89/).waitFor();
+    let allow = () => {};
+    const isAllowed = new Promise<void>((resolve) => {
+      allow = resolve;
+    });
+    await page.route(`**/series/${other}/points?interval=d1*`, async (route) => {
+      await isAllowed;
+      await route.continue();
+    });
+    await page.getByLabel('Interval').selectOption('d1, derived');
+    await page.getByRole('group', { name: /^Chart from .*, 10 values of d1/ }).waitFor();
+    const middleMs = async () => timeIn(await pointAt(page, 0.5));
+    expect(Math.abs((await middleMs()) - (endMs - 5 * dayMs))).toBeLessThanOrEqual(dayMs);
+    allow();
+    await page.getByText(/^From 100 at .* and kraken switched-89/).waitFor();
+    expect(Math.abs((await middleMs()) - (endMs - 5 * dayMs))).toBeLessThanOrEqual(dayMs);
   });
 
   it('shows a loading error in the error colour', async () => {
