@@ -64,11 +64,13 @@ export function ComparedWords({
   const found = chart?.comparison() ?? null;
   if (found === null)
     return <p class="compared">{`${name} has no value at the times and interval of the screen.`}</p>;
-  const { startMs, endMs, own, other } = found;
+  const { own, other } = found;
+  const isSame = own.startMs === other.startMs && own.endMs === other.endMs;
   return (
     <p class="compared">
-      {`From 100 at ${timeIn(zone, startMs)}: ${indexOf(own)} at ${timeIn(zone, endMs)}, and `}
+      {`From 100 at ${timeIn(zone, own.startMs)}: ${indexOf(own)} at ${timeIn(zone, own.endMs)}, and `}
       <span class="compared-name">{`${name} ${indexOf(other)}`}</span>
+      {!isSame && ` from ${timeIn(zone, other.startMs)} to ${timeIn(zone, other.endMs)}`}
     </p>
   );
 }

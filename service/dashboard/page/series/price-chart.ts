@@ -15,6 +15,7 @@ import {
   type ISeriesApi,
   type LineData,
   LineSeries,
+  MismatchDirection,
   PriceScaleMode,
 } from 'lightweight-charts';
 import { type Interval, intervalMs } from '../../../../contract/intervals.ts';
@@ -60,8 +61,10 @@ export interface Compared {
   readonly interval: string;
 }
 
-/** Values of a series at the first and last time of the screen at which both series have one. */
+/** The first and the last value of a series on the screen. */
 export interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
   readonly first: string;
   readonly last: string;
 }
@@ -147,7 +150,11 @@ export class PriceChart {
     };
     for (const type of ['wheel', 'pointerdown', 'pointermove', 'touchmove'])
       this.#canvas.addEventListener(type, hand, { capture: true, passive: true });
-    chart.timeScale().subscribeVisibleLogicalRangeChange(() => this.#takeVisibleRange());
+    chart.timeScale().subscribeVisibleLogicalRangeChange(() => {
+      this.#takeVisibleRange();
+      // The first visible bars are 100.
+      if (this.#compared !== null) this.#watcher.onView();
+    });
     chart.subscribeCrosshairMove(({ time }) => {
       if (typeof time === 'number') this.#point(time * 1000);
       else if (time === undefined) this.#watcher.onPoint(null);
@@ -309,21 +316,25 @@ export class PriceChart {
     );
   }
 
-  /** Both series at the ends of the screen; null: they have no time in common there. */
-  comparison(): { startMs: number; endMs: number; own: Span; other: Span } | null {
-    const rows = (this.view()?.rows ?? []).filter(([timeMs]) => this.#comparedRows.has(timeMs));
-    const [first, last] = [rows.at(0), rows.at(-1)];
-    const [otherFirst, otherLast] = [first, last].map((row) =>
-      this.#comparedRows.get(row?.[0] ?? Number.NaN),
-    );
-    if (first === undefined || last === undefined || otherFirst === undefined || otherLast === undefined)
-      return null;
-    return {
-      startMs: first[0],
-      endMs: last[0],
-      own: { first: priceOf(first), last: priceOf(last) },
-      other: { first: priceOf(otherFirst), last: priceOf(otherLast) },
-    };
+  /** Both series at the ends of the screen; null: one has no value there. */
+  comparison(): { own: Span; other: Span } | null {
+    if (this.#series === null || this.#comparedLine === null || this.#loaded === null) return null;
+    const own = this.#spanOf(this.#series, this.#loaded.rows);
+    const other = this.#spanOf(this.#comparedLine, this.#comparedRows);
+    return own === null || other === null ? null : { own, other };
+  }
+
+  /** Of the bars that the chart takes for its axis: those at the edges count, however little of them is visible. */
+  #spanOf(series: AnySeries, rows: ReadonlyMap<number, PointRow>): Span | null {
+    const visible = this.#chart?.timeScale().getVisibleLogicalRange() ?? null;
+    if (visible === null) return null;
+    const { NearestLeft, NearestRight } = MismatchDirection;
+    const rowOf = (place: number, direction: MismatchDirection) =>
+      rows.get(Number(series.dataByIndex(place, direction)?.time) * 1000);
+    const first = rowOf(Math.floor(visible.from), NearestRight);
+    const last = rowOf(Math.ceil(visible.to), NearestLeft);
+    if (first === undefined || last === undefined || first[0] > last[0]) return null;
+    return { startMs: first[0], endMs: last[0], first: priceOf(first), last: priceOf(last) };
   }
 
   /** The newest value of the series; null: it is not loaded. */

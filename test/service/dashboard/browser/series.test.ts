@@ -465,6 +465,22 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(Math.abs((await middleMs()) - (endMs - 5 * dayMs))).toBeLessThanOrEqual(dayMs);
   });
 
+  it('writes the values of a comparison as its axis does', async () => {
+    const { own, other } = await comparable('based');
+    const { page } = await open(world.url);
+    await page.addInitScript(recordDrawnTexts);
+    // The first bar is half visible.
+    const [from, to] = [endMs - 100.5 * hourMs, endMs].map((timeMs) => new Date(timeMs).toISOString());
+    await page.goto(`${world.url}?series=${own}&compare=${other}&from=${from}&to=${to}`);
+    /** What the text says, and whether the axis has it. */
+    const written = async () => {
+      const text = (await page.locator('.compared').textContent()) ?? '';
+      const drawn = (await page.evaluate('window.drawn')) as string[];
+      return (text.match(/\d+\.\d\d\b/g) ?? []).map((value) => drawn.includes(value));
+    };
+    await expect.poll(written).toEqual([true, true]);
+  });
+
   it('shows a loading error in the error colour', async () => {
     const { page } = await opened();
     await page.route('**/points?*', (route) => route.fulfill({ status: 500, json: { error: 'none today' } }));
