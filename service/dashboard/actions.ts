@@ -224,7 +224,7 @@ function refusalOf({ headers, host }: FastifyRequest, token: string | null): Ser
   if (typeof given === 'string' && isSame(given, token)) return null;
   return new ServiceRefusal(
     401,
-    `without DASHBOARD_PASSWORD an action needs the token of this process in ${tokenHeader}`,
+    `without DASHBOARD_PASSWORD an action needs the token of this process: open the address with #token= that serve, run or demo printed, or send the token in ${tokenHeader}`,
   );
 }
 

@@ -7,6 +7,8 @@ import { listen, takeToken } from './state/server.ts';
 import { ModelContext } from './state/use-model.ts';
 
 takeToken();
+// The address with the token may be opened where the page is open: only its hash changes.
+addEventListener('hashchange', takeToken);
 const model = new Model();
 render(
   <ModelContext.Provider value={model}>

@@ -91,9 +91,26 @@ describeNeeding('chromium', 'actions in a browser', () => {
       page.on('dialog', (dialog) => void dialog.accept());
       await page.getByRole('button', { name: 'Pause' }).click();
       await page.getByText('Pause: without DASHBOARD_PASSWORD an action needs the token').waitFor();
+      await page.getByText('open the address with #token= that serve, run or demo printed').waitFor();
       await page.locator('.actions code', { hasText: 'npx tidemark pause' }).waitFor();
       await expectAccessible(page, 'a refused action');
       expect(await statusLine(env)).toMatch(/^nothing is tracked/);
+    },
+    processesMs,
+  );
+
+  it(
+    'acts once the address with the token is opened in the same tab',
+    async () => {
+      const { address, withToken } = await serving();
+      const { page } = await open(address);
+      page.on('dialog', (dialog) => void dialog.accept());
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByText('Pause: without DASHBOARD_PASSWORD').waitFor();
+      await page.goto(withToken);
+      await page.waitForURL(address);
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByText('Pause: paused').waitFor();
     },
     processesMs,
   );
