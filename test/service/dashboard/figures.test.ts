@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { candleIntervals, dayMs, historyIntervals, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { chartInterval, chartIntervals } from '../../../service/dashboard/chart-intervals.ts';
+import { progressWords } from '../../../service/dashboard/page/overview/progress.ts';
 import { backfillProgress } from '../../../service/dashboard/page/state/model.ts';
 import { inFlightPairs } from '../../../service/dashboard/queue.ts';
-import type { SeriesLine } from '../../../service/dashboard/shapes.ts';
+import type { SeriesLine, Summary } from '../../../service/dashboard/shapes.ts';
 
 describe('backfill progress', () => {
   const series = (requestsLeft: number, requests: number) => [
@@ -28,6 +29,16 @@ describe('backfill progress', () => {
     });
     expect(backfillProgress([refused])).toMatchObject({ left: 0 });
   });
+});
+
+it('says of a backfill without an estimate only what is known', () => {
+  const progress = { requests: 100, left: 40, refused: 0 };
+  const words = (queue: unknown) =>
+    progressWords(2, progress, { state: { etaMs: null, left: 40 }, queue } as Summary);
+  // A worker may finish requests that were queued before.
+  expect(words({ workers: 1 })).toBe('60.00 %, 40 windows left');
+  expect(words(null)).toBe('60.00 %, 40 windows left');
+  expect(words({ workers: 0 })).toBe('60.00 %, 40 windows left; no worker is running');
 });
 
 describe('the interval of a chart', () => {

@@ -19,8 +19,8 @@ export function progressWords(
   if (due === 0) return `${share}, ${counted(left, 'window')} left for a second answer or a retry${more}`;
   // As the headline counts them: those that can be requested now.
   const done = `${share}, ${counted(due, 'window')} left`;
-  if (etaMs === null)
-    return `${done}; ${queue?.workers === 0 ? 'no worker is running' : 'no recent requests'}${more}`;
+  // The headline has the reason.
+  if (etaMs === null) return `${done}${queue?.workers === 0 ? '; no worker is running' : ''}${more}`;
   return `${done}, about ${formatDuration(Math.max(1000, etaMs))}${more}`;
 }
 
