@@ -99,9 +99,11 @@ export function ChartSection({
     history.replaceState(null, '', hrefOf({ view: 'series', seriesId: detail.id, ...changed }));
     setOptions(changed);
   }
-  function showSpan(spanMs: number): void {
-    held.current.chart?.showLast(spanMs);
-    held.current.spanMs = held.current.chart?.lastMs ?? null;
+  /** @returns false: a part of it, because the chosen interval has no room for more. */
+  function showSpan(spanMs: number): boolean {
+    const isWhole = held.current.chart?.showLast(spanMs) === true;
+    held.current.spanMs = isWhole ? (held.current.chart?.lastMs ?? null) : null;
+    return isWhole;
   }
   /** Puts the range of the screen into the address, unless a button or nobody made it. */
   held.current.keepRange = () => {
@@ -151,10 +153,7 @@ export function ChartSection({
               key={title}
               type="button"
               aria-pressed={isPressed(title)}
-              onClick={() => {
-                showSpan(spanMs);
-                write({ span: title, range: null });
-              }}
+              onClick={() => write({ span: showSpan(spanMs) ? title : '', range: null })}
             >
               {title}
             </button>

@@ -21,6 +21,7 @@ import {
 import { type Interval, intervalMs } from '../../../../contract/intervals.ts';
 import { chartIntervals, maxPeriods } from '../../chart-intervals.ts';
 import type { PointRow, SeriesDetail } from '../../shapes.ts';
+import { formatCount } from '../parts/format.ts';
 import { layerNames } from '../parts/layers.ts';
 import { fetchPoints } from '../state/server.ts';
 import {
@@ -212,13 +213,14 @@ export class PriceChart {
     this.#moved();
   }
 
-  /** Shows the newest `spanMs`; infinite: the whole series. */
-  showLast(spanMs: number): void {
+  /** Shows the newest `spanMs`; infinite: the whole series. @returns false: the chosen interval has less room. */
+  showLast(spanMs: number): boolean {
     const endMs = this.#latestMs();
-    const allMs = endMs - this.#earliestMs();
-    const shownMs = Math.max(minBars * intervalMs[this.#own], Math.min(spanMs, allMs, this.#maxMs()));
+    const wholeMs = Math.min(spanMs, endMs - this.#earliestMs());
+    const shownMs = Math.max(minBars * intervalMs[this.#own], Math.min(wholeMs, this.#maxMs()));
     this.#wanted = { startMs: endMs - shownMs, endMs };
     this.#moved();
+    return shownMs >= wholeMs;
   }
 
   /** Shows a range and, where it is short, what is around it. */
@@ -513,7 +515,15 @@ export class PriceChart {
 
   #tell(isReading: boolean): void {
     if (isReading) this.#watcher.onLoad('Loading.', false);
-    else if (this.#loaded !== null) this.#watcher.onLoad(describePoints(this.#loaded, this.#own), false);
+    else if (this.#loaded !== null)
+      this.#watcher.onLoad(`${describePoints(this.#loaded, this.#own)}${this.#limitText()}`, false);
+  }
+
+  /** That the chosen interval limits the screen. */
+  #limitText(): string {
+    const { startMs, endMs } = this.#wanted;
+    if (this.#interval === null || endMs - startMs < maxChosenBars * intervalMs[this.#interval]) return '';
+    return ` A screen has at most ${formatCount(maxChosenBars)} of them.`;
   }
 
   /** Whether a part of the screen is empty or has the wrong interval until the response arrives. */

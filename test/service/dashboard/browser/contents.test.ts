@@ -105,6 +105,20 @@ describeNeeding('chromium', 'the contents of the store in a browser', () => {
     // A chosen interval shows no more than fits.
     expect(Number(values)).toBeGreaterThan(1000);
     expect(Number(values)).toBeLessThanOrEqual(1500);
+    await page.getByText('A screen has at most 1,500 of them.').waitFor();
+    // A button that cannot be followed is not shown as followed, after a reload neither.
+    const all = page.getByRole('button', { name: 'All', exact: true });
+    await all.click();
+    await expect.poll(() => search(page)).toMatch(/&from=.+&to=/);
+    expect(await all.getAttribute('aria-pressed')).toBe('false');
+    expect(search(page)).not.toContain('span');
+    await page.goto(`${world.url}?series=${world.seriesId}&span=All&bars=h1`);
+    await page.getByText('A screen has at most 1,500 of them.').waitFor();
+    expect(await all.getAttribute('aria-pressed')).toBe('false');
+    await picker.selectOption('');
+    await all.click();
+    await expect.poll(() => all.getAttribute('aria-pressed')).toBe('true');
+    expect(await page.getByText('A screen has at most').count()).toBe(0);
   });
 
   it('compares two series as parts of 100', async () => {
