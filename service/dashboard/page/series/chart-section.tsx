@@ -85,6 +85,7 @@ export function ChartSection({
 
   const { chart } = held.current;
   useEffect(() => chart?.refresh(detail), [detail]);
+  useEffect(() => model.onRetry(() => held.current.chart?.retry()), [model]);
   // A new period may have begun.
   useEffect(() => chart?.follow());
   const compared = useMemo(() => {

@@ -184,6 +184,12 @@ export class PriceChart {
     void this.#ask();
   }
 
+  /** Requests again what failed. */
+  retry(): void {
+    this.#tryCompared();
+    void this.#ask();
+  }
+
   /** Moves a screen at the end of the series when a new period has begun. */
   follow(): void {
     if (this.#goOn()) this.#show();
@@ -278,7 +284,7 @@ export class PriceChart {
 
   #tryCompared(): void {
     this.#askCompared().catch((error) => {
-      // The next piece tries again.
+      // The next piece, or `retry`, tries again.
       this.#comparedOf = '';
       this.#watcher.onLoad(`Cannot load the other series: ${(error as Error).message}.`, true);
     });

@@ -64,8 +64,8 @@ export function SeriesPage({ id }: { readonly id: number }) {
 }
 
 /**
- * Loads at the first event, at each change of the series, and when a lost store is back. One request at a time: commits may
- * be faster than responses, and only the last state matters.
+ * Loads at the first event, at each change of the series, when a lost store is back, and some seconds after it failed. One
+ * request at a time: commits may be faster than responses, and only the last state matters.
  */
 function useDetail(id: number, line: SeriesLine | undefined) {
   const model = useModel();
@@ -74,7 +74,7 @@ function useDetail(id: number, line: SeriesLine | undefined) {
     readonly band: Band | null;
     readonly message: string;
   }>({ detail: null, band: null, message: '' });
-  const state = useRef({ isLoading: false, again: false, ended: false, backs: 0 });
+  const state = useRef({ isLoading: false, again: false, ended: false, hasFailed: false });
   const [backs, setBacks] = useState(0);
   // Before the first event there is no version to compare, and everything would be requested twice.
   const isKnown = model.summary !== null || model.isAway;
@@ -83,6 +83,7 @@ function useDetail(id: number, line: SeriesLine | undefined) {
     state.current.again = state.current.isLoading;
     if (state.current.isLoading) return;
     state.current.isLoading = true;
+    state.current.hasFailed = false;
     try {
       const [detail, [band = null]] = await Promise.all([
         fetchDetail(id),
@@ -94,6 +95,7 @@ function useDetail(id: number, line: SeriesLine | undefined) {
       const message = unknown
         ? `There is no series with the id ${id}.`
         : `Cannot load: ${String((error as Error).message)}.`;
+      state.current.hasFailed = true;
       if (!state.current.ended) setLoaded((before) => ({ ...before, message }));
     } finally {
       state.current.isLoading = false;
@@ -104,6 +106,13 @@ function useDetail(id: number, line: SeriesLine | undefined) {
     if (isKnown) void load();
   }, [isKnown, version]);
   useEffect(() => model.onBack(() => setBacks((count) => count + 1)), [model]);
+  useEffect(
+    () =>
+      model.onRetry(() => {
+        if (state.current.hasFailed) void load();
+      }),
+    [model],
+  );
   useEffect(
     () => () => {
       state.current.ended = true;

@@ -24,6 +24,7 @@ export class Model {
   trouble: Trouble | null = null;
   readonly series = new Map<number, SeriesLine>();
   readonly #listeners = new Set<() => void>();
+  readonly #retries = new Set<() => void>();
   #aheadMs = 0;
 
   /** The server's time, estimated from the local clock. */
@@ -51,6 +52,17 @@ export class Model {
       wasAway = false;
       listener();
     });
+  }
+
+  /** Calls the listener some seconds after a request failed, whichever it was. @returns removes it. */
+  onRetry(listener: () => void): () => void {
+    this.#retries.add(listener);
+    return () => this.#retries.delete(listener);
+  }
+
+  retry(): void {
+    // What is away fails again, and is loaded when it is back.
+    if (!this.isAway) for (const listener of this.#retries) listener();
   }
 
   takeSnapshot(snapshot: Snapshot): void {

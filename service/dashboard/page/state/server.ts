@@ -11,7 +11,30 @@ export class RequestError extends Error {
   }
 }
 
+/** Lets the parts of the page request again what failed. */
+let retry: () => void = () => {};
+let isRetrying = false;
+
+/** A failure of the server or the connection may be over soon; it may also concern one request among many. */
+function retryLater({ status }: RequestError): void {
+  if (isRetrying || (status !== 0 && status < 500)) return;
+  isRetrying = true;
+  setTimeout(() => {
+    isRetrying = false;
+    retry();
+  }, retryMs);
+}
+
 async function fetchJson<Path extends keyof Answers>(path: string): Promise<Answers[Path]> {
+  try {
+    return await request(path);
+  } catch (error) {
+    if (error instanceof RequestError) retryLater(error);
+    throw error;
+  }
+}
+
+async function request<Path extends keyof Answers>(path: string): Promise<Answers[Path]> {
   const answer = await fetch(`dashboard/${path}`).catch(() => {
     throw new RequestError(0, 'the server cannot be reached');
   });
@@ -88,6 +111,7 @@ const retryMs = 3000;
 const hiddenMs = 2000;
 
 export function listen(model: Model): void {
+  retry = () => model.retry();
   let source: EventSource | null = null;
   let next: number | undefined;
   let leaving: number | undefined;

@@ -43,8 +43,8 @@ export type Loaded<Value> =
   | { readonly kind: 'failed'; readonly message: string };
 
 /**
- * Loads when the component opens, when one of `inputs` changes, and when a lost store is back. What was loaded last stays
- * until the next answer.
+ * Loads when the component opens, when one of `inputs` changes, when a lost store is back, and some seconds after it
+ * failed. What was loaded last stays until the next answer.
  */
 export function useLoaded<Value>(
   load: () => Promise<Value>,
@@ -54,12 +54,16 @@ export function useLoaded<Value>(
   const [loaded, setLoaded] = useState<Loaded<Value>>({ kind: 'loading' });
   const [asked, again] = useRedraw();
   const wanted = useRef(0);
+  const hasFailed = useRef(false);
   useEffect(() => {
     // Only the last request counts, in whatever order the answers arrive.
     wanted.current += 1;
+    hasFailed.current = false;
     const mine = wanted.current;
     const take = (answer: Loaded<Value>) => {
-      if (mine === wanted.current) setLoaded(answer);
+      if (mine !== wanted.current) return;
+      hasFailed.current = answer.kind === 'failed';
+      setLoaded(answer);
     };
     load().then(
       (value) => take({ kind: 'loaded', value }),
@@ -67,6 +71,13 @@ export function useLoaded<Value>(
     );
   }, [...inputs, asked]);
   useEffect(() => model.onBack(again), [model]);
+  useEffect(
+    () =>
+      model.onRetry(() => {
+        if (hasFailed.current) again();
+      }),
+    [model],
+  );
   useEffect(
     () => () => {
       wanted.current = -1;

@@ -491,6 +491,26 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(await colour()).not.toBe(calm);
   });
 
+  it.each([
+    ['points', /\/points\?/],
+    ['the calendar', /\/calendar\?/],
+    ['the details', /\/dashboard\/series\/\d+$/],
+    ['the band', /\/bands\?/],
+  ])('requests %s again after a failed response', async (_, path) => {
+    const { page } = await open(`${world.url}docs`);
+    let failures = 0;
+    await page.route(path, async (route) => {
+      failures += 1;
+      if (failures > 1) await route.continue();
+      else await route.fulfill({ status: 500, json: { error: 'none today' } });
+    });
+    await page.goto(`${world.url}?series=${seriesId}`);
+    await page.getByText('none today').waitFor();
+    await expect.poll(() => page.getByText('none today').count()).toBe(0);
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    await page.locator('.calendar').waitFor();
+  });
+
   it('shows the correct times for a series without points', async () => {
     const { seriesId: empty } = await trackSeries(
       store.database,
