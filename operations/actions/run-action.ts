@@ -78,10 +78,18 @@ export async function runAction(
       return [`tracking ${lines.join(', ')}`, ...notes].join('; ');
     }
     case 'untrack': {
-      const names: string[] = [];
-      for (const seriesId of await findEach(context, request.series))
-        names.push(seriesName((await untrackSeries(database, seriesId)).series));
-      return `no longer tracking ${names.join(', ')}; stored points stay`;
+      const [ended, before]: [string[], string[]] = [[], []];
+      for (const seriesId of await findEach(context, request.series)) {
+        const { series, untrackedMs } = await untrackSeries(database, seriesId);
+        (untrackedMs === null ? ended : before).push(seriesName(series));
+      }
+      return [
+        ...(ended.length === 0 ? [] : [`no longer tracking ${ended.join(', ')}`]),
+        ...(before.length === 0
+          ? []
+          : [`${before.join(', ')} ${before.length === 1 ? 'was' : 'were'} untracked before`]),
+        'stored points stay',
+      ].join('; ');
     }
     case 'pause':
       return (await writePause(database, { sinceMs: Date.now(), by }))

@@ -125,6 +125,8 @@ it(
     expect((await act('untrack', { series: ['1'] })).said.result).toBe(
       'no longer tracking binance bitcoin/tether h1; stored points stay',
     );
+    const again = await act('untrack', { series: ['1'] });
+    expect(again.said.result).toBe('binance bitcoin/tether h1 was untracked before; stored points stay');
     const found = await rows();
     expect(found.map(({ action, state }) => [action, state])).toEqual([
       ['track', 'done'],
@@ -134,6 +136,7 @@ it(
       ['verify', 'done'],
       ['repair', 'done'],
       ['retry', 'done'],
+      ['untrack', 'done'],
       ['untrack', 'done'],
     ]);
     expect(found[0]).toMatchObject({ request: named, address: '127.0.0.1', user: null });

@@ -48,13 +48,15 @@ export function ActionBar({
   };
   return (
     <div class="actions">
-      <div class="controls" role="group" aria-label={label}>
-        {actions.map((action) => (
-          <button key={action.title} type="button" onClick={() => void use(action)}>
-            {action.title}
-          </button>
-        ))}
-      </div>
+      {actions.length > 0 && (
+        <div class="controls" role="group" aria-label={label}>
+          {actions.map((action) => (
+            <button key={action.title} type="button" onClick={() => void use(action)}>
+              {action.title}
+            </button>
+          ))}
+        </div>
+      )}
       <OutcomeView outcome={outcome} />
     </div>
   );
@@ -74,31 +76,30 @@ function OutcomeView({ outcome }: { readonly outcome: Outcome | null }) {
   );
 }
 
-/** What can be done with one series. @param name as commands take it. */
-export function SeriesActions({ id, name }: { readonly id: number; readonly name: string }) {
+/** What can be done with one series. @param name as commands take it. @param isTracked false: nothing. */
+export function SeriesActions({
+  id,
+  name,
+  isTracked,
+}: {
+  readonly id: number;
+  readonly name: string;
+  readonly isTracked: boolean;
+}) {
   const body = { series: [String(id)] };
-  return (
-    <ActionBar
-      label="Actions"
-      actions={[
-        { title: 'Retry now', action: 'retry', body, command: `npx tidemark retry ${id}` },
-        {
-          title: 'Verify a sample',
-          action: 'verify',
-          body,
-          command: `npx tidemark verify ${id} --sample 30`,
-        },
-        { title: 'Repair differences', action: 'repair', body, command: `npx tidemark repair ${id}` },
-        {
-          title: 'Untrack',
-          action: 'untrack',
-          body,
-          command: `npx tidemark untrack ${id}`,
-          confirm: `Untrack ${name}? Its stored points stay.`,
-        },
-      ]}
-    />
-  );
+  const actions: readonly Action[] = [
+    { title: 'Retry now', action: 'retry', body, command: `npx tidemark retry ${id}` },
+    { title: 'Verify a sample', action: 'verify', body, command: `npx tidemark verify ${id} --sample 30` },
+    { title: 'Repair differences', action: 'repair', body, command: `npx tidemark repair ${id}` },
+    {
+      title: 'Untrack',
+      action: 'untrack',
+      body,
+      command: `npx tidemark untrack ${id}`,
+      confirm: `Untrack ${name}? Its stored points stay.`,
+    },
+  ];
+  return <ActionBar label="Actions" actions={isTracked ? actions : []} />;
 }
 
 const common: readonly Action[] = [

@@ -54,8 +54,8 @@ export function SeriesPage({ id }: { readonly id: number }) {
       )}
       {detail !== null && (
         <>
-          <SeriesActions id={id} name={detail.name} />
-          <CalendarView seriesId={id} version={line?.version ?? ''} />
+          <SeriesActions id={id} name={detail.name} isTracked={detail.untrackedMs === null} />
+          {detail.untrackedMs === null && <CalendarView seriesId={id} version={line?.version ?? ''} />}
           <Parts detail={detail} />
         </>
       )}
@@ -146,7 +146,7 @@ function Parts({ detail }: { readonly detail: SeriesDetail }) {
       </p>
       <ListSection
         title="Gaps"
-        none="None."
+        none={untrackedMs === null ? 'None.' : 'An untracked series has none: nothing of it is wanted.'}
         caption={
           gapsInAll > gaps.length
             ? `The newest ${formatCount(gaps.length)} of ${formatCount(gapsInAll)}`

@@ -69,9 +69,14 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await page.locator('.series').getByText('binance bitcoin/tether h1').click();
       await page.getByRole('button', { name: 'Retry now' }).click();
       await page.getByText('Retry now: 0 ranges').waitFor();
-      await page.getByRole('button', { name: 'Untrack' }).click();
-      await page.getByText('Untrack: no longer tracking').waitFor();
       await expectAccessible(page, 'the actions of a series');
+      await page.getByRole('button', { name: 'Untrack' }).click();
+      await page.getByText('Not asked for any more since').waitFor();
+      // The result stays, although nothing can be done any more.
+      await page.getByText('Untrack: no longer tracking').waitFor();
+      await expectAccessible(page, 'an untracked series');
+      expect(await page.getByRole('button', { name: 'Untrack' }).count()).toBe(0);
+      expect(await page.getByText('No period has closed yet.').count()).toBe(0);
       expect(await statusLine(env)).toMatch(/^nothing is tracked/);
 
       await page.getByRole('link', { name: 'Problems' }).click();
