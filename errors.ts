@@ -39,7 +39,7 @@ export const errorTable = Object.freeze({
     BAD_WATCH_LIST: 'correct the file; nothing was changed',
     UNKNOWN_SERIES: '`tidemark status` lists the series and their ids',
     UNKNOWN_KEY: '`tidemark keys list` shows the keys and their ids',
-    PORT_IN_USE: 'choose another port with --port, or stop the program that listens there',
+    PORT_IN_USE: 'choose another port, or stop the program that listens there',
   }),
   ...entries(exitCodes.incomplete, {
     GAPS_REMAIN: 'run the same command again; `tidemark gaps` gives the reasons',

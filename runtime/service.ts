@@ -50,6 +50,8 @@ const accountConnections = 4;
 const servedSilenceMs = 1000;
 /** One read serves all open pages, so a few connections are enough. */
 const dashboardConnections = 3;
+/** Of `serve`, `run` and `demo`: only the first has options. */
+const listenSettings = { port: 'SERVE_PORT, or --port of serve', host: 'SERVE_HOST, or --host of serve' };
 /** Pause after a queue could not be opened. */
 const queueRetryMs = 30_000;
 
@@ -110,7 +112,7 @@ export async function runService(
       ...(dashboard === null ? {} : { dashboard }),
       ...(replica === null ? {} : { replicaLagMs: replica.lagMs }),
     });
-    const { url } = await listen(app, at);
+    const { url } = await listen(app, at, listenSettings);
     disposer.add(() => app.close());
     const page = dashboard === null ? null : url.replace(/v2$/, '');
     return {

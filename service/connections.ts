@@ -7,21 +7,28 @@ import { addressCaller } from './admission/address.ts';
 import { basePath } from './request.ts';
 import { ServiceRefusal } from './response.ts';
 
+interface ListenSettings {
+  readonly port: string;
+  readonly host: string;
+}
+
 /**
  * Closes the app when listening fails.
  * @param at port 0 takes any free one; the path ends the base address, default `/v2`.
+ * @param settings what the user changes to choose another port or host.
  * @returns the port, and the base address.
  * @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on.
  */
 export async function listen(
   app: FastifyInstance,
   { host, port, path = basePath }: { readonly host: string; readonly port: number; readonly path?: string },
+  settings: ListenSettings = { port: '--port', host: '--host' },
 ) {
   try {
     await app.listen({ port, host });
   } catch (error) {
     await app.close();
-    throw explained(error, port, host);
+    throw explained(error, port, host, settings);
   }
   const bound = (app.server.address() as AddressInfo).port;
   const name = host.includes(':') ? `[${host}]` : host;
@@ -29,13 +36,18 @@ export async function listen(
 }
 
 /** Explains a system error: unknown address, privileged port, and others. */
-function explained(error: unknown, port: number, host: string): unknown {
+function explained(error: unknown, port: number, host: string, settings: ListenSettings): unknown {
   if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return error;
   if (error.code === 'EADDRINUSE') {
-    return new TidemarkError('PORT_IN_USE', `port ${port} on ${host} is in use`, { cause: error });
+    return new TidemarkError('PORT_IN_USE', `port ${port} on ${host} is in use`, {
+      cause: error,
+      remedy: `choose another port with ${settings.port}, or stop the program that listens there`,
+    });
   }
   const remedy =
-    error.code === 'EACCES' ? 'choose a port from 1024 on' : 'choose an address of this machine with --host';
+    error.code === 'EACCES'
+      ? 'choose a port from 1024 on'
+      : `choose an address of this machine with ${settings.host}`;
   return new TidemarkError('BAD_ARGUMENT', `cannot listen on ${host}, port ${port}: ${error.message}`, {
     cause: error,
     remedy,

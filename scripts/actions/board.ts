@@ -26,7 +26,7 @@ export async function run(): Promise<void> {
           icon: readFileSync(new URL('../../service/pages/files/icon.svg', import.meta.url)),
           dashboardPort: context.config.service.port,
         });
-        const listening = await listen(app, { host, port });
+        const listening = await listen(app, { host, port }, { port: 'BOARD_PORT', host: 'BOARD_HOST' });
         closing.add(() => app.close());
         console.log(`queues at ${new URL('/', listening.url)}, as ${boardUser}; Ctrl-C stops`);
         context.phase(null);

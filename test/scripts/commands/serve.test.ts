@@ -202,7 +202,8 @@ it('rejects an occupied port in one line', async () => {
   const second = await start(['serve', '--port', new URL(address).port], env).ended;
   expect([second.exitCode, second.stderr]).toEqual([
     2,
-    expect.stringMatching(/^tidemark: PORT_IN_USE: [^\n]*\n$/m),
+    // `run` and `demo` have no option for it.
+    expect.stringMatching(/^tidemark: PORT_IN_USE: [^\n]* SERVE_PORT, or --port of serve[^\n]*\n$/m),
   ]);
 });
 
