@@ -88,10 +88,9 @@ export function createService(options: ServiceOptions): FastifyInstance {
     rewriteUrl: ({ url = '/' }) => normalizeTarget(url),
     // Longer than any percent-encoded id.
     routerOptions: { maxParamLength: 2000 },
-    frameworkErrors: (error: FastifyError, _request: unknown, reply: FastifyReply) => {
+    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       const status = error.statusCode ?? 400;
-      reply.code(status).type('application/json; charset=utf-8');
-      return reply.send(errorBody(status === 414 ? 'path too long' : 'bad path', now()));
+      return refuse(request, reply, status, status === 414 ? 'path too long' : 'bad path');
     },
     clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, now()),
   });
@@ -107,8 +106,8 @@ export function createService(options: ServiceOptions): FastifyInstance {
   app.addHook('onRequest', async (request, reply) => {
     const allowed = allowedMethods(app, request);
     if (allowed.length === 0 || allowed.includes(request.method)) return;
-    reply.code(405).header('allow', allowed.join(', ')).type('application/json; charset=utf-8');
-    return reply.send(errorBody('method not allowed', now()));
+    reply.header('allow', allowed.join(', '));
+    return refuse(request, reply, 405, 'method not allowed');
   });
 
   app.setErrorHandler((error: FastifyError | ServiceRefusal, request, reply) => {

@@ -68,8 +68,31 @@ it.each([
   },
 );
 
+it('answers a browser at a malformed path with a page, and a program with JSON', async () => {
+  for (const [url, status, says] of [
+    ['/%c0%af', 400, 'Bad path.'],
+    ['/docs/%', 400, 'Bad path.'],
+  ] as const) {
+    const page = await app.inject({ url, headers: browser });
+    expect([url, page.statusCode, page.headers['content-type']]).toEqual([
+      url,
+      status,
+      'text/html; charset=utf-8',
+    ]);
+    expect(page.body).toContain(says);
+    const json = await app.inject(url);
+    expect([url, json.statusCode, json.json().error]).toEqual([url, status, 'bad path']);
+  }
+  const { statusCode, headers } = await app.inject({ url: '/docs', method: 'POST', headers: browser });
+  expect([statusCode, headers.allow, headers['content-type']]).toEqual([
+    405,
+    'GET, HEAD',
+    'text/html; charset=utf-8',
+  ]);
+});
+
 it('answers at the interface in JSON, whoever asks', async () => {
-  for (const url of ['/v2/nothing', '/v2/assets/nothing', '/v2/candles']) {
+  for (const url of ['/v2/nothing', '/v2/assets/nothing', '/v2/candles', '/v2/%c0%af']) {
     const { headers, body } = await app.inject({ url, headers: browser });
     expect([url, headers['content-type']]).toEqual([url, 'application/json; charset=utf-8']);
     expect(JSON.parse(body)).toHaveProperty('error');
