@@ -153,6 +153,20 @@ describeNeeding('chromium', 'the contents of the store in a browser', () => {
     await page.getByRole('cell', { name: '2024-04-01 04:30+05:30' }).waitFor();
   });
 
+  it('writes the zone in front of the axes, also beside a narrow axis of prices', async () => {
+    const timezoneId = 'Asia/Kolkata';
+    const { page } = await open(`${world.url}?series=${world.emptyId}&zone=local`, { timezoneId });
+    await page.getByText('No stored data in this range.').waitFor();
+    await page.locator('.zone', { hasText: 'UTC+05:30' }).waitFor();
+    const isInFront = await page.evaluate(`(() => {
+      const zone = document.querySelector('.zone');
+      zone.style.pointerEvents = 'auto';
+      const { left, top, height } = zone.getBoundingClientRect();
+      return document.elementFromPoint(left + 1, top + height / 2) === zone;
+    })()`);
+    expect(isInFront).toBe(true);
+  });
+
   it('lists what happened, and the entries of a list with their changes', async () => {
     const { page } = await open(world.url);
     await page.getByRole('link', { name: 'Events' }).click();
