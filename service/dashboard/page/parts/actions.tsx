@@ -126,19 +126,28 @@ const names = ['exchange', 'base', 'quote', 'from'] as const;
 export function TrackForm() {
   const [cost, setCost] = useState<{ readonly words: string; readonly track: Action } | null>(null);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
+  /** Counts the changes of the fields: a cost is that of the fields as they were. */
+  const edits = useRef(0);
+  const takeBack = () => {
+    edits.current += 1;
+    setCost(null);
+    setOutcome(null);
+  };
   const plan = async (form: HTMLFormElement) => {
     const given = new FormData(form);
     const text = (name: string) => String(given.get(name) ?? '');
     const market = { exchange: text('exchange'), base: text('base'), quote: text('quote') };
     const body = { dataset: 'candles', ...market, from: text('from'), intervals: [text('interval')] };
     const command = `npx tidemark track candles --exchange ${market.exchange} --base ${market.base} --quote ${market.quote} --interval ${text('interval')} --from ${text('from')}`;
-    setCost(null);
-    setOutcome(null);
+    takeBack();
+    const planned = edits.current;
     try {
       const words = wordsOfCost(await postAction('plan', body));
-      setCost({ words, track: { title: 'Track', action: 'track', body, command } });
+      if (planned === edits.current)
+        setCost({ words, track: { title: 'Track', action: 'track', body, command } });
     } catch (error) {
-      setOutcome({ kind: 'refused', text: `${(error as Error).message}.`, command });
+      if (planned === edits.current)
+        setOutcome({ kind: 'refused', text: `${(error as Error).message}.`, command });
     }
   };
   return (
@@ -146,6 +155,7 @@ export function TrackForm() {
       <summary>Track a market</summary>
       <form
         class="controls"
+        onInput={takeBack}
         onSubmit={(event) => {
           event.preventDefault();
           void plan(event.currentTarget);

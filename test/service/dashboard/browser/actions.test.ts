@@ -49,6 +49,12 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await page.getByText(/^[\d,]+ requests, .+ points, [\d,]+ MB/).waitFor();
       expect(await statusLine(env)).toMatch(/^nothing is tracked/);
       await expectAccessible(page, 'the cost of tracking');
+      // The cost is that of the fields as they were.
+      await page.getByLabel('from', { exact: true }).fill('2024-03-02');
+      await page.getByRole('button', { name: 'Track', exact: true }).waitFor({ state: 'detached' });
+      expect(await page.getByText(/^[\d,]+ requests, .+ points, [\d,]+ MB/).count()).toBe(0);
+      await page.getByLabel('from', { exact: true }).fill('2024-03-01');
+      await page.getByRole('button', { name: 'Show the cost' }).click();
       await page.getByRole('button', { name: 'Track', exact: true }).click();
       await page.getByText('tracking binance bitcoin/tether h1 from 2024-03-01').waitFor();
       await page.locator('.series').getByText('binance bitcoin/tether h1').waitFor();
