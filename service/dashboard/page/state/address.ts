@@ -59,7 +59,13 @@ function idOf(text: string | null): number {
   return Number.isSafeInteger(id) && id > 0 ? id : 0;
 }
 
-const usual: Readonly<Record<string, string>> = { view: 'overview', sort: 'missing', axis: 'own', page: '1' };
+const usual: Readonly<Record<string, string>> = {
+  view: 'overview',
+  sort: 'missing',
+  axis: 'own',
+  page: '1',
+  compare: '0',
+};
 
 /** A relative URL, because a proxy may serve the page in a folder. */
 export function hrefOf({ seriesId, range, ...address }: Partial<Address>): string {
@@ -67,7 +73,8 @@ export function hrefOf({ seriesId, range, ...address }: Partial<Address>): strin
   if (address.view === 'series') search.set('series', String(seriesId));
   for (const [name, value] of Object.entries(address)) {
     const text = String(value);
-    if (text !== '' && text !== '0' && text !== usual[name] && text !== 'series') search.set(name, text);
+    const isSeries = name === 'view' && text === 'series';
+    if (text !== '' && text !== usual[name] && !isSeries) search.set(name, text);
   }
   if (range != null) {
     search.set('from', isoOf(range.startMs));
