@@ -217,9 +217,10 @@ function suite(queue: 'postgres' | 'redis') {
       ['BTC', 'USDT'],
       ['ethereum', 'tether'],
       ['ETH', 'USDT'],
+      ['BTC', 'tether'],
     ])
       expect((await ofSql(base ?? '', quote ?? '')).rowCount).toBe(1);
-    await expect(ofSql('BTC', 'tether')).rejects.toThrow('no market BTC/tether is tracked on binance');
+    await expect(ofSql('XBT', 'USDT')).rejects.toThrow('unknown base "XBT"');
     const markets = await database.pool.query(
       `select base, base_id, quote_id from source_markets where symbol in ('BTCUSDT', 'ADAUSDT') order by symbol`,
     );

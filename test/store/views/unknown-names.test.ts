@@ -192,13 +192,14 @@ for (const kind of ['main', 'plain'] as const) {
         for (const [base, quote, message, hint] of [
           ['BTC', 'USDTX', 'unknown quote "USDTX"', 'did you mean "USDT"?'],
           ['BTCX', 'USDT', 'unknown base "BTCX"', 'did you mean "BTC"?'],
-          ['BTC', 'tether', 'no market BTC/tether is tracked on binance', 'tracked: binance bitcoin/tether'],
         ] as const)
           await expect(
             ask(own.url, `select * from candles('binance', '${base}', '${quote}', 'h8')`),
           ).rejects.toMatchObject({ message, hint });
-        const { rows } = await ask(own.url, `select close from candles('binance', 'BTC', 'USDT', 'h8')`);
-        expect(rows).toHaveLength(3);
+        for (const names of ["'BTC', 'USDT'", "'BTC', 'tether'"])
+          expect(
+            (await ask(own.url, `select close from candles('binance', ${names}, 'h8')`)).rows,
+          ).toHaveLength(3);
       } finally {
         await own.close();
       }
