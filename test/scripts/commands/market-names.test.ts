@@ -53,21 +53,7 @@ async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
       '2024-05-01',
     );
   const byNames = (base: string, quote: string, interval: string) =>
-    run(
-      ...[
-        'track',
-        'candles',
-        '--exchange',
-        'binance',
-        '--base',
-        base,
-        '--quote',
-        quote,
-        '--interval',
-        interval,
-      ],
-      ...['--from', '2024-05-01'],
-    );
+    run('track', 'candles', ...market(base, quote, interval), '--from', '2024-05-01');
   const count = async (base: string, quote: string) => {
     const { rows } = await database.pool.query<{ count: number }>(
       `select count(*)::int from candles('binance', $1, $2, 'h1', '2024-05-01Z', '2024-05-02Z') where close is not null`,
@@ -78,7 +64,7 @@ async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
   return { folder, write, names, run, bySymbol, byNames, count };
 }
 
-const market = (base: string, quote: string) => [
+const market = (base: string, quote: string, interval = 'h1') => [
   '--exchange',
   'binance',
   '--base',
@@ -86,7 +72,7 @@ const market = (base: string, quote: string) => [
   '--quote',
   quote,
   '--interval',
-  'h1',
+  interval,
 ];
 
 /** A file of Binance's archive. */
