@@ -25,6 +25,10 @@ import { storeAliases } from './names.ts';
 /** Markets are listed and delisted daily at most. */
 const oldAfterMs = dayMs;
 
+export function isOldList(seenAtMs: EpochMs, nowMs: EpochMs): boolean {
+  return nowMs - seenAtMs >= oldAfterMs;
+}
+
 /** @throws TidemarkError BAD_ARGUMENT for a name that no source has. */
 export async function sourceNamed(context: OperationContext, name: string): Promise<ConfiguredSource> {
   const sources = await context.sources();
@@ -50,7 +54,7 @@ export async function marketsOf(
 ): Promise<StoredMarket[]> {
   const { database } = context;
   const stored = await readMarkets(database.pool, source.name);
-  if (stored.some(({ seenAtMs }) => nowMs - seenAtMs < oldAfterMs)) return stored;
+  if (stored.some(({ seenAtMs }) => !isOldList(seenAtMs, nowMs))) return stored;
   if (source.profile.resources.symbols === undefined)
     throw new TidemarkError(
       'BAD_ARGUMENT',

@@ -7,7 +7,7 @@ import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
 import { estimateCost, type PlanCost, pollsEveryMs } from '../../operations/estimate.ts';
 import { pollLists } from '../../operations/polling/poll-lists.ts';
-import { marketsOf } from '../../operations/sources/markets.ts';
+import { isOldList, marketsOf } from '../../operations/sources/markets.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { storedDatasets } from '../../store/retention/retention.ts';
 import { overrideReread } from '../../store/settings/settings.ts';
@@ -37,7 +37,7 @@ export async function run(options: ApplyOptions): Promise<void> {
   const confirmed = new Set((options.confirm ?? []).map(datasetOf));
   const { list, hash } = await readList(file);
   await withContext(
-    { command: 'apply', defaultLogLevel: 'warn', handlesSignals: true },
+    { command: 'apply', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
       const planContext: WatchListContext = {
         nowMs: Date.now(),
@@ -120,7 +120,11 @@ async function readOldMarkets(
     // The plan notes a name that no source has.
     if (source?.profile.resources.symbols === undefined) continue;
     try {
-      await marketsOf(context, source, nowMs);
+      const [market] = await marketsOf(context, source, nowMs);
+      if (market !== undefined && isOldList(market.seenAtMs, nowMs))
+        process.stderr.write(
+          `the list of markets of ${name} cannot be read: that of ${formatTime(market.seenAtMs)} counts\n`,
+        );
     } catch (error) {
       if (!(error instanceof TidemarkError)) throw error;
       failure ??= error;
