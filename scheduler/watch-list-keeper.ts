@@ -28,6 +28,13 @@ import { isNothing, type WatchListContext, type WatchListPlan } from '../watch-l
 import { type FileText, readWatchList, readWatchListFile } from '../watch-list/read.ts';
 import { problemText, type WatchList } from '../watch-list/watch-list.ts';
 
+interface Applied {
+  readonly text: string;
+  readonly atMs: EpochMs;
+  /** Sources whose markets it lacks. */
+  readonly unlisted: readonly string[];
+}
+
 /** Interval of resolving the patterns again. */
 const resolveEveryMs = dayMs;
 
@@ -47,8 +54,7 @@ export function keepWatchList(options: {
   /** Of the text whose error was logged. */
   let said: string | null = null;
   /** Of the text that is applied. */
-  let done: { readonly text: string; readonly atMs: EpochMs; readonly unlisted?: readonly string[] } | null =
-    null;
+  let done: Applied | null = null;
   let isWrong = false;
   /** The file stays invalid until it changes, or for a day: a date in it may have passed. */
   let refused: { readonly text: string; readonly atMs: EpochMs } | null = null;
@@ -67,7 +73,7 @@ export function keepWatchList(options: {
     }
     if (found.kind === 'absent') return;
     if (found.kind === 'unreadable') return refuse(`${file} ${found.why}`, 0);
-    const stands = (one: typeof done) => one?.text === found.text && nowMs - one.atMs < resolveEveryMs;
+    const stands = (one: typeof refused) => one?.text === found.text && nowMs - one.atMs < resolveEveryMs;
     if (stands(refused)) return;
     if (stands(done) && !(await areAnyListed(database, done?.unlisted ?? []))) return holdsAgain();
     const read = readWatchList(found.text, nowMs);
@@ -80,7 +86,7 @@ export function keepWatchList(options: {
     const hash = hashOf(found.text);
     const before = await readApplied(database.pool);
     if (before?.hash === hash && nowMs - before.atMs < resolveEveryMs) {
-      done = { text: found.text, atMs: before.atMs };
+      done = { text: found.text, atMs: before.atMs, unlisted: [] };
       return holdsAgain();
     }
     const plan = await apply(read.list, hash, nowMs);

@@ -42,7 +42,7 @@ export function applyWatchList(
       await (afterMs === null ? stopPolling(client, list, nowMs) : startPolling(client, list, afterMs));
     for (const { dataset, after } of plan.retention) await writeRetention(client, dataset, after);
     if (plan.reread !== null) await writeRereadOverride(client, plan.reread.after);
-    // Otherwise it is applied again, as soon as their markets are listed.
+    // A list that lacks the markets of a source is applied again as soon as these are read.
     if (plan.unlisted.length === 0) await writeApplied(client, { hash, atMs: nowMs });
     return { ...plan, series };
   });

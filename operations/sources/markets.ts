@@ -1,10 +1,11 @@
 /** The markets of sources: read from the source when the stored list is old, and found by symbol. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { dayMs, type EpochMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
+import { passedOverAfterMs } from '../../planning/source-share.ts';
 import { pauseForUse } from '../../source/profiles/use.ts';
 import { openSource } from '../../source/source.ts';
 import { SourceError } from '../../source/source-error.ts';
@@ -54,7 +55,9 @@ export async function marketsOf(
 ): Promise<StoredMarket[]> {
   const { database } = context;
   const stored = await readMarkets(database.pool, source.name);
-  if (stored.some(({ seenAtMs }) => !isOldList(seenAtMs, nowMs))) return stored;
+  // A list is stored as a whole.
+  const [listed] = stored;
+  if (listed !== undefined && !isOldList(listed.seenAtMs, nowMs)) return stored;
   if (source.profile.resources.symbols === undefined)
     throw new TidemarkError(
       'BAD_ARGUMENT',
@@ -65,20 +68,16 @@ export async function marketsOf(
             remedy: `its files have the markets of ${source.profile.marketsOf}, which uses it as its \`archive\``,
           },
     );
-  try {
-    const { rows } = await requestSymbols(context, source);
-    await storeMarkets(database, source.name, rows, nowMs);
-  } catch (error) {
-    if (!(error instanceof TidemarkError) || stored.length === 0) throw error;
-    const seenAt = formatTime(Math.max(...stored.map(({ seenAtMs }) => seenAtMs)));
+  const asked = await requestSymbols(context, source).catch((error: unknown) => {
+    if (!(error instanceof TidemarkError) || listed === undefined) throw error;
+    const seenAt = formatTime(listed.seenAtMs);
     context.log.warn(`the list of markets of ${source.name} is that of ${seenAt}: ${error.message}`);
-    return stored;
-  }
+    return null;
+  });
+  if (asked === null) return stored;
+  await storeMarkets(database, source.name, asked.rows, nowMs);
   return readMarkets(database.pool, source.name);
 }
-
-/** Longer pauses are those of a ban. */
-const longestWaitMs = minuteMs;
 
 /** Makes one request, once the queue of the source is not paused. It then pauses for what the request costs, or for a ban. */
 async function requestSymbols(context: OperationContext, source: ConfiguredSource) {
@@ -116,15 +115,14 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
   } finally {
     context.phase(null);
     await client.close();
-    await requests.pauseForMs(pauseMs);
-    await queues.close();
+    await requests.pauseForMs(pauseMs).finally(() => queues.close());
   }
 }
 
 /** @throws TidemarkError SOURCE_REFUSED when the pause is that of a ban. */
 async function untilResumed({ phase }: OperationContext, name: string, pausedMs: number): Promise<void> {
   const until = formatTime(Date.now() + pausedMs);
-  if (pausedMs > longestWaitMs)
+  if (pausedMs > passedOverAfterMs)
     throw new TidemarkError('SOURCE_REFUSED', `${name} accepts no request before ${until}`, {
       remedy: 'run the same command again then',
     });

@@ -58,14 +58,10 @@ export async function up(compose: Compose): Promise<void> {
   await waitFor('every container to be healthy', () => isHealthy(compose), patient);
 }
 
-/** Removes every container and network. Several times if need be: a network may still have a container that is gone. */
+/** Removes every container and network. Twice more if need be: a network may still have a container that is gone. */
 export async function down(compose: Compose, ...options: string[]): Promise<void> {
-  const isDown = () =>
-    compose(...profiles, 'down', ...options).then(
-      () => true,
-      () => false,
-    );
-  await waitFor('every container and network to be removed', isDown, patient);
+  const remove = () => compose(...profiles, 'down', ...options);
+  await remove().catch(remove).catch(remove);
 }
 
 interface Container {
