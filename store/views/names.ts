@@ -112,7 +112,7 @@ comment on function tidemark.interval_length is
 `;
 
 export const refusals = `
--- The names of tracked markets: ids, and the codes of sources that stand for them.
+-- The names of tracked markets: ids, the codes of sources that stand for them, and the aliases.
 create or replace function tidemark.market_names() returns table (exchange_id text, base_id text, quote_id text, base text, quote text)
 language plpgsql stable parallel safe as $$
 begin
@@ -122,6 +122,12 @@ begin
   select s.exchange_id, s.base_id, s.quote_id, m.base, m.quote
   from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
   join public.source_markets m on m.source = x.source and m.symbol = x.symbol
+  where s.dataset = 'candles'
+  union
+  select s.exchange_id, s.base_id, s.quote_id, own_base, own_quote
+  from tidemark.series s
+  cross join lateral tidemark.asset_names(s.exchange_id, s.base_id) own_base
+  cross join lateral tidemark.asset_names(s.exchange_id, s.quote_id) own_quote
   where s.dataset = 'candles';
 end $$;
 comment on function tidemark.market_names is

@@ -184,7 +184,7 @@ for (const kind of ['main', 'plain'] as const) {
         const line = { startMs, endMs: startMs + dayMs, prices: ['1', '2', '3'] };
         await storeLine(own.database, { key: { ...key, interval: 'h8' }, ...line });
         await own.database.pool.query(`
-          insert into tidemark.asset_aliases (source, code, asset) values ('', 'BTC', 'bitcoin'), ('', 'USDT', 'tether');
+          insert into tidemark.asset_aliases (source, code, asset) values ('', 'BTC', 'bitcoin'), ('', 'XBT', 'bitcoin'), ('', 'USDT', 'tether');
           insert into tidemark.source_symbols (source, symbol, base, quote, trading, seen_at)
           values ('binance', 'BTCUSDT', 'BTC', 'USDT', true, now());
           insert into tidemark.series_sources (series_id, rank, source, symbol, archive)
@@ -192,6 +192,7 @@ for (const kind of ['main', 'plain'] as const) {
         for (const [base, quote, message, hint] of [
           ['BTC', 'USDTX', 'unknown quote "USDTX"', 'did you mean "USDT"?'],
           ['BTCX', 'USDT', 'unknown base "BTCX"', 'did you mean "BTC"?'],
+          ['XBT', 'USDTX', 'unknown quote "USDTX"', 'did you mean "USDT"?'],
         ] as const)
           await expect(
             ask(own.url, `select * from candles('binance', '${base}', '${quote}', 'h8')`),
