@@ -183,7 +183,8 @@ function suite(queue: 'postgres' | 'redis') {
     'sends nothing for the rest of a minute that others have used up',
     async () => {
       const { env, binance, track, sources } = await open(queue);
-      expect(await track('binance', Date.now() - 3 * dayMs)).toMatchObject({ exitCode: 0 });
+      // Twice as many windows as requests that are left below.
+      expect(await track('binance', Date.now() - 10 * dayMs)).toMatchObject({ exitCode: 0 });
       const restMs = () => minuteMs - (Date.now() % minuteMs);
       await waitFor('a minute that lasts long enough', () => restMs() > (2 / 3) * minuteMs, {
         withinMs: minuteMs,
@@ -214,7 +215,8 @@ function suite(queue: 'postgres' | 'redis') {
       running.kill('SIGTERM');
       expect(await running.ended).toMatchObject({ exitCode: 0 });
       expect(refused).toBe(0);
-      expect(own().filter((atMs) => minuteOf(atMs) === minuteOf(begunMs)).length).toBeLessThan(5);
+      const ofTheMinute = own().filter((atMs) => minuteOf(atMs) === minuteOf(begunMs));
+      expect(ofTheMinute.length).toBeLessThanOrEqual(left / 2);
     },
     processesMs,
   );
