@@ -205,14 +205,17 @@ function inAll(estimates: readonly Estimate[]): Estimate {
       }),
       requests: sum.requests + one.requests,
       points: sum.points + one.points,
-      durationMs:
-        sum.durationMs === null || one.durationMs === null
-          ? (sum.durationMs ?? one.durationMs)
-          : Math.max(sum.durationMs, one.durationMs),
+      durationMs: longest([sum, one]),
       freshness: together(sum.freshness, one.freshness),
     }),
     first,
   );
+}
+
+/** Null: one that is asked for something has no limit, and so no time that follows from it. */
+function longest(estimates: readonly Estimate[]): number | null {
+  const durations = estimates.filter(({ requests }) => requests > 0).map(({ durationMs }) => durationMs);
+  return durations.reduce((a, b) => (a === null || b === null ? null : Math.max(a, b)), 0);
 }
 
 /** Rates of both, and the refresh of the source that is later with it. */

@@ -129,8 +129,12 @@ function backfillLine({ requests, durationMs, requestsPerMinute, isShared, sourc
     return sources.some(({ lostMs }) => lostMs > 0)
       ? 'nothing is missing that a source still has'
       : 'nothing is missing';
-  const time =
-    durationMs === null ? 'the source has no limit' : `about ${formatDuration(Math.max(1000, durationMs))}`;
+  const unlimited = sources.filter((one) => one.requests > 0 && one.durationMs === null);
+  const untimed =
+    unlimited.length === 0
+      ? 'the source has no limit'
+      : `as long as the files of ${unlimited.map(({ source }) => source).join(', ')} take`;
+  const time = durationMs === null ? untimed : `about ${formatDuration(Math.max(1000, durationMs))}`;
   if (isShared)
     return `missing ranges take ${counted(requests, 'request')} to several sources at a time: ${time}`;
   const budget =

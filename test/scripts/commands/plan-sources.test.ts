@@ -56,8 +56,9 @@ it('counts only what a source still keeps, and warns of the rest', async () => {
 });
 
 it('counts the months of an archive apart from the weight of what comes after them', async () => {
-  const { json } = await open(['binance', 'binance-archive'], { binance: ', archive: binance-archive' });
-  const { sources } = await json(...market('binance', 'BTC/USDT', 'm1'), '2024-01-01');
+  const { dry, json } = await open(['binance', 'binance-archive'], { binance: ', archive: binance-archive' });
+  const words = [...market('binance', 'BTC/USDT', 'm1'), '2024-01-01'];
+  const { sources, seconds } = await json(...words);
   const months = (new Date().getUTCFullYear() - 2024) * 12 + new Date().getUTCMonth();
   const [archive, rest] = sources;
   expect(archive).toMatchObject({ source: 'binance-archive', unit: 'request' });
@@ -65,6 +66,12 @@ it('counts the months of an archive apart from the weight of what comes after th
   expect([months, months - 1]).toContain(archive.requests);
   expect(rest).toMatchObject({ source: 'binance', unit: 'weight', cost: 2 * rest.requests });
   expect(rest.requests).toBeLessThan(60);
+  // What the budget of the rest allows says nothing of the time that files take.
+  expect(archive.seconds).toBeNull();
+  expect(seconds).toBeNull();
+  expect(await dry(...words)).toMatch(
+    /^missing ranges take \d+ requests to several sources at a time: as long as the files of binance-archive take$/m,
+  );
 });
 
 it('counts credits, and warns when they will not do', async () => {
