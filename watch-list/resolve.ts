@@ -118,6 +118,8 @@ type WantedSources = readonly WantedSource[];
 export interface ListedSource {
   /** Null: a request names the exchange. */
   readonly exchange: string | null;
+  /** An archive has no list of markets: entries name the source that it is the archive of. */
+  readonly isArchive: boolean;
   /** The intervals that it gives. */
   readonly intervals: Readonly<Record<SeriesKey['dataset'], readonly string[]>>;
   /** The source that has its history by months; null: none. */
@@ -153,8 +155,8 @@ function sourcesOf(
 }
 
 /** Whether its requests name a market, and its list of markets was never read. */
-export function isUnlisted({ exchange, markets }: ListedSource): boolean {
-  return exchange !== null && markets.length === 0;
+export function isUnlisted({ exchange, isArchive, markets }: ListedSource): boolean {
+  return exchange !== null && !isArchive && markets.length === 0;
 }
 
 /** The exchange whose markets symbols name: that of the first source that has one. Null: none has. */
@@ -162,14 +164,19 @@ function exchangeOf(sources: readonly NamedSource[]): string | null {
   return sources.find(({ exchange }) => exchange !== null)?.exchange ?? null;
 }
 
-/** Without the sources whose markets were never listed. Notes them. */
+/** Without archives, and the sources whose markets were never listed. Notes them. */
 function withMarkets(from: readonly NamedSource[], { place }: Noted, notes: Problem[]): NamedSource[] {
+  for (const { name } of from.filter(({ isArchive }) => isArchive))
+    notes.push({
+      ...place,
+      message: `left out: ${name} is read through the source that it is the \`archive\` of: name that one`,
+    });
   for (const { name } of from.filter(isUnlisted))
     notes.push({
       ...place,
       message: `${name} is left out until its list of markets is read: \`tidemark markets --source ${name}\``,
     });
-  return from.filter((source) => !isUnlisted(source));
+  return from.filter((source) => !source.isArchive && !isUnlisted(source));
 }
 
 /** The intervals of an entry that any of its sources gives. Notes the others. */

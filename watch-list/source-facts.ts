@@ -9,6 +9,8 @@ export interface SourceFacts {
   readonly rangeLimits: RangeLimits;
   /** Name of the source that has its history by months; null: none. */
   readonly archive: string | null;
+  /** Null: it is no archive. */
+  readonly files: object | null;
 }
 
 /** The sources as the watch list resolves them, without their markets. */
@@ -24,6 +26,7 @@ export function watchedSources(
         name,
         {
           exchange: facts.exchange,
+          isArchive: facts.files !== null,
           intervals: {
             candles: intervalsOf(facts, 'candles'),
             asset_history: intervalsOf(facts, 'asset_history'),

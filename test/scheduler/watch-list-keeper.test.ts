@@ -28,7 +28,12 @@ async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
       sources: new Map(
         Object.entries(exchanges).map(([name, exchange]) => [
           name,
-          { exchange, intervals: { candles: ['h1', 'd1'], asset_history: [] }, archive: null },
+          {
+            exchange,
+            isArchive: false,
+            intervals: { candles: ['h1', 'd1'], asset_history: [] },
+            archive: null,
+          },
         ]),
       ),
       chunkDays: { candles: 30, asset_history: 90, rates: 30 },

@@ -142,6 +142,7 @@ describe('an entry with sources', () => {
     archive: ListedSource['archive'] = null,
   ): ListedSource => ({
     exchange,
+    isArchive: false,
     intervals: { candles, asset_history: [] },
     archive,
     markets: [{ symbol, base: 'BTC', quote: 'USDT' }],
@@ -149,6 +150,7 @@ describe('an entry with sources', () => {
   });
   const service: ListedSource = {
     exchange: null,
+    isArchive: false,
     intervals: { candles: ['h1', 'd1'], asset_history: ['d1'] },
     archive: null,
     markets: [],
@@ -160,6 +162,7 @@ describe('an entry with sources', () => {
     ['kraken', venue('kraken', 'XBTUSDT')],
     ['unlisted', { ...venue('binance', ''), markets: [] }],
     ['service', service],
+    ['files', { ...venue('binance', ''), isArchive: true, markets: [] }],
   ]);
   const chosen = (entry: string, dataset = 'candles') => {
     const { series, notes } = resolve(read(`${dataset}: [${entry}]`), {
@@ -215,6 +218,16 @@ describe('an entry with sources', () => {
     expect(of('[unlisted, kraken]')).toEqual({
       series: [],
       notes: [leftOut, 'left out: kraken has candles of kraken, not of binance'],
+    });
+  });
+
+  it('leaves out an archive, which has no list of markets, and says what to name instead', () => {
+    const leftOut = 'left out: files is read through the source that it is the `archive` of: name that one';
+    const of = (names: string) => chosen(`{ source: ${names}, symbol: BTC/USDT, interval: h1, from: 1y }`);
+    expect(of('files')).toEqual({ series: [], notes: [leftOut] });
+    expect(of('[files, binance]')).toEqual({
+      series: [['binance bitcoin/tether h1', ['binance BTCUSDT']]],
+      notes: [leftOut],
     });
   });
 
