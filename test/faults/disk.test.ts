@@ -46,7 +46,9 @@ describeWithSmallDisk('a database whose disk is full', () => {
         await pipeline.startWorker({ ...backfill.worker, lockMs, queues, log });
         await backfill.requestsMore(chance.whole(3, 30));
         fill();
-        await waitFor('the line', () => lines.length > 0);
+        const full = () => lines.filter((line) => line.includes('No space left on device'));
+        // A busy machine may lose the lock of a job before, and log that.
+        await waitFor('the line', () => full().length > 0);
         // A queue in the same database may have no space for a pause or any other row.
         if (kind === 'redis') await waitFor('a few more attempts', () => pausesMs.length >= 6);
         await expectTrueSoFar(backfill);
@@ -55,10 +57,8 @@ describeWithSmallDisk('a database whose disk is full', () => {
         await expectWhole(backfill);
         // A commit that still fits into a page ends the outage for a moment, and the next one begins it again. On PostgreSQL
         // the queue itself also fails, and may lose the lock of a job.
-        const full = lines.filter((line) => line.includes('No space left on device'));
-        expect(full.length).toBeGreaterThan(0);
-        expect(full.length).toBeLessThanOrEqual(3);
-        expect(lines.filter((line) => !full.includes(line) && !/lock|job/i.test(line))).toEqual([]);
+        expect(full().length).toBeLessThanOrEqual(3);
+        expect(lines.filter((line) => !full().includes(line) && !/lock|job/i.test(line))).toEqual([]);
         backfill.expectFewRequests({ extra: (pausesMs.length + 2) * 2 * concurrency });
       },
     );
