@@ -18,17 +18,29 @@ const originDay = `timestamp '2000-01-03'`;
 const values = 'open, high, low, close, volume';
 
 const bounds = `
--- Where clocks go back, PostgreSQL takes the second of two times. The first one is by the offset of a day before.
+-- Where clocks go back, PostgreSQL takes the second of two times; where they skip one, the offset before.
 create or replace function tidemark.first_at(local_time timestamp, zone text) returns timestamptz
 language plpgsql stable parallel safe as $$
 declare
   later timestamptz := local_time at time zone zone;
   earlier timestamptz := later - ((later - interval '24 hours') at time zone zone - (local_time - interval '24 hours'));
+  middle timestamptz;
 begin
-  return case when earlier at time zone zone = local_time then earlier else later end;
+  if earlier at time zone zone = local_time then return earlier; end if;
+  if later at time zone zone = local_time then return later; end if;
+  earlier := later - interval '24 hours';
+  while later - earlier > interval '1 second' loop
+    middle := earlier + date_trunc('second', (later - earlier) / 2);
+    if middle at time zone zone - middle at time zone 'UTC' = earlier at time zone zone - earlier at time zone 'UTC' then
+      earlier := middle;
+    else
+      later := middle;
+    end if;
+  end loop;
+  return later;
 end $$;
 comment on function tidemark.first_at is
-  'Internal: the time at which clocks of a zone show a local time; the first one where they show it twice.';
+  'Internal: the time at which clocks of a zone first show a local time, or a later one where they skip it.';
 
 create or replace function tidemark.bucket_bounds(bucket interval, zone text, session_from time, session_to time,
   first timestamptz, ending timestamptz)
@@ -66,7 +78,8 @@ begin
       select b.begins, b.ends
       from generate_series(date_bin(bucket, since, ${originDay}), until, bucket) at,
            lateral (select tidemark.first_at(at, zone), tidemark.first_at(at + bucket, zone)) b (begins, ends)
-      where b.begins >= first and b.begins < ending;
+      -- A day that a zone skips has no length.
+      where b.begins >= first and b.begins < ending and b.begins < b.ends;
   elsif session_from is null and mod(86400, seconds) <> 0 then
     return query
       select at, at + bucket
@@ -78,13 +91,14 @@ begin
       from generate_series(since, until, interval '1 day') day
       cross join lateral (
         select tidemark.first_at(day + opens, zone) as begins,
-               least((day + closes + case when closes <= opens then interval '1 day' else '0' end) at time zone zone,
-                     tidemark.first_at(day + interval '1 day' + opens, zone)) as ends
+               tidemark.first_at(day + closes + case when closes <= opens then interval '1 day' else '0' end, zone) as ends
       ) session
-      -- Null, and so no bucket, where clocks skip the whole session.
+      -- In seconds: a difference of times may have days, whose length depends on the time zone of the caller. Null, and so no
+      -- bucket, where clocks skip the whole session.
       cross join lateral (
         select case when session.begins < session.ends then
-                 case when days > 0 then session.ends - session.begins else bucket end end as step
+                 case when days > 0 then make_interval(secs => extract(epoch from session.ends - session.begins))
+                      else bucket end end as step
       ) length
       cross join lateral generate_series(session.begins, session.ends - interval '1 microsecond', step) at
       where at >= first and at < ending;

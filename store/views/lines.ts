@@ -237,7 +237,7 @@ comment on function tidemark.price_figure is
 
 create or replace function tidemark.simple_return(price numeric, before numeric) returns numeric
 language sql immutable parallel safe as $$
-  select case when before <> 0 then round(price / before - 1, 16) end
+  select case when before <> 0 then tidemark.ratio((price + ${fine}) / before - 1) end
 $$;
 comment on function tidemark.simple_return is
   'Internal: the return from one price to the next, 0.01 for 1 %; null after a price of zero.';

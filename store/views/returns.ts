@@ -89,20 +89,23 @@ const betaFigure = `case when ${benchmarkSpread} > 0 then tidemark.ratio((${toge
 export const correlation = `
 create or replace function tidemark.paired_returns(${parameters})
 returns table ("time" timestamptz, price numeric, benchmark_price numeric, x numeric, y numeric, coverage numeric,
-               benchmark_coverage numeric)
+               benchmark_coverage numeric, is_common boolean)
 language sql stable parallel safe as $$
   select time, price, benchmark_price, case when y is not null then x end, case when x is not null then y end,
-         coverage, benchmark_coverage
+         coverage, benchmark_coverage, is_common
   from (
     select time, a.price, b.price as benchmark_price, a.coverage, b.coverage as benchmark_coverage,
-           tidemark.log_return(a.price, lag(a.price) over w) as x, tidemark.log_return(b.price, lag(b.price) over w) as y
+           tidemark.log_return(a.price, lag(a.price) over w) as x, tidemark.log_return(b.price, lag(b.price) over w) as y,
+           num_nulls(a.time, b.time) = 0 as is_common
     from public.prices(series, interval_name, from_time, to_time) a
-    join public.prices(benchmark, interval_name, from_time, to_time) b using (time)
+    full join public.prices(benchmark, interval_name, from_time, to_time) b using (time)
+    -- A gap of one breaks the chain of both, also where the other had no trade.
+    where num_nulls(a.time, b.time) = 0 or coalesce(a.price, b.price) is null
     window w as (order by time)
   ) pairs
 $$;
 comment on function tidemark.paired_returns is
-  'Internal: log returns of two series at the times that both have; null where either lacks one.';
+  'Internal: log returns of two series at the times that both have (is_common), null where either lacks one, and at the gaps of one.';
 
 create or replace function public.correlation(${parameters})
 returns table (correlation numeric, beta numeric, observations bigint, coverage numeric, benchmark_coverage numeric)
@@ -122,10 +125,11 @@ language sql stable parallel safe as $$
   select time, price, benchmark_price, case when n = periods then ${correlationFigure} end,
          case when n = periods then ${betaFigure} end, coverage, benchmark_coverage
   from (
-    select time, price, benchmark_price, coverage, benchmark_coverage, ${sums('over w')}
+    select time, price, benchmark_price, coverage, benchmark_coverage, is_common, ${sums('over w')}
     from tidemark.paired_returns(series, benchmark, interval_name, from_time, to_time)
     window w as (order by time rows between tidemark.count_of(periods, 2) - 1 preceding and current row)
   ) sums
+  where is_common
   order by time
 $$;
 comment on function public.rolling_correlation is

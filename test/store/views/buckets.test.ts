@@ -252,8 +252,10 @@ for (const kind of ['main', 'plain'] as const) {
       ['1 day', '02:00'],
       ['1 day', '02:15'],
       ['15 minutes', '02:30'],
-    ])('has no session of %s from %s on a day that skips it', async (bucket, opens) => {
-      const range = `'2024-03-09Z', '2024-03-12Z', '${zone}', '${opens}', '03:00'`;
+      ['1 day', '02:00', '02:30'],
+      ['15 minutes', '02:15', '02:45'],
+    ])('has no session of %s from %s on a day that skips it', async (bucket, opens, closes = '03:00') => {
+      const range = `'2024-03-09Z', '2024-03-12Z', '${zone}', '${opens}', '${closes}'`;
       const days = (
         await ask(
           store.url,
@@ -280,17 +282,47 @@ for (const kind of ['main', 'plain'] as const) {
       ],
       [`'1 month', '2023-11-01', '2023-12-01', 'America/Havana'`, ['11-01 04:00 721']],
       [`'1 day', '2023-10-29', '2023-10-30', 'Europe/Berlin', '02:00', '04:00'`, ['10-29 00:00 3']],
-      [`'1 day', '2023-10-28', '2023-10-29', 'Europe/Berlin', '22:00', '02:30'`, ['10-28 20:00 5.5']],
+      [`'1 day', '2023-10-28', '2023-10-29', 'Europe/Berlin', '22:00', '02:30'`, ['10-28 20:00 4.5']],
+      [`'1 day', '2023-10-29', '2023-10-30', 'Europe/Berlin', '02:30', '22:00'`, ['10-29 00:30 20.5']],
       [`'1 day', '2023-10-28', '2023-10-30', 'Europe/Berlin', '02:30'`, ['10-28 00:30 24', '10-29 00:30 25']],
       [`'1 day', '2023-11-05', '2023-11-06', '${zone}', '01:00', '02:00'`, ['11-05 05:00 2']],
       [
         `'1 day', '2023-11-04', '2023-11-06', '${zone}', '01:30', '01:15'`,
-        ['11-04 05:30 24', '11-05 05:30 24.75'],
+        ['11-04 05:30 23.75', '11-05 05:30 24.75'],
       ],
-    ])('begins at the first and ends at the last of a repeated hour: %s', async (rest, expected) => {
+      [`'1 day', '2023-11-04 12:00', '2023-11-05 12:00', '${zone}', '17:00', '01:00'`, ['11-04 21:00 8']],
+      [`'1 day', '2023-11-04 12:00', '2023-11-05 12:00', '${zone}', '01:00', '17:00'`, ['11-05 05:00 17']],
+    ])('begins and ends at the first of a repeated hour: %s', async (rest, expected) => {
       const columns = `to_char(time, 'MM-DD HH24:MI ') || trim_scale(extract(epoch from ends - time) / 3600)`;
       const sql = `select ${columns} from ohlcv_by('x', 'autumn', 'tether', ${rest})`;
       expect((await ask(store.url, sql, 'UTC')).rows).toEqual(expected);
+    });
+
+    // Samoa skipped a day; Santiago skips an hour from midnight on, New York one from 02:00 on.
+    it.each([
+      [
+        `'1 day', '2011-12-29 10:00Z', '2011-12-31 10:00Z', 'Pacific/Apia'`,
+        ['12-29 10:00 24', '12-30 10:00 24'],
+      ],
+      [
+        `'1 day', '2023-09-02 04:00Z', '2023-09-04 03:00Z', 'America/Santiago'`,
+        ['09-02 04:00 24', '09-03 04:00 23'],
+      ],
+      [`'1 day', '2023-09-03', '2023-09-04', 'America/Santiago', '00:30', '02:00'`, ['09-03 04:00 1']],
+      [`'1 day', '2024-03-10', '2024-03-11', '${zone}', '02:30', '04:00'`, ['03-10 07:00 1']],
+    ])('begins when clocks have skipped its beginning: %s', async (rest, expected) => {
+      const [bucket, first, ending, place, opens = 'null', closes = 'null'] = rest.split(', ');
+      const sql = `select to_char(begins, 'MM-DD HH24:MI ') || trim_scale(extract(epoch from ends - begins) / 3600)
+        from tidemark.bucket_bounds(${bucket}, ${place}, ${opens}, ${closes}, ${first}, ${ending})`;
+      expect((await ask(store.url, sql, 'UTC')).rows).toEqual(expected);
+    });
+
+    it('has the same sessions whatever the time zone of the caller is', async () => {
+      const call = `ohlcv_by('x', 'spring', 'tether', '1 day', '2024-03-09Z', '2024-03-12Z', 'UTC', session_from => '00:00')`;
+      const sql = `select to_char(time at time zone 'UTC', 'DD'), ends - time, points, derived_from from ${call}`;
+      const { rows } = await ask(store.url, sql, 'UTC');
+      expect(rows).toHaveLength(3);
+      expect((await ask(store.url, sql)).rows).toEqual(rows);
     });
 
     it.each([

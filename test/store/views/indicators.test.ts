@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dayMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 import * as doubles from './by-doubles.ts';
@@ -340,6 +340,55 @@ for (const kind of ['main', 'plain'] as const) {
       expect(
         (await ask(store.url, `select count(drawdown), min(coverage) from drawdown(${torn})`)).rows,
       ).toEqual([`${count - 1} | 0`]);
+    });
+
+    it('takes no return across a gap of one series where the other had no trade', async () => {
+      const x = ['10', '11', '12', '11', '13', null, '15', '14', '16', '15'];
+      const y = ['20', '21', '23', '22', '24', null, '27', '25', '26', '28'];
+      for (const [base, line, covered] of [
+        [
+          'open',
+          x,
+          [
+            [0, 5],
+            [6, 10],
+          ],
+        ],
+        ['quiet', y, [[0, 10]]],
+      ] as const)
+        await storeLine(store.database, {
+          key: market(base, 'h1'),
+          ...{ startMs, endMs: startMs + line.length * hourMs, prices: line, covered },
+        });
+      const pair = `'x open/tether', 'x quiet/tether', 'h1'`;
+      const known = (line: readonly (string | null)[]) =>
+        line.flatMap((price, place) => {
+          const before = line[place - 1] ?? null;
+          return price === null || before === null ? [] : [Math.log(Number(price) / Number(before))];
+        });
+      const [correlation, observations] = (
+        await ask(store.url, `select correlation, observations from correlation(${pair})`)
+      ).rows[0]?.split(' | ') ?? ['', ''];
+      expect(Number(correlation)).toBeCloseTo(doubles.correlation(known(x), known(y)).correlation, 12);
+      expect(observations).toBe('7');
+      const rolled = await ask(
+        store.url,
+        `select to_char(time, 'HH24') from rolling_correlation(${pair}, periods => 2) where correlation is null`,
+        'UTC',
+      );
+      // At 05:00 the second one has no row. The windows of the two hours after it lack the return across the gap.
+      expect(rolled.rows).toEqual(['00', '01', '06', '07']);
+    });
+
+    it('keeps sixteen decimals of a return, however large', async () => {
+      const { rows } = await ask(
+        store.url,
+        'select tidemark.simple_return(55, 0.00019), tidemark.simple_return(1e42, 13)',
+      );
+      // 55 / 0.00019 - 1 and 1e42 / 13 - 1 by long division.
+      expect(rows).toEqual([
+        '289472.6842105263157895 | 76923076923076923076923076923076923076922.0769230769230769',
+      ]);
     });
 
     it('refuses empty windows', async () => {
