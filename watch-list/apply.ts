@@ -5,7 +5,7 @@ import { nameOfChange } from '../planning/watch-list-changes.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { startPolling, stopPolling } from '../store/lists/lists.ts';
 import { writeRetention } from '../store/retention/retention.ts';
-import { setSeriesSources } from '../store/series/sources.ts';
+import { writeSeriesSources } from '../store/series/sources.ts';
 import { readKnownSeries, writeSeriesChanges } from '../store/settings/series-changes.ts';
 import { lockWatchList, writeApplied, writeRereadOverride } from '../store/settings/settings.ts';
 import { type ListsMissing, planWatchList, type WatchListContext, type WatchListPlan } from './plan.ts';
@@ -35,7 +35,7 @@ export function applyWatchList(
       for (const { series, sources } of plan.sources) {
         const id = ids.get(nameOfChange(series));
         // A series that retention leaves out is not known.
-        if (id !== undefined) await setSeriesSources(client, id, sources);
+        if (id !== undefined) await writeSeriesSources(client, id, sources);
       }
     }
     for (const { list, afterMs } of plan.lists)

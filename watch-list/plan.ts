@@ -24,7 +24,7 @@ import {
   readOtherNames,
   writeAliases,
 } from '../store/series/aliases.ts';
-import { readMarkets, readSourceLists } from '../store/series/sources.ts';
+import { readMarkets, readSourceLists, readSymbolUses } from '../store/series/sources.ts';
 import {
   isRecent,
   type ListState,
@@ -135,6 +135,7 @@ export async function planWatchList(
     assets: wasPolled('assets') ? await readListedAssets(client) : null,
     sources,
     storedAs: new Map((await readOtherNames(client)).map(({ name, series }) => [name, series])),
+    uses: await readSymbolUses(client, sourcesNeeded(list)),
   });
 
   const { cuts, ...retention } = await retentionChanges(client, list, context);

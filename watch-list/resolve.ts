@@ -8,6 +8,7 @@
 import type { CandleInterval, EpochMs } from '../contract/intervals.ts';
 import { listName, type PolledList } from '../contract/lists.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
+import { otherMarketOf, type SymbolUse, trackedAs } from '../planning/one-market.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
 import type { MarketName } from '../store/series/aliases.ts';
 import type { AssetRow, MarketRow } from '../store/settings/polled-lists.ts';
@@ -47,13 +48,24 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
   >();
   const want = (
     wanted: SeriesKey,
-    { start, endMs }: { start: Start; endMs: EpochMs | null },
+    { start, endMs, place }: { start: Start; endMs: EpochMs | null; place: Noted['place'] },
     sources?: WantedSources,
   ) => {
-    const key =
-      (wanted.dataset === 'candles' ? listed.storedAs?.get(seriesName(wanted)) : undefined) ?? wanted;
+    const key = storedKey(wanted, sources, listed);
     const name = `${key.dataset} ${seriesName(key)}`;
     const same = series.get(name);
+    const taken = sources?.flatMap((given) => {
+      const other =
+        same?.sources?.find(({ source, symbol }) => source === given.source && symbol !== given.symbol) ??
+        otherMarketOf(listed.uses ?? [], key, given);
+      return other === undefined
+        ? []
+        : [`${seriesName(key)} is ${other.symbol} of ${given.source}, and ${given.symbol} is another market`];
+    });
+    if (taken?.[0] !== undefined) {
+      notes.push({ ...place, message: `left out: ${taken[0]}` });
+      return;
+    }
     if (same === undefined) {
       const given = sources === undefined ? {} : { sources };
       series.set(name, { series: key, starts: [start], endMs, ...given });
@@ -113,6 +125,21 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
 }
 
 type WantedSources = readonly WantedSource[];
+
+/** The name under which the series is stored: one market is one series. */
+function storedKey(
+  wanted: SeriesKey,
+  sources: WantedSources | undefined,
+  { storedAs, uses = [] }: Listed,
+): SeriesKey {
+  if (wanted.dataset !== 'candles') return wanted;
+  const key = storedAs?.get(seriesName(wanted)) ?? wanted;
+  for (const source of sources ?? []) {
+    const tracked = trackedAs(uses, key, source);
+    if (tracked !== key) return tracked;
+  }
+  return key;
+}
 
 /** A source as the watch list needs it. */
 export interface ListedSource {
@@ -393,4 +420,6 @@ export interface Listed {
   readonly sources?: ReadonlyMap<string, ListedSource>;
   /** Stored candles by the other names of their markets. */
   readonly storedAs?: ReadonlyMap<string, SeriesKey>;
+  /** The symbols that its sources' series have. */
+  readonly uses?: readonly SymbolUse[];
 }

@@ -150,7 +150,7 @@ async function trackArchived(
   });
   try {
     const { seriesId } = await trackSeries(database, series, startMs, endMs);
-    await setSeriesSources(database.pool, seriesId, [
+    await setSeriesSources(database, seriesId, [
       { source: 'binance-archive', symbol: 'BTCUSDT', isArchive: true },
     ]);
     return seriesId;
@@ -211,7 +211,7 @@ async function benchTwo(parts: BenchParts, queue: QueueKind, url: string, second
         const key = { ...series, exchange: profile, baseId: base };
         const { seriesId } = await trackSeries(database, key, Date.now() - trackedDays * dayMs, null);
         const symbol = `${{ bitcoin: 'BTC', ethereum: 'ETH', solana: 'SOL', xrp: 'XRP' }[base]}USDT`;
-        await setSeriesSources(database.pool, seriesId, [{ source: profile, symbol, isArchive: false }]);
+        await setSeriesSources(database, seriesId, [{ source: profile, symbol, isArchive: false }]);
       }
     const environment = { ...environmentOf(parts, queue, url), WATCH_LIST: list, RATES_SECONDS: '0' };
     const processes = startProcesses(['scheduler', 'worker', 'worker'], environment);

@@ -2,9 +2,10 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
+import { otherMarketOf, trackedAs } from '../../planning/one-market.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import { pauseForUse } from '../../source/profiles/use.ts';
 import { openSource } from '../../source/source.ts';
@@ -13,6 +14,7 @@ import { readMarketNames, storedKeys } from '../../store/series/aliases.ts';
 import {
   readMarkets,
   readSymbols,
+  readSymbolUses,
   type SeriesSource,
   type StoredMarket,
   storeMarkets,
@@ -173,13 +175,45 @@ export async function chooseSource(
     baseId: choice.base ?? known?.baseId ?? market.base,
     quoteId: choice.quote ?? known?.quoteId ?? market.quote,
   };
+  const keys = await storedKeys(
+    context.database.pool,
+    series.map((key) => (key.dataset === 'candles' ? { ...key, ...names } : key)),
+  );
+  const isNamed = choice.base !== undefined || choice.quote !== undefined;
   return {
-    series: await storedKeys(
-      context.database.pool,
-      series.map((key) => (key.dataset === 'candles' ? { ...key, ...names } : key)),
-    ),
+    series: await oneMarketEach(context, keys, { source: source.name, symbol: market.symbol, isNamed }),
     sources: await withArchive(context, source, market.symbol, series),
   };
+}
+
+/**
+ * The series as they are tracked already. One market is one series, and a series has one market of a source.
+ *
+ * @param given by whom the names are: by the user, or by aliases.
+ * @throws TidemarkError BAD_ARGUMENT when the user's names would make it two, or aliases one of two markets.
+ */
+async function oneMarketEach(
+  { database }: OperationContext,
+  keys: readonly SeriesKey[],
+  given: { readonly source: string; readonly symbol: string; readonly isNamed: boolean },
+): Promise<SeriesKey[]> {
+  const { source, symbol, isNamed } = given;
+  const uses = await readSymbolUses(database.pool, [source]);
+  return keys.map((key) => {
+    const tracked = trackedAs(uses, key, given);
+    if (isNamed && seriesName(tracked) !== seriesName(key))
+      throw new TidemarkError('BAD_ARGUMENT', `${symbol} of ${source} is tracked as ${seriesName(tracked)}`, {
+        remedy: 'leave out --base and --quote, or untrack that series first',
+      });
+    const other = otherMarketOf(uses, tracked, given);
+    if (other !== undefined)
+      throw new TidemarkError(
+        'BAD_ARGUMENT',
+        `${seriesName(tracked)} is ${other.symbol} of ${source}, and ${symbol} is another market`,
+        { remedy: 'name this one with --base and --quote, or correct `aliases` of the watch list' },
+      );
+    return tracked;
+  });
 }
 
 /** The source, after its archive if that has every interval. */
@@ -204,7 +238,11 @@ async function findMarket(
 ): Promise<StoredMarket> {
   const wanted = symbol.toUpperCase();
   const markets = await marketsOf(context, source, nowMs);
-  const pairs = new Map(markets.map((market) => [pairOf(market).toUpperCase(), market]));
+  const pairs = new Map<string, StoredMarket>();
+  for (const market of markets) {
+    const pair = pairOf(market).toUpperCase();
+    if (!pairs.has(pair)) pairs.set(pair, market);
+  }
   const found = pairs.get(wanted) ?? markets.find((market) => market.symbol.toUpperCase() === wanted);
   if (found !== undefined) return found;
   throw new TidemarkError(

@@ -15,8 +15,7 @@ export async function* trackSelection(
 ): AsyncGenerator<TrackedSeries> {
   for (const series of selection.series) {
     const tracked = await trackSeries(database, series, selection.trackFromMs(series), selection.toMs);
-    if (selection.sources !== null)
-      await setSeriesSources(database.pool, tracked.seriesId, selection.sources);
+    if (selection.sources !== null) await setSeriesSources(database, tracked.seriesId, selection.sources);
     yield tracked;
   }
 }

@@ -3,9 +3,10 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { SourceMarket } from '../../contract/sources.ts';
+import type { SymbolUse } from '../../planning/one-market.ts';
 import type { Range } from '../../planning/ranges.ts';
-import { type Database, timestamp } from '../db/database.ts';
-import { seriesNameSql } from './series.ts';
+import { type Database, inTransaction, timestamp } from '../db/database.ts';
+import { type SeriesRow, seriesColumns, seriesNameSql, toSeriesKey } from './series.ts';
 
 /** Name of a source; null: the default one, of SOURCE_URL. */
 export type SourceName = string | null;
@@ -87,28 +88,58 @@ export async function readShares(
 
 /** Replaces the sources of a series. An empty list leaves it to the default source. */
 export async function setSeriesSources(
-  client: pg.Pool | pg.PoolClient,
+  database: Database,
   seriesId: number,
   sources: readonly SeriesSource[],
 ): Promise<void> {
+  await inTransaction(database, (client) => writeSeriesSources(client, seriesId, sources));
+}
+
+/** The same, in the transaction of the client. */
+export async function writeSeriesSources(
+  client: pg.PoolClient,
+  seriesId: number,
+  sources: readonly SeriesSource[],
+): Promise<void> {
+  await client.query('select from tidemark.series where id = $1 for update', [seriesId]);
+  // Not updated in place: a source that changes its rank is there twice for a moment, which its key forbids.
+  const before = await client.query<{ source: string; symbol: string; until: string | null }>(
+    `delete from tidemark.series_sources where series_id = $1 returning source, symbol, blocked_until::text as until`,
+    [seriesId],
+  );
+  const blocked = new Map(before.rows.map((row) => [`${row.source} ${row.symbol}`, row.until]));
   await client.query(
-    `with kept as (
-       select place as rank, source, symbol, archive
-       from unnest($2::text[], $3::text[], $4::boolean[]) with ordinality as u (source, symbol, archive, place)
-     ), removed as (
-       delete from tidemark.series_sources x where series_id = $1 and not exists (select from kept where kept.rank = x.rank)
-     )
-     insert into tidemark.series_sources (series_id, rank, source, symbol, archive)
-     select $1, rank, source, symbol, archive from kept
-     on conflict (series_id, rank) do update
-       set source = excluded.source, symbol = excluded.symbol, archive = excluded.archive`,
+    `insert into tidemark.series_sources (series_id, rank, source, symbol, archive, blocked_until)
+     select $1, place, source, symbol, archive, until
+     from unnest($2::text[], $3::text[], $4::boolean[], $5::timestamptz[]) with ordinality as u (source, symbol, archive, until, place)`,
     [
       seriesId,
       sources.map(({ source }) => source),
       sources.map(({ symbol }) => symbol),
       sources.map(({ isArchive }) => isArchive),
+      sources.map(({ source, symbol }) => blocked.get(`${source} ${symbol}`) ?? null),
     ],
   );
+}
+
+/** The symbols of the series that are tracked or have points. */
+export async function readSymbolUses(
+  client: pg.Pool | pg.PoolClient,
+  sources: readonly string[],
+): Promise<SymbolUse[]> {
+  if (sources.length === 0) return [];
+  const result = await client.query<SeriesRow & Omit<SymbolUse, 'series'>>(
+    `select ${seriesColumns}, x.source, x.symbol, s.untracked_at is null as "isTracked",
+            exists (select from tidemark.source_symbols m where (m.source, m.symbol) = (x.source, x.symbol)) as "isListed"
+     from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
+     where x.source = any ($1) and s.dataset = 'candles' and (s.untracked_at is null or s.points > 0)
+     order by s.id`,
+    [sources],
+  );
+  return result.rows.map((row) => {
+    const { source, symbol, isTracked, isListed } = row;
+    return { series: toSeriesKey(row), source, symbol, isTracked, isListed };
+  });
 }
 
 /** The source of each series that answers any request: the first that is no archive. An absent series has the default one. */
@@ -319,9 +350,11 @@ export async function storeMarkets(
   await database.pool.query(
     `with gone as (delete from tidemark.source_symbols where source = $1 and symbol <> all ($2::text[]))
      insert into tidemark.source_symbols (source, symbol, base, quote, listed_at, trading, seen_at)
-     select $1, symbol, base, quote, to_timestamp(listed / 1000), trading, $7
+     -- A source may list a symbol twice.
+     select distinct on (symbol) $1, symbol, base, quote, to_timestamp(listed / 1000), trading, $7
      from unnest($2::text[], $3::text[], $4::text[], $5::double precision[], $6::boolean[])
        as u (symbol, base, quote, listed, trading)
+     order by symbol, trading desc
      on conflict (source, symbol) do update
        set base = excluded.base, quote = excluded.quote, listed_at = excluded.listed_at, trading = excluded.trading,
            seen_at = excluded.seen_at`,
@@ -341,11 +374,11 @@ export interface StoredMarket extends SourceMarket {
   readonly seenAtMs: EpochMs;
 }
 
-/** The stored markets of a source, by symbol; none: the list was never read. */
+/** The stored markets of a source, of one pair those that trade first; none: the list was never read. */
 export async function readMarkets(client: pg.Pool | pg.PoolClient, source: string): Promise<StoredMarket[]> {
   const result = await client.query<StoredMarket>(
     `select symbol, base, quote, listed_at as "listedMs", trading as "isTrading", seen_at as "seenAtMs"
-     from tidemark.source_symbols where source = $1 order by base, quote, symbol`,
+     from tidemark.source_symbols where source = $1 order by base, quote, trading desc, symbol`,
     [source],
   );
   return result.rows;

@@ -90,9 +90,7 @@ onEachBackend('scheduler and worker', (kind) => {
     const { seriesId } = await trackSeries(parts.database, candleSeries, noonMs - 20 * hourMs, noonMs);
     const isDefault = source === null;
     if (!isDefault)
-      await setSeriesSources(parts.database.pool, seriesId, [
-        { source, symbol: 'BTCUSDT', isArchive: false },
-      ]);
+      await setSeriesSources(parts.database, seriesId, [{ source, symbol: 'BTCUSDT', isArchive: false }]);
     const added: (number | null)[] = [];
     await startTestScheduler(parts, {
       requestsPerMinute: isDefault ? 0 : 500,

@@ -4,7 +4,7 @@ import { planTick } from '../../scheduler/plan-tick.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
-import { setSeriesSources } from '../../store/series/sources.ts';
+import { readMarkets, setSeriesSources, storeMarkets } from '../../store/series/sources.ts';
 import { candleSeries, hourMs, noonMs, openParts } from '../workers/worker-parts.ts';
 
 const startMs = noonMs - 4 * hourMs;
@@ -20,7 +20,7 @@ async function open() {
   const { seriesId } = await trackSeries(database, candleSeries, startMs, noonMs);
   await database.pool.query('update tidemark.series set earliest = lower(tracked)');
   const named = (source: string) => ({ source, symbol: 'BTCUSDT', isArchive: false });
-  await setSeriesSources(database.pool, seriesId, [named('first'), named('next')]);
+  await setSeriesSources(database, seriesId, [named('first'), named('next')]);
   /** Starts of the windows that a source requests, hours after the first. */
   const planned = async (source: string, nowMs = noonMs) => {
     const requests = parts.queues.requestsOf(source);
@@ -54,7 +54,7 @@ async function creditParts() {
   const { database } = parts;
   const { seriesId } = await trackSeries(database, candleSeries, noonMs - 20 * hourMs, noonMs);
   await database.pool.query('update tidemark.series set earliest = lower(tracked)');
-  await setSeriesSources(database.pool, seriesId, [{ source: 'first', symbol: 'BTCUSDT', isArchive: false }]);
+  await setSeriesSources(database, seriesId, [{ source: 'first', symbol: 'BTCUSDT', isArchive: false }]);
   return { database, seriesId, requests: parts.queues.requestsOf('first') };
 }
 
@@ -63,6 +63,30 @@ test('the next source is asked for what the first could not give, and for nothin
   await defer(1, 'first');
   expect(await planned('first')).toEqual([0, 2, 3]);
   expect(await planned('next')).toEqual([1]);
+});
+
+test('the order of the sources changes, and a source is left out', async () => {
+  const { database, seriesId, planned, defer } = await open();
+  const named = (source: string) => ({ source, symbol: 'BTCUSDT', isArchive: false });
+  await blockSeries(database, {
+    seriesId,
+    kind: 'refused',
+    untilMs: noonMs + hourMs,
+    message: 'unknown here',
+    source: 'first',
+  });
+  const ranks = async () => {
+    const { rows } = await database.pool.query<{ text: string }>(
+      `select rank || ' ' || source || ' ' || (blocked_until is not null) as text from tidemark.series_sources order by rank`,
+    );
+    return rows.map(({ text }) => text);
+  };
+  await setSeriesSources(database, seriesId, [named('next'), named('first')]);
+  expect(await ranks()).toEqual(['1 next false', '2 first true']);
+  await defer(1, 'next');
+  expect(await planned('next')).toEqual([0, 2, 3]);
+  await setSeriesSources(database, seriesId, [named('first')]);
+  expect(await ranks()).toEqual(['1 first true']);
 });
 
 test('what neither gives waits for its next try', async () => {
@@ -145,4 +169,19 @@ test('a source that bans us is passed over, and not one that pauses for a minute
   expect(await planned('next')).toEqual([]);
   await queues.requestsOf('first').pauseForMs(10 * passedOverAfterMs);
   expect(await planned('next')).toEqual([0, 1, 2, 3]);
+});
+
+test('a symbol that a source lists twice is one market, and of two of a pair the one that trades comes first', async () => {
+  const { database } = await open();
+  const listed = (symbol: string, isTrading: boolean) => ({
+    ...{ symbol, base: 'BTC', quote: 'USDT', listedMs: null, isTrading },
+  });
+  const markets = [listed('BTCUSDT', true), listed('BTCUSDT', false), listed('BTC-OLD', false)];
+  await storeMarkets(database, 'first', markets, noonMs);
+  expect(
+    (await readMarkets(database.pool, 'first')).map(({ symbol, isTrading }) => [symbol, isTrading]),
+  ).toEqual([
+    ['BTCUSDT', true],
+    ['BTC-OLD', false],
+  ]);
 });

@@ -61,7 +61,10 @@ async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
     );
     return rows[0]?.count;
   };
-  return { folder, write, names, run, bySymbol, byNames, count };
+  const refuse = (...words: string[]) =>
+    tidemark(['track', 'candles', ...words, '--from', '2024-05-01'], env);
+  const apply = () => tidemark(['apply'], env);
+  return { folder, write, names, run, refuse, apply, bySymbol, byNames, count };
 }
 
 const market = (base: string, quote: string, interval = 'h1') => [
@@ -74,6 +77,8 @@ const market = (base: string, quote: string, interval = 'h1') => [
   '--interval',
   interval,
 ];
+
+const hoursOf = (symbol: string) => ['--source', 'binance', '--symbol', symbol, '--interval', 'h1'];
 
 /** A file of Binance's archive. */
 function twoHours(folder: string): string {
@@ -133,3 +138,63 @@ it.each([
     expect([await count(base, quote), await count(otherBase, otherQuote)]).toEqual([2, 2]);
   },
 );
+
+it('keeps the series of a market under its name when aliases change, in commands and in the watch list', async () => {
+  const { write, names, run, bySymbol, refuse } = await open();
+  await bySymbol('h1');
+  const one = ['binance bitcoin/tether h1'];
+  for (const aliases of ['{ BTC: btc, USDT: tether }', '{}']) {
+    write(`aliases: ${aliases}`);
+    await bySymbol('h1');
+    expect(await names()).toEqual(one);
+    write(`aliases: ${aliases}
+candles: [{ source: binance, symbol: BTC/USDT, interval: h1, from: 2024-05-01 }]`);
+    await run('apply');
+    expect(await names()).toEqual(one);
+  }
+  // A name of the user's own would make it two.
+  const named = await refuse(...hoursOf('BTC/USDT'), '--base', 'btc', '--quote', 'tether');
+  expect(named).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('BTCUSDT of binance is tracked as binance bitcoin/tether h1'),
+  });
+  await run('untrack', 'binance bitcoin/tether h1');
+  await run(
+    'track',
+    'candles',
+    ...hoursOf('BTC/USDT'),
+    '--base',
+    'btc',
+    '--quote',
+    'tether',
+    '--from',
+    '2024-05-01',
+  );
+  expect(await names()).toContain('binance btc/tether h1');
+});
+
+it('never mixes two markets in one series', async () => {
+  const { write, names, run, refuse, apply } = await open(
+    'aliases: { LTC: litecoin, USDT: money, BTC: money }',
+  );
+  await run('track', 'candles', ...hoursOf('LTC/USDT'), '--from', '2024-05-01');
+  const words = (symbol: string) =>
+    `binance litecoin/money h1 is LTCUSDT of binance, and ${symbol} is another market`;
+  expect(await refuse(...hoursOf('LTC/BTC'))).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining(words('LTCBTC')),
+  });
+  expect(await refuse(...hoursOf('DOT/USDT'), '--base', 'litecoin', '--quote', 'money')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining(words('DOTUSDT')),
+  });
+  write(`aliases: { LTC: litecoin, ETH: ethereum, USDT: money, BTC: money }
+candles: [{ source: binance, symbol: ['LTC/*', 'ETH/*'], interval: h1, from: 2024-05-01 }]`);
+  const { exitCode, stdout } = await apply();
+  expect([exitCode, await names()]).toEqual([0, ['binance litecoin/money h1', 'binance ethereum/money h1']]);
+  // One that is tracked, and two that are both new.
+  expect(stdout).toContain(words('LTCBTC'));
+  expect(stdout).toMatch(
+    /left out: binance ethereum\/money h1 is ETH\w+ of binance, and ETH\w+ is another market/,
+  );
+});
