@@ -15,7 +15,7 @@ import { prepareWindow } from '../store/commit/prepare-window.ts';
 import type { Database } from '../store/db/database.ts';
 import { verifyWindow } from '../store/recheck/verification.ts';
 import { readSymbol, type SourceName } from '../store/series/sources.ts';
-import { readLongestRanges } from '../store/settings/settings.ts';
+import { readLongestRanges, readPause } from '../store/settings/settings.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { createCircuitBreaker, serviceMessagePauses } from './circuit-breaker.ts';
 import { groupCommits } from './commit-groups.ts';
@@ -63,6 +63,9 @@ const maxTransactions = 2;
 const reservedConnections = 2;
 /** How long the symbol of a series is known without reading it again. */
 const symbolsKnownMs = 60_000;
+/** The same for the pause of all requests, and how long a job of it waits before it looks again. */
+const pauseKnownMs = 1000;
+const pausedRetryMs = 3000;
 
 /** Concurrent transactions of a process. */
 export function transactionSlots(database: Database): LimitFunction {
@@ -121,8 +124,10 @@ export async function startWorker(options: WorkerOptions) {
   for (const [key, longestMs] of await readLongestRanges(database, sourceName))
     parts.rangeLimits.learn(key, longestMs);
   const middleware = options.middleware ?? ((_attempt, run) => run());
+  const isPaused = pauseOf(database);
   const worker = queues.startRequestWorker(
-    (attempt) => middleware(attempt, () => run(attempt, parts)),
+    async (attempt) =>
+      (await isPaused()) ? whilePaused(attempt) : middleware(attempt, () => run(attempt, parts)),
     {
       concurrency: settings.concurrency,
       limiter: limiterFor(options.requestsPerMinute),
@@ -184,6 +189,23 @@ function symbols(database: Database, source: SourceName): WorkParts['symbolOf'] 
     known.set(seriesId, { symbol, untilMs: Date.now() + symbolsKnownMs });
     return symbol;
   };
+}
+
+/** Whether somebody has paused all requests. While the store cannot say, what it said last counts. */
+function pauseOf(database: Database): () => Promise<boolean> {
+  let known = { isPaused: false, untilMs: 0 };
+  return async () => {
+    if (Date.now() < known.untilMs) return known.isPaused;
+    const pause = await readPause(database.pool).catch(() => undefined);
+    const isPaused = pause === undefined ? known.isPaused : pause !== null;
+    known = { isPaused, untilMs: Date.now() + pauseKnownMs };
+    return isPaused;
+  };
+}
+
+/** The planner adds no windows meanwhile; those that are queued wait. Rates are polled again anyway. */
+function whilePaused({ job }: Attempt<RequestJob>): Outcome {
+  return job.name === 'rates' ? done : { kind: 'retry', inMs: pausedRetryMs, counted: false };
 }
 
 /** Runs one attempt at a job, by the kind of its work. */

@@ -93,7 +93,7 @@ export async function runAction(
     }
     case 'pause':
       return (await writePause(database, { sinceMs: Date.now(), by }))
-        ? 'paused: queued requests end within a minute'
+        ? 'paused: only requests under way end'
         : 'paused before';
     case 'resume':
       return (await writePause(database, null)) ? 'resumed' : 'not paused';

@@ -19,18 +19,19 @@ import { readListFetches, readPollStates, requestListPoll } from '../../store/se
 import type { OperationContext } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
-import { assertNoServiceMessage } from '../source-health.ts';
+import { assertNoServiceMessage, assertNotPaused } from '../source-health.ts';
 
 /** Consecutive failed requests after which the source is considered unusable. */
 const hopelessAfter = 4;
 
-/** @throws TidemarkError LIST_NOT_POLLED, SOURCE_NOTICE, INTERRUPTED, BAD_CONFIGURATION where no source is configured. */
+/** @throws TidemarkError LIST_NOT_POLLED, SOURCE_NOTICE, PAUSED, INTERRUPTED, BAD_CONFIGURATION where no source is configured. */
 export async function pollLists(
   context: OperationContext,
   lists: readonly SnapshotList[],
   signal: AbortSignal,
 ): Promise<void> {
   const { database } = context;
+  await assertNotPaused(context);
   const startedMs = Date.now();
   const polls = new Map<number, SnapshotList>();
   for (const list of lists) {

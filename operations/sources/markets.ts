@@ -22,6 +22,7 @@ import {
 import { version } from '../../version.ts';
 import { didYouMean } from '../../watch-list/names.ts';
 import type { OperationContext } from '../context.ts';
+import { assertNotPaused } from '../source-health.ts';
 import { assertUsable, type ConfiguredSource } from './configured.ts';
 import { storeAliases } from './names.ts';
 
@@ -48,7 +49,7 @@ export async function sourceNamed(context: OperationContext, name: string): Prom
  * The markets of a source, from its own list: one request if the stored list is older than a day. If that fails, the older
  * list counts.
  *
- * @throws TidemarkError SOURCE_UNREACHABLE or SOURCE_REFUSED when it does not give the list, and none is stored.
+ * @throws TidemarkError SOURCE_UNREACHABLE, SOURCE_REFUSED or PAUSED when it does not give the list, and none is stored.
  */
 export async function marketsOf(
   context: OperationContext,
@@ -84,6 +85,7 @@ export async function marketsOf(
 /** Makes one request, once the queue of the source is not paused. It then pauses for what the request costs, or for a ban. */
 async function requestSymbols(context: OperationContext, source: ConfiguredSource) {
   assertUsable(source);
+  await assertNotPaused(context);
   const { name, profile, url, apiKey } = source;
   const { config } = context;
   const queues = await context.openQueues();

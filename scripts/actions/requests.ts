@@ -9,9 +9,7 @@ import { writePause } from '../../store/settings/settings.ts';
 export async function pause(): Promise<void> {
   await withContext({ command: 'pause', defaultLogLevel: 'warn' }, async ({ database }) => {
     const isNew = await writePause(database, { sinceMs: Date.now(), by: null });
-    console.log(
-      isNew ? 'paused: queued requests end within a minute; `tidemark resume` goes on' : 'paused before',
-    );
+    console.log(isNew ? 'paused: only requests under way end; `tidemark resume` goes on' : 'paused before');
   });
 }
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
+import { writePause } from '../../store/settings/settings.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { priceAt, serveCandles } from './candle-server.ts';
@@ -58,6 +59,24 @@ onEachBackend('a worker', (kind) => {
         rangesPerSeries: 8,
       }),
     ).toEqual([]);
+  });
+
+  test('requests nothing while somebody has paused all requests, of windows that were queued before and of rates', async () => {
+    const parts = await openParts(kind);
+    const { database, queues } = parts;
+    const server = await serveCandles(() => noonMs);
+    await queues.requests.addWindows(await trackHours(parts, 4));
+    await queues.requests.pollRatesEvery(200);
+    await writePause(database, { sinceMs: noonMs, by: null });
+    await startTestWorker(parts, server.baseUrl);
+    await waitFor('every window to wait', async () => (await queues.requests.depth()).delayed >= 4);
+    expect(server.requests).toEqual([]);
+    await writePause(database, null);
+    await waitFor('the windows and rates', () => server.requests.length >= 5);
+    await queues.requests.pollRatesEvery(0);
+    await untilIdle(parts);
+    expect(await coveredOf(database)).toBe(wholeTrack(4));
+    expect((await ledgerOf(database)).every(({ attempt }) => attempt === 1)).toBe(true);
   });
 
   test('polls rates', async () => {

@@ -49,6 +49,7 @@ it(
     await waitFor('its headline', async () => /^requests are paused since 20/.test(await say('status')));
     for (const words of [
       ['backfill', 'candles', ...market, '--interval', 'h1', '--from', '2024-03-01'],
+      ['markets', '--source', 'binance'],
       ['verify'],
     ]) {
       const refused = await tidemark(words, env);
