@@ -3,7 +3,7 @@
  * that it describes, so a file may be newer than the manifest says, and never older.
  */
 
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../../contract/intervals.ts';
@@ -40,7 +40,7 @@ const month = z.object({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
-  /** Why there is no file though there are points. */
+  /** Why its points are in no file, or only those that an earlier file has and the store no longer. */
   refused: z.string().optional(),
   /** Retention has dropped its points before this time from the store; the file keeps them. */
   keptBefore: time.optional(),
@@ -77,6 +77,8 @@ export type Decimals = z.output<typeof decimals>;
 const manifest = z.object({
   tidemark: z.literal('lake'),
   version: z.literal(1),
+  /** The store that it is a copy of; absent: an earlier version wrote it. */
+  store: z.string().optional(),
   decimals,
   doubles: z.boolean(),
   series: z.array(seriesEntry),
@@ -97,11 +99,16 @@ export interface LakeSeries {
 }
 
 export interface Lake extends LakeFormat {
+  /** The store that it is a copy of; undefined: not stated. */
+  store?: string | undefined;
   /** By {@link seriesPath}. */
   readonly series: Map<string, LakeSeries>;
 }
 
-/** @returns null when there is no lake yet. @throws TidemarkError FILE_NOT_USABLE */
+/**
+ * @returns null when there is no lake yet.
+ * @throws TidemarkError FILE_NOT_USABLE for a manifest that cannot be read, and for files of a lake without one.
+ */
 export async function readManifest(directory: string): Promise<Lake | null> {
   const path = join(directory, manifestName);
   try {
@@ -117,12 +124,20 @@ export async function readManifest(directory: string): Promise<Lake | null> {
       ),
     };
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
-    throw new TidemarkError('FILE_NOT_USABLE', `${path} is not a manifest of a lake`, {
-      cause: error,
-      remedy: 'name another directory; or remove the manifest, and every file is written again',
-    });
+    if (codeOf(error) !== 'ENOENT') throw unusable(`${path} is not a manifest of a lake`, error);
+    if ((await readdir(directory)).some((name) => name.startsWith('dataset=')))
+      throw unusable(`${directory} has files of a lake, and no ${manifestName}`, error);
+    return null;
   }
+}
+
+/** Written again from the store, files would lose what only they hold. */
+function unusable(message: string, cause: unknown): TidemarkError {
+  return new TidemarkError('FILE_NOT_USABLE', message, {
+    cause,
+    remedy:
+      'restore the manifest from a copy, or name another directory: the files may hold points that retention has dropped from the database',
+  });
 }
 
 function keyOf(entry: z.output<typeof seriesEntry>): SeriesKey {
@@ -144,6 +159,7 @@ export async function writeManifest(directory: string, lake: Lake, nowMs: number
     version: 1,
     madeBy: `tidemark ${version}`,
     writtenAt: timeText(nowMs),
+    store: lake.store,
     decimals: lake.decimals,
     doubles: lake.doubles,
   };

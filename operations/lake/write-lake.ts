@@ -14,6 +14,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type pg from 'pg';
 import type { StorageSettings } from '../../config.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
@@ -30,6 +32,7 @@ import {
   type SeriesState,
 } from '../../store/lake/series-states.ts';
 import { listRetentions } from '../../store/retention/retention.ts';
+import { storeId } from '../../store/settings/settings.ts';
 import { inSnapshot } from '../../store/transfer/export-series.ts';
 import type { ShowPoints } from '../progress.ts';
 import { type WantedMonth, wantedMonths } from './changes.ts';
@@ -68,7 +71,7 @@ export interface LakeOutcome {
   /** Files of the whole lake, and their rows. */
   readonly files: number;
   readonly allRows: number;
-  /** Months without a file, because the lake's type cannot hold a value of them. */
+  /** Months whose points are left out, because the lake's type cannot hold a value of them. */
   readonly refused: ReadonlyArray<{
     readonly series: SeriesKey;
     readonly month: string;
@@ -88,7 +91,8 @@ const manifestEveryMs = 30_000;
  * Writes what is new or has changed since the last time.
  *
  * @returns null when another process writes this lake.
- * @throws TidemarkError FILE_NOT_WRITTEN, FILE_NOT_USABLE, INTERRUPTED; BAD_ARGUMENT for another format than the lake has.
+ * @throws TidemarkError FILE_NOT_WRITTEN, FILE_NOT_USABLE, INTERRUPTED; BAD_ARGUMENT for another format than the lake has, and
+ * for the lake of another database.
  */
 export async function writeLake(database: Database, options: LakeOptions): Promise<LakeOutcome | null> {
   const directory = resolve(options.directory);
@@ -96,12 +100,23 @@ export async function writeLake(database: Database, options: LakeOptions): Promi
     await makeDirectory(directory);
     const found = await readManifest(directory);
     assertFormat(directory, found, options);
+    const store = await storeId(database);
+    assertStore(directory, found, store);
     const lake = found ?? {
       decimals: options.decimals ?? defaultDecimals,
       doubles: options.doubles ?? false,
       series: new Map<string, LakeSeries>(),
     };
-    return new LakeWriter(database, lake, { ...options, directory }, found === null).run();
+    const isStated = lake.store !== undefined;
+    return new LakeWriter(database, { ...lake, store }, { ...options, directory }, !isStated).run();
+  });
+}
+
+/** Another database would remove the files of its series, and take its points for theirs. */
+function assertStore(directory: string, lake: Lake | null, store: string): void {
+  if (lake?.store === undefined || lake.store === store) return;
+  throw new TidemarkError('BAD_ARGUMENT', `the lake in ${directory} is that of another database`, {
+    remedy: 'correct DATABASE_URL, or name another directory',
   });
 }
 
@@ -130,20 +145,25 @@ class LakeWriter {
   #rows = 0;
   #bytes = 0;
   #removed = 0;
+  /** Files that are damaged or missing, and that the store cannot replace. */
+  readonly #lost: string[] = [];
 
-  constructor(database: Database, lake: Lake, options: LakeOptions, isNew: boolean) {
+  constructor(database: Database, lake: Lake, options: LakeOptions, isDirty: boolean) {
     this.#database = database;
     this.#lake = lake;
     this.#options = options;
-    this.#isDirty = isNew;
+    this.#isDirty = isDirty;
   }
 
   async run(): Promise<LakeOutcome> {
-    if (this.#options.check === true) await this.#forgetDamaged();
+    // Of a new lake before its first file: files without a manifest are refused.
+    await this.#save();
+    const damaged = this.#options.check === true ? await this.#findDamaged() : new Set<string>();
     const dropped = await this.#droppedMs();
     const planned: Array<{ seriesId: number; months: string[] }> = [];
     for await (const state of readSeriesStates(this.#database)) {
       const droppedMs = dropped.get(state.series.dataset) ?? null;
+      this.#forgetDamaged(state, droppedMs, damaged);
       const all = wantedMonths(state, this.#monthsOf(state), droppedMs);
       const months = all.filter(({ isChanged }) => isChanged).map(({ name }) => name);
       for (const month of all) if (!month.isChanged) this.#remember(state, month);
@@ -155,6 +175,7 @@ class LakeWriter {
     } finally {
       await this.#save();
     }
+    if (this.#lost.length > 0) throw unrepeatable(this.#lost);
     return this.#outcome();
   }
 
@@ -178,9 +199,9 @@ class LakeWriter {
               if (!names.has(month.name)) continue;
               if (signal.aborted) throw interrupted(done, total);
               const previous = this.#pathOf(state, month.name);
-              const file = await readMonthFile(client, state, month, { ...this.#lake, previous });
+              const file = await this.#read(client, state, month, previous);
               const revisions = await countRevisionsIn(client, seriesId, month.range);
-              await this.#store(state, month, file, revisions);
+              if (file !== null) await this.#store(state, month, file, revisions);
               done += 1;
               progress.update(done);
             }
@@ -194,15 +215,35 @@ class LakeWriter {
     }
   }
 
+  /** Null: the present file has points that the store has dropped, and cannot be read. */
+  async #read(
+    client: pg.PoolClient,
+    state: SeriesState,
+    month: WantedMonth,
+    previous: string | null,
+  ): Promise<MonthFile | null> {
+    try {
+      return await readMonthFile(client, state, month, { ...this.#lake, previous });
+    } catch (error) {
+      if (previous === null || !(error instanceof TidemarkError) || error.code !== 'FILE_NOT_USABLE')
+        throw error;
+      if (!this.#lost.includes(previous)) this.#lost.push(previous);
+      return null;
+    }
+  }
+
   /** Puts a month's file in its place, and its entry in the manifest. */
   async #store(state: SeriesState, month: WantedMonth, file: MonthFile, revisions: number): Promise<void> {
-    const coverage = normalize([...month.covered, ...month.carried]);
     const months = this.#monthsOf(state);
     const known = months.get(month.name);
-    this.#isDirty = true;
     const path = lakePath(state.series, month.name);
-    if (file.kind !== 'file' && known?.path !== undefined) await this.#remove(path);
+    const has = known?.path !== undefined;
+    // What only the lake has stays where it is.
+    const stays = has && file.kind === 'refused' && month.carried.length > 0;
+    if (has && file.kind !== 'file' && !stays) await this.#remove(path);
+    const coverage = stays ? [...month.carried] : normalize([...month.covered, ...month.carried]);
     if (coverage.length === 0) {
+      this.#isDirty = true;
       months.delete(month.name);
       return;
     }
@@ -212,18 +253,21 @@ class LakeWriter {
       complete: lengthMs(coverage) === month.range.endMs - month.range.startMs,
       changed: month.changed,
       ...(month.keptBeforeMs === null ? {} : { keptBefore: month.keptBeforeMs }),
+      revisions,
     };
-    if (file.kind === 'empty') {
-      months.set(month.name, { ...entry, rows: 0, revisions });
-      return;
-    }
-    if (file.kind === 'refused') {
-      months.set(month.name, { ...entry, rows: 0, revisions, refused: file.reason });
-      return;
-    }
-    const { rows, content, sha256 } = file;
-    if (known?.sha256 !== sha256) await this.#publish(path, content, rows);
-    months.set(month.name, { ...entry, rows, revisions, path, bytes: content.length, sha256 });
+    if (file.kind === 'file') {
+      const { rows, content, sha256 } = file;
+      if (known?.sha256 !== sha256) await this.#publish(path, content, rows);
+      this.#enter(months, { ...entry, rows, path, bytes: content.length, sha256 });
+    } else if (file.kind === 'empty') this.#enter(months, { ...entry, rows: 0 });
+    else if (stays) this.#enter(months, { ...known, ...entry, refused: file.reason });
+    else this.#enter(months, { ...entry, rows: 0, refused: file.reason });
+  }
+
+  #enter(months: Map<string, LakeMonth>, entry: LakeMonth): void {
+    if (isDeepStrictEqual(months.get(entry.month), entry)) return;
+    months.set(entry.month, entry);
+    this.#isDirty = true;
   }
 
   async #publish(path: string, content: Buffer, rows: number): Promise<void> {
@@ -282,7 +326,8 @@ class LakeWriter {
     const ranges: Range[] = [];
     for (const { name: month, range, covered, isChanged } of months) {
       const entry = known.months.get(month);
-      if (entry !== undefined) ranges.push(...(entry.refused === undefined ? entry.coverage : []));
+      if (entry !== undefined)
+        ranges.push(...(entry.refused === undefined || entry.path !== undefined ? entry.coverage : []));
       else if (!isChanged) ranges.push(...clip([...covered], range));
     }
     const coverage = normalize(ranges);
@@ -300,26 +345,40 @@ class LakeWriter {
     return new Map(retentions.map(({ dataset, cutMs }) => [dataset, cutMs]));
   }
 
-  /** Removes the entries of files that are missing or differ from their checksum. */
-  async #forgetDamaged(): Promise<void> {
+  /** Removes the entries of damaged files, so that they are written again; those with points that only they have stay. */
+  #forgetDamaged(state: SeriesState, droppedMs: EpochMs | null, damaged: ReadonlySet<string>): void {
+    if (damaged.size === 0) return;
+    const months = this.#monthsOf(state);
+    for (const { name, carried } of wantedMonths(state, months, droppedMs)) {
+      const path = this.#pathOf(state, name);
+      if (path === null || !damaged.has(path)) continue;
+      if (carried.length > 0) this.#lost.push(path);
+      else {
+        months.delete(name);
+        this.#isDirty = true;
+      }
+    }
+  }
+
+  /** The files that are missing or differ from their checksum. */
+  async #findDamaged(): Promise<Set<string>> {
     const { directory, signal, showProgress } = this.#options;
     const all = [...this.#lake.series.values()].flatMap((one) =>
-      [...one.months.values()].map((month) => ({ months: one.months, month, path: fileOf(one, month) })),
+      [...one.months.values()].map((month) => ({ month, path: fileOf(one, month) })),
     );
+    const damaged = new Set<string>();
     const progress = showProgress('check', all.length);
     try {
-      for (const [at, { months, month, path }] of all.entries()) {
+      for (const [at, { month, path }] of all.entries()) {
         if (signal.aborted) throw interrupted(0, 0);
-        if (path !== null && (await digestOf(join(directory, path))) !== month.sha256) {
-          if (month.keptBefore !== undefined) throw unrepeatable(join(directory, path));
-          months.delete(month.month);
-          this.#isDirty = true;
-        }
+        if (path !== null && (await digestOf(join(directory, path))) !== month.sha256)
+          damaged.add(join(directory, path));
         progress.update(at + 1);
       }
     } finally {
       progress.stop();
     }
+    return damaged;
   }
 
   async #save(): Promise<void> {
@@ -364,8 +423,9 @@ async function digestOf(path: string): Promise<string | null> {
   }
 }
 
-function unrepeatable(path: string): TidemarkError {
-  return new TidemarkError('FILE_NOT_USABLE', `${path} differs from its checksum in the manifest`, {
+function unrepeatable([first, ...others]: readonly string[]): TidemarkError {
+  const more = others.length === 0 ? '' : `, and ${counted(others.length, 'file')} more`;
+  return new TidemarkError('FILE_NOT_USABLE', `${first} is missing or damaged${more}`, {
     remedy: 'restore it from a copy: retention has dropped some of its points from the database',
   });
 }

@@ -3,6 +3,7 @@
  * longest ranges that the source accepts, where it refused longer ones: shared by all workers and later starts.
  */
 
+import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
 import type { RereadSettings } from '../../planning/reread.ts';
@@ -35,6 +36,7 @@ const names = {
   applied: 'watch_list.applied',
   reread: 'watch_list.reread',
   paused: 'requests.paused',
+  store: 'store.id',
 } as const;
 
 async function read(client: pg.Pool | pg.PoolClient, name: string): Promise<unknown> {
@@ -61,6 +63,17 @@ export async function writeSetting(
         [name, value],
       ));
   return result.rowCount === 1;
+}
+
+/** Identifies the store wherever it is moved or restored to. */
+export async function storeId(database: Database): Promise<string> {
+  const known = await read(database.pool, names.store);
+  if (typeof known === 'string') return known;
+  await database.pool.query(
+    'insert into tidemark.settings (name, value) values ($1, $2) on conflict (name) do nothing',
+    [names.store, JSON.stringify(randomUUID())],
+  );
+  return storeId(database);
 }
 
 /** Null: requests are not paused. */

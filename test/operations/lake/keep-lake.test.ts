@@ -42,7 +42,7 @@ it('writes the lake of the watch list when it is due, in the directory that the 
     writeFileSync(file, `lake: { directory: ${JSON.stringify(join(directory, name))}, every: 1h${more} }`);
   const rows = (name: string) => {
     const path = join(directory, name, 'manifest.json');
-    return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).series[0].rows : null;
+    return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')).series[0]?.rows ?? null) : null;
   };
 
   write('first');

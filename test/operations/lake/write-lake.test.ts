@@ -1,9 +1,9 @@
 /** A lake beside its store, while the store changes. DuckDB reads it, as users do. */
 
 import { createHash } from 'node:crypto';
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { dayMs, type EpochMs, hourMs } from '../../../contract/intervals.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../../contract/series.ts';
 import { type LakeOptions, writeLake } from '../../../operations/lake/write-lake.ts';
@@ -267,6 +267,86 @@ describeNeedingDuckdb('a lake', () => {
     expect(manifestOf(directory).series[1].coverage).toEqual([
       { from: '2024-01-15T00:00:00Z', to: '2024-02-22T00:00:00Z' },
     ]);
+  });
+
+  describe('in a month of which retention has dropped the beginning', () => {
+    const options = { now: () => march, chunkDays: { candles: 7, asset_history: 360, rates: 7 } as never };
+    async function open() {
+      const store = await openStore();
+      const directory = emptyDirectory();
+      const hour = await fillBoth(store);
+      await write(store, directory, options);
+      const whole = await inLake(directory);
+      await writeRetention(store.database.pool as never, 'candles', '7d');
+      await applyRetention(store.database, { nowMs: march, chunkDays: options.chunkDays });
+      await writeRetention(store.database.pool as never, 'candles', null);
+      const more = (window: Range, changed: ReadonlyMap<EpochMs, string> = new Map()) =>
+        commitPoints(store.database, { ...hour, window, changed });
+      const day = (nth: number) => ({ startMs: february + nth * dayMs, endMs: february + (nth + 1) * dayMs });
+      return { store, directory, whole, more, day };
+    }
+
+    it('keeps what only the lake has when a new value does not fit, and states no more', async () => {
+      const { store, directory, whole, more, day } = await open();
+      await more(day(20), new Map([[day(20).startMs, `0.${'0'.repeat(20)}1`]]));
+      for (let runs = 0; runs < 2; runs += 1) {
+        const before = filesOf(directory);
+        expect(await write(store, directory, options)).toMatchObject({
+          ...{ written: 0, removed: 0 },
+          refused: [{ month: '2024-02' }],
+        });
+        expect(differing(before, filesOf(directory))).toEqual([]);
+        if (runs > 0) expect(filesOf(directory)).toEqual(before);
+      }
+      expect(await inLake(directory)).toEqual(whole);
+      const [, { coverage, months }] = manifestOf(directory).series;
+      expect(months[1]).toMatchObject({ path: file('02'), complete: false, refused: expect.any(String) });
+      expect(coverage).toEqual([{ from: '2024-01-15T00:00:00Z', to: months[1].keptBefore }]);
+      // The value is corrected.
+      await more(day(20));
+      expect(await write(store, directory, options)).toMatchObject({ written: 1, refused: [] });
+      const kept = await inLake(directory);
+      expect(kept.slice(0, whole.length)).toEqual(whole);
+      expect(kept).toHaveLength(whole.length + 24);
+    });
+
+    it('writes every other month when its file is lost, and says so', async () => {
+      const { store, directory, more, day } = await open();
+      rmSync(join(directory, file('02')));
+      await more(day(20));
+      await fill(store, { ...days, assetId: 'new' }, { startMs: january, endMs: march });
+      for (const check of [false, true, false])
+        await expect(write(store, directory, { ...options, check })).rejects.toMatchObject({
+          code: 'FILE_NOT_USABLE',
+          message: expect.stringContaining(`${file('02')} is missing or damaged`),
+        });
+      expect([...filesOf(directory).keys()].filter((path) => path.endsWith('/new.parquet'))).toHaveLength(2);
+    });
+  });
+
+  it('is refused without its manifest, and to another database', async () => {
+    const store = await openStore();
+    const directory = emptyDirectory();
+    await fillBoth(store);
+    await write(store, directory);
+    const before = filesOf(directory);
+    const other = await openStore();
+    await fill(other, hours, { startMs: january, endMs: february });
+    await expect(write(other, directory)).rejects.toMatchObject({
+      code: 'BAD_ARGUMENT',
+      message: expect.stringContaining('is that of another database'),
+    });
+    const manifest = readFileSync(join(directory, 'manifest.json'), 'utf8');
+    for (const damage of [
+      () => appendFileSync(join(directory, 'manifest.json'), '{'),
+      () => rmSync(join(directory, 'manifest.json')),
+    ]) {
+      damage();
+      await expect(write(store, directory)).rejects.toMatchObject({ code: 'FILE_NOT_USABLE' });
+    }
+    expect(differing(before, filesOf(directory))).toEqual([]);
+    writeFileSync(join(directory, 'manifest.json'), manifest);
+    expect(await write(store, directory)).toMatchObject({ written: 0, removed: 0 });
   });
 
   it('leaves out a month with a value that its type cannot hold, and says why; text holds every value', async () => {
