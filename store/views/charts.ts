@@ -14,7 +14,15 @@ returns table (interval_name text, period interval, derived_from text)
 language plpgsql stable parallel safe as $$
 declare
   parts text[] := regexp_match(series, '^\\s*(\\S+)\\s+(.+?)/(.+?)\\s*$');
+  own record;
 begin
+  if parts is not null and not exists (
+    select from tidemark.series s
+    where s.dataset = 'candles' and (s.exchange_id, s.base_id, s.quote_id) = (parts[1], parts[2], parts[3])
+  ) then
+    select * into own from tidemark.own_names(parts[1], parts[2], parts[3]);
+    if own.base_id is not null then parts := array[parts[1], own.base_id, own.quote_id]; end if;
+  end if;
   return query
     select s.interval, s.period, null::text from tidemark.series s
     where (s.untracked_at is null or s.points > 0)
@@ -27,6 +35,7 @@ begin
     select h.interval, h.period, h.derived_from from tidemark.derived_histories h
     where parts is null and h.asset_id = btrim(series)
     order by 2;
+  if not found then perform tidemark.line_of(series, 'd1'); end if;
 end $$;
 comment on function public.intervals_of is
   'The intervals of a series (a market or an asset), shortest first: tracked ones, and those that follow from a finer one (derived_from).${example("select * from intervals_of('binance bitcoin/tether')")}';
@@ -38,16 +47,21 @@ declare
   shortest interval := case wanted when 'auto' then make_interval(secs => step_ms / 1000) else tidemark.interval_length(wanted) end;
   chosen text;
 begin
-  select i.interval_name into chosen from public.intervals_of(series) i
-  where i.period >= shortest and extract(epoch from to_time - from_time) / extract(epoch from i.period) <= most - 1
-  order by i.period limit 1;
+  perform tidemark.is_range(from_time, to_time);
+  select fitting.interval_name into chosen from (
+    select i.interval_name, i.period, case wanted when 'auto' then coalesce(tidemark.share_covered(l.covered, tstzrange(from_time, to_time)), 0) end as share
+    from public.intervals_of(series) i cross join lateral tidemark.line_of(series, i.interval_name) l
+    where i.period >= shortest and extract(epoch from to_time - from_time) / extract(epoch from i.period) <= most - 1
+  ) fitting
+  -- A finer one may lack a little of what a coarser one covers, such as the period that is open.
+  order by share < 0.9 * max(share) over (), period limit 1;
   if chosen is null then
     select i.interval_name into chosen from public.intervals_of(series) i order by i.period desc limit 1;
   end if;
   return coalesce(chosen, nullif(wanted, 'auto'), 'd1');
 end $$;
 comment on function public.chart_interval is
-  'The interval with which a chart of a series stays within most rows: the wanted one, or a coarser one; the longest one if none does. For ''auto'' the finest one that is not shorter than step_ms, the milliseconds of a point on the screen.${example("select chart_interval('binance bitcoin/tether', 'auto', '2024-03-01', '2024-06-01', 3600000)")}';
+  'The interval with which a chart of a series stays within most rows: the wanted one, or a coarser one; the longest one if none does. For ''auto'' the finest one that is not shorter than step_ms, the milliseconds of a point on the screen, and covers about as much of the range as any.${example("select chart_interval('binance bitcoin/tether', 'auto', '2024-03-01', '2024-06-01', 3600000)")}';
 
 create or replace function public.chart_step(${range}, step_ms numeric default 0, lines integer default 1,
   ${most}) returns interval language sql immutable parallel safe as $$

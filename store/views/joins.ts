@@ -85,13 +85,17 @@ begin
     with names as (
       -- A name that is given twice is one series.
       select n.name, min(n.place) as place from unnest($1) with ordinality n (name, place) group by n.name
+    ), known as materialized (
+      select n.name, n.place, o.period, o.covered from names n cross join lateral tidemark.line_of(n.name, $2) o
     ), lines as materialized (
       select n.name, p.time, p.price, p.coverage
       from names n cross join lateral public.prices(n.name, $2, $3, $4, $5) p
     )
-    select g.time, n.name, l.price, l.coverage
+    -- Where a series has no row, it is known to have no price, or it lies outside of what is tracked.
+    select g.time, n.name, l.price,
+           coalesce(l.coverage, tidemark.share_covered(n.covered, tstzrange(g.time, g.time + n.period)))
     from (select distinct time from lines) g
-    cross join names n
+    cross join known n
     left join lines l on l.time = g.time and l.name = n.name
     order by g.time, n.place;
 end $$;

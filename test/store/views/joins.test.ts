@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import type { SeriesKey } from '../../../contract/series.ts';
 import { openTestStore, type TestStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { ask, storeLine } from './price-line.ts';
@@ -37,8 +38,27 @@ beforeAll(async () => {
   store = await openTestStore();
   for (const { key, prices } of Object.values(lines))
     await storeLine(store.database, { key, startMs, endMs: startMs + days * dayMs, prices });
+  await storeRecent();
 });
 afterAll(() => store?.close());
+
+/** A market that is tracked for the first day of June, at each of two intervals; the other one is tracked for the year. */
+async function storeRecent(): Promise<void> {
+  const june = Date.UTC(2024, 5, 1);
+  const day = (key: SeriesKey, lengthMs: number) =>
+    storeLine(store.database, {
+      key,
+      startMs: june,
+      endMs: june + dayMs,
+      prices: Array.from({ length: dayMs / lengthMs }, () => '1'),
+    });
+  await day(market('late', 'h1'), hourMs);
+  await day(market('both', 'm1'), minuteMs);
+  await storeLine(store.database, {
+    ...{ key: market('both', 'd1'), startMs, endMs: startMs + days * dayMs },
+    prices: Array.from({ length: days }, () => '1'),
+  });
+}
 
 const rows = async (sql: string) => (await ask(store.url, sql, 'UTC')).rows;
 
@@ -118,6 +138,13 @@ it('several series on one grid, as rows and as one row a time', async () => {
     `select prices ->> 'x a/tether', prices ->> 'a', complete from aligned_wide(${names})`,
   );
   expect(wide).toEqual(sorted.map(([a, b]) => `${a} | ${b} | ${a !== '-' && b !== '-' ? 't' : 'f'}`));
+  // Every hour of both was requested: without a row it had no price.
+  expect(await rows(`select distinct coverage from aligned(${names})`)).toEqual(['1']);
+  const late = `aligned(array['x a/tether', 'x late/tether'], 'h1')`;
+  expect(
+    await rows(`select min(time) filter (where coverage = 1), count(*) filter (where coverage = 1)
+                from ${late} where name = 'x late/tether'`),
+  ).toEqual(['2024-06-01 00:00:00+00 | 24']);
   // A name that is given twice is one series.
   const twice = `array['a', 'x a/tether', 'a'], 'h1'`;
   expect(await rows(`select price from aligned(${twice})`)).toEqual(sorted.flatMap(([a, b]) => [b, a]));
@@ -128,4 +155,15 @@ it('several series on one grid, as rows and as one row a time', async () => {
       'series must be given, and is null',
     );
   expect(await rows(`select * from aligned('{}', 'h1')`)).toEqual([]);
+});
+
+it('the interval of a chart by itself is one that has the range', async () => {
+  const chosen = (wanted: string, from: string, to: string) =>
+    rows(`select chart_interval('x both/tether', '${wanted}', '${from}Z', '${to}Z', 600000)`);
+  expect(await chosen('auto', '2024-01-01', '2024-01-11')).toEqual(['d1']);
+  expect(await chosen('auto', '2024-06-01', '2024-06-01 23:00')).toEqual(['m15']);
+  // The last tenth may be open still.
+  expect(await chosen('auto', '2024-06-01', '2024-06-02 02:00')).toEqual(['m15']);
+  expect(await chosen('m15', '2024-01-01', '2024-01-11')).toEqual(['m15']);
+  await expect(chosen('auto', '2024-01-11', '2024-01-01')).rejects.toThrow('ends before that');
 });

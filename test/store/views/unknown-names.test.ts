@@ -132,6 +132,13 @@ for (const kind of ['main', 'plain'] as const) {
           'unknown asset "binance bitcoin/tether"',
           'nothing known is near',
         ],
+        [`intervals_of('etherum')`, 'unknown asset "etherum"', 'did you mean "ethereum"?'],
+        [`intervals_of('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
+        [
+          `chart_interval('etherum', 'h1', '2024-01-01', '2024-01-02')`,
+          'unknown asset "etherum"',
+          'did you mean "ethereum"?',
+        ],
         [`rsi('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
         [
           `rsi('bitcoin/tether')`,
