@@ -79,7 +79,7 @@ export const errorTable = Object.freeze({
     SOURCE_UNREACHABLE: 'check SOURCE_URL and the network',
     SOURCE_NOT_A_MARKET_DATA_SERVICE:
       'SOURCE_URL must be the base address of a Market Data Service, ending in /v2; if it is, the source is failing: try again later',
-    SOURCE_REFUSED: 'check the series and the API key',
+    SOURCE_REFUSED: 'check the series, the API key, and whether the source serves this country',
     SOURCE_NOTICE:
       'read the message of the source; stored data is kept, and the same command requests the rest again',
     UNKNOWN_AT_SOURCE:

@@ -38,6 +38,7 @@ export interface ExplainedOutage extends SourceOutage {
 const ofDefault: Readonly<Partial<Record<SourceOutage['kind'], string>>> = Object.freeze({
   unexpected: 'does not answer as a Market Data Service',
   not_found: 'does not know the addresses of a Market Data Service',
+  unauthorized: 'refuses the API key',
 });
 
 const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze({
@@ -47,7 +48,8 @@ const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze(
   unexpected: 'does not answer as expected',
   not_found: 'does not know the addresses of its profile',
   notice: 'answers with a service message',
-  unauthorized: 'refuses the API key',
+  // Exchanges answer 451 in countries that they do not serve.
+  unauthorized: 'refuses this address or its API key',
 });
 
 /** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; retry in 12 s`. */

@@ -41,9 +41,7 @@ export async function run(words: string[], { sample, isJson, against }: Options)
         note: noteOnStderr,
       });
       console.log(
-        isJson
-          ? JSON.stringify(verificationJson(outcome), null, 2)
-          : verificationText(outcome, against ?? 'the source'),
+        isJson ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome, against),
       );
       refuseDifferences(outcome, against);
     },
@@ -54,7 +52,8 @@ function pointsOf(windows: readonly RecheckedWindow[]): number {
   return windows.reduce((sum, settled) => sum + countDiffering(settled), 0);
 }
 
-function verificationText(outcome: Verification, source: string): string {
+/** @param against null: the series' own sources. */
+function verificationText(outcome: Verification, against: string | null): string {
   const { windows, compared, points, differing, rewritten, unanswered, differences } = outcome;
   if (windows === 0) return 'nothing is covered yet';
   const found =
@@ -62,12 +61,14 @@ function verificationText(outcome: Verification, source: string): string {
       ? `nothing differs${outcome.isWhole ? '' : ' so far'}`
       : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ${counted(pointsOf(differing), 'point')}`;
   const lines = [
-    ...differencesText(differing, differences, source),
-    `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}, ${counted(points, 'point')}, digit by digit: ${found}`,
+    ...differencesText(differing, differences, against ?? 'the source'),
+    `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}, ${counted(points, 'point')}, ${against === null ? 'digit by digit' : 'to the tick of the coarser source'}: ${found}`,
   ];
   if (rewritten > 0)
     lines.push(
-      `${counted(rewritten, 'point')} equal as numbers with other digits (1.10, 1.1): kept as first received`,
+      against === null
+        ? `${counted(rewritten, 'point')} equal as numbers with other digits (1.10, 1.1): kept as first received`
+        : `${counted(rewritten, 'point')} equal to that tick, with other digits`,
     );
   if (outcome.unbounded > 0)
     lines.push(

@@ -108,6 +108,22 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     { sources: [{ ...answering, outage: { ...outage, kind: 'notice', message: 'retired' } }], queue: paused },
   ],
   [
+    'an exchange that does not serve this country',
+    'source_refuses_key',
+    'bad',
+    'okx refuses this address or its API key since 2026-01-31 05:50Z: status 451; retrying now',
+    {
+      sources: [
+        {
+          ...answering,
+          source: 'okx',
+          outage: { ...outage, source: 'okx', kind: 'unauthorized', message: 'status 451' },
+        },
+      ],
+      queue: { schedulers: 1, sources: [{ ...running, source: 'okx' }] },
+    },
+  ],
+  [
     'a refused key',
     'source_refuses_key',
     'bad',

@@ -71,7 +71,9 @@ function suite(queue: 'postgres' | 'redis') {
       differences.map((one: { time: string; there: { volume: string } }) => [one.time, one.there.volume]),
     ).toEqual(changed.map((timeMs) => [new Date(timeMs).toISOString(), '7.25']));
     expect(found.stderr).toMatch(/differ from bybit; nothing was changed; .*source_differences/);
-    expect((await tidemark(verify, env)).stdout).toMatch(/volume here \S+, at bybit 7\.25/);
+    expect((await tidemark(verify, env)).stdout).toMatch(
+      /volume here \S+, at bybit 7\.25[\s\S]*, to the tick of the coarser source: 1 window differs/,
+    );
     expect((await database.pool.query(points)).rows).toEqual(before);
     const kept = await database.pool.query(
       `select source, kind, here->>'volume' <> '7.25' as own, there->>'volume' as volume from tidemark.cross_differences
