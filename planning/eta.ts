@@ -3,9 +3,12 @@
 import { type EpochMs, minuteMs } from '../contract/intervals.ts';
 import { perMs, type Sample, timeLeftMs } from './rate.ts';
 
-/** Answers of the lanes that fill gaps, in some seconds of the ledger. */
+/** Length of the parts of the ledger in which answers are counted. */
+export const answersMs = 5000;
+
+/** Answers of the lanes that fill gaps, in a part of the ledger. Parts without an answer are left out. */
 export interface RecentAnswers {
-  /** The end of these seconds. */
+  /** The end of the part. */
   readonly endMs: EpochMs;
   readonly answers: number;
   /** Those of the lane `refresh`. */
@@ -41,6 +44,8 @@ function samplesOf(
   const samples: Sample[] = [];
   let done = 0;
   for (const one of recent) {
+    const startMs = one.endMs - answersMs;
+    if ((samples.at(-1)?.atMs ?? startMs) < startMs) samples.push({ atMs: startMs, done });
     done += amount(one);
     samples.push({ atMs: Math.min(one.endMs, nowMs), done });
   }

@@ -19,6 +19,8 @@ const minDone = 3;
 /** Without progress for so long, and for the time of so many steps, the work has stopped. */
 const stoppedMs = 30_000;
 const missedSteps = 5;
+/** Shorter times without progress are a part of the work. */
+const interruptedMs = 10_000;
 /** Closer samples add nothing. */
 const minSpacingMs = 1000;
 /** Longer estimates are not shown. */
@@ -33,7 +35,8 @@ export function addSample(seen: readonly Sample[], next: Sample): readonly Sampl
 }
 
 /** Amount per millisecond; null: unknown, or the work has stopped. */
-export function perMs(seen: readonly Sample[]): number | null {
+export function perMs(samples: readonly Sample[]): number | null {
+  const seen = withoutInterruption(samples);
   const last = seen.at(-1);
   if (last === undefined) return null;
   const isEnough = ({ atMs, done }: Sample) =>
@@ -46,6 +49,33 @@ export function perMs(seen: readonly Sample[]): number | null {
   const before = seen.findLast((one) => one.done < last.done) ?? from;
   const idleMs = last.atMs - before.atMs;
   return idleMs > stoppedMs && idleMs * rate > missedSteps ? null : rate;
+}
+
+/**
+ * Leaves out the newest time in which the work was interrupted, as by an outage: it says nothing about the rest. Only one,
+ * because pauses that recur, such as those of a source that refuses requests each minute, are a part of the work.
+ */
+function withoutInterruption(seen: readonly Sample[]): readonly Sample[] {
+  const [first, last] = [seen[0], seen.at(-1)];
+  if (first === undefined || last === undefined) return seen;
+  const done = last.done - first.done;
+  let idle = { startMs: 0, endMs: 0 };
+  /** The first sample with the amount of the one before. */
+  let since = first;
+  let before = first;
+  for (const one of seen) {
+    if (one.done > since.done) {
+      const idleMs = before.atMs - since.atMs;
+      const missed = (idleMs * done) / (last.atMs - first.atMs - idleMs);
+      if (idleMs >= interruptedMs && missed > missedSteps) idle = { startMs: since.atMs, endMs: before.atMs };
+      since = one;
+    }
+    before = one;
+  }
+  const { startMs, endMs } = idle;
+  return seen
+    .filter(({ atMs }) => atMs <= startMs || atMs >= endMs)
+    .map((one) => (one.atMs < endMs ? { ...one, atMs: one.atMs + endMs - startMs } : one));
 }
 
 /**

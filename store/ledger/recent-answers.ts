@@ -1,11 +1,11 @@
 /** Recent requests, for the state of the whole: how fast windows are fetched, and which sources refuse. */
 
 import type { EpochMs } from '../../contract/intervals.ts';
-import { type RecentAnswers, recentMs } from '../../planning/eta.ts';
+import { answersMs, type RecentAnswers, recentMs } from '../../planning/eta.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import type { SourceName } from '../series/sources.ts';
 
-const sliceSeconds = 5;
+const part = `${answersMs} ms`;
 /** Bounds the cost without a limit of requests: the newest of them span seconds, which is enough for a rate. */
 const maxAnswers = 20_000;
 
@@ -18,7 +18,7 @@ export async function readRecentAnswers(database: Database, nowMs: EpochMs): Pro
              where time > $1 and error is null and lane in ('refresh', 'backfill', 'probe')
              order by time desc limit ${maxAnswers}
            )
-           select date_bin('${sliceSeconds} seconds', time, 'epoch') + interval '${sliceSeconds} seconds' as "endMs",
+           select date_bin('${part}', time, 'epoch') + interval '${part}' as "endMs",
                   count(*) as answers, count(*) filter (where lane = 'refresh') as refreshes
            from newest group by 1 order by 1`,
     values: [timestamp(nowMs - recentMs)],

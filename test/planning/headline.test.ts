@@ -334,6 +334,12 @@ describe('the ETA', () => {
     expect(eta({ recent: steadily(1000), sources, queue })).toBeCloseTo(17.5 * minuteMs);
   });
 
+  it('excludes the time in which the source was away', () => {
+    const before = steadily(200).slice(0, 95);
+    const after = steadily(200).slice(-1);
+    expect(eta({ recent: [...before, ...after] })).toBeCloseTo(35 * minuteMs);
+  });
+
   it.each<[string, Partial<StateFacts>]>([
     ['nothing was fetched', { recent: [] }],
     ['the last answer is old', { recent: steadily(200).slice(0, 108) }],

@@ -40,6 +40,20 @@ describe('the rate', () => {
     expect(perMs(steadily(40, 0, steadily(900, 1 / 40)))).not.toBeNull();
   });
 
+  it('excludes the newest interruption as soon as work goes on', () => {
+    const before = steadily(60, 8);
+    expect(perMs(steadily(4, 8, steadily(120, 0, before)))).toBeCloseTo(0.008, 3);
+    expect(perMs(steadily(4, 8, steadily(20, 0, before)))).toBeCloseTo(0.008, 3);
+    // What was done before by the way says nothing.
+    expect(perMs(steadily(6, 8, steadily(20, 0, steadily(3, 1))))).toBeGreaterThan(0.005);
+  });
+
+  it('includes pauses that come again and again', () => {
+    let seen: readonly Sample[] = [];
+    for (let burst = 0; burst < 5; burst += 1) seen = steadily(5, 20, steadily(25, 0, seen));
+    expect(perMs(seen)).toBeLessThan(0.008);
+  });
+
   it('keeps no more than ten minutes of samples, at any sampling rate', () => {
     let seen: readonly Sample[] = [];
     for (let look = 0; look < 4000; look += 1) seen = addSample(seen, { atMs: look * 250, done: look });
