@@ -101,6 +101,16 @@ export interface Bounds {
 
 /** Periods of one request, with room for partial periods at the ends. */
 const maxAsked = maxPeriods - 4;
+
+/** The parts of a range of whole periods that one request each may ask for. */
+export function requestParts({ startMs, endMs }: Range, periodMs: number): Range[] {
+  const partMs = maxAsked * periodMs;
+  return Array.from({ length: Math.ceil((endMs - startMs) / partMs) }, (_, place) => ({
+    startMs: startMs + place * partMs,
+    endMs: Math.min(endMs, startMs + (place + 1) * partMs),
+  }));
+}
+
 /** A finer interval must fill at most this share of the screen, so that intervals do not alternate (hysteresis). */
 const roomy = 0.7;
 /** Smallest number of periods worth a request. */

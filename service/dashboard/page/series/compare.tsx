@@ -62,8 +62,11 @@ export function ComparedWords({
   readonly zone: Zone;
 }) {
   const found = chart?.comparison() ?? null;
-  if (found === null)
-    return <p class="compared">{`${name} has no value at the times and interval of the screen.`}</p>;
+  if (found === null) {
+    const isLoaded = chart?.isComparedLoaded === true;
+    const why = isLoaded ? 'has no value at the times and interval of the screen' : 'is not loaded';
+    return <p class="compared">{`${name} ${why}.`}</p>;
+  }
   const { own, other } = found;
   const isSame = own.startMs === other.startMs && own.endMs === other.endMs;
   return (

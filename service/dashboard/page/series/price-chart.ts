@@ -42,6 +42,7 @@ import {
   joinPieces,
   nextPiece,
   type Piece,
+  requestParts,
   toPiece,
   worstStateAt,
 } from './chart-piece.ts';
@@ -105,6 +106,9 @@ export class PriceChart {
   #comparedRows: ReadonlyMap<number, PointRow> = new Map();
   /** Of which piece and series the compared rows are. */
   #comparedOf = '';
+  #isComparedLoaded = false;
+  /** Why the compared series cannot be loaded; empty: it can. */
+  #comparedTrouble = '';
   #zone: Zone = 'utc';
   /** Invisible: an empty piece needs one value, so that the chart has a time scale. */
   #holder: ISeriesApi<'Line'> | null = null;
@@ -272,6 +276,11 @@ export class PriceChart {
     this.#compared = compared;
     this.#comparedOf = '';
     this.#comparedRows = new Map();
+    this.#isComparedLoaded = false;
+    if (this.#comparedTrouble !== '') {
+      this.#comparedTrouble = '';
+      this.#tell(false);
+    }
     this.#applyScale();
     if (compared === null && this.#comparedLine !== null) {
       this.#chart?.removeSeries(this.#comparedLine);
@@ -286,7 +295,8 @@ export class PriceChart {
     this.#askCompared().catch((error) => {
       // The next piece, or `retry`, tries again.
       this.#comparedOf = '';
-      this.#watcher.onLoad(`Cannot load the other series: ${(error as Error).message}.`, true);
+      this.#comparedTrouble = `Cannot load the other series: ${(error as Error).message}.`;
+      this.#tell(false);
     });
   }
 
@@ -298,11 +308,17 @@ export class PriceChart {
     const wanted = `${compared.id} ${interval} ${startMs} ${endMs}`;
     if (wanted === this.#comparedOf) return;
     this.#comparedOf = wanted;
+    this.#comparedTrouble = '';
     const isOffered = chartIntervals(compared.interval as Interval).includes(interval as Interval);
-    const rows = isOffered ? (await fetchPoints(compared.id, interval, startMs, endMs)).rows : [];
+    // Joined pieces are longer than one response.
+    const parts = isOffered ? requestParts(loaded, loaded.periodMs) : [];
+    const points = await Promise.all(
+      parts.map((part) => fetchPoints(compared.id, interval, part.startMs, part.endMs)),
+    );
     // Another series, piece or page may be wanted meanwhile.
     if (this.#chart === null || this.#comparedOf !== wanted) return;
-    this.#comparedRows = new Map(rows.map((row) => [row[0], row]));
+    this.#comparedRows = new Map(points.flatMap(({ rows }) => rows.map((row) => [row[0], row] as const)));
+    this.#isComparedLoaded = true;
     this.#comparedLine ??= chart.addSeries(LineSeries, {
       color: colour('--compared'),
       lineWidth: 2,
@@ -322,6 +338,11 @@ export class PriceChart {
         .map((row) => ({ time: secondsOf(row[0]), value: Number(priceOf(row)) }))
         .filter(({ value }) => Number.isFinite(value)),
     );
+  }
+
+  /** Whether values of the compared series are loaded at the interval of the screen. */
+  get isComparedLoaded(): boolean {
+    return this.#isComparedLoaded;
   }
 
   /** Both series at the ends of the screen; null: one has no value there. */
@@ -521,6 +542,7 @@ export class PriceChart {
 
   #tell(isReading: boolean): void {
     if (isReading) this.#watcher.onLoad('Loading.', false);
+    else if (this.#comparedTrouble !== '') this.#watcher.onLoad(this.#comparedTrouble, true);
     else if (this.#loaded !== null)
       this.#watcher.onLoad(`${describePoints(this.#loaded, this.#own)}${this.#limitText()}`, false);
   }
@@ -576,7 +598,10 @@ export class PriceChart {
       this.#applyScale();
     }
     this.#loaded = loaded;
-    if (before?.interval !== loaded.interval) this.#comparedRows = new Map();
+    if (before?.interval !== loaded.interval) {
+      this.#comparedRows = new Map();
+      this.#isComparedLoaded = false;
+    }
     this.#drawCompared();
     this.#tryCompared();
     const power = drawnPower(loaded);

@@ -426,13 +426,13 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(await told.count()).toBe(0);
   });
 
-  /** Two series of sixty days, whose values differ from hour to hour. */
+  /** Two series of 120 days, whose values differ from hour to hour. */
   async function comparable(name: string): Promise<{ readonly own: number; readonly other: number }> {
-    const window = { startMs: endMs - 60 * dayMs, endMs };
+    const window = { startMs: endMs - 120 * dayMs, endMs };
     const [own = 0, other = 0] = await Promise.all(
       [97, 89].map(async (period) => {
         const series = { ...market, baseId: `${name}-${period}` };
-        const times = Array.from({ length: 60 * 24 }, (_, place) => window.startMs + place * hourMs);
+        const times = Array.from({ length: 120 * 24 }, (_, place) => window.startMs + place * hourMs);
         const changed = new Map(
           times.map((timeMs, place) => [timeMs, String(100 + ((place * 31) % period))]),
         );
@@ -479,6 +479,43 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       return (text.match(/\d+\.\d\d\b/g) ?? []).map((value) => drawn.includes(value));
     };
     await expect.poll(written).toEqual([true, true]);
+  });
+
+  /** Moves the screen to the past, piece by piece. */
+  async function panBack(page: Page, presses: number): Promise<void> {
+    const group = page.getByRole('group', { name: /^Chart from/ });
+    await group.focus();
+    for (let pressed = 0; pressed < presses; pressed += 1) await page.keyboard.press('ArrowLeft');
+    const from = new Date(endMs - (150 + presses * 30) * hourMs).toISOString().slice(0, 16);
+    await page
+      .getByRole('group', { name: new RegExp(`^Chart from ${from.replace('T', ' ')}Z .* 150 values`) })
+      .waitFor();
+  }
+
+  it('keeps both lines of a comparison when more is loaded than one response holds', async () => {
+    const { own, other } = await comparable('panned');
+    const { page } = await open(`${world.url}?series=${own}&compare=${other}`);
+    const both = page.getByText(/^From 100 at .* and kraken panned-89\/\w+ h1 \d+\.\d\d$/);
+    await both.waitFor();
+    await panBack(page, 74);
+    await page.locator('.told', { hasText: 'Every candle of h1, as stored.' }).waitFor();
+    await both.waitFor();
+  });
+
+  it('says that the other series cannot be loaded as long as it cannot', async () => {
+    const { own, other } = await comparable('refused');
+    const { page } = await open(`${world.url}docs`);
+    await page.route(`**/series/${other}/points?*`, (route) =>
+      route.fulfill({ status: 400, json: { error: 'none today' } }),
+    );
+    await page.goto(`${world.url}?series=${own}&compare=${other}`);
+    const trouble = page.locator('.told', { hasText: 'Cannot load the other series: none today.' });
+    await trouble.waitFor();
+    await panBack(page, 2);
+    await trouble.waitFor();
+    await page.getByText('kraken refused-89/euro h1 is not loaded.').waitFor();
+    await page.getByLabel('Compare with').fill('');
+    await page.getByText('Every candle of h1, as stored.').waitFor();
   });
 
   it('shows a loading error in the error colour', async () => {
