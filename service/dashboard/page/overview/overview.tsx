@@ -1,7 +1,7 @@
 /** The overview: progress, freshness, load, coverage, polled lists, and every series with its band. */
 
 import { CommonActions, TrackForm } from '../parts/actions.tsx';
-import { CalendarView } from '../parts/calendar.tsx';
+import { CommonCalendar } from '../parts/calendar.tsx';
 import { Section } from '../parts/table.tsx';
 import { backfillProgress } from '../state/model.ts';
 import { useModel } from '../state/use-model.ts';
@@ -41,7 +41,7 @@ export function Overview() {
       <Matrix />
       <Budget summary={summary} />
       <SeriesList />
-      {lines.length > 0 && <CalendarView seriesId={null} version="" />}
+      {lines.length > 0 && <CommonCalendar lines={lines} />}
       <Section id="actions" title="Actions">
         <CommonActions />
         <TrackForm />

@@ -1,25 +1,45 @@
 /** A calendar of coverage: a row for each year, a cell for each month. */
 
-import type { Calendar } from '../../shapes.ts';
+import type { Calendar, SeriesLine } from '../../shapes.ts';
 import { hrefOf } from '../state/address.ts';
 import { fetchCalendar } from '../state/server.ts';
-import { useLoaded } from '../state/use-model.ts';
+import { useDelayed, useLoaded } from '../state/use-model.ts';
 import { formatPercent } from './format.ts';
 import { shadeOf } from './heat.ts';
 import { Section } from './table.tsx';
 
 const names = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/**
- * @param seriesId null: of all series.
- * @param version what it shows may be another when this changes.
- */
-export function CalendarView({
+/** Longer than the server keeps the answer: what is loaded then is not from before the change. */
+const delayMs = 15_000;
+
+/** Of all series: many change all the time, and their calendar is expensive. */
+export function CommonCalendar({ lines }: { readonly lines: readonly SeriesLine[] }) {
+  return <CalendarView seriesId={null} version={useDelayed(versionOf(lines), delayMs)} />;
+}
+
+export function SeriesCalendar({ id, line }: { readonly id: number; readonly line: SeriesLine | undefined }) {
+  return <CalendarView seriesId={id} version={line === undefined ? null : versionOf([line])} />;
+}
+
+/** What the calendar shows may be another when this changes. */
+function versionOf(lines: readonly SeriesLine[]): string {
+  const sum = (of: (line: SeriesLine) => number) => lines.reduce((total, line) => total + of(line), 0);
+  return [
+    sum(({ wantedMs }) => wantedMs),
+    sum(({ missingMs }) => missingMs),
+    sum(({ failedMs }) => failedMs),
+    sum(({ awaitingMs }) => awaitingMs),
+  ].join(' ');
+}
+
+/** @param seriesId null: of all series. */
+function CalendarView({
   seriesId,
   version,
 }: {
   readonly seriesId: number | null;
-  readonly version: string;
+  readonly version: string | null;
 }) {
   const [loaded] = useLoaded(() => fetchCalendar(seriesId), [seriesId, version]);
   const months = loaded.kind === 'loaded' ? loaded.value.months : [];

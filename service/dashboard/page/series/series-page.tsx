@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Band, SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { SeriesActions } from '../parts/actions.tsx';
 import { BandView, describeBand, Legend } from '../parts/band.tsx';
-import { CalendarView } from '../parts/calendar.tsx';
+import { SeriesCalendar } from '../parts/calendar.tsx';
 import {
   counted,
   describeCoverage,
@@ -55,7 +55,7 @@ export function SeriesPage({ id }: { readonly id: number }) {
       {detail !== null && (
         <>
           <SeriesActions id={id} name={detail.name} isTracked={detail.untrackedMs === null} />
-          {detail.untrackedMs === null && <CalendarView seriesId={id} version={line?.version ?? ''} />}
+          {detail.untrackedMs === null && <SeriesCalendar id={id} line={line} />}
           <Parts detail={detail} />
         </>
       )}
@@ -78,7 +78,7 @@ function useDetail(id: number, line: SeriesLine | undefined) {
   const [backs, setBacks] = useState(0);
   // Before the first event there is no version to compare, and everything would be requested twice.
   const isKnown = model.summary !== null || model.isAway;
-  const version = `${line?.version} ${line?.failedMs} ${backs}`;
+  const version = `${line?.version} ${line?.failedMs} ${line?.awaitingMs} ${backs}`;
   async function load(): Promise<void> {
     state.current.again = state.current.isLoading;
     if (state.current.isLoading) return;

@@ -37,6 +37,17 @@ export function useClock(everyMs: number): void {
   }, [everyMs]);
 }
 
+/** Follows a value that changes often, `ms` behind it. @returns null: not yet. */
+export function useDelayed<Value>(value: Value, ms: number): Value | null {
+  const [shown, setShown] = useState<Value | null>(null);
+  useEffect(() => {
+    if (shown === value) return;
+    const next = setTimeout(() => setShown(value), ms);
+    return () => clearTimeout(next);
+  }, [shown, shown === value]);
+  return shown;
+}
+
 export type Loaded<Value> =
   | { readonly kind: 'loading' }
   | { readonly kind: 'loaded'; readonly value: Value }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get } from 'node:http';
 import type { Page } from 'playwright-core';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../../contract/intervals.ts';
 import { maxStreams } from '../../../../service/dashboard/live.ts';
 import { blockSeries, trackSeries } from '../../../../store/series/series.ts';
@@ -84,6 +84,43 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await page.locator('[data-fact="Failing"]', { hasText: '1' }).waitFor();
     await store.database.pool.query('update tidemark.series set untracked_at = now()');
     await row.waitFor({ state: 'detached' });
+  });
+
+  it('updates the coverage by month', async () => {
+    const seriesId = await halfCovered();
+    let aheadMs = 0;
+    const moving = await openDashboardWorld(store, {}, 0, () => Date.now() + aheadMs);
+    onTestFinished(() => moving.close());
+    const { page } = await open(`${moving.url}docs`);
+    await page.clock.install();
+    await page.goto(moving.url);
+    const calendar = page.getByRole('group', { name: 'Coverage by month' });
+    const isCovered = async () =>
+      (
+        await calendar
+          .locator('td[data-state]')
+          .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('data-state')))
+      ).every((state) => state === 'covered');
+    await calendar.locator('[data-state="gap"]').first().waitFor();
+    const window = { startMs: half.endMs, endMs };
+    await commitPoints(store.database, { seriesId, series: market, window });
+    await rowOf(page, seriesId).getByText('100 %').waitFor();
+    aheadMs = minuteMs;
+    await page.clock.fastForward(20_000);
+    await expect.poll(isCovered).toBe(true);
+  });
+
+  it('updates the months of a series when only a request failed', async () => {
+    const seriesId = await halfCovered();
+    const { page } = await open(`${world.url}?series=${seriesId}`);
+    const calendar = page.getByRole('group', { name: 'Coverage by month' });
+    await calendar.locator('[data-state="gap"]').first().waitFor();
+    await store.database.pool.query(
+      `insert into tidemark.pending_windows (series_id, range, verdict, message, first_at, retry_at)
+       values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'HTTP 500', now(), now())`,
+      [seriesId, half.endMs / 1000, (half.endMs + hourMs) / 1000],
+    );
+    await calendar.locator('[data-state="failed"]').first().waitFor();
   });
 
   it('shows a refused series and excludes it from the estimate', async () => {
