@@ -10,8 +10,14 @@ import { isUnresolved } from '../ledger/quarantine.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow, toSeriesKey } from '../series/series.ts';
 import type { FailedRequests, Failure, FailureCause, QuarantinedRow, RevisedSeries } from './shapes.ts';
 
-/** $1: now. */
-const failing = `with failing as (
+/** What a message may call a series `s`, as alternatives of a regular expression. */
+const namesOfSeries = String.raw`regexp_replace(
+             concat_ws('|', s.exchange_id || ' ' || s.base_id || '/' || s.quote_id, s.base_id || '/' || s.quote_id, s.asset_id,
+                       (select string_agg(symbol, '|') from tidemark.series_sources x where x.series_id = s.id)),
+             '[^\w|]', '\\\&', 'g')`;
+
+/** $1: now. Without the names of series, which would make a cause of each. */
+const failing = String.raw`with listed as (
              select id as series_id, null::tstzrange as range, coalesce(blocked_message, 'refused') as message,
                     blocked_until as retry_at, blocked_until as newest
              from tidemark.series where untracked_at is null and blocked_until > $1
@@ -24,6 +30,10 @@ const failing = `with failing as (
                and not exists (select from tidemark.pending_windows whole
                                where whole.series_id = p.series_id and whole.verdict = 'failed' and not whole.of_covered
                                  and whole.range @> p.range and whole.range <> p.range)
+           ), failing as (
+             select l.series_id, l.range, l.retry_at, l.newest,
+                    regexp_replace(l.message, '(?<![\w-])(?:' || ${namesOfSeries} || ')(?![\w-])', '…', 'g') as message
+             from listed l join tidemark.series s on s.id = l.series_id
            )`;
 
 /**

@@ -60,6 +60,7 @@ export const failure = message({
   name: z.string(),
   /** Null: the source refuses the whole series. */
   window: message({ startMs: time, endMs: time }).nullable(),
+  /** What the source said, with `…` for the name of the series. */
   message: z.string(),
   /** Earliest time of the next attempt. */
   retryMs: time,

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
-import type { CandleSeries } from '../../../contract/series.ts';
+import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
 import { readFailureCauses, readFailures } from '../../../store/dashboard/problems.ts';
 import { blockSeries, trackSeries } from '../../../store/series/series.ts';
 import { openTestStore } from '../open-store.ts';
@@ -66,4 +66,36 @@ it('lists refused series with their time, and failed windows of the others', asy
   expect(later.failing.every((one) => one.window !== null)).toBe(true);
   await database.pool.query('update tidemark.series set untracked_at = now()');
   expect(await readFailures(database, { nowMs, most: 10 })).toEqual({ inAll: 0, failing: [] });
+});
+
+it('counts a failure that names its series as that of the others', async () => {
+  const { database, close } = await openTestStore();
+  onTestFinished(close);
+  const startMs = Date.UTC(2024, 0, 1);
+  const untilMs = startMs + dayMs;
+  const refuse = async (series: SeriesKey, message: string, symbol?: string) => {
+    const { seriesId } = await trackSeries(database, series, startMs, null);
+    if (symbol !== undefined)
+      await database.pool.query(
+        `insert into tidemark.series_sources (series_id, rank, source, symbol) values ($1, 1, 'venue', $2)`,
+        [seriesId, symbol],
+      );
+    await blockSeries(database, { kind: 'not_found', message, seriesId, untilMs });
+  };
+  await refuse(market('status'), 'GET /candles: status 404: kraken status/euro not found');
+  await refuse(market('b.c'), 'GET /candles: status 404: kraken b.c/euro not found');
+  await refuse(market('bxc'), 'GET /candles: status 404: kraken b.c/euro not found');
+  await refuse(market('d'), 'GET /ticker: no market "DEUR" or "DEURO"', 'DEUR');
+  await refuse(market('e'), 'GET /ticker: no market "E-EUR" or "DEURO"', 'E-EUR');
+  await refuse({ dataset: 'asset_history', assetId: 'usd', interval: 'd1' }, 'no usd, but usd-coin');
+  const query = { nowMs: startMs, most: 10 };
+  const found = (await readFailureCauses(database, query)).map(({ message, series }) => [message, series]);
+  expect(found).toEqual([
+    ['GET /candles: status 404: … not found', 2],
+    ['GET /ticker: no market "…" or "DEURO"', 2],
+    ['GET /candles: status 404: kraken b.c/euro not found', 1],
+    ['no …, but usd-coin', 1],
+  ]);
+  const { failing } = await readFailures(database, query);
+  expect(new Set(failing.map(({ message }) => message))).toEqual(new Set(found.map(([message]) => message)));
 });
