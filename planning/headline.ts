@@ -65,7 +65,7 @@ export interface StoredFacts {
     readonly of: string | null;
     readonly message: string;
   }[];
-  /** Those with tracked series. */
+  /** Those with tracked series, and the default one while lists are polled. */
   readonly sources: readonly SourceFacts[];
 }
 
@@ -120,7 +120,8 @@ const bad = (
 
 /** Nobody knows when an outage ends, and nothing moves without a worker and a scheduler. */
 function etaOf(facts: StateFacts): number | null {
-  const { left, recent, nowMs, arriving, sources, queue } = facts;
+  const { left, recent, nowMs, arriving, queue } = facts;
+  const sources = facts.sources.filter(isNeeded);
   if (facts.pause !== null) return null;
   if ('away' in queue || queue.schedulers === 0 || sources.some((one) => isHeld(one, queue))) return null;
   const perMinute = totalBudget(sources.map(({ source }) => queueOf(queue, source).perMinute));
@@ -136,6 +137,11 @@ function outageOf({ outage, refusal }: SourceFacts): SourceOutage | null {
 function isHeld(facts: SourceFacts, queue: QueueFacts): boolean {
   const state = queueOf(queue, facts.source);
   return outageOf(facts) !== null || state.workers === 0 || isBanned(facts, state);
+}
+
+/** Whether windows of a source are left, or follow. */
+function isNeeded({ left, isFollowed }: SourceFacts): boolean {
+  return left > 0 || isFollowed;
 }
 
 const absent = { workers: 0, pausedMs: 0, perMinute: 0 };
@@ -158,9 +164,7 @@ function queueConditions(facts: StateFacts): Headline[] {
   if (facts.left === 0 && facts.arriving === 0) return [];
   const withoutWorker = sources.filter(({ source }) => queueOf(queue, source).workers === 0);
   const isEverywhere = withoutWorker.length === sources.length;
-  const idle = isEverywhere
-    ? sources
-    : withoutWorker.filter(({ left, isFollowed }) => left > 0 || isFollowed);
+  const idle = isEverywhere ? sources : withoutWorker.filter(isNeeded);
   const found: Headline[] = [];
   if (idle.length > 0) {
     const left = isEverywhere ? facts.left : Math.min(facts.left, sum(idle.map((one) => one.left)));
@@ -265,7 +269,8 @@ const verb = (count: number, one: string, several: string) => (count === 1 ? one
 const fullShare = 0.9;
 
 function progressConditions(facts: StateFacts, etaMs: number | null): Headline[] {
-  const { series, left, behind, awaiting, sources, queue } = facts;
+  const { series, left, behind, awaiting, queue } = facts;
+  const sources = facts.sources.filter(isNeeded);
   const found: Headline[] = [];
   if (facts.pause !== null) {
     const { sinceMs, by } = facts.pause;

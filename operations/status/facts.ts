@@ -24,6 +24,7 @@ import {
   readRecentAnswers,
 } from '../../store/ledger/recent-answers.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
+import { isDefaultPolled } from '../../store/lists/lists.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readFollowedSources, readSourceLists, type SourceName } from '../../store/series/sources.ts';
 import { countTracked } from '../../store/series/status.ts';
@@ -89,6 +90,9 @@ function troubleOf(gaps: readonly Gap[]): Trouble {
   return { ranges: gaps.length, first: gaps[0]?.message ?? null };
 }
 
+/** It gives the polled lists, and no series. */
+const defaultSource = { source: null, isFollowed: false };
+
 async function readSourceFacts(
   { database, sources }: Pick<FactsContext, 'database' | 'sources'>,
   windows: ReadonlyMap<number, number>,
@@ -98,7 +102,10 @@ async function readSourceFacts(
   const requests = await countRecentRequests(database, nowMs);
   const refusals = await readRateRefusals(database, nowMs);
   const found: SourceFacts[] = [];
-  for (const { source, isFollowed } of await readFollowedSources(database, nowMs))
+  const followed = await readFollowedSources(database, nowMs);
+  const isDefaultAbsent = followed.every(({ source }) => source !== null);
+  const polled = isDefaultAbsent && (await isDefaultPolled(database, nowMs)) ? [defaultSource] : [];
+  for (const { source, isFollowed } of [...polled, ...followed])
     found.push({
       source,
       left: left.get(source) ?? 0,
@@ -138,7 +145,11 @@ async function isUsedUp(
   );
 }
 
-/** @param inUse the sources of tracked series; none: the default one. @throws whatever the queue throws. */
+/**
+ * Of the default source also where no series has it: lists are polled from it.
+ *
+ * @param inUse the sources of tracked series, whose budgets count; none: the default one. @throws whatever the queue throws.
+ */
 export async function readQueueFacts(
   { config, sources }: Pick<OperationContext, 'config' | 'sources'>,
   queues: QueueBackend,
@@ -147,7 +158,7 @@ export async function readQueueFacts(
   const named = inUse.some((source) => source !== null) ? await sources() : new Map<string, never>();
   const [schedulers, ...found] = await Promise.all([
     queues.planning.countWorkers(),
-    ...(inUse.length === 0 ? [null] : inUse).map(async (source) => {
+    ...[...new Set([null, ...inUse])].map(async (source) => {
       const requests = queues.requestsOf(source);
       const [workers, pausedMs, budgets] = await Promise.all([
         requests.countWorkers(),
@@ -161,7 +172,8 @@ export async function readQueueFacts(
       return { source, workers, pausedMs, perMinute: budgetInForce(own, budgets) };
     }),
   ]);
-  return { schedulers, sources: found, perMinute: totalBudget(found.map(({ perMinute }) => perMinute)) };
+  const budgeted = found.filter(({ source }) => inUse.length === 0 || inUse.includes(source));
+  return { schedulers, sources: found, perMinute: totalBudget(budgeted.map(({ perMinute }) => perMinute)) };
 }
 
 /** The headline while the database or the queue is unreachable. */

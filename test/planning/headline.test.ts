@@ -334,6 +334,14 @@ describe('the ETA', () => {
     expect(eta({ recent: steadily(1000), sources, queue })).toBeCloseTo(17.5 * minuteMs);
   });
 
+  it('depends on no source from which only lists are polled', () => {
+    const polled = { ...answering, source: 'lists', isFollowed: false, outage };
+    const named = { ...answering, left: 7000 };
+    expect(eta({ sources: [polled, named] })).toBeCloseTo(35 * minuteMs);
+    const { headline, also } = stateOf(facts({ ...due, sources: [polled, { ...named, lastMinute: 120 }] }));
+    expect([headline, ...also].map(({ kind }) => kind)).toEqual(['source_away', 'catching_up']);
+  });
+
   it('excludes the time in which the source was away', () => {
     const before = steadily(200).slice(0, 95);
     const after = steadily(200).slice(-1);

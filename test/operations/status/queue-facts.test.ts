@@ -21,4 +21,6 @@ test('the budget is that of all sources in use, and that of SOURCE_URL where non
   expect(await budgetOf('binance', 'kraken')).toBe(3060);
   expect(await budgetOf(null, 'kraken')).toBe(ownBudget + 60);
   expect(await budgetOf('binance', 'archive')).toBe(0);
+  const { sources } = await readQueueFacts(context as unknown as OperationContext, queues, ['kraken']);
+  expect(sources.map(({ source }) => source)).toEqual([null, 'kraken']);
 });
