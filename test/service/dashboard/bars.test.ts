@@ -34,4 +34,11 @@ describe('bars', () => {
     expect(Math.abs(bar?.value ?? Number.NaN)).toBeLessThan(Number.MAX_SAFE_INTEGER / 100);
     expect(minMove).toBeGreaterThan(1e-14);
   });
+
+  it('has the decimals of every price of a candle', () => {
+    const row = [0, '0.9923', '1', '0.98', '0.994', '1234.5678'] as const;
+    const piece: Piece = { ...loaded(), kind: 'candles', endMs: 60_000, rows: new Map([[0, row]]) };
+    const { formatter } = formatFor(piece, drawnPower(piece));
+    expect([1, 0.9923].map(formatter)).toEqual(['1.0000', '0.9923']);
+  });
 });

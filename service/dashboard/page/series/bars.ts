@@ -20,21 +20,22 @@ export function secondsOf(timeMs: number): UTCTimestamp {
  * uses doubles and steps of at least 1e-14. It comes from the text, which may exceed the range of doubles.
  */
 export function drawnPower({ rows }: Piece): number {
-  return drawable(largestPower(rows, priceColumn));
+  return drawable(largestPower(rows, pricesOf));
 }
 
 /** The same of volumes. */
 export function drawnVolumePower({ rows }: Piece): number {
-  return drawable(largestPower(rows, volumeColumn));
+  return drawable(largestPower(rows, volumesIn));
 }
 
 function drawable(power: number | null): number {
   return power !== null && (power > 12 || power < -8) ? power : 0;
 }
 
-type ColumnOf = (row: readonly unknown[]) => number;
-const priceColumn: ColumnOf = (row) => (row.length > 2 ? 2 : 1);
-const volumeColumn: ColumnOf = () => 5;
+type TextsOf = (row: PointRow) => readonly unknown[];
+/** The four of a candle: each may have decimals that the others lack. */
+const pricesOf: TextsOf = (row) => row.slice(1, 5);
+const volumesIn: TextsOf = (row) => row.slice(5);
 
 /** The price that stands for a row: of a candle its close. */
 export function priceOf(row: PointRow): string {
@@ -89,23 +90,23 @@ export function volumesOf(
  * a mean may have twenty. At least two, which the prices of a currency have.
  */
 export function formatFor(piece: Piece, power: number) {
-  return formatOf(piece, power, priceColumn, { digits: power === 0 ? 6 : 4, decimals: 2 });
+  return formatOf(piece, power, pricesOf, { digits: power === 0 ? 6 : 4, decimals: 2 });
 }
 
 /** Volumes need fewer digits: only their sizes are compared. */
 export function volumeFormat(piece: Piece, power: number) {
-  return formatOf(piece, power, volumeColumn, { digits: 3, decimals: 0 });
+  return formatOf(piece, power, volumesIn, { digits: 3, decimals: 0 });
 }
 
 function formatOf(
   { rows }: Piece,
   power: number,
-  columnOf: ColumnOf,
+  textsOf: TextsOf,
   least: { readonly digits: number; readonly decimals: number },
 ) {
-  const largest = largestPower(rows, columnOf);
+  const largest = largestPower(rows, textsOf);
   const telling = largest === null ? 2 : Math.max(least.decimals, least.digits - (largest - power));
-  const precision = Math.max(0, Math.min(telling, maxDecimals, decimalsOf(rows, columnOf) + power));
+  const precision = Math.max(0, Math.min(telling, maxDecimals, decimalsOf(rows, textsOf) + power));
   return {
     type: 'custom' as const,
     minMove: 10 ** -precision,
@@ -113,11 +114,13 @@ function formatOf(
   };
 }
 
-function largestPower(rows: Piece['rows'], columnOf: ColumnOf): number | null {
+function largestPower(rows: Piece['rows'], textsOf: TextsOf): number | null {
   let largest: number | null = null;
   for (const row of rows.values()) {
-    const power = powerOf(String(row[columnOf(row)]));
-    if (power !== null && (largest === null || power > largest)) largest = power;
+    for (const text of textsOf(row)) {
+      const power = powerOf(String(text));
+      if (power !== null && (largest === null || power > largest)) largest = power;
+    }
   }
   return largest;
 }
@@ -126,11 +129,13 @@ function largestPower(rows: Piece['rows'], columnOf: ColumnOf): number | null {
 const maxDecimals = 13;
 
 /** The most decimals of a value, without zeros at its end. */
-function decimalsOf(rows: Piece['rows'], columnOf: ColumnOf): number {
+function decimalsOf(rows: Piece['rows'], textsOf: TextsOf): number {
   let most = 0;
   for (const row of rows.values()) {
-    const [, fraction = ''] = /\.(\d*?)0*$/.exec(String(row[columnOf(row)])) ?? [];
-    most = Math.max(most, fraction.length);
+    for (const text of textsOf(row)) {
+      const [, fraction = ''] = /\.(\d*?)0*$/.exec(String(text)) ?? [];
+      most = Math.max(most, fraction.length);
+    }
   }
   return most;
 }
