@@ -1,5 +1,6 @@
 /** Buttons that do what commands do. Where the page may not act, each shows its command instead. */
 
+import { Fragment } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { type Answer, postAction } from '../state/server.ts';
 import { Copyable } from './copyable.tsx';
@@ -15,12 +16,12 @@ export interface Action {
   readonly confirm?: string;
 }
 
-/** What became of the last request of an action. */
+/** What became of a request of an action. */
 type Outcome =
   | { readonly kind: 'said'; readonly text: string }
   | { readonly kind: 'refused'; readonly text: string; readonly command: string };
 
-/** A row of buttons, and what became of the last one that was used. */
+/** A row of buttons, and what became of the last one that was used, and of those that were not answered by then. */
 export function ActionBar({
   label,
   actions,
@@ -28,22 +29,25 @@ export function ActionBar({
   readonly label: string;
   readonly actions: readonly Action[];
 }) {
-  const [outcome, setOutcome] = useState<Outcome | null>(null);
-  const isAsking = useRef(false);
+  const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
+  const asking = useRef(new Set<string>());
   const use = async ({ title, action, body, command, confirm: question }: Action) => {
     // A double click asks once. A disabled button would lose the focus of the keyboard.
-    if (isAsking.current || (question !== undefined && !confirm(question))) return;
-    isAsking.current = true;
-    setOutcome({ kind: 'said', text: `${title}: requested.` });
+    if (asking.current.has(title) || (question !== undefined && !confirm(question))) return;
+    const others = new Set(asking.current);
+    asking.current.add(title);
+    const requested: Outcome = { kind: 'said', text: `${title}: requested.` };
+    setOutcomes((before) => new Map([...before].filter(([of]) => others.has(of))).set(title, requested));
+    const tell = (outcome: Outcome) => setOutcomes((before) => new Map(before).set(title, outcome));
     try {
       const { state, result } = await postAction(action, body);
       const text =
         state === 'running' ? 'running; its result is listed below Problems' : String(result ?? 'done');
-      setOutcome({ kind: 'said', text: `${title}: ${text}.` });
+      tell({ kind: 'said', text: `${title}: ${text}.` });
     } catch (error) {
-      setOutcome({ kind: 'refused', text: `${title}: ${(error as Error).message}.`, command });
+      tell({ kind: 'refused', text: `${title}: ${(error as Error).message}.`, command });
     } finally {
-      isAsking.current = false;
+      asking.current.delete(title);
     }
   };
   return (
@@ -57,20 +61,23 @@ export function ActionBar({
           ))}
         </div>
       )}
-      <OutcomeView outcome={outcome} />
+      <OutcomeView outcomes={[...outcomes.values()]} />
     </div>
   );
 }
 
-function OutcomeView({ outcome }: { readonly outcome: Outcome | null }) {
+function OutcomeView({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
   return (
     <div role="status">
-      {outcome?.kind === 'said' && <p>{outcome.text}</p>}
-      {outcome?.kind === 'refused' && (
-        <>
-          <p class="bad">{outcome.text}</p>
-          <Copyable key={outcome.command} command={outcome.command} />
-        </>
+      {outcomes.map((outcome) =>
+        outcome.kind === 'said' ? (
+          <p key={outcome.text}>{outcome.text}</p>
+        ) : (
+          <Fragment key={outcome.text}>
+            <p class="bad">{outcome.text}</p>
+            <Copyable command={outcome.command} />
+          </Fragment>
+        ),
       )}
     </div>
   );
@@ -187,7 +194,7 @@ export function TrackForm() {
         <button type="submit">Show the cost</button>
       </form>
       {cost === null ? (
-        <OutcomeView outcome={outcome} />
+        <OutcomeView outcomes={outcome === null ? [] : [outcome]} />
       ) : (
         <>
           <p role="status">{cost.words}</p>

@@ -127,6 +127,38 @@ describeNeeding('chromium', 'actions in a browser', () => {
   );
 
   it(
+    'pauses while another action is not answered, and says what became of both',
+    async () => {
+      const { withToken } = await serving();
+      const { page, asked } = await open(withToken);
+      let allow = () => {};
+      const isAllowed = new Promise<void>((resolve) => {
+        allow = resolve;
+      });
+      await page.route('**/actions/retry', async (route) => {
+        await isAllowed;
+        await route.continue();
+      });
+      page.on('dialog', (dialog) => void dialog.accept());
+      const retry = page.getByRole('button', { name: 'Retry all now' });
+      await retry.click();
+      await page.getByText('Retry all now: requested.').waitFor();
+      await retry.click();
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByText('Pause: paused').waitFor();
+      await page.getByText('Retry all now: requested.').waitFor();
+      allow();
+      await page.getByText('Retry all now: 0 ranges').waitFor();
+      expect(await page.getByText('Pause: paused').count()).toBe(1);
+      expect(asked.filter((path) => path.endsWith('/actions/retry'))).toHaveLength(1);
+      await page.getByRole('button', { name: 'Resume' }).click();
+      await page.getByText('Resume: resumed').waitFor();
+      expect(await page.getByText('Retry all now: 0 ranges').count()).toBe(0);
+    },
+    processesMs,
+  );
+
+  it(
     'shows commands that the command line runs',
     async () => {
       const { env, address } = await serving({ SOURCE_REQUESTS_PER_MINUTE: '6000' });
