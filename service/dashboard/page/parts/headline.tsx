@@ -11,9 +11,9 @@ const problemsHref = hrefOf({ view: 'problems' });
 
 /** Where each list is on the page. */
 export const listHrefs: Readonly<Record<ListName, string>> = {
-  series: hrefOf({}),
+  series: `${hrefOf({})}#series`,
   failing: `${problemsHref}#part-failing`,
-  awaiting: hrefOf({ filter: 'awaiting' }),
+  awaiting: `${hrefOf({ filter: 'awaiting' })}#series`,
   failed_requests: `${problemsHref}#part-failed-requests`,
   jobs: `${problemsHref}#part-database-jobs`,
   quarantine: `${problemsHref}#part-quarantine`,

@@ -98,7 +98,21 @@ describeNeeding('chromium', 'the headline in a browser', () => {
     await page.getByText('1 to 1 of 1 series').waitFor();
     expect(new URL(page.url()).search).toBe('?filter=awaiting');
     await page.locator('.series').getByText('kraken bitcoin/euro').waitFor();
+    await expect.poll(() => isListOnTop(page)).toBe(true);
   });
+
+  it('leads to the list of series from a backlog', async () => {
+    await track('bitcoin', 50);
+    const { page } = await open(world.url);
+    await page.locator('.headline').getByRole('link', { name: 'Show' }).click();
+    await expect.poll(() => isListOnTop(page)).toBe(true);
+  });
+
+  /** Whether the list of series begins in the upper half of the screen. */
+  async function isListOnTop(page: Page): Promise<boolean> {
+    const box = await page.locator('#series').boundingBox();
+    return box !== null && box.y >= 0 && box.y < 450;
+  }
 
   it('filters the series, in the address too', async () => {
     await pend(await track('bitcoin', 50), 'failed');
