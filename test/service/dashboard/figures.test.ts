@@ -8,7 +8,7 @@ import type { SeriesLine, Summary } from '../../../service/dashboard/shapes.ts';
 
 describe('backfill progress', () => {
   const series = (requestsLeft: number, requests: number) => [
-    { requestsLeft, requests, blocked: null } as SeriesLine,
+    { requestsLeft, requests, blocked: null, failedMs: 0, awaitingMs: 0 } as SeriesLine,
   ];
 
   it('counts the requests of every series', () => {
@@ -16,8 +16,9 @@ describe('backfill progress', () => {
       requests: 4010,
       left: 1000,
       refused: 0,
+      isDeferred: false,
     });
-    expect(backfillProgress([])).toEqual({ requests: 0, left: 0, refused: 0 });
+    expect(backfillProgress([])).toMatchObject({ requests: 0, left: 0, refused: 0 });
   });
 
   it('excludes series that the source refuses', () => {
@@ -26,13 +27,31 @@ describe('backfill progress', () => {
       requests: 500,
       left: 200,
       refused: 900,
+      isDeferred: false,
     });
     expect(backfillProgress([refused])).toMatchObject({ left: 0 });
   });
 });
 
+it('says that windows await a second answer or a retry only where they do', () => {
+  const line = (of: Partial<SeriesLine>) =>
+    ({ requests: 100, requestsLeft: 0, blocked: null, failedMs: 0, awaitingMs: 0, ...of }) as SeriesLine;
+  // The lines are newer than the count of what is due.
+  const words = (...lines: SeriesLine[]) =>
+    progressWords(lines.length, backfillProgress(lines), {
+      state: { etaMs: 0, left: 0 },
+      queue: null,
+    } as Summary);
+  const closed = line({ requestsLeft: 1 });
+  const failed = line({ requestsLeft: 1, failedMs: hourMs });
+  const awaiting = line({ requestsLeft: 1, awaitingMs: hourMs });
+  expect(words(closed, closed, line({}))).toBe('99.33 %, 2 windows left');
+  expect(words(failed, awaiting, line({}))).toBe('99.33 %, 2 windows left for a second answer or a retry');
+  expect(words(failed, closed)).toBe('99.00 %, 2 windows left');
+});
+
 it('says of a backfill without an estimate only what is known', () => {
-  const progress = { requests: 100, left: 40, refused: 0 };
+  const progress = { requests: 100, left: 40, refused: 0, isDeferred: false };
   const words = (queue: unknown) =>
     progressWords(2, progress, { state: { etaMs: null, left: 40 }, queue } as Summary);
   // A worker may finish requests that were queued before.

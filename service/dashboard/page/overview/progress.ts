@@ -6,7 +6,7 @@ import type { Progress } from '../state/model.ts';
 
 export function progressWords(
   series: number,
-  { left, refused, requests: all }: Progress,
+  { left, refused, requests: all, isDeferred }: Progress,
   { state: { etaMs, left: due }, queue }: Summary,
 ): string {
   if (series === 0) return 'No series is tracked.';
@@ -16,7 +16,9 @@ export function progressWords(
       : `; ${formatCount(refused)} more ${refused === 1 ? 'is' : 'are'} refused by the source`;
   if (left === 0) return refused === 0 ? 'Complete: nothing is left to fetch.' : `0 windows left${more}`;
   const share = formatPercent(all - left, all);
-  if (due === 0) return `${share}, ${counted(left, 'window')} left for a second answer or a retry${more}`;
+  // A period may have closed since what is due was counted.
+  const why = isDeferred ? ' for a second answer or a retry' : '';
+  if (due === 0) return `${share}, ${counted(left, 'window')} left${why}${more}`;
   // As the headline counts them: those that can be requested now.
   const done = `${share}, ${counted(due, 'window')} left`;
   // The headline has the reason.

@@ -112,8 +112,12 @@ export function backfillProgress(series: readonly SeriesLine[]) {
   // The stored part of a refused series counts as done.
   const done = sum(refusing.map((line) => Math.max(0, line.requests - line.requestsLeft)));
   const requests = Math.max(left, sum(asked.map((line) => line.requests)) + done);
-  /** `refused`: of series that the source refuses, which nobody makes for now. The other figures exclude them. */
-  return { requests, left, refused };
+  const isDeferred = asked.every((line) => line.requestsLeft === 0 || line.failedMs + line.awaitingMs > 0);
+  /**
+   * `refused`: of series that the source refuses, which nobody makes for now. The other figures exclude them.
+   * `isDeferred`: each series that lacks something has a window that awaits a second answer or a retry.
+   */
+  return { requests, left, refused, isDeferred };
 }
 
 function sum(values: readonly number[]): number {
