@@ -213,9 +213,13 @@ export function addActions(
 function refusalOf({ headers, host }: FastifyRequest, token: string | null): ServiceRefusal | null {
   const site = headers['sec-fetch-site'];
   const { origin } = headers;
-  const isForeign =
-    (site !== undefined && site !== 'same-origin') || (origin !== undefined && hostOf(origin) !== host);
-  if (isForeign) return new ServiceRefusal(403, 'actions are for the page of this service only');
+  const foreign = 'actions are for the page of this service only';
+  if (site !== undefined && site !== 'same-origin') return new ServiceRefusal(403, foreign);
+  if (origin !== undefined && hostOf(origin) !== host)
+    return new ServiceRefusal(
+      403,
+      `${foreign}: Origin has another host than the request; a proxy has to pass Host, or X-Forwarded-Host with TRUSTED_PROXIES`,
+    );
   const [type = ''] = (headers['content-type'] ?? '').split(';');
   if (type.trim().toLowerCase() !== 'application/json')
     return new ServiceRefusal(415, 'the content type must be application/json');

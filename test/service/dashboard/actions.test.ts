@@ -271,6 +271,27 @@ it('needs the password where there is one, and records the user', async () => {
   ]);
 });
 
+it('names the header that a proxy in front of it has to pass', async () => {
+  const { post, rows } = await world({ DASHBOARD_PASSWORD: 'correct horse battery', TRUSTED_PROXIES: '1' });
+  const proxied = {
+    authorization: `Basic ${Buffer.from(':correct horse battery').toString('base64')}`,
+    'x-forwarded-for': '203.0.113.7',
+    origin: 'https://tidemark.example',
+    'sec-fetch-site': 'same-origin',
+  };
+  expect(await post('pause', {}, proxied)).toMatchObject({
+    status: 403,
+    said: { error: expect.stringContaining('has to pass Host, or X-Forwarded-Host with TRUSTED_PROXIES') },
+  });
+  expect(await post('pause', {}, { ...proxied, 'sec-fetch-site': 'cross-site' })).toMatchObject({
+    status: 403,
+    said: { error: 'actions are for the page of this service only' },
+  });
+  expect(await rows()).toEqual([]);
+  const passed = { ...proxied, 'x-forwarded-host': 'tidemark.example' };
+  expect((await post('pause', {}, passed)).status).toBe(200);
+});
+
 it(
   'runs one verify at a time, and ends it with the service',
   async () => {
