@@ -10,7 +10,7 @@ import { ProblemsView } from './problems/problems.tsx';
 import { SeriesPage } from './series/series-page.tsx';
 import { type Address, hrefOf, readAddress, type ViewName } from './state/address.ts';
 import type { Connection } from './state/model.ts';
-import { navigate, onNavigation } from './state/navigation.ts';
+import { keepPlace, navigate, onNavigation } from './state/navigation.ts';
 import { useModel } from './state/use-model.ts';
 
 const links: ReadonlyArray<readonly [view: ViewName, title: string]> = [
@@ -19,13 +19,24 @@ const links: ReadonlyArray<readonly [view: ViewName, title: string]> = [
   ['events', 'Events'],
 ];
 
+interface Visit {
+  readonly number: number;
+  readonly address: Address;
+  /** Where the page was left, on the way back to it; else null. */
+  readonly placeY: number | null;
+}
+
+function visitNow(): Omit<Visit, 'number'> {
+  const { scrollY: placeY = null } = (history.state ?? {}) as { scrollY?: number };
+  return { address: readAddress(location.search), placeY };
+}
+
 export function App() {
   const main = useRef<HTMLElement>(null);
-  const [visit, setVisit] = useState(() => ({ number: 0, address: readAddress(location.search) }));
-  const { address, number } = visit;
+  const [visit, setVisit] = useState<Visit>(() => ({ ...visitNow(), number: 0 }));
+  const { address, number, placeY } = visit;
   useLayoutEffect(() => {
-    const follow = () =>
-      setVisit((before) => ({ number: before.number + 1, address: readAddress(location.search) }));
+    const follow = () => setVisit(({ number }) => ({ ...visitNow(), number: number + 1 }));
     onNavigation(follow);
     addEventListener('popstate', follow);
     document.addEventListener('click', takeClick);
@@ -41,6 +52,7 @@ export function App() {
     // As on a page load: start at the top or at the named part, and let the next Tab go into the content.
     if (number > 0) {
       main.current?.focus({ preventScroll: true });
+      if (placeY !== null) return showPlace(placeY);
       scrollTo(0, 0);
     }
     return showPart();
@@ -126,7 +138,11 @@ function takeClick(event: MouseEvent): void {
   const link = event.target instanceof Element ? event.target.closest('a') : null;
   const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
   if (link === null || !isPlain || link.origin !== location.origin) return;
-  if (link.pathname !== location.pathname || (link.hash !== '' && link.search === location.search)) return;
+  if (link.pathname !== location.pathname) return;
+  if (link.hash !== '' && link.search === location.search) {
+    keepPlace();
+    return;
+  }
   event.preventDefault();
   navigate(link.href);
 }
@@ -135,11 +151,26 @@ function takeClick(event: MouseEvent): void {
 function showPart(): () => void {
   const id = location.hash.slice(1);
   if (id === '') return () => {};
-  const scroll = () => {
+  return untilShown(() => {
     const part = document.getElementById(id);
     part?.scrollIntoView();
     return part !== null;
-  };
+  });
+}
+
+/** Scrolls to where the page was left, as soon as it is long enough. @returns ends the wait for it. */
+function showPlace(placeY: number): () => void {
+  const end = untilShown(() => {
+    scrollTo(0, placeY);
+    return scrollY >= placeY - 1;
+  });
+  for (const type of ['wheel', 'pointerdown', 'keydown'])
+    addEventListener(type, end, { once: true, passive: true });
+  return end;
+}
+
+/** @param scroll returns false while it has to be tried again. @returns ends that. */
+function untilShown(scroll: () => boolean): () => void {
   if (scroll()) return () => {};
   const waiting = new MutationObserver(() => {
     if (scroll()) waiting.disconnect();

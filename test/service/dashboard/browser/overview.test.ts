@@ -411,6 +411,38 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await expectAccessible(page, 'the narrow page of a series');
   });
 
+  it('returns to the place on a page that was left by a link', async () => {
+    const seriesId = await halfCovered();
+    await store.database.pool.query(
+      `insert into tidemark.pending_windows (series_id, range, verdict, message, first_at, retry_at)
+       values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'HTTP 500', now(), now())`,
+      [seriesId, half.endMs / 1000, endMs / 1000],
+    );
+    const { page } = await open(world.url, { viewport: { width: 1200, height: 250 } });
+    const scrolled = async () => Number(await page.evaluate('scrollY'));
+    for (const view of ['Overview', 'Problems']) {
+      await page.getByRole('link', { name: view, exact: true }).click();
+      const link = page.locator('main').getByRole('link', { name: 'kraken bitcoin/euro h1' });
+      await link.hover();
+      const before = await scrolled();
+      expect(before, view).toBeGreaterThan(0);
+      await link.click();
+      await page.getByRole('heading', { name: 'kraken bitcoin/euro h1' }).waitFor();
+      await expect.poll(scrolled, { message: view }).toBe(0);
+      await page.goBack();
+      await link.waitFor();
+      await expect.poll(scrolled, { message: view }).toBe(before);
+    }
+    await page.goto(world.url);
+    await page.evaluate('scrollTo(0, 100)');
+    await page.getByRole('link', { name: 'Queue', exact: true }).hover();
+    const before = await scrolled();
+    await page.getByRole('link', { name: 'Queue', exact: true }).click();
+    await expect.poll(scrolled).toBeGreaterThan(before);
+    await page.goBack();
+    await expect.poll(scrolled).toBe(before);
+  });
+
   it('is usable by keyboard from the list to a chart value and back', async () => {
     const seriesId = await halfCovered();
     const { page } = await open(world.url);
