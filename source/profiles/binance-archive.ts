@@ -129,7 +129,8 @@ const columns = 12;
 
 /**
  * The rows of the requested range. Binance gives a row for a period without trades, and files lack rows that the files of
- * their days and the REST interface have: a period without a line is stated as missing, and left to the next source.
+ * their days and the REST interface have: a period without a line is stated as missing, and left to the next source. So is
+ * one whose line is rejected.
  *
  * @throws SourceError `incomplete` when the file has nothing of the range.
  */
@@ -156,9 +157,10 @@ async function readFile(reply: Reply, query: Query): Promise<Resources['candles'
     await setImmediate();
   }
   const rows = csv.end();
-  const timesMs = rows.timesMs.concat(rejected.flatMap(({ timeMs }) => timeMs ?? []));
-  if (timesMs.length === 0) throw unusable(reply, 'the file has no row of the requested time');
-  const missing = periodsWithout(asked, timesMs, intervalMs[interval]);
+  if (rows.length === 0 && rejected.every(({ timeMs }) => timeMs === undefined))
+    throw unusable(reply, 'the file has no row of the requested time');
+  // Without a candle the whole answer is unreadable: the next source gives all of it.
+  const missing = rows.length === 0 ? [] : periodsWithout(asked, rows.timesMs, intervalMs[interval]);
   const known = { untilMs: Number.POSITIVE_INFINITY, missing };
   return { rows, rejected, sourceTimeMs: null, isWhole: true, known, ...replyFacts(reply) };
 }

@@ -3,6 +3,7 @@
  * any instant a window is either stored completely or still a gap.
  */
 
+import type { Range } from '../../planning/ranges.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { LostRace, retryLostRaces } from '../db/failure.ts';
 import { quarantineRows } from '../ledger/quarantine.ts';
@@ -53,6 +54,12 @@ export async function commitWindows(
   }
 }
 
+/** The window with the ranges before it that the source lacks: rejected rows may be of those. */
+function withMissing({ window, missing }: PreparedWindow): Range {
+  const startMs = Math.min(window.startMs, missing[0]?.startMs ?? window.startMs);
+  return { startMs, endMs: window.endMs };
+}
+
 /**
  * @param how whether windows that seem to hold no points yet are written by COPY, or merged like the others.
  */
@@ -83,6 +90,7 @@ async function commitTogether(
       await quarantineRows(client, {
         ...window,
         dataset: window.series.dataset,
+        window: withMissing(window),
         rows: window.answer.rejected,
         seenAtMs: window.nowMs,
       });

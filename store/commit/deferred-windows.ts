@@ -180,13 +180,15 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
     });
   }
   if (evaluation.verdict === 'unreadable') {
-    await deferWindow(client, {
+    const unreadable = {
       ...deferred,
-      window: evaluated.window,
-      kind: 'unreadable',
       message: 'no row of the answer was readable, or none belonged to the window',
       retryAtMs: nowMs + unreadableRetryMs,
-    });
+    };
+    // A file stays as it is: its time is left to the next source, as that of an absent file.
+    if (evaluated.answer.isWhole === true)
+      await deferUpstreamGaps(client, { ...unreadable, range: evaluated.window });
+    else await deferWindow(client, { ...unreadable, window: evaluated.window, kind: 'unreadable' });
   }
 }
 

@@ -133,6 +133,22 @@ function suite(queue: 'postgres' | 'redis') {
     expect(asked.rows).toContainEqual({ source: 'binance-archive', verdict: 'filled' });
   });
 
+  it('rows of a file that are rejected are filled from the next source', async () => {
+    const { backfill, truth, stored, archive } = await open(queue);
+    // A month, a day at the start of the next one, and single hours.
+    const month = 31 * 24;
+    const bad = [...Array.from({ length: month + 24 }, (_, hour) => hour), month + 100, month + 500];
+    for (const hour of bad)
+      archive.revise({
+        series,
+        timeMs: fromMs + hour * hourMs,
+        fromMs: 0,
+        values: { high: decimalText('0.1') },
+      });
+    expect(await backfill()).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await stored()).toEqual(truth());
+  });
+
   it('is compared with REST: every altered row is found, and none is overwritten', async () => {
     const { env, backfill, truth, archive, stored, database } = await open(queue);
     const rows = truth() as Candle[];

@@ -143,15 +143,23 @@ test.each([
   ]);
 });
 
-test('periods without a line are stated as missing, at the ends and within', async () => {
+test('periods without a candle are stated as missing, at the ends and within', async () => {
   const bad = `${startMs + 7 * minuteMs},1.50,1.00,2.00,1.50,1,1,1,1,1,1,0\n`;
   const { known } = await read(`${line(startMs + 5 * minuteMs)}${bad}${line(startMs + 9 * minuteMs)}`);
   expect(known?.missing).toEqual([
     { startMs, endMs: startMs + 5 * minuteMs },
-    { startMs: startMs + 6 * minuteMs, endMs: startMs + 7 * minuteMs },
-    { startMs: startMs + 8 * minuteMs, endMs: startMs + 9 * minuteMs },
+    { startMs: startMs + 6 * minuteMs, endMs: startMs + 9 * minuteMs },
     { startMs: startMs + 10 * minuteMs, endMs },
   ]);
+});
+
+test('a file of rejected rows alone states nothing as missing: no row of it is readable', async () => {
+  const { rows, rejected, known } = await read(line(startMs, '1.50', 1000) + line(endMs - minuteMs, '9.00'));
+  expect({ rows: rows.length, rejected: rejected.length, missing: known?.missing }).toEqual({
+    rows: 0,
+    rejected: 2,
+    missing: [],
+  });
 });
 
 test.each<[string, Buffer | null, string | null, string]>([

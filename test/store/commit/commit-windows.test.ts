@@ -562,6 +562,39 @@ for (const kind of ['main', 'plain'] as const) {
       expect(rows.rows).toEqual([{ reason: 'high below low' }]);
     });
 
+    it('keeps rejected rows of what the source lacks with the requested range', async () => {
+      const rejected = [
+        { raw: 'in another unit', reason: 'the time is not in milliseconds', timeMs: startMs },
+      ];
+      const known = { untilMs: nowMs, missing: [{ startMs, endMs: minute(2) }] };
+      const facts = { sourceTimeMs: null, status: 200, bytes: 1, durationMs: 1 };
+      const answer = { rows: upTo(60).slice(2), rejected, known, isWhole: true, ...facts };
+      expect(await commit([], { answer })).toMatchObject({ verdict: 'filled' });
+      const kept = await database.pool.query(
+        `select tstzrange('2024-01-01 00:00Z', '2024-01-01 01:00Z') = range as whole from tidemark.quarantine where series_id = $1`,
+        [seriesId],
+      );
+      expect(kept.rows).toEqual([{ whole: true }]);
+    });
+
+    it('leaves a file without a readable row to the next source, as one that is absent', async () => {
+      const rejected = [
+        { raw: 'in another unit', reason: 'the time is not in milliseconds', timeMs: startMs },
+      ];
+      const facts = { sourceTimeMs: null, status: 200, bytes: 1, durationMs: 1 };
+      for (const isWhole of [false, true]) {
+        expect(await commit([], { answer: { rows: [], rejected, isWhole, ...facts } })).toMatchObject({
+          verdict: 'unreadable',
+          covered: null,
+        });
+        const deferred = await database.pool.query(
+          'select kind from tidemark.pending_windows where series_id = $1',
+          [seriesId],
+        );
+        expect(deferred.rows).toEqual([{ kind: isWhole ? 'incomplete' : 'unreadable' }]);
+      }
+    });
+
     it('counts a row in quarantine as unresolved until a point of its period comes', async () => {
       const rejected = [
         { raw: `{"high":null,"period":${minute(7)}}`, reason: 'high: not a decimal' },
