@@ -59,11 +59,14 @@ const origin = `'${new Date(gridOriginMs).toISOString()}'::timestamptz`;
 /** Start of the period of `s` that holds the time of `q`. */
 const periodStart = `date_bin(s.period, q.time, ${origin})`;
 
-/** Whether the period `n.time` of the series `s` holds no point. */
-const hasNoPoint = `case when s.dataset = 'candles'
-    then not exists (select from tidemark.candle_points p where p.series_id = s.id and p.time = n.time)
-    else not exists (select from tidemark.asset_history_points p
-                     where p.series_id = s.id and p.time >= n.time and p.time < n.time + s.period) end`;
+/**
+ * Whether the period `n.time` of the series `s` holds no point. As a range also for candles: of an equality the planner may
+ * make a hash of all points, and builds it again for each row in quarantine.
+ */
+const isWithoutPoint = (table: string) => `not exists (
+  select from tidemark.${table} p where p.series_id = s.id and p.time >= n.time and p.time < n.time + s.period)`;
+const hasNoPoint = `case when s.dataset = 'candles' then ${isWithoutPoint('candle_points')}
+    else ${isWithoutPoint('asset_history_points')} end`;
 
 /**
  * Periods of the series `s` that the row `q` may belong to and that hold no point, as rows of `time`. The

@@ -10,7 +10,7 @@ import { acceptEmptyAnswers } from '../../../store/commit/empty-answers.ts';
 import type { WindowCommit } from '../../../store/commit/prepare-window.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { countFetchesSince } from '../../../store/ledger/ledger.ts';
-import { readQuarantined } from '../../../store/ledger/quarantine.ts';
+import { countRejected, readQuarantined } from '../../../store/ledger/quarantine.ts';
 import { consumeResults } from '../../../store/recheck/command-results.ts';
 import { readOldEmptyRanges } from '../../../store/recheck/reread.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
@@ -607,6 +607,23 @@ for (const kind of ['main', 'plain'] as const) {
       expect(await named()).toMatchObject([{ rows: 2 }]);
       await commit(upTo(60));
       expect(await named()).toMatchObject([{ rows: 1 }]);
+    });
+
+    it('counts the rejected rows of months while few of its points have come', async () => {
+      const minutes = 120 * 24 * 60;
+      const months = { startMs, endMs: minute(minutes) };
+      const rejected = Array.from({ length: minutes }, (_, index) => ({
+        raw: `${minute(index)}000`,
+        reason: 'the time is not in milliseconds',
+        timeMs: minute(index),
+      }));
+      const facts = { sourceTimeMs: null, isWhole: true, status: 200, bytes: 1, durationMs: 1 };
+      const at = { nowMs: months.endMs + hourMs };
+      await commit([], { ...at, window: months, answer: { rows: [], rejected, ...facts } });
+      const rows = Array.from({ length: 1000 }, (_, index) => candle(index, '1.0'));
+      const window = { startMs, endMs: minute(rows.length) };
+      await commit([], { ...at, window, answer: { rows, rejected: [], ...facts } });
+      expect(await countRejected(database, new Map([[seriesId, months]]))).toBe(minutes - rows.length);
     });
 
     it('reopens the years before the beginning when a point turns up there', async () => {
