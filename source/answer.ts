@@ -39,7 +39,7 @@ export interface Answer<Row, Rows = Row[]> {
 }
 
 /** Characters of a rejected row that are kept. A row of the interface has a few hundred. */
-const longestRaw = 2000;
+export const longestRaw = 2000;
 
 /**
  * @throws SourceError `unexpected` when the answer holds no list, or an empty one beside an error; `notice` when it holds a

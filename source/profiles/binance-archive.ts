@@ -13,7 +13,7 @@ import { dayMs, hourMs, intervalMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { ArchiveFiles } from '../../contract/sources.ts';
 import { periodsWithout } from '../../planning/ranges.ts';
-import { type Rejected, replyFacts } from '../answer.ts';
+import { longestRaw, type Rejected, replyFacts } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
 import { candleCsv } from '../candle-csv.ts';
 import { csvInZip } from '../csv-in-zip.ts';
@@ -116,9 +116,14 @@ function unusable(reply: Reply, said: string) {
   return replyError(reply, { kind: 'incomplete', said });
 }
 
+const byteOrderMark = Buffer.from('\uFEFF');
+
 async function unzipped(reply: Reply): Promise<Buffer> {
   try {
-    return await csvInZip(reply.body);
+    const csv = await csvInZip(reply.body);
+    return csv.subarray(0, byteOrderMark.length).equals(byteOrderMark)
+      ? csv.subarray(byteOrderMark.length)
+      : csv;
   } catch (error) {
     throw unusable(reply, `the file cannot be unzipped: ${error instanceof Error ? error.message : error}`);
   }
@@ -145,14 +150,15 @@ async function readFile(reply: Reply, query: Query): Promise<Resources['candles'
   let isFirst = true;
   for (const others of csv.read()) {
     for (const line of others) {
-      const raw = line.trimEnd();
-      const isHeader = isFirst && raw.startsWith('open_time');
+      const text = line.trimEnd();
+      const isHeader = isFirst && header.test(text);
       isFirst = false;
-      if (raw === '' || isHeader) continue;
-      const row = readLine(raw, timeDigits, reader);
+      if (text === '' || isHeader) continue;
+      const row = readLine(text, timeDigits, reader);
       if (!('reason' in row)) {
         if (isAsked(row.period)) csv.add(row);
-      } else if (row.timeMs == null || isAsked(row.timeMs)) rejected.push(row);
+      } else if (row.timeMs == null || isAsked(row.timeMs))
+        rejected.push({ ...row, raw: text.slice(0, longestRaw) });
     }
     await setImmediate();
   }
@@ -168,14 +174,22 @@ async function readFile(reply: Reply, query: Query): Promise<Resources['candles'
 const wrongUnit = (digits: number) =>
   `the time is not in ${digits === 13 ? 'milliseconds' : 'microseconds'}, as files of its month have it`;
 
+/** Such as `open_time,open`, or `Open time,Open`. */
+const header = /^open.?time,/i;
+
 /** A line of another form than the usual one: a candle, or why it is none. */
-function readLine(raw: string, digits: number, read: ReturnType<typeof candleReader>): Candle | Rejected {
-  const values = raw.split(',');
+function readLine(
+  text: string,
+  digits: number,
+  read: ReturnType<typeof candleReader>,
+): Candle | Omit<Rejected, 'raw'> {
+  const values = text.split(',');
   const [time = '', open, high, low, close, volume] = values;
-  if (values.length !== columns) return { raw, reason: `${values.length} columns instead of ${columns}` };
   const period = time.length === 16 ? Number(time) / 1000 : Number(time);
-  if (!/^(\d{13}|\d{16})$/.test(time)) return { raw, reason: wrongUnit(digits) };
-  if (time.length !== digits) return { raw, reason: wrongUnit(digits), timeMs: period };
+  const placed = /^(\d{13}|\d{16})$/.test(time) ? { timeMs: period } : {};
+  if (values.length !== columns)
+    return { reason: `${values.length} columns instead of ${columns}`, ...placed };
+  if (time.length !== digits || placed.timeMs === undefined) return { reason: wrongUnit(digits), ...placed };
   const row = read({ open, high, low, close, volume, period });
-  return typeof row === 'string' ? { raw, reason: row, timeMs: period } : row;
+  return typeof row === 'string' ? { reason: row, ...placed } : row;
 }

@@ -79,11 +79,25 @@ const openPeriods = `
 const isPlaced = `(q.time is not null
   and (q.range is null or q.time >= lower(q.range) - s.period and q.time < upper(q.range) + s.period))`;
 
+/** Periods of the series `s` within the window of `q` that hold points. Counted, which costs less than a look-up of each. */
+const periodsWithPoints = `case when s.dataset = 'candles'
+    then (select count(*) from tidemark.candle_points p
+          where p.series_id = s.id and p.time >= lower(q.range) and p.time < upper(q.range))
+    else (select count(distinct date_bin(s.period, p.time, ${origin})) from tidemark.asset_history_points p
+          where p.series_id = s.id and p.time >= lower(q.range) and p.time < upper(q.range)) end`;
+/** Windows of rows without a usable time in which a period holds no point. A subquery of its own, which is run once. */
+const openWindows = `
+  select q.series_id, q.range from (select distinct q.series_id, q.range
+                                    from tidemark.quarantine q join tidemark.series s on ${belongsToSeries}
+                                    where not ${isPlaced}) q join tidemark.series s on s.id = q.series_id
+  where ${periodsWithPoints} < extract(epoch from upper(q.range) - lower(q.range)) / extract(epoch from s.period)`;
+
 /**
  * Whether the row `q` of the series `s` is unresolved: no point of its period has come since, for example
- * after a repair at the source.
+ * after a repair at the source. A row without a usable time may belong to any period of its window.
  */
-export const isUnresolved = `(q.time is null or exists (${openPeriods}))`;
+export const isUnresolved = `case when ${isPlaced} then exists (${openPeriods})
+  else q.range is null or (q.series_id, q.range) in (${openWindows}) end`;
 
 /**
  * The periods of the series `s` within a range for which only rejected rows came, as a multirange. A row without a usable

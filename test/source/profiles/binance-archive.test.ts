@@ -88,9 +88,32 @@ test('keeps every digit, and gives the rows of the requested range alone', async
   expect(answer).toMatchObject({ rejected: [], isWhole: true, known: { missing: [] } });
 });
 
-test('a header row is no row', async () => {
-  const header = 'open_time,open,high,low,close,volume,close_time,quote_volume,count,a,b,ignore\n';
-  expect(await read(header + whole)).toMatchObject({ rows: [{ period: startMs }, {}], rejected: [] });
+test.each([
+  [
+    'of names in snake case',
+    'open_time,open,high,low,close,volume,close_time,quote_volume,count,a,b,ignore\n',
+  ],
+  [
+    'of names in words',
+    'Open time,Open,High,Low,Close,Volume,Close time,Quote asset volume,Number of trades,A,B,Ignore\n',
+  ],
+  [
+    'after a byte order mark',
+    '\uFEFFopen_time,open,high,low,close,volume,close_time,quote_volume,count,a,b,ignore\n',
+  ],
+  ['that is a byte order mark alone', '\uFEFF'],
+])('a header row %s is no row', async (_name, header) => {
+  const { rows, rejected } = await read(header + whole);
+  expect(rows.map(({ period }) => period)).toEqual([startMs, endMs - minuteMs]);
+  expect(rejected).toEqual([]);
+});
+
+test('a line that is not readable is kept in part, and left out where its time is not of the range', async () => {
+  const long = `${line(startMs + minuteMs).trimEnd()},${'x'.repeat(5000)}\n`;
+  const { rejected } = await read(whole + long + line(startMs - minuteMs).replace(',0\n', '\n'));
+  expect(rejected).toEqual([
+    { raw: long.slice(0, 2000), reason: '13 columns instead of 12', timeMs: startMs + minuteMs },
+  ]);
 });
 
 describe('units of time', () => {
@@ -128,7 +151,13 @@ test.each([
     'high is below low',
     startMs + minuteMs,
   ],
-  ['a column too few', `${startMs + minuteMs},1.50,2.00,1.00,1.50,1,1,1,1,1,1`, '11 columns', undefined],
+  [
+    'a column too few',
+    `${startMs + minuteMs},1.50,2.00,1.00,1.50,1,1,1,1,1,1`,
+    '11 columns',
+    startMs + minuteMs,
+  ],
+  ['no time', 'garbage,1.50,2.00,1.00,1.50,1,1,1,1,1,1,0', 'the time is not in milliseconds', undefined],
   [
     'no decimal',
     `${startMs + minuteMs},1.50,2.00,nan,1.50,1,1,1,1,1,1,0`,

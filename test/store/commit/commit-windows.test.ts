@@ -599,14 +599,45 @@ for (const kind of ['main', 'plain'] as const) {
       const rejected = [
         { raw: `{"high":null,"period":${minute(7)}}`, reason: 'high: not a decimal' },
         { raw: '"nothing that tells its time"', reason: 'not an object' },
+        { raw: '{"period":0}', reason: 'high: missing' },
       ];
       const facts = { sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 };
       await commit([], { answer: { rows: upTo(60).slice(8), rejected, ...facts } });
       const named = async () =>
         (await readQuarantined(database)).filter((entry) => entry.seriesId === seriesId);
-      expect(await named()).toMatchObject([{ rows: 2 }]);
+      expect(await named()).toMatchObject([{ rows: 3 }]);
+      await commit(upTo(59));
+      expect(await named()).toEqual([]);
+    });
+
+    it('counts a row without a usable time as unresolved until every period of its window has a point', async () => {
+      const history = { dataset: 'asset_history', assetId: `asset-${market}`, interval: 'm1' } as const;
+      const { seriesId: historyId } = await trackSeries(database, history, window.startMs, window.endMs);
+      const facts = { sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 };
+      const rejected = [{ raw: '"nothing that tells its time"', reason: 'not an object' }];
+      const points = (count: number) =>
+        Array.from({ length: count }, (_, index) => ({
+          time: minute(index) + 7,
+          priceUsd: decimalText('1.0'),
+        }));
+      // A period may have several points.
+      const doubled = [...points(59), { time: minute(3) + 30_000, priceUsd: decimalText('2.0') }];
+      const counts = () =>
+        countRejected(
+          database,
+          new Map([
+            [seriesId, window],
+            [historyId, window],
+          ]),
+        );
+      await commit([], { answer: { rows: upTo(59), rejected, ...facts } });
+      const of = { seriesId: historyId, series: history };
+      await commit([], { ...of, answer: { rows: doubled, rejected, ...facts } });
+      expect(await counts()).toBe(2);
       await commit(upTo(60));
-      expect(await named()).toMatchObject([{ rows: 1 }]);
+      expect(await counts()).toBe(1);
+      await commit([], { ...of, answer: { rows: points(60), rejected: [], ...facts } });
+      expect(await counts()).toBe(0);
     });
 
     it('counts the rejected rows of months while few of its points have come', async () => {
