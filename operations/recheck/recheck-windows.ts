@@ -143,6 +143,7 @@ export async function recheckWindows(
     } else {
       open.reached.push(answer.reached);
       open.kind = answer.kind ?? open.kind;
+      open.message = answer.message ?? open.message;
       for (const range of subtract([piece], [answer.reached])) {
         const { requested: _, ...alone } = piece;
         const rest = witnessed({ ...alone, ...range });

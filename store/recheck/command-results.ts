@@ -11,7 +11,7 @@ import type { Comparison } from './differences.ts';
 
 export interface CommandResult extends Range, Comparison {
   readonly seriesId: number;
-  /** Range that the answer decided, from the window's start; null: none, and `message` says why. */
+  /** Range that the answer decided, from the window's start; null: none. `message` says why, or what of it was not compared. */
   readonly reached: Range | null;
   /**
    * Verdict or kind of error of an answer that decided nothing; `overturned` where a probe found points

@@ -98,6 +98,12 @@ export interface Comparison {
   readonly rewritten: number;
 }
 
+/** A comparison with an answer that may have rejected rows. */
+export interface ReadComparison extends Comparison {
+  /** Stored points that were not compared: of their periods the answer has rejected rows only. */
+  readonly unread: number;
+}
+
 /** Counts the differing points, except those with other digits only. */
 export function countDiffering(
   comparison: Pick<Comparison, 'missingHere' | 'missingThere' | 'changed'>,
@@ -122,7 +128,7 @@ export async function compareStored(
     readonly unreadable: readonly EpochMs[];
     readonly periodMs: number;
   },
-): Promise<Comparison> {
+): Promise<ReadComparison> {
   const { seriesId, range, points, nowMs, against } = compared;
   const bounds = [seriesId, timestamp(range.startMs), timestamp(range.endMs)];
   // A statement of its own, and the first one: within one statement the new rows would conflict with the old
@@ -141,7 +147,7 @@ export async function compareStored(
           values: [...bounds, against],
         },
   );
-  const result = await client.query<Comparison>({
+  const result = await client.query<ReadComparison>({
     ...(against === null ? statements : againstStatements)[points.dataset],
     values: [
       ...[...bounds, timestamp(nowMs), timestamps(compared.unreadable), compared.periodMs / 1000],
@@ -197,10 +203,12 @@ function comparison(dataset: PointLines['dataset'], isAgainst: boolean) {
     text: `
       with incoming as (
         ${incoming} where time >= $2 and time < $3
+      ), held as materialized (
+        select s.*, exists (select from unnest($5::timestamptz[]) p
+                            where s.time >= p and s.time < p + make_interval(secs => $6::float8)) as is_unread
+        from (${stored}) s
       ), stored as materialized (
-        select * from (${stored}) s where not exists (
-          select from unnest($5::timestamptz[]) p
-          where s.time >= p and s.time < p + make_interval(secs => $6::float8))
+        select * from held where not is_unread
       ), compared as (
         select coalesce(i.time, s.time) as time, ${valuesOf('s')} as here, ${valuesOf('i')} as there,
                case when s.time is null then 'missing_here'
@@ -219,7 +227,8 @@ function comparison(dataset: PointLines['dataset'], isAgainst: boolean) {
       select count(*)::int as points, count(*) filter (where kind = 'missing_here')::int as "missingHere",
              count(*) filter (where kind = 'missing_there')::int as "missingThere",
              count(*) filter (where kind = 'changed')::int as changed,
-             count(*) filter (where kind = 'rewritten')::int as rewritten
+             count(*) filter (where kind = 'rewritten')::int as rewritten,
+             (select count(*) from held where is_unread)::int as unread
       from compared`,
   };
 }

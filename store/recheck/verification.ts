@@ -2,6 +2,7 @@
 
 import type pg from 'pg';
 import { intervalMs } from '../../contract/intervals.ts';
+import { counted } from '../../format.ts';
 import type { Verdict } from '../../planning/verdict.ts';
 import { type EvaluatedWindow, evaluateAnswers } from '../commit/evaluate-answers.ts';
 import { pointTables } from '../commit/points.ts';
@@ -11,7 +12,7 @@ import { noChanges } from '../commit/write-points.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 import { recordFetch } from '../ledger/ledger.ts';
 import { publishResult } from './command-results.ts';
-import { type Comparison, compareStored, countDiffering } from './differences.ts';
+import { compareStored, countDiffering, type ReadComparison } from './differences.ts';
 
 /** Why an answer decided nothing. */
 const undecidedReasons: Readonly<Partial<Record<Verdict, string>>> = Object.freeze({
@@ -19,6 +20,9 @@ const undecidedReasons: Readonly<Partial<Record<Verdict, string>>> = Object.free
   stale: 'the answer is older than the window',
   unreadable: 'no row of the answer was readable, or none belonged to the window',
 });
+
+const unreadMessage = (points: number) =>
+  `${counted(points, 'stored point')} could not be compared: the rows of the answer were rejected`;
 
 /**
  * Kind of result for an empty answer where points are stored. It decides nothing: a source in trouble answers
@@ -35,7 +39,7 @@ export const unboundedKind = 'unbounded';
 export interface Verified {
   readonly verdict: 'same' | 'rewritten' | 'differs' | Verdict;
   /** Null: the answer decided nothing. */
-  readonly comparison: Comparison | null;
+  readonly comparison: ReadComparison | null;
 }
 
 /**
@@ -67,7 +71,7 @@ export async function compareRepairs(
   }
 }
 
-async function settleWindow(client: pg.PoolClient, window: EvaluatedWindow): Promise<Comparison | null> {
+async function settleWindow(client: pg.PoolClient, window: EvaluatedWindow): Promise<ReadComparison | null> {
   const { evaluation, seriesId, points, nowMs, changes } = window;
   const isEmptied = window.rows === 0 && (await holdsPoints(client, window));
   const reached = isEmptied ? null : evaluation.covered;
@@ -102,6 +106,7 @@ async function settleWindow(client: pg.PoolClient, window: EvaluatedWindow): Pro
             fresh: changes.fresh,
             revised: changes.revised,
             kind: evaluation.isUnbounded || window.rows === 0 ? unboundedKind : null,
+            message: comparison.unread === 0 ? null : unreadMessage(comparison.unread),
           },
     );
   }
@@ -128,7 +133,8 @@ async function holdsPoints(
   return result.rowCount === 1;
 }
 
-function verdictOf(comparison: Comparison): Verified['verdict'] {
+function verdictOf(comparison: ReadComparison): Verified['verdict'] {
   if (countDiffering(comparison) > 0) return 'differs';
+  if (comparison.unread > 0) return 'unreadable';
   return comparison.rewritten > 0 ? 'rewritten' : 'same';
 }

@@ -27,7 +27,9 @@ export async function verify(picked: Pick, world: World, { database }: Real): Pr
   const [told] = await consumeResults(database, run);
   if (told === undefined) throw new Error('the run published no result');
   if (told.reached === null) return;
-  expect(told).toMatchObject(compared(model, answer, told.reached));
+  const { unread, ...counts } = compared(model, answer, told.reached);
+  expect(told).toMatchObject(counts);
+  expect(told.message === null, 'compared although rows were rejected').toBe(unread === 0);
   if (answer.shown === null) return;
   // Verify does not check points that the answer omits.
   const lost = lostOf(model, answer, requested, told.reached, world.nowMs);
@@ -47,10 +49,13 @@ function compared(model: SeriesModel, answer: Answered, { startMs, endMs }: Rang
     }),
   );
   for (const timeMs of there.keys()) unreadable.delete(periodOf(timeMs));
-  const counts = { points: 0, missingHere: 0, missingThere: 0, changed: 0, rewritten: 0 };
+  const counts = { points: 0, missingHere: 0, missingThere: 0, changed: 0, rewritten: 0, unread: 0 };
   for (const timeMs of new Set([...here.keys(), ...there.keys()])) {
     if (timeMs < startMs || timeMs >= endMs) continue;
-    if (!there.has(timeMs) && unreadable.has(periodOf(timeMs))) continue;
+    if (!there.has(timeMs) && unreadable.has(periodOf(timeMs))) {
+      counts.unread += 1;
+      continue;
+    }
     counts.points += 1;
     const stored = here.get(timeMs);
     const given = there.get(timeMs);

@@ -88,6 +88,19 @@ function suite(queue: 'postgres' | 'redis') {
     expect((await database.pool.query('select from tidemark.cross_differences')).rowCount).toBe(3);
   });
 
+  it('compares nothing when the other source has no readable row', async () => {
+    const { env, bybit } = await open(queue);
+    for (let hour = -2; hour < 50; hour += 1) {
+      const timeMs = startMs + hour * hourMs;
+      bybit.revise({ series, timeMs, fromMs: 0, values: { high: decimalText('0.1') } });
+    }
+    const verified = await tidemark(['verify', '--against', 'bybit', '--all'], env);
+    expect(verified).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining('WINDOWS_UNANSWERED: 1 window could not be compared'),
+    });
+  });
+
   it('compares to the tick of the coarser source', async () => {
     const { env, bybit } = await open(queue);
     const [row] = bybit.truth.candles(series, { startMs, endMs: startMs + hourMs });

@@ -304,6 +304,28 @@ function suite(queue: 'postgres' | 'redis') {
     expect(rejected.stdout).toMatch(/1 rejected row in quarantine: their periods were not compared/);
   });
 
+  it('reports windows with stored points whose rows are rejected as not compared', async () => {
+    const { env, simulator, query, stored } = await backfilled(queue);
+    const before = await stored(minutes);
+    const reject = (timeMs: EpochMs) =>
+      simulator.revise({ series: minutes, timeMs, fromMs: 0, values: { high: decimalText('0.1') } });
+    // One minute of a day, and a whole other day with the minutes beside it.
+    reject(changedMs);
+    for (let timeMs = extraMs - minuteMs; timeMs < range.endMs + minuteMs; timeMs += minuteMs) reject(timeMs);
+    const verified = await tidemark(['verify', '--all', '--json'], env);
+    expect(verified.exitCode).toBe(3);
+    expect(verified.stderr).toMatch(/WINDOWS_UNANSWERED: 3 windows could not be compared, the first: /);
+    const outcome = JSON.parse(verified.stdout);
+    expect(outcome).toMatchObject({ windows: 5, compared: 2, differing: 0 });
+    expect(outcome.unanswered.map(({ message }: { message: string }) => message).sort()).toEqual([
+      expect.stringMatching(/^1 stored point could not be compared: /),
+      expect.stringMatching(/^1 stored point could not be compared: /),
+      expect.stringMatching(/^no row of the answer was readable/),
+    ]);
+    expect(await query('select * from tidemark.differences')).toEqual([]);
+    expect(await stored(minutes)).toEqual(before);
+  });
+
   it('requests old empty ranges again, and not recent ones', async () => {
     const { env, simulator, asked, query, stored } = await backfilled(queue);
     // A market that the source did not have at first, for two days: two requests, and two answers each.

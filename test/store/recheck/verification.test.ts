@@ -2,6 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import { prepareWindow, type WindowCommit } from '../../../store/commit/prepare-window.ts';
+import { consumeResults } from '../../../store/recheck/command-results.ts';
 import { verifyWindow } from '../../../store/recheck/verification.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -20,6 +21,38 @@ const candles: SeriesKey = {
 const history: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'm1' };
 
 function body(on: 'main' | 'plain') {
+  it('compares nothing of a window whose rows were all rejected, beside it too', async () => {
+    const { database, close } = await openTestStore(on);
+    onTestFinished(close);
+    const { seriesId } = await trackSeries(database, candles, window.startMs, window.endMs);
+    await commitPoints(database, { seriesId, series: candles, window });
+    const rejected = Array.from({ length: 62 }, (_, place) => ({
+      raw: `{"period":${startMs + (place - 1) * minuteMs + 1}}`,
+      reason: 'period: off the grid',
+    }));
+    const nowMs = Date.now();
+    const requested = { startMs: startMs - minuteMs, endMs: window.endMs + minuteMs };
+    const verified = await verifyWindow(
+      database,
+      prepareWindow({
+        seriesId,
+        series: candles,
+        window: { ...window, requested, run: 'a' },
+        lane: 'verify',
+        attempt: 1,
+        nowMs,
+        answer: { rows: [], rejected, sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 },
+        graceMs: minuteMs,
+        emptyConfirmMs: minuteMs,
+      } as WindowCommit),
+    );
+    expect(verified).toMatchObject({ verdict: 'unreadable', comparison: { points: 0 } });
+    const [result] = await consumeResults(database, 'a');
+    expect(result?.message).toMatch(/^60 stored points could not be compared: /);
+    const ledger = await database.pool.query('select verdict from tidemark.fetches where rejected > 0');
+    expect(ledger.rows).toEqual([{ verdict: 'unreadable' }]);
+  });
+
   it.each([
     ['candles', candles, 'period'],
     ['asset history', history, 'time'],
