@@ -7,16 +7,18 @@
  *
  * A window that is neither queued nor answered was lost with the queue and is queued again. So is, a few times, a window that
  * answered empty although points are stored. The part that a truncated answer did not reach is requested with its adjacent
- * periods; if those do not bound it either, it is requested alone. A crash leaves a few windows queued.
+ * periods; if those do not bound it either, it is requested alone. The windows of a source that accepts no request for long
+ * remain unanswered. A crash leaves a few windows queued.
  */
 
 import { randomBytes } from 'node:crypto';
-import { dayMs } from '../../contract/intervals.ts';
+import { dayMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { commandSlots } from '../../planning/budget.ts';
 import { type Range, subtract } from '../../planning/ranges.ts';
 import type { CoveredWindow } from '../../planning/sample.ts';
 import { type Window, withWitnesses } from '../../planning/windows.ts';
+import type { QueueBackend } from '../../queue/backend.ts';
 import { tallyFetches } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import {
@@ -27,13 +29,13 @@ import {
 } from '../../store/recheck/command-results.ts';
 import { countDiffering, type Difference, readDifferences } from '../../store/recheck/differences.ts';
 import { emptiedKind, unboundedKind } from '../../store/recheck/verification.ts';
-import { readSourcesOf } from '../../store/series/sources.ts';
+import { readSourcesOf, type SourceName } from '../../store/series/sources.ts';
 import type { OperationContext } from '../context.ts';
 import { readBudget } from '../estimate.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
 import type { WindowProgress } from '../progress.ts';
-import { assertNoServiceMessage, assertNotPaused, assertSourceUsable } from '../source-health.ts';
+import { assertNoServiceMessage, assertNotPaused, assertSourceUsable, banText } from '../source-health.ts';
 import { distinctSources, joinQueues, type SourcesOf } from '../sources/queues.ts';
 
 /** The result of a window, summed over its answers. */
@@ -81,6 +83,9 @@ interface Entry {
 /** If 30 % of a source's answers are falsely empty, one window in 400 remains unanswered. */
 const maxEmptied = 4;
 
+/** A source that pauses for longer, as during a ban, is not waited for. */
+const longestPauseMs = 10 * minuteMs;
+
 /** Range of the ledger that shows whether the source is usable. */
 const ledgerMs = 300_000;
 const summed = ['points', 'missingHere', 'missingThere', 'changed', 'rewritten', 'fresh', 'revised'] as const;
@@ -109,7 +114,11 @@ export async function recheckWindows(
   /** Queued windows by series and range. */
   const waiting = new Map<string, Entry>();
   const rests: Entry[] = [];
-  const unknown = new Map<number, Pick<CommandResult, 'kind' | 'message'>>();
+  type Refusal = Pick<CommandResult, 'kind' | 'message'>;
+  const unknown = new Map<number, Refusal>();
+  /** Of the sources that accept no request for long. */
+  const bans = new Map<SourceName, Refusal>();
+  const sourceOf = ({ seriesId }: { readonly seriesId: number }) => sourcesOf.get(seriesId)?.source ?? null;
   let isPlanned = false;
   const differing: RecheckedWindow[] = [];
   const unanswered: RecheckedWindow[] = [];
@@ -165,10 +174,39 @@ export async function recheckWindows(
     return symbol === undefined ? {} : { isAgainst: true, symbol };
   }
 
+  /** Ends a piece without an answer. */
+  function leave(entry: Entry, refusal: Refusal): void {
+    waiting.set(keyOf(entry.piece), entry);
+    receive({ ...noResult, ...entry.piece, ...refusal });
+  }
+
+  /** Leaves what waits for a source that pauses for long. @returns the longest pause of the others. */
+  async function leaveBanned(queues: QueueBackend): Promise<number> {
+    let longestMs = 0;
+    for (const source of sources.filter((name) => !bans.has(name))) {
+      const requests = queues.requestsOf(source);
+      const pausedMs = await requests.pausedForMs();
+      if (pausedMs <= longestPauseMs) {
+        longestMs = Math.max(longestMs, pausedMs);
+        continue;
+      }
+      const ban = { kind: 'rate_limited', message: banText(source, Date.now() + pausedMs) };
+      bans.set(source, ban);
+      await requests.dropRun(run);
+      for (const entry of [...waiting.values()]) if (sourceOf(entry.piece) === source) leave(entry, ban);
+    }
+    return longestMs;
+  }
+
   function nextPiece(): Entry | null {
     for (;;) {
       const rest = rests.shift();
-      if (rest !== undefined) return rest;
+      if (rest !== undefined) {
+        const ban = bans.get(sourceOf(rest.piece));
+        if (ban === undefined) return rest;
+        leave(rest, ban);
+        continue;
+      }
       const next = plan.next();
       if (next.done) {
         isPlanned = true;
@@ -176,7 +214,7 @@ export async function recheckWindows(
       }
       const window = next.value;
       const open: Open = { ...noResult, window, reached: [], pieces: 1 };
-      const refused = unknown.get(window.seriesId);
+      const refused = unknown.get(window.seriesId) ?? bans.get(sourceOf(window));
       const { requested: _, ...alone } = window;
       const asked = {
         ...(isArchive ? alone : window),
@@ -196,6 +234,7 @@ export async function recheckWindows(
     const requests = joinQueues(queues, sources, sourcesOf);
     const claimed = await requests.claimedWindows();
     for (const answer of await consumeResults(database, run)) receive(answer);
+    const pausedMs = await leaveBanned(queues);
     const queued = new Set<string>();
     for (const [seriesId, windows] of claimed.windows) {
       for (const window of windows) if (window.run === run) queued.add(keyOf({ seriesId, ...window }));
@@ -213,7 +252,6 @@ export async function recheckWindows(
       }
       await requests.addWindows(added);
     }
-    const pausedMs = await requests.pausedForMs();
     request.progress.update({
       done: settled,
       of: request.count,

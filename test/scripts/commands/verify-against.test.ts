@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { decimalText } from '../../../contract/decimal.ts';
-import { hourMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import { startVenueSimulator } from '../../../simulator/venues/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -48,7 +48,7 @@ async function open(queue: 'postgres' | 'redis') {
     statementTimeoutMs: 30_000,
   });
   onTestFinished(() => database.close());
-  return { env, bybit, database };
+  return { env, binance, bybit, database };
 }
 
 function suite(queue: 'postgres' | 'redis') {
@@ -86,6 +86,35 @@ function suite(queue: 'postgres' | 'redis') {
     expect((await database.pool.query('select from tidemark.differences')).rowCount).toBe(0);
     expect(await tidemark(['verify', '--all'], env)).toMatchObject({ exitCode: 0 });
     expect((await database.pool.query('select from tidemark.cross_differences')).rowCount).toBe(3);
+  });
+
+  it('leaves the windows of a source that bans it for long, and compares those of others', async () => {
+    const { env, binance, database } = await open(queue);
+    const market = ['--source', 'bybit', '--symbol', 'BTC/USDT', '--interval', 'h1'];
+    const range = ['--from', '2024-03-01', '--to', '2024-03-03'];
+    expect(await tidemark(['backfill', 'candles', ...market, ...range], env)).toMatchObject({ exitCode: 0 });
+    binance.setFaults({ banMs: 2 * dayMs });
+    const verified = await tidemark(['verify', '--all', '--json'], env);
+    expect(verified).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringMatching(
+        /WINDOWS_UNANSWERED: 1 window could not be compared, the first: binance accepts no request until /,
+      ),
+    });
+    expect(JSON.parse(verified.stdout)).toMatchObject({ windows: 2, compared: 1, differing: 0 });
+    // Banned already.
+    expect(await tidemark(['verify', '--all', '--against', 'binance'], env)).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining('2 windows could not be compared, the first: binance accepts'),
+    });
+    await database.pool.query(
+      `insert into tidemark.differences (series_id, time, seen_at, kind, here)
+       select series_id, time, now(), 'missing_there', '{}' from tidemark.candle_points limit 1`,
+    );
+    expect(await tidemark(['repair'], env)).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining('the first: binance accepts no request until '),
+    });
   });
 
   it('compares nothing when the other source has no readable row', async () => {
