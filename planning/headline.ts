@@ -193,14 +193,14 @@ function nameOf({ source }: Pick<SourceFacts, 'source'>, sources: readonly Sourc
   return source ?? (sources.length > 1 ? 'the default source' : 'the source');
 }
 
-function sourceConditions(facts: SourceFacts, { queue, nowMs, sources }: StateFacts): Headline[] {
+function sourceConditions(facts: SourceFacts, { queue, nowMs, sources, pause }: StateFacts): Headline[] {
   const state = 'away' in queue ? absent : queueOf(queue, facts.source);
   const name = nameOf(facts, sources);
   const { refusal } = facts;
   const outage = outageOf(facts);
   if (outage !== null) {
     const retry =
-      state.workers === 0
+      state.workers === 0 || pause !== null
         ? `last tried ${formatTime(seconds(outage.lastTriedMs))}`
         : state.pausedMs < 1000
           ? 'retrying now'

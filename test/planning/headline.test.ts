@@ -91,6 +91,13 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     { ...due, sources: [{ ...answering, outage }], queue: paused },
   ],
   [
+    'a dead source while requests are paused',
+    'source_away',
+    'bad',
+    'the source is unreachable since 2026-01-31 05:50Z: connect ECONNREFUSED 127.0.0.1:1; last tried 2026-01-31 05:59Z',
+    { sources: [{ ...answering, outage }], pause: { sinceMs: nowMs, by: null } },
+  ],
+  [
     'one dead source of several',
     'source_away',
     'bad',
