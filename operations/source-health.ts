@@ -1,6 +1,7 @@
 /** What a command says of a source that cannot answer: stops with an error, or explains the outage. */
 
 import type { EpochMs } from '../contract/intervals.ts';
+import type { Limit } from '../contract/sources.ts';
 import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../format.ts';
 import { expectedCost } from '../planning/budget.ts';
@@ -83,7 +84,7 @@ export async function assertCreditsLeft(
   nowMs: EpochMs,
 ): Promise<void> {
   if (longLimit === null) return;
-  const { periodMs, bytesEach, amount, unit } = longLimit;
+  const { periodMs, bytesEach, amount } = longLimit;
   const { used, firstMs } = await costSince(database, name, { sinceMs: nowMs - periodMs, bytesEach });
   const needed = expectedCost(longLimit, periods);
   const left = Math.max(0, amount - used);
@@ -92,13 +93,20 @@ export async function assertCreditsLeft(
     firstMs === null || needed > amount
       ? 'no request of this kind fits: '
       : `the first ones are free again at ${formatTime(firstMs + periodMs)}, and \`run\` goes on when enough are; `;
-  throw new TidemarkError(
-    'SOURCE_REFUSED',
-    `${name}: ${formatCount(used)} of ${counted(amount, unit)} in ${formatDuration(periodMs)} are used, ${formatCount(left)} are left, and the next request needs about ${formatCount(needed)}`,
-    {
-      remedy: `${when}\`credits\` of the watch list states those of another plan`,
-    },
-  );
+  throw new TidemarkError('SOURCE_REFUSED', creditsText(name, longLimit, used, needed), {
+    remedy: `${when}\`credits\` of the watch list states those of another plan`,
+  });
+}
+
+/** @param needed by the next request. */
+export function creditsText(
+  name: string,
+  { amount, unit, periodMs }: Limit,
+  used: number,
+  needed: number,
+): string {
+  const left = formatCount(Math.max(0, amount - used));
+  return `${name}: ${formatCount(used)} of ${counted(amount, unit)} in ${formatDuration(periodMs)} are used, ${left} are left, and the next request needs about ${formatCount(needed)}`;
 }
 
 /** @returns null while the source answers. */

@@ -1,6 +1,9 @@
 /** The request budget: spacing of requests, and slots of each lane in the queue. */
 
+import { intervalMs } from '../contract/intervals.ts';
 import type { Limit } from '../contract/sources.ts';
+import { lengthMs } from './ranges.ts';
+import { askedInterval, isProbe, type Window } from './windows.ts';
 
 /**
  * Jobs start up to one spacing late, and network jitter may push one request more than the budget into a rolling
@@ -44,6 +47,13 @@ export function expectedCost(
   periods: number,
 ): number {
   return 1 + (bytesEach === undefined ? 0 : Math.ceil((periods * rowBytes) / bytesEach));
+}
+
+/** What a window costs of a long limit, if each period has a row. */
+export function windowCost(limit: Limit, window: Window): number {
+  // Most days of a probe are before the beginning of the series, and have no row.
+  if (isProbe(window)) return 1;
+  return expectedCost(limit, lengthMs([window.requested ?? window]) / intervalMs[askedInterval(window)]);
 }
 
 /**

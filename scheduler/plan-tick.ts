@@ -1,14 +1,14 @@
 /** One planning pass: gaps minus claimed windows, cut into as many windows and pages as the budget has slots. */
 
-import { dayMs, type EpochMs, intervalMs } from '../contract/intervals.ts';
+import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import type { ArchiveFiles, Limit } from '../contract/sources.ts';
 import { isSought, probedSeries } from '../planning/beginning.ts';
-import { expectedCost, type FreeSlots, freeSlots, rereadSlots } from '../planning/budget.ts';
+import { type FreeSlots, freeSlots, rereadSlots, windowCost } from '../planning/budget.ts';
 import { beyondDepthText, oldestKept } from '../planning/periods.ts';
 import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
 import type { PollPage } from '../planning/polls.ts';
-import { clip, lengthMs, type Range } from '../planning/ranges.ts';
+import { clip, type Range } from '../planning/ranges.ts';
 import { planRereads, type RereadSettings, roundStart } from '../planning/reread.ts';
 import {
   archivedUpTo,
@@ -17,7 +17,7 @@ import {
   nextShare,
   passedOverAfterMs,
 } from '../planning/source-share.ts';
-import { askedInterval, isProbe, longestRange, type RangeLimits, type Window } from '../planning/windows.ts';
+import { longestRange, type RangeLimits, type Window } from '../planning/windows.ts';
 import { pageJobId } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import { deferUpstreamGaps } from '../store/commit/deferred-windows.ts';
@@ -189,9 +189,7 @@ function withinLongLimit(windows: readonly Window[], { longLimit }: TickParts, l
   if (longLimit == null) return [...windows];
   let rest = left;
   return windows.filter((window) => {
-    const periods = lengthMs([window]) / intervalMs[askedInterval(window)];
-    // Most days of a probe are before the beginning of the series, and have no row.
-    const cost = isProbe(window) ? 1 : expectedCost(longLimit, periods);
+    const cost = windowCost(longLimit, window);
     if (cost > rest) return false;
     rest -= cost;
     return true;

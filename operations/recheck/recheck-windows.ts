@@ -7,19 +7,20 @@
  *
  * A window that is neither queued nor answered was lost with the queue and is queued again. So is, a few times, a window that
  * answered empty although points are stored. The part that a truncated answer did not reach is requested with its adjacent
- * periods; if those do not bound it either, it is requested alone. The windows of a source that accepts no request for long
- * remain unanswered. A crash leaves a few windows queued.
+ * periods; if those do not bound it either, it is requested alone. The windows of a source that accepts no request for long,
+ * or whose credits are used up, remain unanswered. A crash leaves a few windows queued.
  */
 
 import { randomBytes } from 'node:crypto';
 import { dayMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { commandSlots } from '../../planning/budget.ts';
+import type { Limit } from '../../contract/sources.ts';
+import { commandSlots, windowCost } from '../../planning/budget.ts';
 import { type Range, subtract } from '../../planning/ranges.ts';
 import type { CoveredWindow } from '../../planning/sample.ts';
 import { type Window, withWitnesses } from '../../planning/windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
-import { tallyFetches } from '../../store/ledger/ledger.ts';
+import { costSince, tallyFetches } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import {
   type CommandResult,
@@ -35,7 +36,13 @@ import { readBudget } from '../estimate.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
 import type { WindowProgress } from '../progress.ts';
-import { assertNoServiceMessage, assertNotPaused, assertSourceUsable, banText } from '../source-health.ts';
+import {
+  assertNoServiceMessage,
+  assertNotPaused,
+  assertSourceUsable,
+  banText,
+  creditsText,
+} from '../source-health.ts';
 import { distinctSources, joinQueues, type SourcesOf } from '../sources/queues.ts';
 
 /** The result of a window, summed over its answers. */
@@ -116,7 +123,7 @@ export async function recheckWindows(
   const rests: Entry[] = [];
   type Refusal = Pick<CommandResult, 'kind' | 'message'>;
   const unknown = new Map<number, Refusal>();
-  /** Of the sources that accept no request for long. */
+  /** Of the sources that accept no request for long, or whose credits do not suffice. */
   const bans = new Map<SourceName, Refusal>();
   const sourceOf = ({ seriesId }: { readonly seriesId: number }) => sourcesOf.get(seriesId)?.source ?? null;
   let isPlanned = false;
@@ -198,6 +205,40 @@ export async function recheckWindows(
     return longestMs;
   }
 
+  /** What is used of the credits of each source that has any, with the expected cost of windows that wait for their answers. */
+  async function readCredits() {
+    const credits = new Map<SourceName, { used: number; readonly name: string; readonly limit: Limit }>();
+    const configured = await context.sources();
+    for (const source of sources) {
+      const { name, longLimit: limit } = configured.get(source ?? '') ?? {};
+      if (name === undefined || limit == null) continue;
+      const sinceMs = Date.now() - limit.periodMs;
+      const { used } = await costSince(database, name, { sinceMs, bytesEach: limit.bytesEach });
+      const ahead = [...waiting.values()].filter(({ piece }) => sourceOf(piece) === source);
+      const expected = ahead.reduce((sum, { piece }) => sum + windowCost(limit, piece), 0);
+      credits.set(source, { used: used + expected, name, limit });
+    }
+    return credits;
+  }
+
+  /** The next piece that the credits of its source allow. */
+  function nextAffordable(credits: Awaited<ReturnType<typeof readCredits>>): Entry | null {
+    for (;;) {
+      const next = nextPiece();
+      const account = next === null ? undefined : credits.get(sourceOf(next.piece));
+      if (next === null || account === undefined) return next;
+      const { name, limit, used } = account;
+      const cost = windowCost(limit, next.piece);
+      if (used + cost <= limit.amount) {
+        account.used += cost;
+        return next;
+      }
+      const refusal = { kind: 'rate_limited', message: creditsText(name, limit, used, cost) };
+      bans.set(sourceOf(next.piece), refusal);
+      leave(next, refusal);
+    }
+  }
+
   function nextPiece(): Entry | null {
     for (;;) {
       const rest = rests.shift();
@@ -244,8 +285,9 @@ export async function recheckWindows(
     const added = [...lost];
     if (!request.signal.aborted) {
       const room = commandSlots({ requestsPerMinute, queued: repair + verify });
+      const credits = await readCredits();
       while (added.length < room) {
-        const next = nextPiece();
+        const next = nextAffordable(credits);
         if (next === null) break;
         waiting.set(keyOf(next.piece), next);
         added.push(next.piece);

@@ -298,6 +298,19 @@ candles:
     const { sources } = JSON.parse((await tidemark(['sources', '--json'], keyed)).stdout);
     const { creditsUsed } = sources.find((one: { name: string }) => one.name === 'coincap-v3');
     expect(creditsUsed).toBe(simulator.requests().creditsUsed);
+    // What was fetched is compared as far as the credits reach.
+    write(creditsUsed + 200);
+    const verified = await tidemark(['verify', 'bitcoin m5', '--all', '--json'], keyed);
+    expect(verified).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringMatching(
+        /could not be compared, the first: coincap-v3: [\d,]+ of [\d,]+ credits in \d+ d are used, /,
+      ),
+    });
+    const { compared, unanswered } = JSON.parse(verified.stdout);
+    expect(compared).toBeGreaterThan(0);
+    expect(unanswered.length).toBeGreaterThan(0);
+    expect(simulator.requests().creditsUsed).toBeLessThanOrEqual(creditsUsed + 200);
     // The key is in nothing that is printed or stored.
     const stored = await database.pool.query('select * from tidemark.fetches');
     expect(JSON.stringify(stored.rows) + stopped.stderr).not.toContain(apiKey);
