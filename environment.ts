@@ -91,7 +91,9 @@ export const sections = {
       ),
     DATABASE_CONNECTIONS: count(2, 100, 10).describe('Connections of each process.'),
     DATABASE_STATEMENT_TIMEOUT_SECONDS: count(1, 3600, 60).describe('Timeout of one statement.'),
-    LEDGER_DAYS: count(1, 3650, 30).describe('Retention of the request ledger, in days.'),
+    LEDGER_DAYS: count(1, 3650, 30).describe(
+      'Retention of the request ledger, in days; 31 at least while a source with credits is used.',
+    ),
     CANDLE_CHUNK_DAYS: count(1, 3650, 30).describe(
       'Days in a new chunk of candles (TimescaleDB). `migrate` applies the storage settings; docs/storage.md shows what each costs.',
     ),

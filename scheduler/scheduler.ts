@@ -256,8 +256,15 @@ export async function startScheduler(options: SchedulerOptions) {
     const warn = (message: string) => (error: unknown) => log.warn({ err: error }, message);
     await deleteDueRereads(database, now()).catch(warn('deferred rereads could not be deleted'));
     if (options.ledgerMs === undefined) return;
-    const beforeMs = now() - options.ledgerMs;
-    await pruneLedger(database, beforeMs).catch(warn('old rows of the ledger could not be removed'));
+    const { ledgerMs } = options;
+    await pruneFor(ledgerMs).catch(warn('old rows of the ledger could not be removed'));
+  }
+
+  /** The use of a long limit is known from the ledger: its period is kept as well. */
+  async function pruneFor(ledgerMs: number): Promise<void> {
+    const used = await sourcesInUse(database);
+    const periodsMs = used.map((source) => sources.get(source ?? '')?.longLimit?.periodMs ?? 0);
+    await pruneLedger(database, now() - Math.max(ledgerMs, ...periodsMs));
   }
 
   async function retain(signal: AbortSignal): Promise<void> {

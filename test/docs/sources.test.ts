@@ -65,7 +65,7 @@ function limitsOf({ limits }: Profile): string {
 const periods = new Map([
   [1000, 'a second'],
   [60_000, 'a minute'],
-  [30 * dayMs, 'in 30 days'],
+  [31 * dayMs, 'in 31 days'],
 ]);
 
 function textOf({ unit, amount, periodMs }: Limit): string {

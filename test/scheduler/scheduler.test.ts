@@ -1,5 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { dayMs } from '../../contract/intervals.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
+import { recordFetch } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { setSeriesSources } from '../../store/series/sources.ts';
@@ -100,6 +102,31 @@ onEachBackend('scheduler and worker', (kind) => {
     });
     await waitFor('three passes more', () => added.length === 4);
     expect(added).toEqual([10, 0, 0, 0]);
+  });
+
+  test('keep the ledger for as long as the credits of a source count', async () => {
+    const parts = await openParts(kind);
+    const { database } = parts;
+    const { seriesId } = await trackSeries(database, candleSeries, noonMs - hourMs, noonMs);
+    await setSeriesSources(database, seriesId, [{ source: 'coins', symbol: 'BTCUSDT', isArchive: false }]);
+    const ages = async () => {
+      const kept = await database.pool.query<{ time: number }>(
+        'select time from tidemark.fetches order by time desc',
+      );
+      return kept.rows.map(({ time }) => (noonMs - time) / dayMs);
+    };
+    for (const age of [3, 30, 40])
+      await recordFetch(database.pool, {
+        ...{ timeMs: noonMs - age * dayMs, dataset: 'candles', lane: 'backfill', attempt: 1 },
+        ...{ verdict: 'filled', status: 200, bytes: 10, durationMs: 1, source: 'coins' },
+      });
+    const longLimit = { unit: 'credit', amount: 10, periodMs: 31 * dayMs } as const;
+    await startTestScheduler(parts, {
+      ledgerMs: dayMs,
+      sources: new Map([['coins', { ...unlimited, requestsPerMinute: 500, longLimit }]]),
+    });
+    await waitFor('old rows to be gone', async () => !(await ages()).includes(40));
+    expect(await ages()).toEqual([3, 30]);
   });
 
   test('share the work without repeating any when there are two of each', async () => {

@@ -285,7 +285,7 @@ candles:
     const stopped = await tidemark([...words, ...range], keyed);
     expect(stopped).toMatchObject({
       exitCode: 4,
-      stderr: expect.stringContaining('of 300 credits in 30 d are used'),
+      stderr: expect.stringContaining('of 300 credits in 31 d are used'),
     });
     expect(simulator.requests().creditsUsed).toBeLessThan(500);
     write(4000);

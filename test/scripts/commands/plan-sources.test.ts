@@ -95,15 +95,15 @@ it('counts credits, and warns when they will not do', async () => {
   const minutes = await json(...words, 'm1', '--to', '2024-12-31');
   expect(minutes.sources[0].cost).toBe(365 + Math.ceil((365 * 1440 * 142) / 2500));
   expect(await dry(...words, 'm1', '--to', '2024-12-31')).toMatch(
-    /warning: coincap-v3 has 4,000 of 4,000 credits in 30 d left, and this needs about 30,220: it takes about 210 d/,
+    /warning: coincap-v3 has 4,000 of 4,000 credits in 31 d left, and this needs about 30,220: it takes about 217 d/,
   );
   expect(await dry(...words, 'm1', '--to', '2024-01-03')).not.toContain('warning');
-  // Each minute costs a request and what its answer adds: 43,200 minutes in 30 days.
+  // Each minute costs a request and what its answer adds: 44,640 minutes in 31 days.
   expect(await track(...words.slice(0, 5), '--from', '1d', '--interval', 'm1')).toMatchObject({
     exitCode: 0,
   });
   expect((await tidemark(['plan'], env)).stdout).toMatch(
-    /warning: staying fresh needs about 86,\d{3} credits in 30 d, and coincap-v3 allows 4,000/,
+    /warning: staying fresh needs about 89,\d{3} credits in 31 d, and coincap-v3 allows 4,000/,
   );
   const database = openDatabase({
     url,
