@@ -49,7 +49,9 @@ declare
 begin
   perform tidemark.is_range(from_time, to_time);
   select fitting.interval_name into chosen from (
-    select i.interval_name, i.period, case wanted when 'auto' then coalesce(tidemark.share_covered(l.covered, tstzrange(from_time, to_time)), 0) end as share
+    select i.interval_name, i.period,
+           case wanted when 'auto'
+                then coalesce(tidemark.share_covered(l.covered, tstzrange(from_time, to_time)), 0) end as share
     from public.intervals_of(series) i cross join lateral tidemark.line_of(series, i.interval_name) l
     where i.period >= shortest and extract(epoch from to_time - from_time) / extract(epoch from i.period) <= most - 1
   ) fitting
