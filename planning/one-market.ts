@@ -2,23 +2,26 @@
 
 import { type SeriesKey, seriesName } from '../contract/series.ts';
 
-/** A series of candles that a source gives, and the symbol of its market there. */
-export interface SymbolUse {
-  readonly series: SeriesKey;
+interface MarketOfSource {
   readonly source: string;
+  /** The market as the source names it. */
   readonly symbol: string;
+}
+
+/** A series of candles that a source gives. */
+export interface SymbolUse extends MarketOfSource {
+  readonly series: SeriesKey;
   readonly isTracked: boolean;
   /** Whether the source lists the symbol still. */
   readonly isListed: boolean;
 }
 
-interface Given {
-  readonly source: string;
-  readonly symbol: string;
-}
-
 /** The series as it is tracked: under the name that it had when its aliases were others, if it has one. */
-export function trackedAs(uses: readonly SymbolUse[], key: SeriesKey, { source, symbol }: Given): SeriesKey {
+export function trackedAs(
+  uses: readonly SymbolUse[],
+  key: SeriesKey,
+  { source, symbol }: MarketOfSource,
+): SeriesKey {
   if (key.dataset !== 'candles') return key;
   const same = uses.flatMap((use) =>
     use.isTracked &&
@@ -34,15 +37,24 @@ export function trackedAs(uses: readonly SymbolUse[], key: SeriesKey, { source, 
   return same.find((series) => seriesName(series) === name) ?? same[0] ?? key;
 }
 
-/** Another market of the source that the series has points of, which two codes for one id would mix with it. */
+/** Another market of the source, of which the series is already: aliases that give two markets one name would mix them. */
 export function otherMarketOf(
   uses: readonly SymbolUse[],
   key: SeriesKey,
-  { source, symbol }: Given,
+  { source, symbol }: MarketOfSource,
 ): SymbolUse | undefined {
   const name = seriesName(key);
   return uses.find(
     (use) =>
       use.isListed && use.source === source && use.symbol !== symbol && seriesName(use.series) === name,
   );
+}
+
+/** Why a series cannot have both markets of a source. */
+export function otherMarketText(
+  key: SeriesKey,
+  other: Pick<MarketOfSource, 'symbol'>,
+  { source, symbol }: MarketOfSource,
+): string {
+  return `${seriesName(key)} is ${other.symbol} of ${source}, and ${symbol} is another market`;
 }

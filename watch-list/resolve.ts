@@ -8,7 +8,7 @@
 import type { CandleInterval, EpochMs } from '../contract/intervals.ts';
 import { listName, type PolledList } from '../contract/lists.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
-import { otherMarketOf, type SymbolUse, trackedAs } from '../planning/one-market.ts';
+import { otherMarketOf, otherMarketText, type SymbolUse, trackedAs } from '../planning/one-market.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
 import type { MarketName } from '../store/series/aliases.ts';
 import type { AssetRow, MarketRow } from '../store/settings/polled-lists.ts';
@@ -54,16 +54,9 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
     const key = storedKey(wanted, sources, listed);
     const name = `${key.dataset} ${seriesName(key)}`;
     const same = series.get(name);
-    const taken = sources?.flatMap((given) => {
-      const other =
-        same?.sources?.find(({ source, symbol }) => source === given.source && symbol !== given.symbol) ??
-        otherMarketOf(listed.uses ?? [], key, given);
-      return other === undefined
-        ? []
-        : [`${seriesName(key)} is ${other.symbol} of ${given.source}, and ${given.symbol} is another market`];
-    });
-    if (taken?.[0] !== undefined) {
-      notes.push({ ...place, message: `left out: ${taken[0]}` });
+    const other = otherMarket(key, sources, same?.sources, listed);
+    if (other !== null) {
+      notes.push({ ...place, message: `left out: ${other}` });
       return;
     }
     if (same === undefined) {
@@ -139,6 +132,23 @@ function storedKey(
     if (tracked !== key) return tracked;
   }
   return key;
+}
+
+/** Why the series cannot have these sources: by an entry before, or by what is stored, it is another market of one. Null: it can. */
+function otherMarket(
+  key: SeriesKey,
+  sources: WantedSources | undefined,
+  before: WantedSources | undefined,
+  { uses = [] }: Listed,
+): string | null {
+  for (const given of sources ?? []) {
+    const { source, symbol } = given;
+    const other =
+      before?.find((one) => one.source === source && one.symbol !== symbol) ??
+      otherMarketOf(uses, key, given);
+    if (other !== undefined) return otherMarketText(key, other, given);
+  }
+  return null;
 }
 
 /** A source as the watch list needs it. */

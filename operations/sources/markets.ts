@@ -5,7 +5,7 @@ import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
-import { otherMarketOf, trackedAs } from '../../planning/one-market.ts';
+import { otherMarketOf, otherMarketText, trackedAs } from '../../planning/one-market.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import { pauseForUse } from '../../source/profiles/use.ts';
 import { openSource } from '../../source/source.ts';
@@ -191,7 +191,7 @@ export async function chooseSource(
 /**
  * The series as they are tracked already. One market is one series, and a series has one market of a source.
  *
- * @param given by whom the names are: by the user, or by aliases.
+ * @param given.isNamed whether the user gave the names; if not, aliases did.
  * @throws TidemarkError BAD_ARGUMENT when the user's names would make it two, or aliases one of two markets.
  */
 async function oneMarketEach(
@@ -209,11 +209,9 @@ async function oneMarketEach(
       });
     const other = otherMarketOf(uses, tracked, given);
     if (other !== undefined)
-      throw new TidemarkError(
-        'BAD_ARGUMENT',
-        `${seriesName(tracked)} is ${other.symbol} of ${source}, and ${symbol} is another market`,
-        { remedy: 'name this one with --base and --quote, or correct `aliases` of the watch list' },
-      );
+      throw new TidemarkError('BAD_ARGUMENT', otherMarketText(tracked, other, given), {
+        remedy: 'name this one with --base and --quote, or correct `aliases` of the watch list',
+      });
     return tracked;
   });
 }
