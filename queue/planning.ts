@@ -1,6 +1,6 @@
 /** The queue of planning passes, which cost no request; and jobs that repeat by the clock. */
 
-import type { JobSchedulerTemplateOptions } from 'bullmq';
+import type { JobSchedulerJson, JobSchedulerTemplateOptions } from 'bullmq';
 import { type BullQueue, countWorkersOn } from './queue-store.ts';
 
 export type PlanningJob = { readonly name: 'tick'; readonly data: Record<string, never> };
@@ -50,7 +50,19 @@ export async function keepRepeating<Data, Name extends string>(
     return;
   }
   const present = await queue.getJobScheduler(name);
-  const isAlive = present?.next !== undefined && present.next > Date.now() - everyMs - overdueMs;
-  if (isAlive && present.every === everyMs) return;
+  if (present?.every === everyMs && (await isAlive(queue, present))) return;
   await queue.upsertJobScheduler(name, { every: everyMs }, { name, data, opts: options });
+}
+
+/** Whether the next occurrence is due, waits, runs, or has just added the one after it. */
+async function isAlive(
+  queue: Pick<BullQueue<unknown, string>, 'getJob' | 'getJobScheduler'>,
+  { key, next, every = 0 }: JobSchedulerJson,
+): Promise<boolean> {
+  if (next === undefined) return false;
+  const lateMs = Date.now() - next - every;
+  if (lateMs <= 0) return true;
+  if (lateMs > overdueMs) return false;
+  const job = await queue.getJob(`repeat:${key}:${next}`);
+  return job !== undefined || (await queue.getJobScheduler(key))?.next !== next;
 }

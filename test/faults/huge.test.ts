@@ -4,7 +4,7 @@ import { beginBackfill } from './backfill.ts';
 import { memoryOf } from './memory.ts';
 import { startWorkerProcess } from './processes.ts';
 import { seededTest } from './seeded.ts';
-import { expectWhole, longestRecoveryMs, untilWhole } from './witness.ts';
+import { expectWhole, untilWhole } from './witness.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -16,7 +16,7 @@ onEachBackend('bodies of 200 MB', (kind) => {
     await worker.waitForPrinted(/works/);
     const before = await memoryOf(worker);
     await backfill.pipeline.startScheduler(backfill.scheduler);
-    await untilWhole(backfill, longestRecoveryMs);
+    await untilWhole(backfill, 90_000);
     await expectWhole(backfill);
     const { huge = 0 } = backfill.simulator.requests().byFault;
     backfill.expectFewRequests({ extra: huge });

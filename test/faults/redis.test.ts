@@ -2,7 +2,7 @@ import { describeNeeding } from '../parts/describe-needing.ts';
 import { ownRedis } from '../parts/own-redis.ts';
 import { beginBackfill, concurrency, lockMs } from './backfill.ts';
 import { seededTest } from './seeded.ts';
-import { expectWhole, longestRecoveryMs, untilWhole, watch } from './witness.ts';
+import { expectWhole, untilWhole, watch } from './witness.ts';
 
 describeNeeding('redis', 'a backfill', () => {
   const waysBack = [
@@ -31,7 +31,7 @@ describeNeeding('redis', 'a backfill', () => {
         await redis.stop();
         await redis.start();
       }
-      await untilWhole(backfill, longestRecoveryMs);
+      await untilWhole(backfill, 90_000);
       await watching.stop();
       await expectWhole(backfill);
       // The jobs completed since the snapshot are queued again, and their windows are requested again.
@@ -55,7 +55,7 @@ describeNeeding('redis', 'a backfill', () => {
       await backfill.requestsMore(chance.whole(3, 20));
       await redis.flush();
     }
-    await untilWhole(backfill, longestRecoveryMs);
+    await untilWhole(backfill, 90_000);
     await watching.stop();
     await expectWhole(backfill);
     // The queue loses the spacing of requests and the list of those in flight.

@@ -11,7 +11,7 @@ import { beginBackfill, concurrency, windowMs } from './backfill.ts';
 import { quickPauses } from './quick-pauses.ts';
 import { quickRetries } from './quick-retries.ts';
 import { seededTest } from './seeded.ts';
-import { expectTrueSoFar, expectWhole, longestRecoveryMs, untilWhole, watch } from './witness.ts';
+import { expectTrueSoFar, expectWhole, untilWhole, watch } from './witness.ts';
 
 onEachBackend('a backfill from a faulty source', (kind) => {
   seededTest('loses nothing when three in ten requests fail, in every way', async (chance) => {
@@ -40,7 +40,7 @@ onEachBackend('a backfill from a faulty source', (kind) => {
     const { pipeline } = backfill;
     await pipeline.startScheduler(backfill.scheduler);
     await pipeline.startWorker({ ...backfill.worker, queues: quickRetries(pipeline.queues) });
-    await untilWhole(backfill, longestRecoveryMs);
+    await untilWhole(backfill, 90_000);
     await watching.stop();
     await expectWhole(backfill);
     // Every fault cost its own request and no other window's. The ledger has them all.
@@ -105,7 +105,7 @@ onEachBackend('a backfill from a faulty source', (kind) => {
       // Deferred windows are due again.
       await waitFor('work to resume', () => simulator.requests().total > before + during);
       clock.nowMs += failedRetryMs;
-      await untilWhole(backfill, longestRecoveryMs);
+      await untilWhole(backfill, 90_000);
       await watching.stop();
       await expectWhole(backfill);
       expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['the source is unreachable; retrying']);

@@ -108,12 +108,6 @@ export async function expectWhole(witnessed: Witnessed): Promise<void> {
   }
 }
 
-/**
- * Each planning pass adds the next one. Where a crash comes between the two, the repetition is restored two minutes after it
- * is due (`overdueMs` in queue/planning.ts).
- */
-export const longestRecoveryMs = 180_000;
-
 /** Waits until every window of the tracked series is covered, whatever remains in the queue. */
 export async function untilWhole(witnessed: Witnessed, withinMs = 60_000): Promise<void> {
   const { database } = witnessed;

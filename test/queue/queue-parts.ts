@@ -96,6 +96,21 @@ export async function emptyQueue(options: QueueBackendOptions): Promise<void> {
   }
 }
 
+/** Loses every job that waits, and no repetition: as if a crash came between the end of an occurrence and the next one. */
+export async function loseJobs({ redisUrl, databaseUrl, namespace }: QueueBackendOptions): Promise<void> {
+  if (redisUrl !== undefined) {
+    const redis = new Redis(redisUrl);
+    const keys = await redis.keys(`{${namespace}}:*`);
+    await redis.del(...keys.filter((key) => /:(?:delayed|prioritized|repeat:\w+:\d+)$/.test(key)));
+    redis.disconnect();
+    return;
+  }
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(`delete from "${namespace}_queue".job`);
+  await client.end();
+}
+
 export const bitcoinHours: CandleSeries = {
   dataset: 'candles',
   exchange: 'binance',

@@ -6,7 +6,7 @@ import { requestQueue } from '../../queue/requests.ts';
 import type { WorkerSettings } from '../../queue/worker.ts';
 import { startChildModule } from '../parts/child-module.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { emptyQueue, onEachBackend, openQueue, prepareQueue, windowAt } from './queue-parts.ts';
+import { emptyQueue, loseJobs, onEachBackend, openQueue, prepareQueue, windowAt } from './queue-parts.ts';
 
 type RequestAttempt = Attempt<RequestJob>;
 
@@ -431,6 +431,21 @@ onEachBackend('the requests queue', (kind) => {
 
     await queues.requests.pollRatesEvery(0);
     await waitFor('no poll to be left', async () => (await queues.requests.depth()).delayed === 0);
+  });
+
+  test('restores a repetition as soon as its next job is missing, and leaves one that waits', async () => {
+    const options = await prepareQueue(kind);
+    const queues = await openQueue(options);
+    const polls = async () => {
+      await queues.requests.pollRatesEvery(50);
+      const [requests] = queues.bullQueues().filter(({ name }) => name.endsWith('requests'));
+      return (await requests?.getJobs(['delayed', 'wait', 'prioritized']))?.map(({ id }) => id);
+    };
+    const [first] = (await polls()) ?? [];
+    await waitFor('it to be late', () => Date.now() > Number(first?.split(':').at(-1)) + 200);
+    expect(await polls()).toEqual([first]);
+    await loseJobs(options);
+    expect(await polls()).toEqual([expect.stringMatching(/^repeat:rates:\d+$/)]);
   });
 
   test('adds no poll when it keeps one alive', async () => {
