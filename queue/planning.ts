@@ -54,7 +54,7 @@ export async function keepRepeating<Data, Name extends string>(
   await queue.upsertJobScheduler(name, { every: everyMs }, { name, data, opts: options });
 }
 
-/** Whether the next occurrence is due, waits, runs, or has just added the one after it. */
+/** Whether the next occurrence is still to come, waits for a worker, runs, or has just added the one after it. */
 async function isAlive(
   queue: Pick<BullQueue<unknown, string>, 'getJob' | 'getJobScheduler'>,
   { key, next, every = 0 }: JobSchedulerJson,

@@ -157,7 +157,7 @@ it('several series on one grid, as rows and as one row a time', async () => {
   expect(await rows(`select * from aligned('{}', 'h1')`)).toEqual([]);
 });
 
-it('the interval of a chart by itself is one that has the range', async () => {
+it('chooses an interval for a chart that covers its range', async () => {
   const chosen = (wanted: string, from: string, to: string) =>
     rows(`select chart_interval('x both/tether', '${wanted}', '${from}Z', '${to}Z', 600000)`);
   expect(await chosen('auto', '2024-01-01', '2024-01-11')).toEqual(['d1']);
