@@ -7,7 +7,7 @@ import { createMigratedDatabase } from '../../../parts/test-database.ts';
 import { waitFor } from '../../../parts/wait-for.ts';
 import { processesMs, start, tidemark } from '../../../scripts/command.ts';
 import { expectAccessible } from './accessible.ts';
-import { open, withBrowser } from './browser.ts';
+import { holdBack, open, withBrowser } from './browser.ts';
 
 describeNeeding('chromium', 'actions in a browser', () => {
   withBrowser();
@@ -131,14 +131,7 @@ describeNeeding('chromium', 'actions in a browser', () => {
     async () => {
       const { withToken } = await serving();
       const { page, asked } = await open(withToken);
-      let allow = () => {};
-      const isAllowed = new Promise<void>((resolve) => {
-        allow = resolve;
-      });
-      await page.route('**/actions/retry', async (route) => {
-        await isAllowed;
-        await route.continue();
-      });
+      const allow = await holdBack(page, '**/actions/retry');
       page.on('dialog', (dialog) => void dialog.accept());
       const retry = page.getByRole('button', { name: 'Retry all now' });
       await retry.click();

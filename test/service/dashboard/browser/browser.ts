@@ -30,6 +30,19 @@ export async function setVisibility(page: Page, state: 'hidden' | 'visible'): Pr
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
 }
 
+/** Holds back the requests to an address. @returns lets them go. */
+export async function holdBack(page: Page, url: string): Promise<() => void> {
+  let allow = () => {};
+  const isAllowed = new Promise<void>((resolve) => {
+    allow = resolve;
+  });
+  await page.route(url, async (route) => {
+    await isAllowed;
+    await route.continue();
+  });
+  return allow;
+}
+
 /**
  * Opens the address in a browser of the test's own; the test fails at its end where the page has asked another origin,
  * violated its policy, or thrown.

@@ -7,7 +7,7 @@ import { closeAt, commitPoints } from '../../../store/committing.ts';
 import { openTestStore, type TestStore } from '../../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
-import { open, withBrowser } from './browser.ts';
+import { holdBack, open, withBrowser } from './browser.ts';
 
 describeNeeding('chromium', 'the page of a series in a browser', () => {
   withBrowser();
@@ -410,14 +410,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
 
   it('shows that it is loading while a part of the screen is blank', async () => {
     const { page } = await opened();
-    let allow = () => {};
-    const isAllowed = new Promise<void>((resolve) => {
-      allow = resolve;
-    });
-    await page.route('**/points?*', async (route) => {
-      await isAllowed;
-      await route.continue();
-    });
+    const allow = await holdBack(page, '**/points?*');
     const told = page.getByRole('status').filter({ hasText: 'Loading.' });
     await page.getByRole('button', { name: 'All' }).click();
     await told.waitFor();
@@ -448,14 +441,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     const { own, other } = await comparable('switched');
     const { page } = await open(`${world.url}?series=${own}&compare=${other}`);
     await page.getByText(/^From 100 at .* and kraken switched-89/).waitFor();
-    let allow = () => {};
-    const isAllowed = new Promise<void>((resolve) => {
-      allow = resolve;
-    });
-    await page.route(`**/series/${other}/points?interval=d1*`, async (route) => {
-      await isAllowed;
-      await route.continue();
-    });
+    const allow = await holdBack(page, `**/series/${other}/points?interval=d1*`);
     await page.getByLabel('Interval').selectOption('d1, derived');
     await page.getByRole('group', { name: /^Chart from .*, 10 values of d1/ }).waitFor();
     const middleMs = async () => timeIn(await pointAt(page, 0.5));
