@@ -62,6 +62,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 };
 
 const topLevel = [
+  'clock.ts',
   'config.ts',
   'environment.ts',
   'errors.ts',

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../clock.ts';
+import { createTestClock } from './parts/test-clock.ts';
+
+describe.each<[string, () => { clock: Clock; pass: () => Promise<unknown> }]>([
+  [
+    'the clock of the tests',
+    () => {
+      const clock = createTestClock();
+      return { clock, pass: () => clock.advance(3) };
+    },
+  ],
+  ['the clock of the machine', () => ({ clock: systemClock, pass: async () => {} })],
+])('%s', (_name, create) => {
+  it('ends a sleep after its time, and at once when its signal is aborted', async () => {
+    const { clock, pass } = create();
+    const stop = new AbortController();
+    const begun = clock.monotonicMs();
+    const short = clock.sleep(3).then(() => clock.monotonicMs() - begun);
+    const long = clock.sleep(3_600_000, stop.signal);
+    await pass();
+    expect(await short).toBeGreaterThanOrEqual(2.9);
+    stop.abort();
+    await long;
+    await clock.sleep(3_600_000, stop.signal);
+  });
+
+  it('calls a stopped timer no more', async () => {
+    const { clock, pass } = create();
+    const calls: string[] = [];
+    const once = new Promise<void>((resolve) => {
+      clock.after(1, () => calls.push('stopped')).stop();
+      clock.after(2, resolve);
+    });
+    await pass();
+    await once;
+    expect(calls).toEqual([]);
+  });
+
+  it('repeats work until it is closed, and then aborts it and waits for its end', async () => {
+    const { clock, pass } = create();
+    let runs = 0;
+    let ended = false;
+    let reachThird = () => {};
+    const third = new Promise<void>((resolve) => {
+      reachThird = resolve;
+    });
+    const repeated = clock.repeat(1, async (signal) => {
+      runs += 1;
+      if (runs < 3) return;
+      reachThird();
+      await clock.sleep(3_600_000, signal);
+      ended = true;
+    });
+    await pass();
+    await third;
+    await repeated.close();
+    expect({ runs, ended }).toEqual({ runs: 3, ended: true });
+  });
+});
+
+describe('the clock of the tests', () => {
+  it('wakes sleepers in the order of their times, each at its own', async () => {
+    const clock = createTestClock(1000);
+    const woken: [string, number][] = [];
+    void clock.sleep(20).then(async () => {
+      woken.push(['second', clock.now()]);
+      await clock.sleep(5);
+      woken.push(['third', clock.now()]);
+    });
+    void clock.sleep(10).then(() => woken.push(['first', clock.now()]));
+    void clock.sleep(100).then(() => woken.push(['late', clock.now()]));
+    await clock.advance(30);
+    expect(woken).toEqual([
+      ['first', 1010],
+      ['second', 1020],
+      ['third', 1025],
+    ]);
+    expect(clock.now()).toBe(1030);
+  });
+});
