@@ -35,6 +35,7 @@ export default defineConfig(({ mode }) => ({
     environment: 'node',
     ...(sets[mode] ?? { include: ['test/**/*.test.ts'] }),
     globalSetup: ['./test/parts/global-setup.ts'],
+    setupFiles: ['./test/parts/fix-seeds.ts'],
     // The last one prints the last lines.
     reporters: ['default', new PartsReporter()],
     pool: 'forks',

@@ -8,6 +8,7 @@ export default defineConfig({
     include: ['test/**/*.soak.ts', 'test/model/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
     env: { TEST_SOAK: '1' },
     globalSetup: ['./test/parts/global-setup.ts'],
+    setupFiles: ['./test/parts/fix-seeds.ts'],
     reporters: ['verbose', new PartsReporter()],
     pool: 'forks',
     maxWorkers: 2,

@@ -1,11 +1,11 @@
 /**
- * Tests that choose the time and place of faults at random. Each prints its seed, and a failure says how to replay it
- * with TEST_SEED. A replay draws the same faults, but processes and servers may meet them at other times.
+ * Tests that choose the time and place of faults at random: always the same ones, and new ones in the long set. A failure says
+ * how to replay it with TEST_SEED. A replay draws the same faults, but processes and servers may meet them at other times.
  */
 
-import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'vitest';
 import { streamKey, uniformAt } from '../../simulator/hash.ts';
+import { seedText } from '../parts/seed.ts';
 
 export interface Chance {
   /** For components that draw by themselves, such as the simulator. */
@@ -19,14 +19,14 @@ export interface Chance {
 /** The timeout of a test that hangs. */
 const longestMs = 240_000;
 
-/** A test that draws from a seed of its own, or from TEST_SEED. */
+/** A test that draws from the seed of its title, in the long set from a new one, or from TEST_SEED. */
 export function seededTest(
   title: string,
   body: (chance: Chance, context: TestContext) => Promise<void>,
   timeoutMs = longestMs,
 ): void {
   test(title, { timeout: timeoutMs }, async (context) => {
-    const seed = process.env.TEST_SEED || randomBytes(4).toString('hex');
+    const seed = seedText(context.task.fullTestName);
     console.log(`seed ${seed}: ${context.task.fullTestName}`);
     try {
       await body(chanceOf(seed), context);

@@ -14,7 +14,7 @@ import { recordFetch } from '../../store/ledger/ledger.ts';
 import { commitRates } from '../../store/lists/rates.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { readStore } from '../model/read-store.ts';
-import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';
+import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
 import { ratesBodies, type SeriesBody, seriesBodies } from './bodies.ts';
 import { field, fieldText, numberText, readExactly, shown } from './exact-reading.ts';
@@ -119,7 +119,7 @@ test(
   async () => {
     let stored = 0;
     let refused = 0;
-    const cases = await tryWhile(
+    const cases = await tryCases(
       'mutated series',
       mutated,
       async ({ which, spoil, isPacked }) => {
@@ -156,7 +156,7 @@ test(
           throw about(body, error);
         }
       },
-      { batch: 50 },
+      { batch: 50, batches: 10 },
     );
     // Otherwise the test would show nothing.
     if (cases > 1) {
@@ -171,7 +171,7 @@ test(
   'stores only values that mutated rates have',
   async () => {
     let stored = 0;
-    const cases = await tryWhile(
+    const cases = await tryCases(
       'mutated rates',
       fc.record({ mutated, timestamp: fc.option(fc.constantFrom(...oddTimes), { freq: 2 }) }),
       async ({ mutated: { which, spoil, isPacked }, timestamp: odd }) => {
@@ -202,7 +202,7 @@ test(
           throw about(body, error);
         }
       },
-      { batch: 50, share: 0.5 },
+      { batch: 50, batches: 6, share: 0.5 },
     );
     if (cases > 1) expect(stored).toBeGreaterThan(10);
   },

@@ -5,7 +5,7 @@ import { candleAnswer, listAnswer } from '../../source/answer.ts';
 import { candleReader } from '../../source/rows.ts';
 import { scanCandles } from '../../source/scan-candles.ts';
 import { SourceError } from '../../source/source-error.ts';
-import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';
+import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
 import { type SeriesBody, seriesBodies } from './bodies.ts';
 import { mutation } from './mutations.ts';
 
@@ -28,7 +28,7 @@ test(
   'the fast path parses mutated candles as JSON and the schema do',
   async () => {
     let scanned = 0;
-    const cases = await tryWhile(
+    const cases = await tryCases(
       'the fast path of candles',
       fc.record({ which: fc.nat(), spoil: mutation }),
       async ({ which, spoil }) => {
@@ -50,7 +50,7 @@ test(
         });
         expect(fast).toEqual(outcomeOf(() => listAnswer(reply, candleReader(interval))));
       },
-      { batch: 500, share: 0.3 },
+      { batch: 500, batches: 3, share: 0.3 },
     );
     // Otherwise the test would show nothing.
     if (cases > 1) expect(scanned).toBeGreaterThan(10);

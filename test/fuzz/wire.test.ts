@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { candlesOf } from '../../contract/candle-lines.ts';
 import { openSource, type Source } from '../../source/source.ts';
 import { SourceError } from '../../source/source-error.ts';
-import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';
+import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
 import { type RawServer, startRawServer } from './raw-server.ts';
 
 const body = JSON.stringify({
@@ -176,7 +176,7 @@ test(
   'a request ends with the sent answer or with a source error, whatever bytes arrive',
   async () => {
     const ends = new Map<string, number>();
-    const cases = await tryWhile(
+    const cases = await tryCases(
       'the wire',
       answer,
       async (sent) => {
@@ -196,7 +196,7 @@ test(
         if (end.read !== null && sent.flip === null) expect(end.read).toEqual(rows);
         if (end.read !== null) expect(end.read).toHaveLength(rows.length);
       },
-      { batch: 100, share: 0.6 },
+      { batch: 100, batches: 6, share: 0.6 },
     );
     // Otherwise the test would show nothing. A single repeated case always ends in the same way.
     if (cases > 300) {

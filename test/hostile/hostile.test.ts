@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
-import { describeMissing, describeNeeding } from '../parts/describe-needing.ts';
+import { describeMissing } from '../parts/describe-needing.ts';
 import { emptyDirectory, processesMs } from '../scripts/command.ts';
 import { type HostileSource, startHostileSource } from './hostile-source.ts';
 import { type Misbehaviour, misbehaviours } from './misbehaviours.ts';
@@ -35,19 +35,20 @@ async function outcomesOf(
   }
 }
 
-/** Every misbehaviour against one backend, several at once, because each mostly waits. */
-function againstAll(redisUrl: () => string | null): void {
+describe('backfill', () => {
+  const redisUrl = inject('redisUrl');
   let source: HostileSource;
   beforeAll(async () => {
     source = await startHostileSource();
   });
   afterAll(() => source.close());
 
+  // Several at once, because each mostly waits.
   it.concurrent.each(Object.entries(misbehaviours))(
     'never loses data silently when the source sends %s',
     async (name, misbehaviour) => {
       const { completes, rejects = false } = misbehaviour;
-      const { hostile, calm } = await outcomesOf(source, name, misbehaviour, redisUrl());
+      const { hostile, calm } = await outcomesOf(source, name, misbehaviour, redisUrl);
       expect(hostile, hostile.said).toMatchObject({ silent: 0, wrong: 0 });
       expect(hostile.exitCode === 0 && hostile.missing > 0, hostile.said).toBe(false);
       if (completes) expect(hostile, hostile.said).toMatchObject({ exitCode: 0, missing: 0 });
@@ -58,10 +59,7 @@ function againstAll(redisUrl: () => string | null): void {
     },
     processesMs * 4,
   );
-}
-
-describeNeeding('plainPostgres', 'backfill, with the queue on PostgreSQL', () => againstAll(() => null));
-describeNeeding('redis', 'backfill, with the queue on Redis', () => againstAll(() => inject('redisUrl')));
+});
 
 function selfSigned(): { key: string; cert: string } | null {
   const directory = emptyDirectory();

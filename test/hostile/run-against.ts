@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Range } from '../../planning/ranges.ts';
-import { createTestDatabase } from '../parts/test-database.ts';
+import { createMigratedDatabase } from '../parts/test-database.ts';
 import { market, program } from '../scripts/command.ts';
 import { type Ended, endedWith } from '../scripts/ended.ts';
 import { truthOf } from './hostile-source.ts';
@@ -41,11 +41,12 @@ export async function prepareRun(
     alsoGave = () => [],
   }: { redisUrl: string | null; alsoGave?: Misbehaviour['alsoGave'] | undefined },
 ): Promise<HostileRun> {
-  const database = await createTestDatabase(redisUrl === null ? 'plain' : 'main');
+  const database = await createMigratedDatabase();
   const env = {
     DATABASE_URL: database.url,
     ...(redisUrl === null ? {} : { REDIS_URL: redisUrl }),
-    QUEUE_NAMESPACE: `hostile_${randomBytes(4).toString('hex')}`,
+    // The template of the databases has the queue of the default namespace.
+    ...(redisUrl === null ? {} : { QUEUE_NAMESPACE: `hostile_${randomBytes(4).toString('hex')}` }),
     SOURCE_URL: sourceUrl,
     SOURCE_REQUESTS_PER_MINUTE: '0',
     SOURCE_TIMEOUT_SECONDS: '5',
@@ -59,7 +60,6 @@ export async function prepareRun(
     PLANNING_TICK_MS: '100',
     RATES_SECONDS: '0',
   };
-  await tidemark(['migrate'], env);
   const words = ['candles', ...market, '--interval', 'm1'];
   const from = new Date(range.startMs).toISOString();
   const to = new Date(range.endMs).toISOString();

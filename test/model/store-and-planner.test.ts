@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeNeeding } from '../parts/describe-needing.ts';
-import { seededTimeoutMs, tryWhile } from '../parts/seeded.ts';
+import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
 import { allCommands } from './commands.ts';
 import { createWorld, openStore, type Real } from './world.ts';
@@ -27,14 +27,14 @@ for (const kind of ['main', 'plain'] as const) {
           commands: allCommands,
           cap: fc.option(fc.integer({ min: 4, max: 9 }), { freq: 1 }),
         });
-        const cases = await tryWhile(
+        const cases = await tryCases(
           `store and planner on ${kind}`,
           run,
           async ({ commands, cap }) => {
             const world = await createWorld(real, randomBytes(6).toString('hex'), cap);
             await fc.asyncModelRun(() => ({ model: world, real }), commands);
           },
-          { batch: 3 },
+          { batch: 3, batches: 8 },
         );
         expect(cases).toBeGreaterThan(0);
       },

@@ -1,5 +1,9 @@
-/** The last lines of a run: the parts it used, the skipped tests with reasons, and the counts. */
+/**
+ * The last lines of a run: the parts it used, the skipped tests with reasons, and the counts. Writes the report that
+ * test/run.js reads to the file TEST_REPORT.
+ */
 
+import { writeFileSync } from 'node:fs';
 import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from 'vitest/node';
 
 export class PartsReporter implements Reporter {
@@ -32,7 +36,22 @@ export class PartsReporter implements Reporter {
       `Tests: ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`,
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
+    const file = process.env.TEST_REPORT;
+    if (file) writeFileSync(file, `${JSON.stringify(reportOf(modules, unhandledErrors.length), null, 2)}\n`);
   }
+}
+
+/** The time and the failed tests of each file, the slowest first. */
+function reportOf(modules: readonly TestModule[], unhandled: number) {
+  const files = modules.map((module) => {
+    const tests = [...module.children.allTests()];
+    const failed = tests.filter((test) => test.result().state === 'failed').map(({ fullName }) => fullName);
+    // Such as a failed hook of the file.
+    if (failed.length === 0 && module.state() === 'failed') failed.push('(outside of its tests)');
+    const seconds = Math.round(module.diagnostic().duration / 100) / 10;
+    return { file: module.relativeModuleId, seconds, tests: tests.length, failed };
+  });
+  return { unhandled, files: files.sort((one, other) => other.seconds - one.seconds) };
 }
 
 const listed = 20;

@@ -1,10 +1,11 @@
-/** Queues for tests: the same tests run on PostgreSQL always, and on Redis where it is available. */
+/** Queues for tests, on PostgreSQL always, and on Redis where it is available. */
 
 import { randomBytes } from 'node:crypto';
+import { relative } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { type Logger, pino } from 'pino';
-import { describe, inject, onTestFinished } from 'vitest';
+import { describe, expect, inject, onTestFinished } from 'vitest';
 import type { CandleSeries } from '../../contract/series.ts';
 import type { Window } from '../../planning/windows.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from '../../queue/backend.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
+import { onBoth } from './both-backends.ts';
 
 export type Kind = QueueBackend['kind'];
 
@@ -25,10 +27,19 @@ export function collectingLog(lines: string[]): Logger {
   return pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
 }
 
+/**
+ * A group of tests on both backends in this folder, in the long set, and in the files of both-backends.ts; elsewhere on one, on
+ * Redis where it is available.
+ */
 export function onEachBackend(title: string, body: (kind: Kind) => void): void {
-  describe(`${title}, on PostgreSQL`, () => body('postgres'));
-  describeNeeding('redis', `${title}, on Redis`, () => body('redis'));
+  const isRedisAbsent = inject('absent').redis !== '';
+  const isOnBoth = runsOnBoth(relative('.', expect.getState().testPath ?? ''));
+  if (isOnBoth || isRedisAbsent) describe(`${title}, on PostgreSQL`, () => body('postgres'));
+  if (isOnBoth || !isRedisAbsent) describeNeeding('redis', `${title}, on Redis`, () => body('redis'));
 }
+
+const runsOnBoth = (file: string) =>
+  file.startsWith('test/queue/') || file.endsWith('.soak.ts') || file in onBoth;
 
 /** A namespace of the test's own, removed when the test has finished. */
 export async function prepareQueue(
