@@ -6,9 +6,8 @@ import type { SeriesKey } from '../../contract/series.ts';
 import { grantViewer } from '../../store/auth/roles.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { maxChartRows } from '../../store/views/charts.ts';
-import { describeNeeding } from '../parts/describe-needing.ts';
 import { commitPoints } from '../store/committing.ts';
-import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { onEachDatabase, openTestStore, type TestStore } from '../store/open-store.ts';
 import { dashboards, queries, writtenOut } from './grafana.ts';
 
 const startMs = Date.UTC(2024, 1, 1);
@@ -56,20 +55,19 @@ describe('the dashboards', () => {
   });
 });
 
-for (const on of ['main', 'plain'] as const) {
-  describeNeeding(on === 'main' ? 'timescale' : 'plainPostgres', `SQL of the dashboards on ${on}`, () => {
-    const role = `viewer_${randomBytes(4).toString('hex')}`;
-    let store: TestStore;
-    let viewer: pg.Client;
-    beforeAll(async () => {
-      store = await openTestStore(on);
-      const endMs = startMs + 60 * dayMs;
-      for (const series of [hours, days, fives, minutes]) {
-        const { seriesId } = await trackSeries(store.database, series, startMs, endMs);
-        await commitPoints(store.database, { seriesId, series, window: { startMs, endMs } });
-      }
-      await store.database.pool.query(
-        `insert into tidemark.currencies (currency, symbol, type)
+onEachDatabase('SQL of the dashboards', (on) => {
+  const role = `viewer_${randomBytes(4).toString('hex')}`;
+  let store: TestStore;
+  let viewer: pg.Client;
+  beforeAll(async () => {
+    store = await openTestStore(on);
+    const endMs = startMs + 60 * dayMs;
+    for (const series of [hours, days, fives, minutes]) {
+      const { seriesId } = await trackSeries(store.database, series, startMs, endMs);
+      await commitPoints(store.database, { seriesId, series, window: { startMs, endMs } });
+    }
+    await store.database.pool.query(
+      `insert into tidemark.currencies (currency, symbol, type)
          values ('bitcoin', 'BTC', 'crypto'), ('euro', 'EUR', 'fiat'), ('united-states-dollar', 'USD', 'fiat');
          insert into tidemark.rate_points (currency_id, time, rate_usd)
          select c.id, time, 1.1 from tidemark.currencies c,
@@ -78,108 +76,107 @@ for (const on of ['main', 'plain'] as const) {
          select time, 'rates', 'poll', 1, verdict, 1
          from generate_series(timestamptz '2024-02-01Z', '2024-03-31Z', '10 minutes') time,
            unnest(array['filled', 'empty', 'failed', 'stale', 'unreadable', 'cut_short']) verdict`,
-      );
-      expect(await grantViewer(store.database, { role, password: "it's secret" })).toBe(true);
-      const url = new URL(store.url);
-      url.username = role;
-      url.password = encodeURIComponent("it's secret");
-      viewer = new pg.Client({ connectionString: url.href });
-      await viewer.connect();
-    });
-    afterAll(async () => {
-      await viewer?.end();
-      await store.database.pool.query(`drop owned by ${role}; drop role ${role}`);
-      await store.close();
-    });
+    );
+    expect(await grantViewer(store.database, { role, password: "it's secret" })).toBe(true);
+    const url = new URL(store.url);
+    url.username = role;
+    url.password = encodeURIComponent("it's secret");
+    viewer = new pg.Client({ connectionString: url.href });
+    await viewer.connect();
+  });
+  afterAll(async () => {
+    await viewer?.end();
+    await store.database.pool.query(`drop owned by ${role}; drop role ${role}`);
+    await store.close();
+  });
 
-    it.each(queries('rawSql'))('$title', async ({ query }) => {
-      const { rows } = await viewer.query(writtenOut(query, chosen));
-      // These need a running source: lists, rates, revisions, gaps and the recent ledger.
-      const needsMore = /\bfrom (assets|markets|revisions|gaps)\b/.test(query);
-      if (!needsMore) expect(rows.length).toBeGreaterThan(0);
-    });
+  it.each(queries('rawSql'))('$title', async ({ query }) => {
+    const { rows } = await viewer.query(writtenOut(query, chosen));
+    // These need a running source: lists, rates, revisions, gaps and the recent ledger.
+    const needsMore = /\bfrom (assets|markets|revisions|gaps)\b/.test(query);
+    if (!needsMore) expect(rows.length).toBeGreaterThan(0);
+  });
 
-    const ofTime = queries('rawSql').filter(({ query }) => query.includes('$__time'));
-    const [second, year] = [1000, 365 * dayMs];
-    it.each([
-      ['an hour', { fromMs: startMs + dayMs, toMs: startMs + dayMs + 3600 * second }],
-      ['a week', { fromMs: startMs + dayMs, toMs: startMs + 8 * dayMs }],
-      ['60 days', { fromMs: startMs, toMs: startMs + 60 * dayMs }],
-      ['ten years', { fromMs: startMs - 9 * year, toMs: startMs + year }],
-      ['all times', { fromMs: 0, toMs: Date.UTC(2040, 0, 1) }],
-    ])('return no more rows than the cap in %s', async (_, range) => {
-      for (const own of [dense, { ...dense, interval: 'auto', asset_interval: 'auto', currency: 'euro' }])
-        for (const { title, query, points } of ofTime) {
-          const { rows } = await viewer.query(writtenOut(query, own, { ...range, points }));
-          expect([title, rows.length <= maxChartRows, rows.length]).toEqual([title, true, rows.length]);
-          if (!/\bfrom revisions\b/.test(query)) expect([title, rows.length > 0]).toEqual([title, true]);
-        }
-    });
+  const ofTime = queries('rawSql').filter(({ query }) => query.includes('$__time'));
+  const [second, year] = [1000, 365 * dayMs];
+  it.each([
+    ['an hour', { fromMs: startMs + dayMs, toMs: startMs + dayMs + 3600 * second }],
+    ['a week', { fromMs: startMs + dayMs, toMs: startMs + 8 * dayMs }],
+    ['60 days', { fromMs: startMs, toMs: startMs + 60 * dayMs }],
+    ['ten years', { fromMs: startMs - 9 * year, toMs: startMs + year }],
+    ['all times', { fromMs: 0, toMs: Date.UTC(2040, 0, 1) }],
+  ])('return no more rows than the cap in %s', async (_, range) => {
+    for (const own of [dense, { ...dense, interval: 'auto', asset_interval: 'auto', currency: 'euro' }])
+      for (const { title, query, points } of ofTime) {
+        const { rows } = await viewer.query(writtenOut(query, own, { ...range, points }));
+        expect([title, rows.length <= maxChartRows, rows.length]).toEqual([title, true, rows.length]);
+        if (!/\bfrom revisions\b/.test(query)) expect([title, rows.length > 0]).toEqual([title, true]);
+      }
+  });
 
-    it('show the chosen interval where it fits, and the finest that fits otherwise', async () => {
-      const query = ofTime.find(({ title }) => title === 'Candles')?.query ?? '';
-      const seen = async (interval: string, forDays: number, points = 1000) => {
-        const range = { fromMs: startMs, toMs: startMs + forDays * dayMs, points };
-        const { rows } = await viewer.query(writtenOut(query, { ...dense, interval }, range));
-        const at = rows.map(({ time }: { time: number }) => new Date(time).getTime());
-        return [rows.length, ((at[1] ?? 0) - (at[0] ?? 0)) / 60_000, rows[0].derived_from];
-      };
-      expect(await seen('m5', 13)).toEqual([13 * 288, 5, null]);
-      expect(await seen('m5', 14)).toEqual([14 * 96, 15, 'm5']);
-      expect(await seen('m5', 60)).toEqual([60 * 48, 30, 'm5']);
-      expect(await seen('d1', 60)).toEqual([60, 1440, 'm5']);
-      expect(await seen('auto', 1)).toEqual([288, 5, null]);
-      expect(await seen('auto', 60, 400)).toEqual([60 * 6, 240, 'm5']);
-    });
+  it('show the chosen interval where it fits, and the finest that fits otherwise', async () => {
+    const query = ofTime.find(({ title }) => title === 'Candles')?.query ?? '';
+    const seen = async (interval: string, forDays: number, points = 1000) => {
+      const range = { fromMs: startMs, toMs: startMs + forDays * dayMs, points };
+      const { rows } = await viewer.query(writtenOut(query, { ...dense, interval }, range));
+      const at = rows.map(({ time }: { time: number }) => new Date(time).getTime());
+      return [rows.length, ((at[1] ?? 0) - (at[0] ?? 0)) / 60_000, rows[0].derived_from];
+    };
+    expect(await seen('m5', 13)).toEqual([13 * 288, 5, null]);
+    expect(await seen('m5', 14)).toEqual([14 * 96, 15, 'm5']);
+    expect(await seen('m5', 60)).toEqual([60 * 48, 30, 'm5']);
+    expect(await seen('d1', 60)).toEqual([60, 1440, 'm5']);
+    expect(await seen('auto', 1)).toEqual([288, 5, null]);
+    expect(await seen('auto', 60, 400)).toEqual([60 * 6, 240, 'm5']);
+  });
 
-    it('offer the tracked series', async () => {
-      const offered = new Map<string, unknown[]>();
-      for (const { templating } of dashboards)
-        for (const { name, query } of templating.list) {
-          const { rows } = await viewer.query({ text: writtenOut(query, chosen), rowMode: 'array' });
-          offered.set(name, rows.flat());
-        }
-      expect(Object.fromEntries(offered)).toEqual({
-        exchange: ['binance', 'kraken'],
-        base: ['bitcoin'],
-        quote: ['tether'],
-        interval: ['auto', 'h1', 'h2', 'h4', 'h6', 'h8', 'h12', 'd1', 'w1'],
-        asset: ['bitcoin', 'ethereum'],
-        asset_interval: ['auto', 'd1'],
-        currency: ['united-states-dollar', 'bitcoin', 'euro'],
-        currencies: ['bitcoin', 'euro', 'united-states-dollar'],
-      });
-    });
-
-    it('query as a role that may change nothing and sees no keys', async () => {
-      const code = (sql: string) =>
-        viewer.query(sql).then(
-          () => 'done',
-          (error: pg.DatabaseError) => error.code,
-        );
-      const [readOnly, refused] = ['25006', '42501'];
-      expect(await code('delete from tidemark.series')).toBe(readOnly);
-      await viewer.query('set default_transaction_read_only = off');
-      for (const sql of [
-        'delete from tidemark.series',
-        'update tidemark.candle_points set close = 0',
-        'create table tidemark.mine (a int)',
-        'select * from tidemark.api_keys',
-        'select * from tidemark.request_times',
-        `select tidemark.key_of('')`,
-      ])
-        expect([sql, await code(sql)]).toEqual([sql, refused]);
-      const known = await viewer.query<{ name: string }>(
-        `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname = 'public'`,
-      );
-      for (const { name } of known.rows)
-        expect([name, await code(`select * from ${name} limit 1`)]).toEqual([name, 'done']);
-      expect(known.rows.length).toBeGreaterThan(15);
-      expect(await grantViewer(store.database, { role, password: null })).toBe(false);
-      const owner = new URL(store.url).username || 'postgres';
-      await expect(grantViewer(store.database, { role: owner, password: 'x' })).rejects.toThrow(
-        'was not created by',
-      );
+  it('offer the tracked series', async () => {
+    const offered = new Map<string, unknown[]>();
+    for (const { templating } of dashboards)
+      for (const { name, query } of templating.list) {
+        const { rows } = await viewer.query({ text: writtenOut(query, chosen), rowMode: 'array' });
+        offered.set(name, rows.flat());
+      }
+    expect(Object.fromEntries(offered)).toEqual({
+      exchange: ['binance', 'kraken'],
+      base: ['bitcoin'],
+      quote: ['tether'],
+      interval: ['auto', 'h1', 'h2', 'h4', 'h6', 'h8', 'h12', 'd1', 'w1'],
+      asset: ['bitcoin', 'ethereum'],
+      asset_interval: ['auto', 'd1'],
+      currency: ['united-states-dollar', 'bitcoin', 'euro'],
+      currencies: ['bitcoin', 'euro', 'united-states-dollar'],
     });
   });
-}
+
+  it('query as a role that may change nothing and sees no keys', async () => {
+    const code = (sql: string) =>
+      viewer.query(sql).then(
+        () => 'done',
+        (error: pg.DatabaseError) => error.code,
+      );
+    const [readOnly, refused] = ['25006', '42501'];
+    expect(await code('delete from tidemark.series')).toBe(readOnly);
+    await viewer.query('set default_transaction_read_only = off');
+    for (const sql of [
+      'delete from tidemark.series',
+      'update tidemark.candle_points set close = 0',
+      'create table tidemark.mine (a int)',
+      'select * from tidemark.api_keys',
+      'select * from tidemark.request_times',
+      `select tidemark.key_of('')`,
+    ])
+      expect([sql, await code(sql)]).toEqual([sql, refused]);
+    const known = await viewer.query<{ name: string }>(
+      `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname = 'public'`,
+    );
+    for (const { name } of known.rows)
+      expect([name, await code(`select * from ${name} limit 1`)]).toEqual([name, 'done']);
+    expect(known.rows.length).toBeGreaterThan(15);
+    expect(await grantViewer(store.database, { role, password: null })).toBe(false);
+    const owner = new URL(store.url).username || 'postgres';
+    await expect(grantViewer(store.database, { role: owner, password: 'x' })).rejects.toThrow(
+      'was not created by',
+    );
+  });
+});

@@ -6,8 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { derivedObjects } from '../../store/views/apply.ts';
-import { describeNeeding } from '../parts/describe-needing.ts';
-import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { onEachDatabase, openTestStore, type TestStore } from '../store/open-store.ts';
 import { withAnswers } from './answers.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';
 
@@ -38,23 +37,22 @@ it('docs/sql.md has a heading and an example for every view and function', () =>
   }
 });
 
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `examples on ${kind}`, () => {
-    let store: TestStore;
-    beforeAll(async () => {
-      store = await openTestStore(kind);
-      await loadSyntheticYear(store.database);
-      await store.database.pool.query('analyze');
-    });
-    afterAll(() => store.close());
+onEachDatabase('examples', (kind) => {
+  let store: TestStore;
+  beforeAll(async () => {
+    store = await openTestStore(kind);
+    await loadSyntheticYear(store.database);
+    await store.database.pool.query('analyze');
+  });
+  afterAll(() => store.close());
 
-    it('every view, table, function and column has a comment', async () => {
-      const ownOnly = (catalog: string) =>
-        `not exists (select from pg_depend d where d.classid = '${catalog}'::regclass and d.objid = o.oid and d.deptype = 'e')`;
-      const relations = `pg_class o where o.relkind in ('v', 'm', 'r', 'p') and ${ownOnly('pg_class')}
+  it('every view, table, function and column has a comment', async () => {
+    const ownOnly = (catalog: string) =>
+      `not exists (select from pg_depend d where d.classid = '${catalog}'::regclass and d.objid = o.oid and d.deptype = 'e')`;
+    const relations = `pg_class o where o.relkind in ('v', 'm', 'r', 'p') and ${ownOnly('pg_class')}
         and o.relnamespace in ('public'::regnamespace, 'tidemark'::regnamespace)`;
-      const bare = await store.database.pool.query<{ name: string }>(
-        `select o.oid::regclass::text as name from ${relations} and obj_description(o.oid, 'pg_class') is null
+    const bare = await store.database.pool.query<{ name: string }>(
+      `select o.oid::regclass::text as name from ${relations} and obj_description(o.oid, 'pg_class') is null
          union all
          select o.oid::regclass || '.' || a.attname
          from pg_attribute a, lateral (select * from ${relations}) o
@@ -63,31 +61,30 @@ for (const kind of ['main', 'plain'] as const) {
          select o.oid::regprocedure::text from pg_proc o
          where o.pronamespace in ('public'::regnamespace, 'tidemark'::regnamespace) and ${ownOnly('pg_proc')}
            and obj_description(o.oid, 'pg_proc') is null`,
-      );
-      expect(bare.rows.map(({ name }) => name)).toEqual([]);
-    });
-
-    it('tidemark.help lists every published object, with an example that runs', async () => {
-      const { rows } = await store.database.pool.query<{
-        name: string;
-        kind: string;
-        example: string | null;
-      }>(`select schema || '.' || name as name, kind, example from tidemark.help`);
-      const listed = new Set(rows.map(({ name }) => name));
-      for (const name of published) expect(listed).toContain(name.replace(/\(.*/, ''));
-      expect(listed).toContain('tidemark.series_id');
-      const isCalled = (name: string, example: string) => example.includes(name.replace(/^public\./, ''));
-      for (const { name, kind, example } of rows) {
-        expect([name, kind, example]).toEqual([name, kind, expect.any(String)]);
-        expect([name, example, isCalled(name, example ?? '')]).toEqual([name, example, true]);
-        await expect(store.database.pool.query(example ?? ''), name).resolves.toBeDefined();
-      }
-    });
-
-    it.each(['sql', 'cookbook'])('docs/%s.md shows the answers of its statements', async (name) => {
-      const document = readFileSync(`docs/${name}.md`, 'utf8');
-      expect(document).toMatch(/```sql\n/);
-      await expect(await withAnswers(document, store.url)).toMatchFileSnapshot(`../../docs/${name}.md`);
-    });
+    );
+    expect(bare.rows.map(({ name }) => name)).toEqual([]);
   });
-}
+
+  it('tidemark.help lists every published object, with an example that runs', async () => {
+    const { rows } = await store.database.pool.query<{
+      name: string;
+      kind: string;
+      example: string | null;
+    }>(`select schema || '.' || name as name, kind, example from tidemark.help`);
+    const listed = new Set(rows.map(({ name }) => name));
+    for (const name of published) expect(listed).toContain(name.replace(/\(.*/, ''));
+    expect(listed).toContain('tidemark.series_id');
+    const isCalled = (name: string, example: string) => example.includes(name.replace(/^public\./, ''));
+    for (const { name, kind, example } of rows) {
+      expect([name, kind, example]).toEqual([name, kind, expect.any(String)]);
+      expect([name, example, isCalled(name, example ?? '')]).toEqual([name, example, true]);
+      await expect(store.database.pool.query(example ?? ''), name).resolves.toBeDefined();
+    }
+  });
+
+  it.each(['sql', 'cookbook'])('docs/%s.md shows the answers of its statements', async (name) => {
+    const document = readFileSync(`docs/${name}.md`, 'utf8');
+    expect(document).toMatch(/```sql\n/);
+    await expect(await withAnswers(document, store.url)).toMatchFileSnapshot(`../../docs/${name}.md`);
+  });
+});

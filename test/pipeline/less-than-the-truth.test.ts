@@ -80,23 +80,4 @@ onEachBackend('an empty or truncated answer', (kind) => {
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([month]);
     expect(simulator.requests().total).toBe(8);
   });
-
-  test.each([500, 1000])(
-    'loses nothing when it is truncated at %i rows among outages and quiet minutes',
-    async (maxRows) => {
-      const clock = { nowMs };
-      const simulator = await simulate(clock, { faults: { maxRows } });
-      const pipeline = await openPipeline(kind, clock, simulator.url);
-      const days = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 11) };
-      const minutes: SeriesKey[] = [
-        { ...bitcoinHours, interval: 'm1' },
-        { dataset: 'candles', exchange: 'bitso', baseId: 'xrp', quoteId: 'mexican-peso', interval: 'm1' },
-      ];
-      for (const series of minutes) await pipeline.track(series, days.startMs, days.endMs);
-      await pipeline.backfill();
-      for (const series of minutes) {
-        expect(await storedPoints(pipeline.database, series)).toEqual(truthOf(simulator, series, days));
-      }
-    },
-  );
 });

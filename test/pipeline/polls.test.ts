@@ -4,9 +4,9 @@ import type { SnapshotList } from '../../contract/lists.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackList } from '../../store/lists/lists.ts';
 import { startChildModule } from '../parts/child-module.ts';
-import { describeNeeding } from '../parts/describe-needing.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyQueue, type Kind, onEachBackend } from '../queue/queue-parts.ts';
+import { onEachDatabase } from '../store/open-store.ts';
 import { standingAt } from './process-clock.ts';
 import { emptyConfirmMs, failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { rowOf, serveLists } from './serve-lists.ts';
@@ -115,8 +115,7 @@ function body(kind: Kind, on: 'main' | 'plain') {
 }
 
 onEachBackend('polls of lists', (kind) => {
-  describeNeeding('timescale', 'on TimescaleDB', () => body(kind, 'main'));
-  describeNeeding('plainPostgres', 'on plain PostgreSQL', () => body(kind, 'plain'));
+  onEachDatabase('their rows', (on) => body(kind, on));
 
   test('resume after the worker is lost and the queue is flushed, and are given up when that takes too long', async () => {
     const clock = { nowMs: startMs };

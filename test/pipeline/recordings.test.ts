@@ -105,7 +105,12 @@ const forms = [
   { form: 'as recorded', write: (text: string) => text },
   { form: 'with its decimals as JSON numbers', write: withNumbers },
 ];
-const cases = recorded.flatMap((entry) => forms.map((form) => ({ ...entry, ...form })));
+/** test/source reads every form; of each dataset one answer goes through the pipeline in both. */
+const isFirstOfDataset = ({ series }: (typeof recorded)[number], place: number) =>
+  recorded.findIndex((one) => one.series.dataset === series.dataset) === place;
+const cases = recorded.flatMap((entry, place) =>
+  forms.slice(0, isFirstOfDataset(entry, place) ? 2 : 1).map((form) => ({ ...entry, ...form })),
+);
 
 describeRecordings('a recorded answer goes through the whole pipeline', () => {
   test.each(cases)('$name, $form', async ({ write, ...entry }) => {

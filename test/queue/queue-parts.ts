@@ -1,11 +1,10 @@
 /** Queues for tests, on PostgreSQL always, and on Redis where it is available. */
 
 import { randomBytes } from 'node:crypto';
-import { relative } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { type Logger, pino } from 'pino';
-import { describe, expect, inject, onTestFinished } from 'vitest';
+import { describe, inject, onTestFinished } from 'vitest';
 import type { CandleSeries } from '../../contract/series.ts';
 import type { Window } from '../../planning/windows.ts';
 import {
@@ -15,8 +14,8 @@ import {
   type QueueBackendOptions,
 } from '../../queue/backend.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
+import { runsOnBoth } from '../parts/on-both.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
-import { onBoth } from './both-backends.ts';
 
 export type Kind = QueueBackend['kind'];
 
@@ -27,19 +26,13 @@ export function collectingLog(lines: string[]): Logger {
   return pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
 }
 
-/**
- * A group of tests on both backends in this folder, in the long set, and in the files of both-backends.ts; elsewhere on one, on
- * Redis where it is available.
- */
+/** A group of tests on one backend, Redis where it is available, or on both as test/parts/on-both.ts says. */
 export function onEachBackend(title: string, body: (kind: Kind) => void): void {
   const isRedisAbsent = inject('absent').redis !== '';
-  const isOnBoth = runsOnBoth(relative('.', expect.getState().testPath ?? ''));
+  const isOnBoth = runsOnBoth('queues');
   if (isOnBoth || isRedisAbsent) describe(`${title}, on PostgreSQL`, () => body('postgres'));
   if (isOnBoth || !isRedisAbsent) describeNeeding('redis', `${title}, on Redis`, () => body('redis'));
 }
-
-const runsOnBoth = (file: string) =>
-  file.startsWith('test/queue/') || file.endsWith('.soak.ts') || file in onBoth;
 
 /** A namespace of the test's own, removed when the test has finished. */
 export async function prepareQueue(

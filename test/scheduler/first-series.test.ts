@@ -3,8 +3,7 @@ import { minuteMs } from '../../contract/intervals.ts';
 import { longestRangeMs } from '../../contract/limits.ts';
 import { planWindows } from '../../planning/plan.ts';
 import { type FirstSeries, seriesWithGaps } from '../../store/series/gaps.ts';
-import { describeNeeding } from '../parts/describe-needing.ts';
-import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { onEachDatabase, openTestStore, type TestStore } from '../store/open-store.ts';
 
 const nowMs = Date.UTC(2024, 5, 1, 12, 0, 30);
 const series = 600;
@@ -30,62 +29,56 @@ const fill = `
                                                                   else (n + 2) / 3 * interval '1 minute' end as newest
         from generate_series(1, ${series}) n) s`;
 
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(
-    kind === 'main' ? 'timescale' : 'plainPostgres',
-    `the first series of many, on ${kind}`,
-    () => {
-      let store: TestStore;
-      beforeAll(async () => {
-        store = await openTestStore(kind);
-        await store.database.pool.query(fill, [new Date(nowMs)]);
-      });
-      afterAll(() => store.close());
+onEachDatabase('the first series of many', (kind) => {
+  let store: TestStore;
+  beforeAll(async () => {
+    store = await openTestStore(kind);
+    await store.database.pool.query(fill, [new Date(nowMs)]);
+  });
+  afterAll(() => store.close());
 
-      async function windowsOf(cursor: number, first?: FirstSeries) {
-        const query = { nowMs, graceMs: 0, openRefreshMs: minuteMs / 2, rangesPerSeries: 1 };
-        const read = await seriesWithGaps(store.database, { ...query, first });
-        const claimed = new Map();
-        const spanOf = () => longestRangeMs.m1;
-        const { windows } = planWindows({
-          series: read,
-          claimed,
-          nowMs,
-          graceMs: 0,
-          longestRangeMs: spanOf,
-          slots,
-          cursor,
-        });
-        return { read: read.length, windows };
-      }
+  async function windowsOf(cursor: number, first?: FirstSeries) {
+    const query = { nowMs, graceMs: 0, openRefreshMs: minuteMs / 2, rangesPerSeries: 1 };
+    const read = await seriesWithGaps(store.database, { ...query, first });
+    const claimed = new Map();
+    const spanOf = () => longestRangeMs.m1;
+    const { windows } = planWindows({
+      series: read,
+      claimed,
+      nowMs,
+      graceMs: 0,
+      longestRangeMs: spanOf,
+      slots,
+      cursor,
+    });
+    return { read: read.length, windows };
+  }
 
-      it.each([0, 7, 300, 599, 10_000])(
-        'give the windows that all would give, after series %i',
-        async (cursor) => {
-          const all = await windowsOf(cursor);
-          const few = await windowsOf(cursor, { count: slots.total, cursor });
-          expect(all.read).toBeGreaterThan(series / 2);
-          expect(few.read).toBeLessThanOrEqual(2 * slots.total);
-          expect(few.windows.filter(({ lane }) => lane === 'refresh')).toHaveLength(slots.refresh);
-          const sorted = ({ windows }: typeof all) =>
-            windows.map(({ lane, seriesId, startMs }) => [
-              lane,
-              lane === 'refresh' ? startMs : [seriesId, startMs],
-            ]);
-          expect(sorted(few)).toEqual(sorted(all));
-        },
-      );
-
-      it('are as many as asked for, of the furthest behind and of those in turn', async () => {
-        const query = { nowMs, graceMs: 0, openRefreshMs: null, rangesPerSeries: 1 };
-        const read = await seriesWithGaps(store.database, { ...query, first: { count: 3, cursor: 100 } });
-        // Those without any point come before the oldest newest one.
-        expect(read.filter(({ newestMs }) => newestMs === null).map(({ seriesId }) => seriesId)).toEqual([
-          4, 10, 16,
+  it.each([0, 7, 300, 599, 10_000])(
+    'give the windows that all would give, after series %i',
+    async (cursor) => {
+      const all = await windowsOf(cursor);
+      const few = await windowsOf(cursor, { count: slots.total, cursor });
+      expect(all.read).toBeGreaterThan(series / 2);
+      expect(few.read).toBeLessThanOrEqual(2 * slots.total);
+      expect(few.windows.filter(({ lane }) => lane === 'refresh')).toHaveLength(slots.refresh);
+      const sorted = ({ windows }: typeof all) =>
+        windows.map(({ lane, seriesId, startMs }) => [
+          lane,
+          lane === 'refresh' ? startMs : [seriesId, startMs],
         ]);
-        // Ended, behind by more than a request, and with an earlier gap.
-        expect(read.map(({ seriesId }) => seriesId).filter((id) => id > 100)).toEqual([101, 104, 105]);
-      });
+      expect(sorted(few)).toEqual(sorted(all));
     },
   );
-}
+
+  it('are as many as asked for, of the furthest behind and of those in turn', async () => {
+    const query = { nowMs, graceMs: 0, openRefreshMs: null, rangesPerSeries: 1 };
+    const read = await seriesWithGaps(store.database, { ...query, first: { count: 3, cursor: 100 } });
+    // Those without any point come before the oldest newest one.
+    expect(read.filter(({ newestMs }) => newestMs === null).map(({ seriesId }) => seriesId)).toEqual([
+      4, 10, 16,
+    ]);
+    // Ended, behind by more than a request, and with an earlier gap.
+    expect(read.map(({ seriesId }) => seriesId).filter((id) => id > 100)).toEqual([101, 104, 105]);
+  });
+});

@@ -1,7 +1,9 @@
 /** A migrated database for one test, on the requested server. */
 
-import { onTestFinished } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { type Database, openDatabase } from '../../store/db/database.ts';
+import { describeNeeding } from '../parts/describe-needing.ts';
+import { runsOnBoth } from '../parts/on-both.ts';
 import { createMigratedDatabase, createTestDatabase } from '../parts/test-database.ts';
 
 export interface TestStore {
@@ -42,4 +44,13 @@ export async function openEmptyDatabase(on: 'main' | 'plain' = 'main'): Promise<
     await drop();
   });
   return database;
+}
+
+/** A group of tests on TimescaleDB, on plain PostgreSQL without it, or on both as test/parts/on-both.ts says. */
+export function onEachDatabase(title: string, body: (on: 'main' | 'plain') => void): void {
+  const isTimescaleAbsent = inject('absent').timescale !== '';
+  const isOnBoth = runsOnBoth('databases');
+  if (isOnBoth || !isTimescaleAbsent) describeNeeding('timescale', `${title} on main`, () => body('main'));
+  if (isOnBoth || isTimescaleAbsent)
+    describeNeeding('plainPostgres', `${title} on plain`, () => body('plain'));
 }

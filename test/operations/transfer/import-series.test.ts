@@ -2,8 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import { SeriesImport } from '../../../operations/transfer/import-series.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
-import { openTestStore } from '../../store/open-store.ts';
+import { onEachDatabase, openTestStore } from '../../store/open-store.ts';
 
 const series: SeriesKey = {
   dataset: 'candles',
@@ -56,5 +55,4 @@ function body(on: 'main' | 'plain') {
   });
 }
 
-describeNeeding('timescale', 'SeriesImport on TimescaleDB', () => body('main'));
-describeNeeding('plainPostgres', 'SeriesImport on PostgreSQL', () => body('plain'));
+onEachDatabase('SeriesImport', body);

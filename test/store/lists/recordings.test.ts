@@ -4,9 +4,8 @@ import { parseExactJson } from '../../../source/json.ts';
 import { type RowReader, readAsset, readAssetMarket, readExchange } from '../../../source/rows.ts';
 import { trackList } from '../../../store/lists/lists.ts';
 import type { SnapshotRow } from '../../../store/lists/shapes.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
 import { describeRecordings, recording } from '../../recordings.ts';
-import { openTestStore } from '../open-store.ts';
+import { onEachDatabase, openTestStore } from '../open-store.ts';
 import { assets, poll } from './polling.ts';
 
 interface Recorded {
@@ -69,41 +68,39 @@ const lists: readonly Recorded[] = [
   },
 ];
 
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `recorded lists on ${kind}`, () => {
-    describeRecordings('recordings', () => {
-      it.each(lists)(
-        '$name is stored verbatim with nulls and every digit, and another poll adds no row',
-        async (recorded) => {
-          const { name, list, read, fields } = recorded;
-          const store = await openTestStore(kind);
-          onTestFinished(() => store.close());
-          const came = parseExactJson(recording(name)) as { data: Readonly<Record<string, unknown>>[] };
-          const rows = came.data.map((row) => {
-            const known = read(row);
-            if (typeof known === 'string') throw new Error(known);
-            return known;
-          });
-          const startMs = Date.UTC(2024, 0, 1);
-          await trackList(store.database, list, 1000);
-          await poll(store.database, startMs, rows);
-          await poll(store.database, startMs + 1000, rows);
-          const columns = Object.keys(fields).map((column) => `${column}::text`);
-          const stored = await store.database.pool.query<{ row: unknown[] }>(
-            `select json_build_array(${columns.join(', ')}) as row from ${list.dataset}`,
-          );
-          const wanted = came.data.map((row) =>
-            Object.values(fields).map((field) => (row[field] == null ? null : String(row[field]))),
-          );
-          const asText = (row: unknown) => JSON.stringify(row);
-          expect(stored.rows.map(({ row }) => asText(row)).sort()).toEqual(wanted.map(asText).sort());
-          const polls = await store.database.pool.query('select rows, changed from polls order by time');
-          expect(polls.rows).toEqual([
-            { rows: rows.length, changed: rows.length },
-            { rows: rows.length, changed: 0 },
-          ]);
-        },
-      );
-    });
+onEachDatabase('recorded lists', (kind) => {
+  describeRecordings('recordings', () => {
+    it.each(lists)(
+      '$name is stored verbatim with nulls and every digit, and another poll adds no row',
+      async (recorded) => {
+        const { name, list, read, fields } = recorded;
+        const store = await openTestStore(kind);
+        onTestFinished(() => store.close());
+        const came = parseExactJson(recording(name)) as { data: Readonly<Record<string, unknown>>[] };
+        const rows = came.data.map((row) => {
+          const known = read(row);
+          if (typeof known === 'string') throw new Error(known);
+          return known;
+        });
+        const startMs = Date.UTC(2024, 0, 1);
+        await trackList(store.database, list, 1000);
+        await poll(store.database, startMs, rows);
+        await poll(store.database, startMs + 1000, rows);
+        const columns = Object.keys(fields).map((column) => `${column}::text`);
+        const stored = await store.database.pool.query<{ row: unknown[] }>(
+          `select json_build_array(${columns.join(', ')}) as row from ${list.dataset}`,
+        );
+        const wanted = came.data.map((row) =>
+          Object.values(fields).map((field) => (row[field] == null ? null : String(row[field]))),
+        );
+        const asText = (row: unknown) => JSON.stringify(row);
+        expect(stored.rows.map(({ row }) => asText(row)).sort()).toEqual(wanted.map(asText).sort());
+        const polls = await store.database.pool.query('select rows, changed from polls order by time');
+        expect(polls.rows).toEqual([
+          { rows: rows.length, changed: rows.length },
+          { rows: rows.length, changed: 0 },
+        ]);
+      },
+    );
   });
-}
+});

@@ -5,9 +5,8 @@ import { prepareWindow, type WindowCommit } from '../../../store/commit/prepare-
 import { consumeResults } from '../../../store/recheck/command-results.ts';
 import { verifyWindow } from '../../../store/recheck/verification.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
 import { commitPoints, pointsOf } from '../committing.ts';
-import { openTestStore } from '../open-store.ts';
+import { onEachDatabase, openTestStore } from '../open-store.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 const window = { startMs, endMs: startMs + hourMs };
@@ -92,5 +91,4 @@ function body(on: 'main' | 'plain') {
   );
 }
 
-describeNeeding('timescale', 'verifyWindow on TimescaleDB', () => body('main'));
-describeNeeding('plainPostgres', 'verifyWindow on PostgreSQL', () => body('plain'));
+onEachDatabase('verifyWindow', body);

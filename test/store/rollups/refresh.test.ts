@@ -8,201 +8,199 @@ import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts'
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { openTestStore, type TestStore } from '../open-store.ts';
+import { onEachDatabase, openTestStore, type TestStore } from '../open-store.ts';
 import { candles, expectCandlesToAgree, expectRollupsToAgree, market, put } from '../views/candles.ts';
 
 const startMs = Date.UTC(2023, 0, 2);
 const nowMs = Date.UTC(2024, 0, 3, 5, 7);
 const todayMs = Date.UTC(2024, 0, 3);
 
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `refreshing rollups on ${kind}`, () => {
-    let store: TestStore;
-    let database: Database;
-    let seriesId: number;
-    const refresh = () => refreshRollups(database, { nowMs });
-    const behind = () => rangesBehind(database, { nowMs });
-    /** Every third hour of a year, and the last four days by the minute. */
-    beforeEach(async () => {
-      store = await openTestStore(kind);
-      database = store.database;
-      ({ seriesId } = await trackSeries(database, market('a', 'm1'), startMs, null));
-      await put(database, seriesId, candles(startMs, 3 * hourMs, 366 * 8));
-      await put(database, seriesId, candles(nowMs - 4 * dayMs, minuteMs, (4 * dayMs) / minuteMs));
-    });
-    afterEach(() => store.close());
-
-    const stored = async (table: 'rollup_hours' | 'rollup_days') => {
-      const result = await database.pool.query<{ series_id: number; time: number; version: string }>(
-        `select series_id, time, xmin::text as version from tidemark.${table} order by 1, 2`,
-      );
-      return result.rows;
-    };
-
-    it('agrees before and after, and leaves only the current day', async () => {
-      await expectRollupsToAgree(database);
-      expect(await stored('rollup_days')).toEqual([]);
-      expect(await behind()).toEqual([{ seriesId, periodMs: minuteMs, startMs, endMs: todayMs }]);
-      expect(await refresh()).toBe(true);
-      expect(await behind()).toEqual([]);
-      expect(await rangesBehind(database)).toEqual([
-        { seriesId, periodMs: minuteMs, startMs: todayMs, endMs: todayMs + dayMs },
-      ]);
-      await expectRollupsToAgree(database);
-      // Otherwise the comparisons above compared the points with themselves.
-      expect(await stored('rollup_days')).toHaveLength((todayMs - startMs) / dayMs);
-    });
-
-    it('stores no rollup of a series at its own interval or a finer one', async () => {
-      for (const interval of ['m30', 'h1', 'h12', 'd1', 'w1'] as const) {
-        const other = await trackSeries(database, market(interval, interval), startMs, null);
-        await put(database, other.seriesId, candles(startMs, intervalMs[interval], 20));
-      }
-      await refresh();
-      await expectRollupsToAgree(database);
-      await expectCandlesToAgree(database);
-      const names = async (table: 'rollup_hours' | 'rollup_days') => {
-        const ids = [...new Set((await stored(table)).map((row) => row.series_id))];
-        const result = await database.pool.query<{ interval: string }>(
-          'select interval from tidemark.series where id = any ($1) order by period',
-          [ids],
-        );
-        return result.rows.map(({ interval }) => interval);
-      };
-      expect(await names('rollup_hours')).toEqual(['m1', 'm30']);
-      expect(await names('rollup_days')).toEqual(['m1', 'm30', 'h1', 'h12']);
-    });
-
-    it('includes a backfill that comes out of order, and touches no other series', async () => {
-      await refresh();
-      const before = await stored('rollup_hours');
-      const other = await trackSeries(database, market('b', 'm1'), startMs, null);
-      for (const month of [7, 2, 11, 3]) {
-        const fromMs = Date.UTC(2023, month, 1);
-        await put(database, other.seriesId, candles(fromMs, 7 * minuteMs, 200, month));
-      }
-      // Before all stored points.
-      await put(database, other.seriesId, candles(Date.UTC(2021, 4, 5), hourMs, 200));
-      expect(await behind()).toHaveLength(5);
-      await expectCandlesToAgree(database);
-      await refresh();
-      expect(await behind()).toEqual([]);
-      await expectRollupsToAgree(database);
-      await expectCandlesToAgree(database);
-      expect((await stored('rollup_hours')).filter((row) => row.series_id === seriesId)).toEqual(before);
-    });
-
-    it('refreshes only the given series', async () => {
-      const other = await trackSeries(database, market('b', 'h1'), startMs, null);
-      await put(database, other.seriesId, candles(startMs, hourMs, 100));
-      const done: string[] = [];
-      await refreshRollups(database, {
-        nowMs,
-        seriesIds: [other.seriesId],
-        onSeries: (at, of) => done.push(`${at} of ${of}`),
-      });
-      expect(done).toEqual(['0 of 1']);
-      expect((await behind()).map((range) => range.seriesId)).toEqual([seriesId]);
-      await expectRollupsToAgree(database);
-    });
-
-    it('recomputes the day of a revision, lists it in between, and rewrites nothing else', async () => {
-      await refresh();
-      const before = await stored('rollup_days');
-      const dayStartMs = Date.UTC(2023, 5, 14);
-      const [revised] = candles(dayStartMs + 9 * hourMs, hourMs, 1, 5);
-      if (revised === undefined) throw new Error('no candle');
-      await put(database, seriesId, [{ ...revised, high: '999.50', volume: '0.00000' }]);
-      const named = await database.pool.query(
-        `select series_id, lower(range) as first from tidemark.rollups_behind where range << tstzrange($1, null)`,
-        [timestamp(Date.UTC(2023, 6, 1))],
-      );
-      expect(named.rows).toEqual([{ series_id: seriesId, first: dayStartMs }]);
-      await expectRollupsToAgree(database);
-      await expectCandlesToAgree(database);
-      await refresh();
-      await expectRollupsToAgree(database);
-      expect(await behind()).toEqual([]);
-      const after = new Map((await stored('rollup_days')).map(({ time, version }) => [time, version]));
-      const rewritten = before.filter(({ time, version }) => after.get(time) !== version);
-      expect(rewritten.map(({ time }) => time)).toEqual([dayStartMs]);
-    });
-
-    it('drops what retention drops', async () => {
-      await refresh();
-      const { chunkDays } = readConfig({}).storage;
-      await writeRetention(database.pool, 'candles', '26w');
-      const [dropped] = await applyRetention(database, { nowMs, chunkDays });
-      expect(dropped?.points).toBeGreaterThan(1000);
-      expect(await behind()).toEqual([]);
-      await expectRollupsToAgree(database);
-      expect((await stored('rollup_hours'))[0]?.time).toBe(dropped?.cutMs);
-    });
-
-    it('misses nothing of a commit that has not ended, and several refresh at once', async () => {
-      await refresh();
-      const writer = await database.pool.connect();
-      await writer.query('begin');
-      await writer.query(
-        'update tidemark.candle_points set close = 1.10 where series_id = $1 and time = $2',
-        [seriesId, timestamp(startMs)],
-      );
-      // A day of its own, and one that another commit has changed.
-      await put(database, seriesId, candles(startMs + hourMs, hourMs, 1));
-      expect(await Promise.all([refresh(), refresh(), refresh()])).toEqual([true, true, true]);
-      await writer.query(
-        'update tidemark.series set rollups_behind = rollups_behind + tstzmultirange(tstzrange($2, $3)) where id = $1',
-        [seriesId, timestamp(startMs), timestamp(startMs + dayMs)],
-      );
-      await writer.query('commit');
-      writer.release();
-      expect(await behind()).toHaveLength(1);
-      await expectRollupsToAgree(database);
-      expect(await Promise.all([refresh(), refresh()])).toEqual([true, true]);
-      expect(await behind()).toEqual([]);
-      await expectRollupsToAgree(database);
-    });
-
-    it('awaits a lock, after the other series', async () => {
-      const other = await trackSeries(database, market('b', 'h1'), startMs, null);
-      await put(database, other.seriesId, candles(startMs, hourMs, 100));
-      const holder = await database.pool.connect();
-      await holder.query(`begin; select from tidemark.series where id = ${seriesId} for update`);
-      const refreshed = refresh();
-      await waitFor('the other series', async () =>
-        (await behind()).every((range) => range.seriesId === seriesId),
-      );
-      expect(await behind()).toHaveLength(1);
-      await holder.query('rollback');
-      holder.release();
-      expect(await refreshed).toBe(true);
-      expect(await behind()).toEqual([]);
-      await expectRollupsToAgree(database);
-    });
-
-    it('is right after each piece of a first refresh, as if killed there', async () => {
-      const stop = new AbortController();
-      let looks = 0;
-      // One piece at a time: the signal stops the refresh after each.
-      while ((await behind()).length > 0) {
-        let asked = 0;
-        const signal = {
-          get aborted() {
-            asked += 1;
-            return asked > 1;
-          },
-        } as AbortSignal;
-        await refreshRollups(database, { nowMs, signal });
-        await expectRollupsToAgree(database);
-        looks += 1;
-      }
-      expect(looks).toBeGreaterThan(10);
-      stop.abort();
-      await put(database, seriesId, candles(startMs, hourMs, 3));
-      expect(await refreshRollups(database, { nowMs, signal: stop.signal })).toBe(false);
-    });
+onEachDatabase('refreshing rollups', (kind) => {
+  let store: TestStore;
+  let database: Database;
+  let seriesId: number;
+  const refresh = () => refreshRollups(database, { nowMs });
+  const behind = () => rangesBehind(database, { nowMs });
+  /** Every third hour of a year, and the last four days by the minute. */
+  beforeEach(async () => {
+    store = await openTestStore(kind);
+    database = store.database;
+    ({ seriesId } = await trackSeries(database, market('a', 'm1'), startMs, null));
+    await put(database, seriesId, candles(startMs, 3 * hourMs, 366 * 8));
+    await put(database, seriesId, candles(nowMs - 4 * dayMs, minuteMs, (4 * dayMs) / minuteMs));
   });
-}
+  afterEach(() => store.close());
+
+  const stored = async (table: 'rollup_hours' | 'rollup_days') => {
+    const result = await database.pool.query<{ series_id: number; time: number; version: string }>(
+      `select series_id, time, xmin::text as version from tidemark.${table} order by 1, 2`,
+    );
+    return result.rows;
+  };
+
+  it('agrees before and after, and leaves only the current day', async () => {
+    await expectRollupsToAgree(database);
+    expect(await stored('rollup_days')).toEqual([]);
+    expect(await behind()).toEqual([{ seriesId, periodMs: minuteMs, startMs, endMs: todayMs }]);
+    expect(await refresh()).toBe(true);
+    expect(await behind()).toEqual([]);
+    expect(await rangesBehind(database)).toEqual([
+      { seriesId, periodMs: minuteMs, startMs: todayMs, endMs: todayMs + dayMs },
+    ]);
+    await expectRollupsToAgree(database);
+    // Otherwise the comparisons above compared the points with themselves.
+    expect(await stored('rollup_days')).toHaveLength((todayMs - startMs) / dayMs);
+  });
+
+  it('stores no rollup of a series at its own interval or a finer one', async () => {
+    for (const interval of ['m30', 'h1', 'h12', 'd1', 'w1'] as const) {
+      const other = await trackSeries(database, market(interval, interval), startMs, null);
+      await put(database, other.seriesId, candles(startMs, intervalMs[interval], 20));
+    }
+    await refresh();
+    await expectRollupsToAgree(database);
+    await expectCandlesToAgree(database);
+    const names = async (table: 'rollup_hours' | 'rollup_days') => {
+      const ids = [...new Set((await stored(table)).map((row) => row.series_id))];
+      const result = await database.pool.query<{ interval: string }>(
+        'select interval from tidemark.series where id = any ($1) order by period',
+        [ids],
+      );
+      return result.rows.map(({ interval }) => interval);
+    };
+    expect(await names('rollup_hours')).toEqual(['m1', 'm30']);
+    expect(await names('rollup_days')).toEqual(['m1', 'm30', 'h1', 'h12']);
+  });
+
+  it('includes a backfill that comes out of order, and touches no other series', async () => {
+    await refresh();
+    const before = await stored('rollup_hours');
+    const other = await trackSeries(database, market('b', 'm1'), startMs, null);
+    for (const month of [7, 2, 11, 3]) {
+      const fromMs = Date.UTC(2023, month, 1);
+      await put(database, other.seriesId, candles(fromMs, 7 * minuteMs, 200, month));
+    }
+    // Before all stored points.
+    await put(database, other.seriesId, candles(Date.UTC(2021, 4, 5), hourMs, 200));
+    expect(await behind()).toHaveLength(5);
+    await expectCandlesToAgree(database);
+    await refresh();
+    expect(await behind()).toEqual([]);
+    await expectRollupsToAgree(database);
+    await expectCandlesToAgree(database);
+    expect((await stored('rollup_hours')).filter((row) => row.series_id === seriesId)).toEqual(before);
+  });
+
+  it('refreshes only the given series', async () => {
+    const other = await trackSeries(database, market('b', 'h1'), startMs, null);
+    await put(database, other.seriesId, candles(startMs, hourMs, 100));
+    const done: string[] = [];
+    await refreshRollups(database, {
+      nowMs,
+      seriesIds: [other.seriesId],
+      onSeries: (at, of) => done.push(`${at} of ${of}`),
+    });
+    expect(done).toEqual(['0 of 1']);
+    expect((await behind()).map((range) => range.seriesId)).toEqual([seriesId]);
+    await expectRollupsToAgree(database);
+  });
+
+  it('recomputes the day of a revision, lists it in between, and rewrites nothing else', async () => {
+    await refresh();
+    const before = await stored('rollup_days');
+    const dayStartMs = Date.UTC(2023, 5, 14);
+    const [revised] = candles(dayStartMs + 9 * hourMs, hourMs, 1, 5);
+    if (revised === undefined) throw new Error('no candle');
+    await put(database, seriesId, [{ ...revised, high: '999.50', volume: '0.00000' }]);
+    const named = await database.pool.query(
+      `select series_id, lower(range) as first from tidemark.rollups_behind where range << tstzrange($1, null)`,
+      [timestamp(Date.UTC(2023, 6, 1))],
+    );
+    expect(named.rows).toEqual([{ series_id: seriesId, first: dayStartMs }]);
+    await expectRollupsToAgree(database);
+    await expectCandlesToAgree(database);
+    await refresh();
+    await expectRollupsToAgree(database);
+    expect(await behind()).toEqual([]);
+    const after = new Map((await stored('rollup_days')).map(({ time, version }) => [time, version]));
+    const rewritten = before.filter(({ time, version }) => after.get(time) !== version);
+    expect(rewritten.map(({ time }) => time)).toEqual([dayStartMs]);
+  });
+
+  it('drops what retention drops', async () => {
+    await refresh();
+    const { chunkDays } = readConfig({}).storage;
+    await writeRetention(database.pool, 'candles', '26w');
+    const [dropped] = await applyRetention(database, { nowMs, chunkDays });
+    expect(dropped?.points).toBeGreaterThan(1000);
+    expect(await behind()).toEqual([]);
+    await expectRollupsToAgree(database);
+    expect((await stored('rollup_hours'))[0]?.time).toBe(dropped?.cutMs);
+  });
+
+  it('misses nothing of a commit that has not ended, and several refresh at once', async () => {
+    await refresh();
+    const writer = await database.pool.connect();
+    await writer.query('begin');
+    await writer.query('update tidemark.candle_points set close = 1.10 where series_id = $1 and time = $2', [
+      seriesId,
+      timestamp(startMs),
+    ]);
+    // A day of its own, and one that another commit has changed.
+    await put(database, seriesId, candles(startMs + hourMs, hourMs, 1));
+    expect(await Promise.all([refresh(), refresh(), refresh()])).toEqual([true, true, true]);
+    await writer.query(
+      'update tidemark.series set rollups_behind = rollups_behind + tstzmultirange(tstzrange($2, $3)) where id = $1',
+      [seriesId, timestamp(startMs), timestamp(startMs + dayMs)],
+    );
+    await writer.query('commit');
+    writer.release();
+    expect(await behind()).toHaveLength(1);
+    await expectRollupsToAgree(database);
+    expect(await Promise.all([refresh(), refresh()])).toEqual([true, true]);
+    expect(await behind()).toEqual([]);
+    await expectRollupsToAgree(database);
+  });
+
+  it('awaits a lock, after the other series', async () => {
+    const other = await trackSeries(database, market('b', 'h1'), startMs, null);
+    await put(database, other.seriesId, candles(startMs, hourMs, 100));
+    const holder = await database.pool.connect();
+    await holder.query(`begin; select from tidemark.series where id = ${seriesId} for update`);
+    const refreshed = refresh();
+    await waitFor('the other series', async () =>
+      (await behind()).every((range) => range.seriesId === seriesId),
+    );
+    expect(await behind()).toHaveLength(1);
+    await holder.query('rollback');
+    holder.release();
+    expect(await refreshed).toBe(true);
+    expect(await behind()).toEqual([]);
+    await expectRollupsToAgree(database);
+  });
+
+  it('is right after each piece of a first refresh, as if killed there', async () => {
+    const stop = new AbortController();
+    let looks = 0;
+    // One piece at a time: the signal stops the refresh after each.
+    while ((await behind()).length > 0) {
+      let asked = 0;
+      const signal = {
+        get aborted() {
+          asked += 1;
+          return asked > 1;
+        },
+      } as AbortSignal;
+      await refreshRollups(database, { nowMs, signal });
+      await expectRollupsToAgree(database);
+      looks += 1;
+    }
+    expect(looks).toBeGreaterThan(10);
+    stop.abort();
+    await put(database, seriesId, candles(startMs, hourMs, 3));
+    expect(await refreshRollups(database, { nowMs, signal: stop.signal })).toBe(false);
+  });
+});
 
 describeNeeding('timescale', 'refreshing rollups of compressed points', () => {
   it('includes a revision, in compressed rollups', async () => {
