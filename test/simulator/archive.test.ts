@@ -77,8 +77,8 @@ test('has files of days, and none that is not over yet or unknown', async () => 
 test('spoils files on request, each in one way, and always the same', async () => {
   const { month } = await open({ badFileRate: 1 });
   const kinds = new Set<string>();
-  for (let year = 2018; year < 2025; year++) {
-    for (const name of [`${year}-02`, `${year}-07`, `${year}-11`]) {
+  for (const year of [2019, 2020, 2021, 2022, 2023, 2024]) {
+    for (const name of [`${year}-02`, `${year}-07`]) {
       const [file, stated] = [await month(name), await month(name, '.CHECKSUM')];
       const sum = createHash('sha256').update(file.body).digest('hex');
       const isRight = stated.body.toString().startsWith(sum);
