@@ -49,6 +49,6 @@ export default defineConfig(({ mode }) => ({
     testTimeout: 240_000,
     hookTimeout: 120_000,
     teardownTimeout: 120_000,
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 150_000 } },
   },
 }));

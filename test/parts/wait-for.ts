@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function waitFor(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  { everyMs = 25, withinMs = 60_000 }: { everyMs?: number; withinMs?: number } = {},
+  { everyMs = 25, withinMs = 150_000 }: { everyMs?: number; withinMs?: number } = {},
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await condition())) {
