@@ -117,7 +117,7 @@ const words: Readonly<Record<Connection, string>> = {
 };
 
 /** Whether the page is connected, and whether its data are synthetic. */
-function Status() {
+export function Status() {
   const { summary, connection } = useModel();
   const since =
     summary !== null && connection !== 'live'

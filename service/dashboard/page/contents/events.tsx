@@ -17,29 +17,33 @@ export function EventsView() {
       </button>
       {loaded.kind === 'loading' && <p>Loading.</p>}
       {loaded.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${loaded.message}.`}</p>}
-      {loaded.kind === 'loaded' && (
-        <ListSection
-          title="Log"
-          none="Nothing is recorded."
-          caption="Newest first: outages, bans and revisions of the last seven days, and the newest deploys, actions and untracked series"
-          titles={['When', 'Lasted', 'What', 'Event']}
-          rows={loaded.value.map((event) => [
-            formatSecond(event.timeMs),
-            lengthOf(event),
-            event.kind,
-            <>
-              {event.seriesId !== null && event.name !== null && (
-                <>
-                  <SeriesLink id={event.seriesId} name={event.name} />
-                  {': '}
-                </>
-              )}
-              {event.text}
-            </>,
-          ])}
-        />
-      )}
+      {loaded.kind === 'loaded' && <EventList events={loaded.value} />}
     </>
+  );
+}
+
+export function EventList({ events }: { readonly events: readonly StoredEvent[] }) {
+  return (
+    <ListSection
+      title="Log"
+      none="Nothing is recorded."
+      caption="Newest first: outages, bans and revisions of the last seven days, and the newest deploys, actions and untracked series"
+      titles={['When', 'Lasted', 'What', 'Event']}
+      rows={events.map((event) => [
+        formatSecond(event.timeMs),
+        lengthOf(event),
+        event.kind,
+        <>
+          {event.seriesId !== null && event.name !== null && (
+            <>
+              <SeriesLink id={event.seriesId} name={event.name} />
+              {': '}
+            </>
+          )}
+          {event.text}
+        </>,
+      ])}
+    />
   );
 }
 

@@ -14,9 +14,6 @@ import { useClock, useModel } from '../state/use-model.ts';
 import { exchangeOf } from './groups.ts';
 import { axes, compare, filters, SeriesRow, sorts, titles } from './series-rows.tsx';
 
-/** Fewer where each takes several lines. */
-const perPage = isNarrow() ? 20 : 50;
-
 type Choice = Pick<Address, 'find' | 'filter' | 'exchange' | 'interval' | 'sort' | 'axis' | 'page'>;
 
 function readChoice(): Choice {
@@ -37,6 +34,8 @@ export function SeriesList() {
   const [choice, setChoice] = useState(readChoice);
   const top = useRef<HTMLDivElement>(null);
   useClock(1000);
+  // Fewer where each takes several lines.
+  const perPage = isNarrow() ? 20 : 50;
   const lines = useOrdered(model, choice.sort).filter(shows(choice));
   const pages = Math.max(1, Math.ceil(lines.length / perPage));
   const page = Math.min(choice.page, pages);

@@ -66,7 +66,7 @@ export function ActionBar({
   );
 }
 
-function OutcomeView({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
+export function OutcomeView({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
   return (
     <div role="status">
       {outcomes.map((outcome) =>
@@ -83,18 +83,10 @@ function OutcomeView({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
   );
 }
 
-/** What can be done with one series. @param name as commands take it. @param isTracked false: nothing. */
-export function SeriesActions({
-  id,
-  name,
-  isTracked,
-}: {
-  readonly id: number;
-  readonly name: string;
-  readonly isTracked: boolean;
-}) {
+/** What can be done with one series. @param name as commands take it. */
+export function actionsOf(id: number, name: string): readonly Action[] {
   const body = { series: [String(id)] };
-  const actions: readonly Action[] = [
+  return [
     { title: 'Retry now', action: 'retry', body, command: `npx tidemark retry ${id}` },
     { title: 'Verify a sample', action: 'verify', body, command: `npx tidemark verify ${id} --sample 30` },
     { title: 'Repair differences', action: 'repair', body, command: `npx tidemark repair ${id}` },
@@ -106,10 +98,22 @@ export function SeriesActions({
       confirm: `Untrack ${name}? Its stored points stay.`,
     },
   ];
-  return <ActionBar label="Actions" actions={isTracked ? actions : []} />;
 }
 
-const common: readonly Action[] = [
+/** @param isTracked false: nothing can be done. */
+export function SeriesActions({
+  id,
+  name,
+  isTracked,
+}: {
+  readonly id: number;
+  readonly name: string;
+  readonly isTracked: boolean;
+}) {
+  return <ActionBar label="Actions" actions={isTracked ? actionsOf(id, name) : []} />;
+}
+
+export const commonActions: readonly Action[] = [
   { title: 'Retry all now', action: 'retry', body: {}, command: 'npx tidemark retry' },
   {
     title: 'Pause',
@@ -123,7 +127,7 @@ const common: readonly Action[] = [
 
 /** What can be done with all. */
 export function CommonActions() {
-  return <ActionBar label="All series" actions={common} />;
+  return <ActionBar label="All series" actions={commonActions} />;
 }
 
 const intervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'];
@@ -205,7 +209,7 @@ export function TrackForm() {
   );
 }
 
-function wordsOfCost(cost: Answer): string {
+export function wordsOfCost(cost: Answer): string {
   const requests = formatCount(Number(cost.requests));
   const duration = formatDuration(Math.max(1000, Number(cost.durationMs)));
   const megabytes = formatCount(Math.ceil(Number(cost.diskBytes) / 1e6));

@@ -3,7 +3,7 @@
 import type { Calendar, SeriesLine } from '../../shapes.ts';
 import { hrefOf } from '../state/address.ts';
 import { fetchCalendar } from '../state/server.ts';
-import { useDelayed, useLoaded } from '../state/use-model.ts';
+import { type Loaded, useDelayed, useLoaded } from '../state/use-model.ts';
 import { formatPercent } from './format.ts';
 import { shadeOf } from './heat.ts';
 import { Section } from './table.tsx';
@@ -42,6 +42,16 @@ function CalendarView({
   readonly version: string | null;
 }) {
   const [loaded] = useLoaded(() => fetchCalendar(seriesId), [seriesId, version]);
+  return <CalendarSection seriesId={seriesId} loaded={loaded} />;
+}
+
+export function CalendarSection({
+  seriesId,
+  loaded,
+}: {
+  readonly seriesId: number | null;
+  readonly loaded: Loaded<Calendar>;
+}) {
   const months = loaded.kind === 'loaded' ? loaded.value.months : [];
   const years = new Map<number, Map<number, (typeof months)[number]>>();
   for (const month of months) {

@@ -22,7 +22,7 @@ export function ProblemsView() {
   );
 }
 
-function Sections({
+export function Sections({
   found: { failing, failingInAll, causes, errors, quarantine, revised, jobs, locks },
   actions,
 }: {

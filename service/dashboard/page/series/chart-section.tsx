@@ -265,7 +265,7 @@ interface Held {
   keepRange?: () => void;
 }
 
-function ValueTable({
+export function ValueTable({
   view: { rows, kind },
   zone,
 }: {
@@ -307,7 +307,7 @@ function actions(chart: PriceChart): Readonly<Record<string, () => void>> {
 }
 
 /** The exact stored values. */
-function pointedText(pointed: Pointed | null, zone: Zone): string {
+export function pointedText(pointed: Pointed | null, zone: Zone): string {
   if (pointed === null) return '';
   const { timeMs, row, state } = pointed;
   return row === null ? `${timeIn(zone, timeMs)}: no value, ${state}` : rowText(row, zone);

@@ -14,8 +14,6 @@ import type { Layer } from '../../layers.ts';
 import type { Shade } from './chart-piece.ts';
 import { shifted, timeIn, type Zone } from './zone.ts';
 
-const dark = matchMedia('(prefers-color-scheme: dark)');
-
 /** @param name such as `--covered`. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -23,6 +21,7 @@ export function colour(name: string): string {
 
 /** @returns removes the listener. */
 export function onTheme(listener: () => void): () => void {
+  const dark = matchMedia('(prefers-color-scheme: dark)');
   dark.addEventListener('change', listener);
   return () => dark.removeEventListener('change', listener);
 }

@@ -122,7 +122,7 @@ function useDetail(id: number, line: SeriesLine | undefined) {
   return loaded;
 }
 
-function factsOf(line: SeriesLine, nowMs: number): string {
+export function factsOf(line: SeriesLine, nowMs: number): string {
   return [
     describeCoverage(line, nowMs),
     line.gaps > 0 ? `${counted(line.gaps, 'gap')} of ${formatDuration(line.missingMs)}` : '',
@@ -135,7 +135,7 @@ function factsOf(line: SeriesLine, nowMs: number): string {
     .join(' · ');
 }
 
-function Parts({ detail }: { readonly detail: SeriesDetail }) {
+export function Parts({ detail }: { readonly detail: SeriesDetail }) {
   const { id, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
   return (
     <>

@@ -113,8 +113,8 @@ const hiddenMs = 2000;
 export function listen(model: Model): void {
   retry = () => model.retry();
   let source: EventSource | null = null;
-  let next: number | undefined;
-  let leaving: number | undefined;
+  let next: ReturnType<typeof setTimeout> | undefined;
+  let leaving: ReturnType<typeof setTimeout> | undefined;
 
   const heard = () => {
     clearTimeout(next);

@@ -1,0 +1,157 @@
+/** The words of problems, events, polled lists and actions. */
+
+import { describe, expect, it } from 'vitest';
+import { dayMs, hourMs } from '../../../../contract/intervals.ts';
+import { EventList } from '../../../../service/dashboard/page/contents/events.tsx';
+import { Contents } from '../../../../service/dashboard/page/contents/list-page.tsx';
+import { OutcomeView, wordsOfCost } from '../../../../service/dashboard/page/parts/actions.tsx';
+import { Sections } from '../../../../service/dashboard/page/problems/problems.tsx';
+import type {
+  ActionLine,
+  ListContents,
+  Problems,
+  StoredEvent,
+} from '../../../../service/dashboard/shapes.ts';
+import { htmlOf, linesOf, linksIn, modelOf, textOf } from './rendered.ts';
+
+const timeMs = Date.UTC(2024, 1, 1);
+const name = '<img src=x> bitcoin/euro h1';
+
+describe('the problems', () => {
+  const nothing: Problems = {
+    ...{ failing: [], failingInAll: 0, causes: [], errors: [], quarantine: [], revised: [], jobs: [] },
+    locks: { statements: 0, holders: [] },
+  };
+
+  it('say of each list that it is empty', () => {
+    expect(linesOf(Sections, { found: nothing, actions: [] }).filter((text) => text.endsWith('.'))).toEqual([
+      ...['No window failed, and no series is refused.', 'None in the last hour.'],
+      ...['No statement waits for a lock.', 'No job fails.', 'Empty: no row was rejected.'],
+      ...['The source revised no stored value.', 'None at this dashboard.'],
+    ]);
+  });
+
+  it('list what failed by its cause, with what helps, and everything else with its series', () => {
+    const window = { startMs: timeMs, endMs: timeMs + dayMs };
+    const failed = { seriesId: 7, name, message: 'HTTP 500', retryMs: timeMs + hourMs };
+    const cause = { message: 'HTTP 500', series: 1, ranges: 2, nextMs: timeMs + hourMs, isRefused: false };
+    const action: ActionLine = {
+      ...{ request: {}, endedMs: null },
+      ...{
+        id: 1,
+        action: 'verify',
+        timeMs,
+        userName: null,
+        address: '127.0.0.1',
+        state: 'running',
+        result: null,
+      },
+      progress: { done: 3, of: 9 },
+    };
+    const found: Problems = {
+      ...{
+        ...nothing,
+        failing: [
+          { ...failed, window },
+          { ...failed, window: null },
+        ],
+        failingInAll: 1200,
+      },
+      causes: [cause, { ...cause, message: 'no such market', isRefused: true }],
+      errors: [{ kind: 'timeout', requests: 1234, newestMs: timeMs, message: 'no answer' }],
+      quarantine: [
+        { seriesId: 7, name, dataset: 'candles', seenAtMs: timeMs, reason: 'r', raw: `</code>${name}` },
+      ],
+      revised: [{ seriesId: 7, name, values: 12 }],
+      locks: { statements: 2, holders: ['ann', 'bob'] },
+      jobs: [{ kind: 'policy', of: null, lastRunMs: null, failures: 3, message: 'm' }],
+    };
+    const done = {
+      ...action,
+      id: 2,
+      action: 'pause',
+      userName: 'ann',
+      state: 'done' as const,
+      result: 'paused',
+    };
+    const html = htmlOf(Sections, { found, actions: [action, { ...done, progress: null }] });
+    expect(html).not.toContain('<img');
+    const lines = textOf(html).split('\n');
+    for (const line of [
+      'The first 2 of 1,200: series that the source refuses, then the newest failures',
+      'HTTP 500 1 series, 2 ranges. Next attempt 2024-02-01 01:00Z. What helps: tidemark retry',
+      'no such market 1 series, 2 ranges. Next attempt 2024-02-01 01:00Z. What helps: tidemark untrack SERIES',
+      'All of them',
+      'The first 0',
+      `${name} | 2024-02-01 | 2024-02-02 | 2024-02-01 01:00Z |`,
+      `${name} | the whole series | | 2024-02-01 01:00Z |`,
+      'timeout | 1,234 | 2024-02-01 | no answer |',
+      'Statements that wait: 2. Held by: ann, bob.',
+      'policy | | never | 3 | m |',
+      `${name} | 2024-02-01 | r | </code>${name} |`,
+      `${name} | 12 |`,
+      'verify | 2024-02-01 | 127.0.0.1 | running: 3 of 9 |',
+      'pause | 2024-02-01 | ann at 127.0.0.1 | done: paused |',
+    ])
+      expect(lines).toContain(line);
+    expect(html).toContain('href="./?series=7&amp;from=2024-02-01&amp;to=2024-02-02"');
+  });
+});
+
+it('lists what happened, with the series of each event', () => {
+  const event = {
+    timeMs,
+    untilMs: null,
+    kind: 'outage',
+    seriesId: null,
+    name: null,
+    text: 'no answer',
+  } as const;
+  const events: StoredEvent[] = [
+    { ...event, untilMs: timeMs + 3 * hourMs },
+    { ...event, untilMs: timeMs + 999, kind: 'revision', seriesId: 7, name, text: '3 values' },
+  ];
+  const html = htmlOf(EventList, { events });
+  expect(textOf(html).split('\n').slice(2)).toEqual([
+    'When | Lasted | What | Event |',
+    '2024-02-01 | 3 h | outage | no answer |',
+    `2024-02-01 | | revision | ${name}: 3 values |`,
+  ]);
+  expect(linksIn(html)).toEqual({ [name]: './?series=7' });
+  expect(linesOf(EventList, { events: [] })).toContain('Nothing is recorded.');
+});
+
+it('lists the entries of a polled list, the values before their change, and those that left', () => {
+  const row = { key: ['bitcoin'], cells: ['1.20', null], before: ['1.10', null], sinceMs: timeMs };
+  const contents: ListContents = {
+    ...{ key: ['asset'], columns: ['price_usd', 'max_supply'], rows: [row], inAll: 1 },
+    gone: [{ key: ['old', 'coin'], sinceMs: timeMs }],
+  };
+  const model = modelOf([], { nowMs: timeMs + 3 * hourMs });
+  expect(linesOf(Contents, { contents }, { model })).toEqual([
+    ...['Entries', '1 in all; the value before the last change stands below each that changed'],
+    'asset | price usd | max supply | changed |',
+    'bitcoin | 1.20before: 1.10 | | 3 h ago |',
+    ...['Gone', 'Entries that two complete polls in a row lacked, the newest first; their rows stay stored'],
+    ...['Entry | Since |', 'old coin | 2024-02-01 |'],
+  ]);
+  const many = {
+    ...contents,
+    rows: Array.from({ length: 51 }, (_, id) => ({ ...row, key: [`a${id}`], before: null })),
+  };
+  const lines = linesOf(Contents, { contents: { ...many, inAll: 2000, gone: [] } }, { model });
+  expect(lines.filter((text) => /^a\d+ \| 1\.20 \|/.test(text))).toHaveLength(50);
+  expect(lines).toEqual(expect.arrayContaining(['Show all 51', 'No entry has left the list.']));
+  expect(lines[1]).toMatch(/^The first 51 of 2,000; /);
+  const none = linesOf(Contents, { contents: { ...contents, rows: [], inAll: 0 } }, { model });
+  expect(none).toContain('The list has no entry yet.');
+});
+
+it('says what an action costs, and what became of it', () => {
+  const cost = { requests: 1234, durationMs: 65_000, points: 2e6, diskBytes: 12.3e6, notes: ['a note'] };
+  expect(wordsOfCost(cost)).toBe('1,234 requests, 1 min 5 s, up to 2,000,000 points, 13 MB; a note.');
+  expect(wordsOfCost({ ...cost, durationMs: 3, notes: [] })).toContain('requests, 1 s, up to');
+  const refused = { kind: 'refused' as const, text: 'Pause: no.', command: 'npx tidemark pause' };
+  const lines = linesOf(OutcomeView, { outcomes: [{ kind: 'said', text: 'Retry: 0 ranges.' }, refused] });
+  expect(lines).toEqual(['Retry: 0 ranges.', 'Pause: no.', 'npx tidemark pause Copy']);
+});

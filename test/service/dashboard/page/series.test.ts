@@ -1,0 +1,298 @@
+/** The words of the page of a series: facts, bands, gaps, requests, values, times and the comparison. */
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { dayMs, hourMs } from '../../../../contract/intervals.ts';
+import { BandView, segmentAt } from '../../../../service/dashboard/page/parts/band.tsx';
+import { reasonAt } from '../../../../service/dashboard/page/parts/gap-reasons.ts';
+import { describePoints, volumesOf } from '../../../../service/dashboard/page/series/bars.ts';
+import { joinPieces, type Piece } from '../../../../service/dashboard/page/series/chart-piece.ts';
+import { pointedText, ValueTable } from '../../../../service/dashboard/page/series/chart-section.tsx';
+import { ComparedWords } from '../../../../service/dashboard/page/series/compare.tsx';
+import type { PriceChart, Span } from '../../../../service/dashboard/page/series/price-chart.ts';
+import { factsOf, Parts } from '../../../../service/dashboard/page/series/series-page.tsx';
+import { timeIn, zoneName } from '../../../../service/dashboard/page/series/zone.ts';
+import type { Band, SeriesDetail, SeriesLine } from '../../../../service/dashboard/shapes.ts';
+import { seriesLine } from '../lines.ts';
+import { htmlOf, linesOf, linksIn, textOf } from './rendered.ts';
+
+const startMs = Date.UTC(2024, 1, 1);
+
+it('has the facts of a series in a line', () => {
+  const facts = (of: Partial<SeriesLine>) => factsOf(seriesLine(of), startMs);
+  expect(facts({})).toBe('100 % covered · no gap · 100 points');
+  expect(facts({ coveredMs: 75 * hourMs, gaps: 1, missingMs: 20 * hourMs, points: 1, revised: 2 })).toBe(
+    '75.00 % covered · 1 gap of 20 h · 1 point · 2 revised',
+  );
+  expect(facts({ blocked: 'no such market' })).toContain(' · refused by the source: no such market');
+  const future = { wantedMs: 0, fromMs: startMs + dayMs, points: 0 };
+  expect(facts(future)).toBe('tracked from 2024-02-02 onward · 0 points');
+});
+
+describe('a band', () => {
+  const band: Band = {
+    ...{ id: 7, startMs, endMs: startMs + 10 * dayMs, columns: 10 },
+    layers: {
+      tracked: [0, 9],
+      covered: [0, 4, 6, 9],
+      empty: [0, 1],
+      gap: [4, 6],
+      failed: [5, 6],
+      inFlight: [6, 7],
+    },
+  };
+
+  it('has the range of the same state around a column', () => {
+    const at = (column: number) => {
+      const found = segmentAt(band, column);
+      return found === null
+        ? null
+        : [found.name, ...[found.startMs, found.endMs].map((ms) => (ms - startMs) / dayMs)];
+    };
+    expect([0, 2, 4, 5, 6, 8, 9].map(at)).toEqual([
+      ['confirmed empty', 0, 1],
+      ['covered', 1, 4],
+      ['gap', 4, 5],
+      ['failed', 5, 6],
+      ['in flight', 6, 7],
+      ['covered', 7, 9],
+      null,
+    ]);
+    expect(segmentAt(band, 4)?.timeMs).toBe(startMs + 4.5 * dayMs);
+  });
+
+  it('draws each state by its own shape, and a hole below what is missing', () => {
+    const html = htmlOf(BandView, { band, label: '64.36 % covered' });
+    expect(html).toContain('role="img" aria-label="64.36 % covered"');
+    const drawn = [...html.matchAll(/<rect class="(\w+)" x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"/g)];
+    expect(drawn.map(([, ...of]) => of.join(' '))).toEqual([
+      'tracked 0 5 9 2',
+      'covered 0 0 4 12',
+      'covered 6 0 3 12',
+      'empty 0 6 1 6',
+      'hole 4 0 2 12',
+      'gap 4 3 2 6',
+      'hole 5 0 1 12',
+      'failed 5 0 1 12',
+      'inFlight 6 0 1 3',
+    ]);
+    expect(htmlOf(BandView, { band: null, label: 'coverage' })).not.toContain('<rect');
+  });
+
+  it('knows why a time is missing', () => {
+    const gap = (place: number, reason: string, message: string | null = null) => ({
+      ...{ startMs: place, endMs: place + 1, reason, message },
+    });
+    const gaps = [
+      gap(0, 'not_asked'),
+      gap(1, 'awaits_second_answer'),
+      gap(2, 'failed', 'HTTP 500'),
+      gap(3, 'new'),
+    ];
+    expect([0, 1, 2, 3, 4].map((at) => reasonAt(gaps, at))).toEqual([
+      ...['awaits a request', 'empty response, awaits confirmation', 'failed: HTTP 500', 'new', null],
+    ]);
+  });
+});
+
+describe('the details', () => {
+  const none: SeriesDetail = {
+    ...{
+      id: 7,
+      name: 'kraken bitcoin/euro h1',
+      dataset: 'candles',
+      interval: 'h1',
+      fromMs: startMs,
+      toMs: null,
+    },
+    ...{ untrackedMs: null, beginsMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
+    ...{ gaps: [], fetches: [], revisions: [], rejections: [] },
+  };
+
+  it('say what is tracked, and that nothing is missing, recorded, revised or rejected', () => {
+    expect(linesOf(Parts, { detail: none }).filter((text) => text.endsWith('.'))).toEqual([
+      ...[
+        'Tracked from 2024-02-01 on.',
+        'None.',
+        'None is recorded.',
+        'The source revised no stored value.',
+        'Empty.',
+      ],
+    ]);
+    expect(linesOf(Parts, { detail: { ...none, toMs: startMs + dayMs } })[0]).toBe(
+      'Tracked from 2024-02-01 to 2024-02-02.',
+    );
+    const untracked = linesOf(Parts, { detail: { ...none, untrackedMs: startMs + 1500 } });
+    expect(untracked[0]).toBe('Not asked for any more since 2024-02-01 00:00:01Z. What is stored stays.');
+    expect(untracked).toContain('An untracked series has none: nothing of it is wanted.');
+  });
+
+  it('list gaps with links to their ranges, requests, revisions and rejected rows', () => {
+    const gap = {
+      startMs: startMs + 9 * dayMs,
+      endMs: startMs + 11 * dayMs,
+      reason: 'not_asked',
+      message: null,
+    };
+    const fetched = {
+      timeMs: startMs + 500,
+      range: gap,
+      lane: 'backfill',
+      verdict: 'refused',
+      fresh: 1,
+      changed: 0,
+    };
+    const raw = '</code><img src=x>';
+    const detail = {
+      ...{ ...none, gaps: [gap], gapsInAll: 1 },
+      fetches: [
+        { ...fetched, durationMs: 1234, error: 'no such market' },
+        { ...fetched, range: null, durationMs: 1, error: null },
+      ],
+      revisions: [{ timeMs: startMs, seenAtMs: startMs + dayMs, before: { close: '1.10', volume: '7' } }],
+      rejections: [{ seenAtMs: startMs, reason: 'open is null', raw }],
+    };
+    const html = htmlOf(Parts, { detail });
+    expect(html).not.toContain('<img');
+    const text = textOf(html);
+    for (const row of [
+      '1 gap, cut where the reason changes; each opens its range',
+      '2024-02-10 | 2024-02-12 | 2 d | awaits a request |',
+      '2024-02-01 | 2024-02-10 | 2024-02-12 | backfill | refused: no such market | 1 | 0 | 1,234 ms |',
+      '2024-02-01 | | | backfill | refused | 1 | 0 | 1 ms |',
+      '2024-02-01 | 2024-02-02 | close 1.10, volume 7 |',
+      `2024-02-01 | open is null | ${raw} |`,
+    ])
+      expect(text.split('\n')).toContain(row);
+    expect(linksIn(html)).toEqual({ '2024-02-10': './?series=7&from=2024-02-10&to=2024-02-12' });
+    expect(linesOf(Parts, { detail: { ...detail, gapsInAll: 3000 } })).toContain('The newest 1 of 3,000');
+  });
+});
+
+describe('the values of the chart', () => {
+  const row = [startMs, '1.10', '1.30', '1.00', '1.20', '64321.123456789012345678'] as const;
+
+  it('are the stored text, and say why there is none', () => {
+    const text = (of: Partial<Parameters<typeof pointedText>[0]>) =>
+      pointedText({ timeMs: startMs, row: null, state: 'gap', ...of }, 'utc');
+    expect(text({ row: [...row] })).toBe(
+      '2024-02-01: open 1.10 · high 1.30 · low 1.00 · close 1.20 · volume 64321.123456789012345678',
+    );
+    expect(text({ row: [startMs, '7.5'] })).toBe('2024-02-01: 7.5');
+    expect(text({})).toBe('2024-02-01: no value, gap');
+    expect(pointedText(null, 'utc')).toBe('');
+  });
+
+  it('are a table with the newest first, of at most two hundred rows', () => {
+    const view = { interval: 'h1', startMs, endMs: startMs, gaps: 0 };
+    const candles = linesOf(ValueTable, {
+      view: { ...view, kind: 'candles', rows: [[...row]] },
+      zone: 'utc',
+    });
+    expect(candles).toEqual([
+      ...['On screen, newest first', 'Time | open | high | low | close | volume |'],
+      '2024-02-01 | 1.10 | 1.30 | 1.00 | 1.20 | 64321.123456789012345678 |',
+    ]);
+    const rows = Array.from({ length: 201 }, (_, place): [number, string] => [startMs + place * hourMs, '1']);
+    const prices = linesOf(ValueTable, { view: { ...view, kind: 'line', rows }, zone: 'utc' });
+    expect(prices.slice(0, 3)).toEqual([
+      'The newest 200 of 201 on screen',
+      'Time | price |',
+      '2024-02-09 08:00Z | 1 |',
+    ]);
+    expect(prices).toHaveLength(202);
+  });
+
+  const piece = (from: number, to: number, of: Partial<Piece> = {}): Piece => ({
+    ...{ kind: 'candles', sampled: false, interval: 'h1', periodMs: 1, startMs: from, endMs: to, shades: [] },
+    rows: new Map(
+      Array.from({ length: to - from }, (_, place) => [from + place, [from + place, `${from}`] as const]),
+    ),
+    ...of,
+  });
+
+  it('say of what they are', () => {
+    const words = (of: Partial<Piece>, own = 'h1') => describePoints(piece(0, 1, of), own);
+    expect(words({})).toBe('Every candle of h1, as stored.');
+    expect(words({ kind: 'line' })).toBe('Every price of h1, as stored.');
+    expect(words({ interval: 'd1' })).toBe('Candles of d1, aggregated from h1.');
+    expect(words({ interval: 'd1', sampled: true })).toBe(
+      'One value per d1: the last h1 value of each period.',
+    );
+    expect(words({ rows: new Map() })).toBe('No stored data in this range.');
+  });
+
+  it('have volumes in the colour of their change', () => {
+    const rows = new Map([
+      [1000, [1000, '2', '2', '1', '1', '5'] as const],
+      [0, [0, '1', '2', '1', '1', '7'] as const],
+    ]);
+    const volumes = volumesOf(piece(0, 2, { rows }), 0, { up: 'green', down: 'red' });
+    expect(volumes).toEqual([
+      { time: 0, value: 7, color: 'green' },
+      { time: 1, value: 5, color: 'red' },
+    ]);
+  });
+
+  it('of a new piece replace those of the loaded one, as far as they touch', () => {
+    const layer = 'gap' as const;
+    const held = piece(10, 20, { shades: [{ layer, startMs: 12, endMs: 20 }] });
+    const joined = joinPieces(held, piece(15, 30));
+    expect([joined.startMs, joined.endMs, joined.rows.size]).toEqual([10, 30, 20]);
+    expect([joined.rows.get(14)?.[1], joined.rows.get(15)?.[1]]).toEqual(['10', '15']);
+    expect(joined.shades).toEqual([{ layer, startMs: 12, endMs: 15 }]);
+    for (const other of [
+      piece(21, 30),
+      piece(0, 9),
+      piece(15, 30, { interval: 'd1' }),
+      piece(15, 30, { kind: 'line' }),
+    ])
+      expect(joinPieces(held, other)).toBe(other);
+    // What is too long loses the end that is further from the new piece.
+    const long = joinPieces(piece(0, 6000), piece(6000, 6100));
+    expect([long.startMs, long.endMs, long.rows.size]).toEqual([100, 6100, 6000]);
+    const older = joinPieces(piece(100, 6100), piece(0, 100));
+    expect([older.startMs, older.endMs, older.rows.has(6000)]).toEqual([0, 6000, false]);
+  });
+});
+
+it('says what a comparison shows, or why it shows nothing', () => {
+  const span = (of: Partial<Span> = {}): Span => ({
+    ...{ startMs, endMs: startMs + dayMs, first: '2', last: '3' },
+    ...of,
+  });
+  const words = (own: Span | null, other = span(), isComparedLoaded = true) => {
+    const chart = { isComparedLoaded, comparison: () => (own === null ? null : { own, other }) };
+    return linesOf(ComparedWords, {
+      chart: chart as unknown as PriceChart,
+      name: 'other',
+      zone: 'utc',
+    }).join();
+  };
+  expect(words(span(), span({ last: '5' }))).toBe(
+    'From 100 at 2024-02-01: 150.00 at 2024-02-02, and other 250.00',
+  );
+  expect(words(span(), span({ first: '0', startMs: startMs + hourMs }))).toBe(
+    'From 100 at 2024-02-01: 150.00 at 2024-02-02, and other without a first value from 2024-02-01 01:00Z to 2024-02-02',
+  );
+  expect(words(null)).toBe('other has no value at the times and interval of the screen.');
+  expect(words(null, span(), false)).toBe('other is not loaded.');
+});
+
+describe('times', () => {
+  const { TZ } = process.env;
+  afterEach(() => {
+    if (TZ === undefined) delete process.env.TZ;
+    else process.env.TZ = TZ;
+    vi.unstubAllGlobals();
+  });
+
+  it.each([
+    ['Asia/Kolkata', 'UTC+05:30', '2024-02-01 05:30+05:30'],
+    ['America/St_Johns', 'UTC-03:30', '2024-01-31 20:30-03:30'],
+    ['Etc/UTC', 'UTC', '2024-02-01 00:00Z'],
+  ])("are on the reader's clock in %s, with its zone", (zone, name, text) => {
+    process.env.TZ = zone;
+    expect([zoneName('local', startMs), timeIn('local', startMs)]).toEqual([name, text]);
+    expect([zoneName('utc', startMs), timeIn('utc', startMs)]).toEqual(['UTC', '2024-02-01']);
+  });
+});
