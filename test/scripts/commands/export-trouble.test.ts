@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { describeNeeding } from '../../parts/describe-needing.ts';
 import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';
@@ -34,121 +33,113 @@ function inShell(env: Record<string, string>, rest: string) {
   return once(child, 'close').then(([exitCode]) => ({ exitCode, stdout, stderr }));
 }
 
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(
-    kind === 'main' ? 'timescale' : 'plainPostgres',
-    `an export that cannot end, on ${kind}`,
-    () => {
-      it.each(['csv', 'jsonl', 'parquet'])('%s: ends in one line when the pipe closes', async (format) => {
-        const store = await manyMinutes(kind, 60_000);
-        const ended = await inShell(store.env, `--format ${format} | head -c 100`);
-        expect(ended.stdout).toHaveLength(format === 'parquet' ? ended.stdout.length : 100);
-        expect(lastLine(ended.stderr)).toBe(
-          'tidemark: INTERRUPTED: the reader of the output closed it early; this is expected with `| head`\n',
-        );
-        expect(ended.exitCode).toBe(130);
-      });
-
-      it('leaves the previous file when killed or stopped, and the next export removes its part', async () => {
-        const store = await manyMinutes(kind, 300_000);
-        const directory = emptyDirectory();
-        const out = join(directory, 'x.csv');
-        writeFileSync(out, 'before');
-        const parts = () => readdirSync(directory).filter((name) => /^\.x\.csv\.\d+\.part$/.test(name));
-        const startedOver = async (leftover: string | undefined) => {
-          const running = start([...m1, '--out', out], store.env);
-          await waitFor('a part of the file', () => {
-            const [part] = parts().filter((name) => name !== leftover);
-            return part !== undefined && statSync(join(directory, part)).size > 100_000;
-          });
-          return running;
-        };
-        const killed = await startedOver(undefined);
-        killed.kill('SIGKILL');
-        await killed.ended;
-        expect(readFileSync(out, 'utf8')).toBe('before');
-        const [leftover] = parts();
-        expect(leftover).toBeDefined();
-
-        const stopped = await startedOver(leftover);
-        expect(parts()).not.toContain(leftover);
-        stopped.kill('SIGINT');
-        const ended = await stopped.ended;
-        expect(lastLine(ended.stderr)).toMatch(
-          /^tidemark: INTERRUPTED: stopped after [\d,]+ points; no file is left behind; .+\n$/,
-        );
-        expect(ended.exitCode).toBe(130);
-        expect(readFileSync(out, 'utf8')).toBe('before');
-        expect(readdirSync(directory)).toEqual(['x.csv']);
-        const whole = await tidemark([...m1, '--out', out], store.env);
-        expect(whole).toMatchObject({ exitCode: 0 });
-        expect(readdirSync(directory).sort()).toEqual(['x.csv', 'x.csv.meta.json']);
-        expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(300_001);
-      });
-
-      it('ends in one line when its database becomes unreachable, and leaves nothing', async () => {
-        const store = await manyMinutes(kind, 300_000);
-        const directory = emptyDirectory();
-        const running = start([...m1, '--out', join(directory, 'x.jsonl')], store.env);
-        await waitFor('a part of the file', () =>
-          readdirSync(directory).some((name) => name.startsWith('.x.jsonl.')),
-        );
-        await store.database.pool.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tidemark export' and datname = current_database()`,
-        );
-        const ended = await running.ended;
-        expect(lastLine(ended.stderr)).toMatch(
-          /^tidemark: DATABASE_UNREACHABLE: .+; check DATABASE_URL, and that the server runs\n$/,
-        );
-        expect(ended.exitCode).toBe(5);
-        expect(readdirSync(directory)).toEqual([]);
-      });
-
-      it('exports the snapshot of its start, though more is written meanwhile', async () => {
-        const store = await manyMinutes(kind, 100_000);
-        // A reader that does not read holds it up; what is in the pipe by then are a few thousand rows.
-        const child = spawn(process.execPath, [resolve('dist/scripts/tidemark.js'), ...m1], {
-          cwd: emptyDirectory(),
-          env: { PATH: process.env.PATH, HOME: process.env.HOME, ...store.env },
-        });
-        await once(child.stdout, 'readable');
-        await store.database.pool.query(
-          `update tidemark.candle_points set close = 0.5, low = 0.5 where time >= '2024-03-01'`,
-        );
-        let text = '';
-        child.stdout.on('data', (chunk) => {
-          text += chunk;
-        });
-        await once(child, 'close');
-        const lines = text.trimEnd().split('\n').slice(1);
-        expect(lines).toHaveLength(100_000);
-        expect(lines.filter((line) => line.includes(',0.5,'))).toEqual([]);
-      });
-
-      it('explains why it cannot write', async () => {
-        const store = await manyMinutes(kind, 200);
-        const directory = emptyDirectory();
-        for (const [out, line] of [
-          [
-            join(directory, 'absent', 'x.csv'),
-            /FILE_NOT_WRITTEN: .+: no such file or directory; create its directory first/,
-          ],
-          [directory, /FILE_NOT_WRITTEN: .+: exists and is not a file; .+--out -/],
-          ['/dev/full', /FILE_NOT_WRITTEN: \/dev\/full: exists and is not a file; /],
-        ] as const) {
-          const ended = await tidemark([...m1, '--out', out], store.env);
-          expect(lastLine(ended.stderr)).toMatch(line);
-          expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
-        }
-        const full = await inShell(store.env, '> /dev/full');
-        expect(lastLine(full.stderr)).toMatch(
-          /^tidemark: FILE_NOT_WRITTEN: standard output: no space left on device; .+ the output is truncated\n$/,
-        );
-        expect(full.exitCode).toBe(8);
-      });
-    },
+it.each(['csv', 'jsonl', 'parquet'])('%s: ends in one line when the pipe closes', async (format) => {
+  const store = await manyMinutes('main', 60_000);
+  const ended = await inShell(store.env, `--format ${format} | head -c 100`);
+  expect(ended.stdout).toHaveLength(format === 'parquet' ? ended.stdout.length : 100);
+  expect(lastLine(ended.stderr)).toBe(
+    'tidemark: INTERRUPTED: the reader of the output closed it early; this is expected with `| head`\n',
   );
-}
+  expect(ended.exitCode).toBe(130);
+});
+
+it('leaves the previous file when killed or stopped, and the next export removes its part', async () => {
+  const store = await manyMinutes('main', 300_000);
+  const directory = emptyDirectory();
+  const out = join(directory, 'x.csv');
+  writeFileSync(out, 'before');
+  const parts = () => readdirSync(directory).filter((name) => /^\.x\.csv\.\d+\.part$/.test(name));
+  const startedOver = async (leftover: string | undefined) => {
+    const running = start([...m1, '--out', out], store.env);
+    await waitFor('a part of the file', () => {
+      const [part] = parts().filter((name) => name !== leftover);
+      return part !== undefined && statSync(join(directory, part)).size > 100_000;
+    });
+    return running;
+  };
+  const killed = await startedOver(undefined);
+  killed.kill('SIGKILL');
+  await killed.ended;
+  expect(readFileSync(out, 'utf8')).toBe('before');
+  const [leftover] = parts();
+  expect(leftover).toBeDefined();
+
+  const stopped = await startedOver(leftover);
+  expect(parts()).not.toContain(leftover);
+  stopped.kill('SIGINT');
+  const ended = await stopped.ended;
+  expect(lastLine(ended.stderr)).toMatch(
+    /^tidemark: INTERRUPTED: stopped after [\d,]+ points; no file is left behind; .+\n$/,
+  );
+  expect(ended.exitCode).toBe(130);
+  expect(readFileSync(out, 'utf8')).toBe('before');
+  expect(readdirSync(directory)).toEqual(['x.csv']);
+  const whole = await tidemark([...m1, '--out', out], store.env);
+  expect(whole).toMatchObject({ exitCode: 0 });
+  expect(readdirSync(directory).sort()).toEqual(['x.csv', 'x.csv.meta.json']);
+  expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(300_001);
+});
+
+it('ends in one line when its database becomes unreachable, and leaves nothing', async () => {
+  const store = await manyMinutes('main', 300_000);
+  const directory = emptyDirectory();
+  const running = start([...m1, '--out', join(directory, 'x.jsonl')], store.env);
+  await waitFor('a part of the file', () =>
+    readdirSync(directory).some((name) => name.startsWith('.x.jsonl.')),
+  );
+  await store.database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tidemark export' and datname = current_database()`,
+  );
+  const ended = await running.ended;
+  expect(lastLine(ended.stderr)).toMatch(
+    /^tidemark: DATABASE_UNREACHABLE: .+; check DATABASE_URL, and that the server runs\n$/,
+  );
+  expect(ended.exitCode).toBe(5);
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+it('exports the snapshot of its start, though more is written meanwhile', async () => {
+  const store = await manyMinutes('main', 100_000);
+  // A reader that does not read holds it up; what is in the pipe by then are a few thousand rows.
+  const child = spawn(process.execPath, [resolve('dist/scripts/tidemark.js'), ...m1], {
+    cwd: emptyDirectory(),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...store.env },
+  });
+  await once(child.stdout, 'readable');
+  await store.database.pool.query(
+    `update tidemark.candle_points set close = 0.5, low = 0.5 where time >= '2024-03-01'`,
+  );
+  let text = '';
+  child.stdout.on('data', (chunk) => {
+    text += chunk;
+  });
+  await once(child, 'close');
+  const lines = text.trimEnd().split('\n').slice(1);
+  expect(lines).toHaveLength(100_000);
+  expect(lines.filter((line) => line.includes(',0.5,'))).toEqual([]);
+});
+
+it('explains why it cannot write', async () => {
+  const store = await manyMinutes('main', 200);
+  const directory = emptyDirectory();
+  for (const [out, line] of [
+    [
+      join(directory, 'absent', 'x.csv'),
+      /FILE_NOT_WRITTEN: .+: no such file or directory; create its directory first/,
+    ],
+    [directory, /FILE_NOT_WRITTEN: .+: exists and is not a file; .+--out -/],
+    ['/dev/full', /FILE_NOT_WRITTEN: \/dev\/full: exists and is not a file; /],
+  ] as const) {
+    const ended = await tidemark([...m1, '--out', out], store.env);
+    expect(lastLine(ended.stderr)).toMatch(line);
+    expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
+  }
+  const full = await inShell(store.env, '> /dev/full');
+  expect(lastLine(full.stderr)).toMatch(
+    /^tidemark: FILE_NOT_WRITTEN: standard output: no space left on device; .+ the output is truncated\n$/,
+  );
+  expect(full.exitCode).toBe(8);
+});
 
 describeWithSmallDisk('the disk that an export writes to fills up', () => {
   it.each(['csv', 'jsonl', 'parquet'])(

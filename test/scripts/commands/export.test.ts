@@ -1,274 +1,234 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { fileFormats } from '../../../files/layout.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
 import { emptyDirectory, market, tidemark } from '../command.ts';
 import { confirmEmpty, contentOf, fill, fillAll, minutes, openStore, startMs } from './export-store.ts';
 
+/** A server of the other kind, if there is one. */
+const other = inject('absent').plainPostgres === '' ? 'plain' : 'main';
+
 const twoDays = ['--from', '2023-12-31T23:00Z', '--to', '2024-01-03'];
 
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `export and import on ${kind}`, () => {
-    it.each(fileFormats)(
-      '%s copies points, coverage and confirmed emptiness to another store, digit by digit',
-      async (format) => {
-        const from = await openStore(kind);
-        const to = await openStore(kind === 'main' ? 'plain' : 'main');
-        await fillAll(from.database);
-        const directory = emptyDirectory();
-        const path = (name: string) => join(directory, `${name}.${format}`);
-        const exports = [
-          [['candles', ...market, '--interval', 'm1', ...twoDays], path('minutes')],
-          [['candles', ...market, '--interval', 'h1'], path('hours')],
-          [['history', '--asset', 'bit,"coin"', '--interval', 'd1'], path('days')],
-          [['rates'], path('rates')],
-        ] as const;
-        for (const [words, out] of exports) {
-          const ended = await tidemark(['export', ...words, '--out', out], from.env);
-          expect(ended.stderr).toBe('');
-          expect(ended.stdout).toMatch(
-            /^exported [\d,]+ points of \d series (?:up to [^/]+ )?to .+, coverage to .+; .+\n$/,
-          );
-          expect(ended.exitCode).toBe(0);
-        }
-        const files = exports.map(([, out]) => out);
-        const imported = await tidemark(['import', ...files], to.env);
-        expect(imported).toMatchObject({ exitCode: 0, stderr: '' });
-        expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
-
-        const again = await tidemark(['import', '--json', ...files], to.env);
-        expect(JSON.parse(again.stdout)).toMatchObject({
-          fresh: 0,
-          revised: 0,
-          rewritten: 0,
-          differing: 0,
-          refused: 0,
-        });
-        expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
-        expect(readdirSync(directory).filter((name) => name.endsWith('.part'))).toEqual([]);
-      },
-    );
-
-    it('exports several series to one file, and a part of each', async () => {
-      const from = await openStore(kind);
-      const to = await openStore(kind);
-      await fillAll(from.database);
-      const out = join(emptyDirectory(), 'both.csv');
-      const piece = ['--from', '2024-01-01T02:00Z', '--to', '2024-01-01T04:30Z'];
-      await tidemark(
-        ['export', 'candles', ...market, '--interval', 'm1,h1', ...piece, '--out', out],
-        from.env,
+it.each(fileFormats)(
+  '%s copies points, coverage and confirmed emptiness to another store, digit by digit',
+  async (format) => {
+    const from = await openStore('main');
+    const to = await openStore(format === 'csv' ? other : 'main');
+    await fillAll(from.database);
+    const directory = emptyDirectory();
+    const path = (name: string) => join(directory, `${name}.${format}`);
+    const exports = [
+      [['candles', ...market, '--interval', 'm1', ...twoDays], path('minutes')],
+      [['candles', ...market, '--interval', 'h1'], path('hours')],
+      [['history', '--asset', 'bit,"coin"', '--interval', 'd1'], path('days')],
+      [['rates'], path('rates')],
+    ] as const;
+    for (const [words, out] of exports) {
+      const ended = await tidemark(['export', ...words, '--out', out], from.env);
+      expect(ended.stderr).toBe('');
+      expect(ended.stdout).toMatch(
+        /^exported [\d,]+ points of \d series (?:up to [^/]+ )?to .+, coverage to .+; .+\n$/,
       );
-      expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0, stderr: '' });
-      const { series } = await contentOf(to.database);
-      // Of hours whole ones: the one that holds the end is the last.
-      expect(series['binance bitcoin tether m1']).toMatchObject({
-        pointCount: 150,
-        covered: [{ startMs: startMs + 2 * hourMs, endMs: startMs + 4.5 * hourMs }],
-        confirmedEmpty: [],
-      });
-      expect(series['binance bitcoin tether h1']).toMatchObject({
-        pointCount: 3,
-        covered: [{ startMs: startMs + 2 * hourMs, endMs: startMs + 5 * hourMs }],
-      });
-    });
+      expect(ended.exitCode).toBe(0);
+    }
+    const files = exports.map(([, out]) => out);
+    const imported = await tidemark(['import', ...files], to.env);
+    expect(imported).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
 
-    it('rejects a range with gaps and names them; with --allow-gaps they stay gaps', async () => {
-      const from = await openStore(kind);
-      const to = await openStore(kind);
-      const seriesId = await fill(from.database, {
-        series: minutes,
-        window: { startMs, endMs: startMs + hourMs },
-      });
-      await fill(from.database, {
-        series: minutes,
-        window: { startMs: startMs + 2 * hourMs, endMs: startMs + 3 * hourMs },
-      });
-      await from.database.pool.query(
-        `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
-         values ($1, '[2024-01-01T01:30Z,2024-01-01T02:00Z)', 'failed', 'server', 'status 500', now(), now())`,
-        [seriesId],
-      );
-      const directory = emptyDirectory();
-      const words = [
-        'export',
-        'candles',
-        ...market,
-        '--interval',
-        'm1',
-        '--to',
-        '2024-01-01T04:00Z',
-        '--out',
-        join(directory, 'x.csv'),
-      ];
-      const refused = await tidemark(words, from.env);
-      expect(refused.stderr).toBe(
-        'tidemark: RANGE_HAS_GAPS: nothing was exported: ' +
-          'binance bitcoin/tether m1 lacks 2024-01-01 01:00Z to 2024-01-01 01:30Z (not stored yet); ' +
-          'binance bitcoin/tether m1 lacks 2024-01-01 01:30Z to 2024-01-01 02:00Z (failed: status 500); ' +
-          'binance bitcoin/tether m1 lacks 2024-01-01 03:00Z to 2024-01-01 04:00Z (not tracked); ' +
-          '`tidemark backfill` fills them, with --wait also those that await a second answer; --allow-gaps exports the stored points and lists the gaps\n',
-      );
-      expect(refused).toMatchObject({ exitCode: 3, stdout: '' });
-      expect(readdirSync(directory)).toEqual([]);
-
-      const allowed = await tidemark([...words, '--allow-gaps', '--json'], from.env);
-      expect(JSON.parse(allowed.stdout)).toMatchObject({ points: 120, gaps: 3 });
-      const sidecar = JSON.parse(readFileSync(join(directory, 'x.csv.meta.json'), 'utf8'));
-      expect(sidecar.series[0].coverage).toEqual([
-        { from: '2024-01-01T00:00:00Z', to: '2024-01-01T01:00:00Z' },
-        { from: '2024-01-01T02:00:00Z', to: '2024-01-01T03:00:00Z' },
-      ]);
-      expect(sidecar.series[0].gaps).toHaveLength(3);
-      expect(await tidemark(['import', join(directory, 'x.csv')], to.env)).toMatchObject({ exitCode: 0 });
-      const gaps = JSON.parse((await tidemark(['gaps', '--json'], to.env)).stdout).gaps;
-      expect(gaps).toMatchObject([
-        { start: '2024-01-01T01:00:00.000Z', end: '2024-01-01T02:00:00.000Z' },
-        { start: '2024-01-01T03:00:00.000Z', end: '2024-01-01T04:00:00.000Z' },
-      ]);
+    const again = await tidemark(['import', '--json', ...files], to.env);
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      fresh: 0,
+      revised: 0,
+      rewritten: 0,
+      differing: 0,
+      refused: 0,
     });
+    expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
+    expect(readdirSync(directory).filter((name) => name.endsWith('.part'))).toEqual([]);
+  },
+);
 
-    it('treats a period with rejected rows only as a gap, which an import requests again', async () => {
-      const from = await openStore(kind);
-      const to = await openStore(kind);
-      const badMs = startMs + 30 * minuteMs;
-      const window = { startMs, endMs: startMs + hourMs };
-      const seriesId = await fill(from.database, {
-        series: minutes,
-        window,
-        skip: (timeMs) => timeMs === badMs,
-      });
-      await from.database.pool.query(
-        `insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw, time)
-         values (now(), 'candles', $1, 'low above high', '{}', '2024-01-01T00:30Z'), (now(), 'candles', $1, 'of one', '{}', '2024-01-01T00:31Z')`,
-        [seriesId],
-      );
-      const out = join(emptyDirectory(), 'x.csv');
-      const words = ['export', 'candles', ...market, '--interval', 'm1', '--out', out];
-      const refused = await tidemark(words, from.env);
-      expect(refused.exitCode).toBe(3);
-      expect(refused.stderr).toMatch(
-        /lacks 2024-01-01 00:30Z to 2024-01-01 00:31Z \(only rejected rows came\);/,
-      );
-      const allowed = await tidemark([...words, '--allow-gaps', '--json'], from.env);
-      expect(JSON.parse(allowed.stdout)).toMatchObject({ points: 59, gaps: 1 });
-      expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0 });
-      const gaps = JSON.parse((await tidemark(['gaps', '--json'], to.env)).stdout).gaps;
-      expect(gaps).toMatchObject([{ start: '2024-01-01T00:30:00.000Z', end: '2024-01-01T00:31:00.000Z' }]);
-    });
-
-    it('omits points that are not final: an open candle, and points outside of coverage', async () => {
-      const from = await openStore(kind);
-      const nowMs = Math.floor(Date.now() / minuteMs) * minuteMs;
-      await fill(from.database, {
-        series: minutes,
-        window: { startMs: nowMs - hourMs, endMs: nowMs + minuteMs },
-      });
-      const stored = await from.database.pool.query('select max(time) as newest from candles');
-      expect(stored.rows).toEqual([{ newest: nowMs }]);
-      const ended = await tidemark(
-        ['export', 'candles', ...market, '--interval', 'm1', '--allow-gaps'],
-        from.env,
-      );
-      const times = ended.stdout
-        .trimEnd()
-        .split('\n')
-        .slice(1)
-        .map((line) => Date.parse(line.split(',')[4] ?? ''));
-      expect(Math.max(...times)).toBeLessThan(nowMs);
-      const { covered } = (await contentOf(from.database)).series['binance bitcoin tether m1'] ?? {
-        covered: [],
-      };
-      expect(
-        times.every((timeMs) => covered.some((range) => timeMs >= range.startMs && timeMs < range.endMs)),
-      ).toBe(true);
-    });
-
-    it('ends an open-ended series where its coverage ends, and says where', async () => {
-      const from = await openStore(kind);
-      const endMs = Math.floor(Date.now() / hourMs) * hourMs - 2 * hourMs;
-      await fill(from.database, { series: minutes, window: { startMs: endMs - hourMs, endMs } });
-      const words = ['export', 'candles', ...market, '--interval', 'm1'];
-      const out = join(emptyDirectory(), 'live.csv');
-      // It was tracked up to there, and all of that is covered.
-      await trackSeries(from.database, minutes, endMs - hourMs, null);
-      const ended = await tidemark([...words, '--out', out, '--json'], from.env);
-      expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-      expect(JSON.parse(ended.stdout)).toMatchObject({
-        points: 60,
-        gaps: 0,
-        until: new Date(endMs).toISOString(),
-      });
-      // What is asked for by name is not shortened.
-      expect(await tidemark([...words, '--to', new Date().toISOString()], from.env)).toMatchObject({
-        exitCode: 3,
-        stdout: '',
-      });
-      // A gap within what is covered stays one.
-      await trackSeries(from.database, minutes, endMs - 2 * hourMs, null);
-      expect(await tidemark(words, from.env)).toMatchObject({ exitCode: 3, stdout: '' });
-    });
-
-    it('exports and imports confirmed empty ranges in every format', async () => {
-      const from = await openStore(kind);
-      const seriesId = await fill(from.database, {
-        series: minutes,
-        window: { startMs, endMs: startMs + minuteMs },
-      });
-      await confirmEmpty(from.database, seriesId, { startMs: startMs + dayMs, endMs: startMs + 2 * dayMs });
-      const directory = emptyDirectory();
-      for (const format of fileFormats) {
-        const out = join(directory, `empty.${format}`);
-        const day = ['--from', '2024-01-02', '--to', '2024-01-03', '--out', out];
-        expect(
-          await tidemark(['export', 'candles', ...market, '--interval', 'm1', ...day], from.env),
-        ).toMatchObject({
-          exitCode: 0,
-        });
-        const to = await openStore(kind);
-        expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0, stderr: '' });
-        expect((await contentOf(to.database)).series['binance bitcoin tether m1']).toMatchObject({
-          pointCount: 0,
-          covered: [{ startMs: startMs + dayMs, endMs: startMs + 2 * dayMs }],
-          confirmedEmpty: [{ startMs: startMs + dayMs, endMs: startMs + 2 * dayMs }],
-        });
-      }
-    });
+it('exports several series to one file, and a part of each', async () => {
+  const from = await openStore('main');
+  const to = await openStore('main');
+  await fillAll(from.database);
+  const out = join(emptyDirectory(), 'both.csv');
+  const piece = ['--from', '2024-01-01T02:00Z', '--to', '2024-01-01T04:30Z'];
+  await tidemark(['export', 'candles', ...market, '--interval', 'm1,h1', ...piece, '--out', out], from.env);
+  expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0, stderr: '' });
+  const { series } = await contentOf(to.database);
+  // Of hours whole ones: the one that holds the end is the last.
+  expect(series['binance bitcoin tether m1']).toMatchObject({
+    pointCount: 150,
+    covered: [{ startMs: startMs + 2 * hourMs, endMs: startMs + 4.5 * hourMs }],
+    confirmedEmpty: [],
   });
-}
-
-describe('export', () => {
-  let store: TestStore;
-  beforeAll(async () => {
-    store = await openTestStore();
+  expect(series['binance bitcoin tether h1']).toMatchObject({
+    pointCount: 3,
+    covered: [{ startMs: startMs + 2 * hourMs, endMs: startMs + 5 * hourMs }],
   });
-  afterAll(() => store.close());
+});
 
-  it.each([
-    [['candles', ...market, '--interval', 'm7'], /BAD_ARGUMENT: --interval: candles has no interval "m7"/],
-    [
-      ['candles', ...market, '--interval', 'm5'],
-      /UNKNOWN_SERIES: binance bitcoin\/tether m5 was never tracked here/,
-    ],
-    [['rates', '--currency', 'florin'], /UNKNOWN_SERIES: no rate of florin is stored/],
-    [['rates', '--json'], /BAD_ARGUMENT: --json and the points/],
-    [
-      ['rates', '--format', 'csv', '--out', '/nowhere/rates.parquet'],
-      /BAD_ARGUMENT: --format csv does not match the file name \/nowhere\/rates.parquet/,
-    ],
-    [['rates', '--format', 'xls'], /BAD_ARGUMENT: .*Allowed choices are csv, jsonl, parquet/],
-    [
-      ['rates', '--from', '2024-01-02', '--to', '2024-01-01'],
-      /BAD_ARGUMENT: --from 2024-01-02 is not before/,
-    ],
-  ])('%j is refused with exit 2 and one line', async (words, line) => {
-    const ended = await tidemark(['export', ...words], { DATABASE_URL: store.url });
-    expect(ended.stderr).toMatch(line);
-    expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1);
-    expect(ended).toMatchObject({ exitCode: 2, stdout: '' });
+it('rejects a range with gaps and names them; with --allow-gaps they stay gaps', async () => {
+  const from = await openStore('main');
+  const to = await openStore('main');
+  const seriesId = await fill(from.database, {
+    series: minutes,
+    window: { startMs, endMs: startMs + hourMs },
   });
+  await fill(from.database, {
+    series: minutes,
+    window: { startMs: startMs + 2 * hourMs, endMs: startMs + 3 * hourMs },
+  });
+  await from.database.pool.query(
+    `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
+     values ($1, '[2024-01-01T01:30Z,2024-01-01T02:00Z)', 'failed', 'server', 'status 500', now(), now())`,
+    [seriesId],
+  );
+  const directory = emptyDirectory();
+  const words = [
+    'export',
+    'candles',
+    ...market,
+    '--interval',
+    'm1',
+    '--to',
+    '2024-01-01T04:00Z',
+    '--out',
+    join(directory, 'x.csv'),
+  ];
+  const refused = await tidemark(words, from.env);
+  expect(refused.stderr).toBe(
+    'tidemark: RANGE_HAS_GAPS: nothing was exported: ' +
+      'binance bitcoin/tether m1 lacks 2024-01-01 01:00Z to 2024-01-01 01:30Z (not stored yet); ' +
+      'binance bitcoin/tether m1 lacks 2024-01-01 01:30Z to 2024-01-01 02:00Z (failed: status 500); ' +
+      'binance bitcoin/tether m1 lacks 2024-01-01 03:00Z to 2024-01-01 04:00Z (not tracked); ' +
+      '`tidemark backfill` fills them, with --wait also those that await a second answer; --allow-gaps exports the stored points and lists the gaps\n',
+  );
+  expect(refused).toMatchObject({ exitCode: 3, stdout: '' });
+  expect(readdirSync(directory)).toEqual([]);
+
+  const allowed = await tidemark([...words, '--allow-gaps', '--json'], from.env);
+  expect(JSON.parse(allowed.stdout)).toMatchObject({ points: 120, gaps: 3 });
+  const sidecar = JSON.parse(readFileSync(join(directory, 'x.csv.meta.json'), 'utf8'));
+  expect(sidecar.series[0].coverage).toEqual([
+    { from: '2024-01-01T00:00:00Z', to: '2024-01-01T01:00:00Z' },
+    { from: '2024-01-01T02:00:00Z', to: '2024-01-01T03:00:00Z' },
+  ]);
+  expect(sidecar.series[0].gaps).toHaveLength(3);
+  expect(await tidemark(['import', join(directory, 'x.csv')], to.env)).toMatchObject({ exitCode: 0 });
+  const gaps = JSON.parse((await tidemark(['gaps', '--json'], to.env)).stdout).gaps;
+  expect(gaps).toMatchObject([
+    { start: '2024-01-01T01:00:00.000Z', end: '2024-01-01T02:00:00.000Z' },
+    { start: '2024-01-01T03:00:00.000Z', end: '2024-01-01T04:00:00.000Z' },
+  ]);
+});
+
+it('treats a period with rejected rows only as a gap, which an import requests again', async () => {
+  const from = await openStore('main');
+  const to = await openStore('main');
+  const badMs = startMs + 30 * minuteMs;
+  const window = { startMs, endMs: startMs + hourMs };
+  const seriesId = await fill(from.database, {
+    series: minutes,
+    window,
+    skip: (timeMs) => timeMs === badMs,
+  });
+  await from.database.pool.query(
+    `insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw, time)
+     values (now(), 'candles', $1, 'low above high', '{}', '2024-01-01T00:30Z'), (now(), 'candles', $1, 'of one', '{}', '2024-01-01T00:31Z')`,
+    [seriesId],
+  );
+  const out = join(emptyDirectory(), 'x.csv');
+  const words = ['export', 'candles', ...market, '--interval', 'm1', '--out', out];
+  const refused = await tidemark(words, from.env);
+  expect(refused.exitCode).toBe(3);
+  expect(refused.stderr).toMatch(/lacks 2024-01-01 00:30Z to 2024-01-01 00:31Z \(only rejected rows came\);/);
+  const allowed = await tidemark([...words, '--allow-gaps', '--json'], from.env);
+  expect(JSON.parse(allowed.stdout)).toMatchObject({ points: 59, gaps: 1 });
+  expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0 });
+  const gaps = JSON.parse((await tidemark(['gaps', '--json'], to.env)).stdout).gaps;
+  expect(gaps).toMatchObject([{ start: '2024-01-01T00:30:00.000Z', end: '2024-01-01T00:31:00.000Z' }]);
+});
+
+it('omits points that are not final: an open candle, and points outside of coverage', async () => {
+  const from = await openStore('main');
+  const nowMs = Math.floor(Date.now() / minuteMs) * minuteMs;
+  await fill(from.database, {
+    series: minutes,
+    window: { startMs: nowMs - hourMs, endMs: nowMs + minuteMs },
+  });
+  const stored = await from.database.pool.query('select max(time) as newest from candles');
+  expect(stored.rows).toEqual([{ newest: nowMs }]);
+  const ended = await tidemark(
+    ['export', 'candles', ...market, '--interval', 'm1', '--allow-gaps'],
+    from.env,
+  );
+  const times = ended.stdout
+    .trimEnd()
+    .split('\n')
+    .slice(1)
+    .map((line) => Date.parse(line.split(',')[4] ?? ''));
+  expect(Math.max(...times)).toBeLessThan(nowMs);
+  const { covered } = (await contentOf(from.database)).series['binance bitcoin tether m1'] ?? {
+    covered: [],
+  };
+  expect(
+    times.every((timeMs) => covered.some((range) => timeMs >= range.startMs && timeMs < range.endMs)),
+  ).toBe(true);
+});
+
+it('ends an open-ended series where its coverage ends, and says where', async () => {
+  const from = await openStore('main');
+  const endMs = Math.floor(Date.now() / hourMs) * hourMs - 2 * hourMs;
+  await fill(from.database, { series: minutes, window: { startMs: endMs - hourMs, endMs } });
+  const words = ['export', 'candles', ...market, '--interval', 'm1'];
+  const out = join(emptyDirectory(), 'live.csv');
+  // It was tracked up to there, and all of that is covered.
+  await trackSeries(from.database, minutes, endMs - hourMs, null);
+  const ended = await tidemark([...words, '--out', out, '--json'], from.env);
+  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(JSON.parse(ended.stdout)).toMatchObject({
+    points: 60,
+    gaps: 0,
+    until: new Date(endMs).toISOString(),
+  });
+  // What is asked for by name is not shortened.
+  expect(await tidemark([...words, '--to', new Date().toISOString()], from.env)).toMatchObject({
+    exitCode: 3,
+    stdout: '',
+  });
+  // A gap within what is covered stays one.
+  await trackSeries(from.database, minutes, endMs - 2 * hourMs, null);
+  expect(await tidemark(words, from.env)).toMatchObject({ exitCode: 3, stdout: '' });
+});
+
+it('exports and imports confirmed empty ranges in every format', async () => {
+  const from = await openStore('main');
+  const seriesId = await fill(from.database, {
+    series: minutes,
+    window: { startMs, endMs: startMs + minuteMs },
+  });
+  await confirmEmpty(from.database, seriesId, { startMs: startMs + dayMs, endMs: startMs + 2 * dayMs });
+  const directory = emptyDirectory();
+  for (const format of fileFormats) {
+    const out = join(directory, `empty.${format}`);
+    const day = ['--from', '2024-01-02', '--to', '2024-01-03', '--out', out];
+    expect(
+      await tidemark(['export', 'candles', ...market, '--interval', 'm1', ...day], from.env),
+    ).toMatchObject({
+      exitCode: 0,
+    });
+    const to = await openStore('main');
+    expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect((await contentOf(to.database)).series['binance bitcoin tether m1']).toMatchObject({
+      pointCount: 0,
+      covered: [{ startMs: startMs + dayMs, endMs: startMs + 2 * dayMs }],
+      confirmedEmpty: [{ startMs: startMs + dayMs, endMs: startMs + 2 * dayMs }],
+    });
+  }
 });

@@ -4,11 +4,10 @@ import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { minuteMs } from '../../../contract/intervals.ts';
 import { zipOf } from '../../files/zip-of.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { describeRecordings, recordingFile } from '../../recordings.ts';
-import { emptyDirectory, market, processesMs, start, tidemark } from '../command.ts';
-import { contentOf, fill, minutes, openStore, startMs } from './export-store.ts';
+import { emptyDirectory, market, start, tidemark } from '../command.ts';
+import { contentOf, openStore, startMs } from './export-store.ts';
 
 const minute = (index: number) => startMs + index * minuteMs;
 const range = (from: number, to: number) => ({ startMs: minute(from), endMs: minute(to) });
@@ -22,8 +21,8 @@ const header = 'unix,date,symbol,open,high,low,close,Volume BTC,Volume USDT,trad
 const shown = (index: number) => `${minute(index) / 1000},-,BTC/USDT,1.10,2.0,1.0,1.5,7.0000,11.2,9`;
 
 /** An empty store, a directory, and an import of files in it. */
-async function emptyStore(kind: 'main' | 'plain') {
-  const store = await openStore(kind);
+async function emptyStore() {
+  const store = await openStore('main');
   const directory = emptyDirectory();
   const file = (name: string, content: string | Buffer) => {
     writeFileSync(join(directory, name), content);
@@ -40,268 +39,189 @@ async function emptyStore(kind: 'main' | 'plain') {
   return { ...store, file, run, words, content, query, points };
 }
 
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(
-    kind === 'main' ? 'timescale' : 'plainPostgres',
-    `import of candle files on ${kind}`,
-    () => {
-      it('binance: stores months and days to the last digit, and again changes nothing', async () => {
-        const { file, run, content, points, query } = await emptyStore(kind);
-        const month = zipOf({ 'x.csv': lines(upTo(6000).map((index) => kline(38_640 + index))) });
-        const files = [
-          file('BTCUSDT-1m-2024-01.zip', month),
-          file('BTCUSDT-1m-2024-02-01.csv', lines([44_640, 44_641, 44_645].map((index) => kline(index)))),
-        ];
-        const ended = await run('binance', ...files, '--json');
-        expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-        expect(JSON.parse(ended.stdout)).toEqual({
-          ...{ files: 2, fresh: 6003, unchanged: 0, rewritten: 0, provisional: 0, revised: 0 },
-          ...{ differing: 0, refused: 0, differences: [], refusals: [], notes: [] },
-        });
-        const values = { open: '1.10000000', high: '2.00000000', low: '1.00000000', close: '1.50000000' };
-        const volume = '36304.20000000';
-        expect((await points()).at(-1)).toEqual({ time: minute(44_645), ...values, volume });
-        const known = await content();
-        expect(known).toMatchObject({
-          pointCount: 6003,
-          covered: [range(38_640, 44_642), range(44_645, 44_646)],
-          confirmedEmpty: [],
-          uncoveredPoints: [],
-        });
-        expect(await query('select tracked::text, untracked_at from tidemark.series')).toEqual([
-          { tracked: '["2024-01-27 20:00:00+00","2024-02-01 00:06:00+00")', untracked_at: null },
-        ]);
-        const again = await run('binance', ...files);
-        expect(again.stdout).toMatch(/^imported 2 files: 0 new points, 6,003 unchanged; /);
-        expect(await content()).toEqual(known);
-      });
+it('binance: stores months and days to the last digit, and again changes nothing', async () => {
+  const { file, run, content, points, query } = await emptyStore();
+  const month = zipOf({ 'x.csv': lines(upTo(6000).map((index) => kline(38_640 + index))) });
+  const files = [
+    file('BTCUSDT-1m-2024-01.zip', month),
+    file('BTCUSDT-1m-2024-02-01.csv', lines([44_640, 44_641, 44_645].map((index) => kline(index)))),
+  ];
+  const ended = await run('binance', ...files, '--json');
+  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(JSON.parse(ended.stdout)).toEqual({
+    ...{ files: 2, fresh: 6003, unchanged: 0, rewritten: 0, provisional: 0, revised: 0 },
+    ...{ differing: 0, refused: 0, differences: [], refusals: [], notes: [] },
+  });
+  const values = { open: '1.10000000', high: '2.00000000', low: '1.00000000', close: '1.50000000' };
+  expect((await points()).at(-1)).toEqual({ time: minute(44_645), ...values, volume: '36304.20000000' });
+  const known = await content();
+  expect(known).toMatchObject({
+    ...{ pointCount: 6003, covered: [range(38_640, 44_642), range(44_645, 44_646)] },
+    ...{ confirmedEmpty: [], uncoveredPoints: [] },
+  });
+  expect(await query('select tracked::text, untracked_at from tidemark.series')).toEqual([
+    { tracked: '["2024-01-27 20:00:00+00","2024-02-01 00:06:00+00")', untracked_at: null },
+  ]);
+  const again = await run('binance', ...files);
+  expect(again.stdout).toMatch(/^imported 2 files: 0 new points, 6,003 unchanged; /);
+  expect(await content()).toEqual(known);
+});
 
-      it('binance: verifies FILE.CHECKSUM where there is one', async () => {
-        const { file, run, content } = await emptyStore(kind);
-        const text = lines([kline(0), kline(1)]);
-        const path = file('BTCUSDT-1m-2024-01.csv', text);
-        const sha256 = createHash('sha256').update(text).digest('hex');
-        for (const [stated, what] of [
-          [`${'0'.repeat(64)}  ${basename(path)}\n`, 'its SHA-256 differs; nothing was imported'],
-          ['<html>', 'does not begin with a SHA-256; nothing was imported'],
-        ] as const) {
-          file(`${basename(path)}.CHECKSUM`, stated);
-          const ended = await run('binance', path);
-          expect(ended.stderr).toContain(what);
-          expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
-        }
-        expect(await content()).toBeUndefined();
-        file(`${basename(path)}.CHECKSUM`, `${sha256}  ${basename(path)}\n`);
-        expect(await run('binance', path)).toMatchObject({ exitCode: 0, stderr: '' });
-        expect(await content()).toMatchObject({ covered: [range(0, 2)] });
-      });
+it('binance: verifies FILE.CHECKSUM where there is one', async () => {
+  const { file, run, content } = await emptyStore();
+  const text = lines([kline(0), kline(1)]);
+  const path = file('BTCUSDT-1m-2024-01.csv', text);
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  for (const [stated, what] of [
+    [`${'0'.repeat(64)}  ${basename(path)}\n`, 'its SHA-256 differs; nothing was imported'],
+    ['<html>', 'does not begin with a SHA-256; nothing was imported'],
+  ] as const) {
+    file(`${basename(path)}.CHECKSUM`, stated);
+    const ended = await run('binance', path);
+    expect(ended.stderr).toContain(what);
+    expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
+  }
+  expect(await content()).toBeUndefined();
+  file(`${basename(path)}.CHECKSUM`, `${sha256}  ${basename(path)}\n`);
+  expect(await run('binance', path, '--points-only')).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await content()).toMatchObject({ pointCount: 2, covered: [], uncoveredPoints: [range(0, 2)] });
+  expect(await run('binance', path)).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await content()).toMatchObject({ pointCount: 2, covered: [range(0, 2)] });
+});
 
-      it('quarantines impossible rows, and leaves their periods as gaps', async () => {
-        const { file, run, content, query } = await emptyStore(kind);
-        const rows = [kline(0), kline(1, '5,4,6,5'), kline(2), kline(3, '1,1,1,NaN'), kline(4)];
-        // As after an outage.
-        rows.push(kline(5).replace(`${minute(5)}`, `${minute(5) + 14_789}`), kline(6));
-        const ended = await run('binance', file('BTCUSDT-1m-2024-01.csv', lines(rows)), '--json');
-        expect(ended.exitCode).toBe(3);
-        const { fresh, refusals } = JSON.parse(ended.stdout);
-        expect([fresh, refusals.map(({ reason }: { reason: string }) => reason)]).toEqual([
-          4,
-          ['high is below low', 'close: not a decimal', 'does not start a period of m1'],
-        ]);
-        expect((await content())?.covered).toEqual([range(0, 1), range(2, 3), range(4, 5), range(6, 7)]);
-        expect(await query('select count(*)::int as count from tidemark.quarantine')).toEqual([{ count: 3 }]);
-      });
+it('quarantines impossible rows, and leaves their periods as gaps', async () => {
+  const { file, run, content, query } = await emptyStore();
+  const rows = [kline(0), kline(1, '5,4,6,5'), kline(2), kline(3, '1,1,1,NaN'), kline(4)];
+  // As after an outage.
+  rows.push(kline(5).replace(`${minute(5)}`, `${minute(5) + 14_789}`), kline(6));
+  const ended = await run('binance', file('BTCUSDT-1m-2024-01.csv', lines(rows)), '--json');
+  expect(ended.exitCode).toBe(3);
+  const { fresh, refusals } = JSON.parse(ended.stdout);
+  expect([fresh, refusals.map(({ reason }: { reason: string }) => reason)]).toEqual([
+    4,
+    ['high is below low', 'close: not a decimal', 'does not start a period of m1'],
+  ]);
+  expect((await content())?.covered).toEqual([range(0, 1), range(2, 3), range(4, 5), range(6, 7)]);
+  expect(await query('select count(*)::int as count from tidemark.quarantine')).toEqual([{ count: 3 }]);
+});
 
-      it('kraken: covers minutes without a row, and never an open one', async () => {
-        const { file, run, content, points } = await emptyStore(kind);
-        const row = (timeMs: number) => `${timeMs / 1000},1.1,2.0,1.0,1.5,0.12345678901234567890,3`;
-        const path = file('XBTUSD_1.csv', lines([row(minute(0)), row(minute(90))]));
-        expect(await run('kraken', path)).toMatchObject({ exitCode: 0, stderr: '' });
-        expect(await content()).toMatchObject({
-          ...{ pointCount: 2, covered: [range(0, 91)], confirmedEmpty: [] },
-        });
-        expect((await points())[0]).toMatchObject({ open: '1.1', volume: '0.12345678901234567890' });
-        const nowMs = Math.floor(Date.now() / minuteMs) * minuteMs;
-        const open = file('open_1.csv', lines([row(nowMs - 60 * minuteMs), row(nowMs)]));
-        expect(await run('kraken', open)).toMatchObject({ exitCode: 0, stderr: '' });
-        const last = (await content())?.covered.at(-1);
-        expect(last?.startMs).toBe(nowMs - 60 * minuteMs);
-        expect(last?.endMs).toBeLessThanOrEqual(nowMs);
-      });
+it('kraken: covers minutes without a row, and never an open one', async () => {
+  const { file, run, content } = await emptyStore();
+  const row = (timeMs: number) => `${timeMs / 1000},1.1,2.0,1.0,1.5,0.12345678901234567890,3`;
+  const path = file('XBTUSD_1.csv', lines([row(minute(0)), row(minute(90))]));
+  expect(await run('kraken', path)).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await content()).toMatchObject({ pointCount: 2, covered: [range(0, 91)], confirmedEmpty: [] });
+  const nowMs = Math.floor(Date.now() / minuteMs) * minuteMs;
+  const open = file('open_1.csv', lines([row(nowMs - 60 * minuteMs), row(nowMs)]));
+  expect(await run('kraken', open)).toMatchObject({ exitCode: 0, stderr: '' });
+  const last = (await content())?.covered.at(-1);
+  expect(last?.startMs).toBe(nowMs - 60 * minuteMs);
+  // It closes at this time at the latest.
+  expect(last?.endMs).toBeLessThanOrEqual(Math.floor(Date.now() / minuteMs) * minuteMs);
+});
 
-      it('cryptodatadownload: stores descending rows, without the newest', async () => {
-        const { file, run, content, points } = await emptyStore(kind);
-        const rows = [7, 6, 5, 2, 1, 0].map(shown);
-        const ended = await run(
-          'cryptodatadownload',
-          file('Binance_BTCUSDT_minute.csv', lines([site, header, ...rows])),
-        );
-        expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-        expect(ended.stdout).toMatch(
-          /minute\.csv: its symbol is BTCUSDT; it is imported as bitcoin\/tether\n/,
-        );
-        expect(ended.stdout).toMatch(/minute\.csv: its newest row, 2024-01-01 00:07Z, is not imported: /);
-        expect(await content()).toMatchObject({ pointCount: 5, covered: [range(0, 3), range(5, 7)] });
-        expect((await points())[0]).toEqual({
-          ...{ time: minute(0), open: '1.10', high: '2.0', low: '1.0', close: '1.5', volume: '7.0000' },
-        });
-      });
+it.each<[string, string, string, string[]]>([
+  [
+    'cryptodatadownload',
+    'Binance_BTCUSDT_minute.csv',
+    lines([site, header, ...[4, 3, 1, 0].map(shown)]),
+    ['its symbol is BTCUSDT; it is imported as bitcoin/tether', 'its newest row, 2024-01-01 00:04Z, is not'],
+  ],
+  [
+    'ccxt-json',
+    'BTC_USDT-1m.json',
+    `[${[0, 1, 3, 4].map((index) => `[${minute(index)}, 1.10, 2.0, 1.0, 1.5, 7.0000]`)}]`,
+    ['its newest row, 2024-01-01 00:04Z, is not imported'],
+  ],
+])(
+  '%s: stores numbers as written, without the newest row, and says so',
+  async (format, name, text, notes) => {
+    const { file, run, content, points } = await emptyStore();
+    const ended = await run(format, file(name, text), '--json');
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(ended.stdout).notes).toEqual(
+      notes.map((note) => ({ file: expect.stringContaining(name), text: expect.stringContaining(note) })),
+    );
+    expect(await content()).toMatchObject({ pointCount: 3, covered: [range(0, 2), range(3, 4)] });
+    const values = { open: '1.10', high: '2.0', low: '1.0', close: '1.5', volume: '7.0000' };
+    expect((await points())[0]).toEqual({ time: minute(0), ...values });
+  },
+);
 
-      it('ccxt-json: stores numbers as written, without the newest row', async () => {
-        const { file, run, content, points } = await emptyStore(kind);
-        const rows = [0, 1, 3, 4].map(
-          (index) => `[${minute(index)}, 1.10, 2.0, 1.0, 1.500, 0.10000000000000000001]`,
-        );
-        const ended = await run('ccxt-json', file('BTC_USDT-1m.json', `[${rows}]`), '--json');
-        expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-        expect(JSON.parse(ended.stdout).notes).toEqual([
-          { file: expect.stringMatching(/BTC_USDT-1m\.json$/), text: expect.stringContaining('newest row') },
-        ]);
-        expect(await content()).toMatchObject({ pointCount: 3, covered: [range(0, 2), range(3, 4)] });
-        expect((await points())[0]).toMatchObject({ close: '1.500', volume: '0.10000000000000000001' });
-      });
+it('refuses a file with its line before anything of any file is stored', async () => {
+  const { file, run, content, query } = await emptyStore();
+  const wrong = lines([kline(44_640), kline(44_641).replace(',', ',,')]);
+  const day = (name: string, index: number) => file(name, lines([kline(index), kline(index + 1)]));
+  const good = day('BTCUSDT-1m-2024-01-01.csv', 0);
+  const first = Math.floor((Date.now() - startMs) / minuteMs) + 100_000;
+  const later = lines(upTo(10).map((index) => kline(first + index)));
+  for (const [format, files, line] of [
+    [
+      'binance',
+      [good, file('BTCUSDT-1m-2024-02.csv', wrong)],
+      /\S+BTCUSDT-1m-2024-02\.csv: line 2: it has 13 columns, not 12; nothing was imported; .+/,
+    ],
+    [
+      'ccxt-json',
+      [file('one.json', `[[${minute(0)},1,1,1,1,1]]`)],
+      /\S+one\.json: its only row may have been open when the file was made; .+/,
+    ],
+    [
+      'binance',
+      [file('x.csv', later)],
+      /\S+x\.csv: its row of 20\S+ \S+Z lies in the future; nothing was imported; .+/,
+    ],
+    [
+      'binance',
+      [good, day('ETHUSDT-1m-2024-01-02.csv', 1440)],
+      /\S+\.csv is of ETHUSDT, and \S+\.csv of BTCUSDT; nothing was imported; import the files of each market in a call of their own/,
+    ],
+  ] as const) {
+    const ended = await run(format, ...files);
+    expect(ended.stderr).toMatch(new RegExp(`^tidemark: FILE_NOT_USABLE: ${line.source}\n$`));
+    expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
+  }
+  expect(await content()).toBeUndefined();
+  expect(await query('select from tidemark.series')).toEqual([]);
+  // A name that states no market stands beside any.
+  expect((await run('binance', day('may.csv', 0), day('ETHUSDT-1m-2024-01-02.csv', 1440))).exitCode).toBe(0);
+});
 
-      it('keeps and reports stored values that differ; --overwrite keeps the old value as a revision', async () => {
-        const { database, file, run, query } = await emptyStore(kind);
-        await fill(database, { series: minutes, window: range(0, 2), valueAt: () => '1.7' });
-        const path = file('BTCUSDT-1m-2024-01.csv', lines([0, 1, 2].map((index) => kline(index))));
-        const kept = await run('binance', path);
-        expect(kept.stderr).toMatch(
-          /^tidemark: IMPORT_DIFFERS: 2 stored points differ from the file; .+--overwrite/,
-        );
-        expect(kept.exitCode).toBe(7);
-        expect(await run('binance', path, '--overwrite')).toMatchObject({ exitCode: 0, stderr: '' });
-        expect(await query(`select before->>'close' as close from tidemark.point_revisions`)).toEqual([
-          { close: '1.7' },
-          { close: '1.7' },
-        ]);
-      });
-
-      it('refuses a file with its line before anything of any file is stored', async () => {
-        const { file, run, content } = await emptyStore(kind);
-        const good = file('BTCUSDT-1m-2024-01.csv', lines([kline(0), kline(1)]));
-        const wrong = file(
-          'BTCUSDT-1m-2024-02.csv',
-          lines([kline(44_640), kline(44_641).replace(',', ',,')]),
-        );
-        const ended = await run('binance', good, wrong);
-        expect(ended.stderr).toMatch(
-          /^tidemark: FILE_NOT_USABLE: \S+BTCUSDT-1m-2024-02\.csv: line 2: it has 13 columns, not 12; nothing was imported; .+\n$/,
-        );
-        expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
-        const one = await run('ccxt-json', file('one.json', `[[${minute(0)},1,1,1,1,1]]`));
-        expect(one.stderr).toMatch(
-          /one\.json: its only row may have been open when the file was made; .+\n$/,
-        );
-        expect(await content()).toBeUndefined();
-      });
-
-      it('refuses a file with rows in the future, and tracks nothing', async () => {
-        const { file, run, query } = await emptyStore(kind);
-        const first = Math.floor((Date.now() - startMs) / minuteMs) + 100_000;
-        const path = file('x.csv', lines(upTo(10).map((index) => kline(first + index))));
-        const ended = await run('binance', path);
-        expect(ended.stderr).toMatch(
-          /^tidemark: FILE_NOT_USABLE: \S+x\.csv: its row of 20\S+ \S+Z lies in the future; nothing was imported; .+\n$/,
-        );
-        expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
-        expect(await query('select from tidemark.series')).toEqual([]);
-      });
-
-      it('refuses files of two markets in one call', async () => {
-        const { file, run, content } = await emptyStore(kind);
-        const day = (name: string, index: number) => file(name, lines([kline(index), kline(index + 1)]));
-        const list = (name: string, other: string) =>
-          file(name, lines([site, header, shown(1), shown(0)]).replaceAll('BTC', other));
-        const minuteFile = (name: string) => file(name, lines([`${minute(0) / 1000},1,2,1,1.5,7,3`]));
-        for (const [format, one, two] of [
-          ['binance', day('BTCUSDT-1m-2024-01-01.csv', 0), day('ETHUSDT-1m-2024-01-02.csv', 1440)],
-          ['kraken', minuteFile('XBTUSD_1.csv'), minuteFile('ETHUSD_1.csv')],
-          ['cryptodatadownload', list('a.csv', 'BTC'), list('b.csv', 'ETH')],
-        ] as const) {
-          const ended = await run(format, one, two);
-          expect(ended.stderr).toMatch(
-            /^tidemark: FILE_NOT_USABLE: \S+\.csv is of ETHUSDT?, and \S+\.csv of (BTCUSDT|XBTUSD); nothing was imported; import the files of each market in a call of their own\n$/,
-          );
-          expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
-        }
-        expect(await content()).toBeUndefined();
-        const renamed = day('may.csv', 0);
-        expect((await run('binance', renamed, day('ETHUSDT-1m-2024-01-02.csv', 1440))).exitCode).toBe(0);
-      });
-
-      it('with --points-only claims no coverage', async () => {
-        const { file, run, content } = await emptyStore(kind);
-        const path = file('BTCUSDT-1m-2024-01.csv', lines([kline(0), kline(1)]));
-        expect(await run('binance', path, '--points-only')).toMatchObject({ exitCode: 0, stderr: '' });
-        expect(await content()).toMatchObject({ pointCount: 2, covered: [], uncoveredPoints: [range(0, 2)] });
-      });
-
-      it.each([
-        [['--format', 'kraken', '--exchange', 'kraken'], '--format kraken needs --base, --quote, --interval'],
-        [['--base', 'bitcoin'], '--base needs --format binance, kraken, cryptodatadownload, ccxt-json'],
-        [['--format', 'csv', '--interval', 'm1'], '--interval needs --format binance'],
-        [
-          ['--format', 'binance', ...market, '--interval', 'm1,h1'],
-          '--interval m1,h1 names several intervals',
-        ],
-        [['--format', 'binance', ...market, '--interval', '1m'], '--interval: candles has no interval "1m"'],
-        [
-          ['--format', 'binance', ...market, '--interval', 'm1', '--follow'],
-          '--follow is for files of `export`',
-        ],
-      ])('refuses %j', async (words, message) => {
-        const { env, file } = await emptyStore(kind);
-        const ended = await tidemark(['import', file('x.csv', ''), ...words], env);
-        expect(ended.stderr).toContain(`tidemark: BAD_ARGUMENT: ${message}`);
-        expect(ended.exitCode).toBe(2);
-      });
-
-      it(
-        'leaves no coverage when killed, and the same file again goes on',
-        async () => {
-          const { env, words, file, content, query } = await emptyStore(kind);
-          const rows = upTo(40_001).toReversed().map(shown);
-          const path = file('x.csv', lines([site, header, ...rows]));
-          await query(`
-          create function public.rest() returns trigger language plpgsql as
-            $$ begin perform pg_sleep(0.2); return null; end $$`);
-          await query('create trigger rest after update on tidemark.series execute function public.rest()');
-          const running = start([...words('cryptodatadownload'), path], env);
-          await waitFor('a piece', async () => ((await content())?.pointCount ?? 0) >= 5000);
-          running.kill('SIGKILL');
-          await running.ended;
-          const known = await content();
-          expect(known?.pointCount).toBeLessThan(40_000);
-          expect(known).toMatchObject({ covered: [], uncoveredPoints: [range(0, known?.pointCount ?? 0)] });
-          await query('drop function public.rest cascade');
-          expect(await start([...words('cryptodatadownload'), path], env).ended).toMatchObject({
-            exitCode: 0,
-          });
-          expect(await content()).toMatchObject({ pointCount: 40_000, covered: [range(0, 40_000)] });
-        },
-        processesMs,
-      );
-    },
-  );
-}
+it('leaves no coverage when killed, and the same file again goes on', async () => {
+  const { env, words, file, run, content, query } = await emptyStore();
+  // Pieces are of 5,000 rows.
+  const path = file('x.csv', lines([site, header, ...upTo(15_001).toReversed().map(shown)]));
+  await query(`
+    create function public.rest() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.2); return null; end $$`);
+  await query('create trigger rest after update on tidemark.series execute function public.rest()');
+  const running = start([...words('cryptodatadownload'), path], env);
+  await waitFor('a piece', async () => ((await content())?.pointCount ?? 0) >= 5000);
+  running.kill('SIGKILL');
+  await running.ended;
+  const known = await content();
+  expect(known?.pointCount).toBeLessThan(15_000);
+  expect(known).toMatchObject({ covered: [], uncoveredPoints: [range(0, known?.pointCount ?? 0)] });
+  await query('drop function public.rest cascade');
+  expect(await run('cryptodatadownload', path)).toMatchObject({ exitCode: 0 });
+  expect(await content()).toMatchObject({ pointCount: 15_000, covered: [range(0, 15_000)] });
+});
 
 describeRecordings('a recorded file of the Binance archive', () => {
-  describeNeeding('plainPostgres', 'import', () => {
-    it('is stored to the last digit, and covered from its first row to its last', async () => {
-      const { file, run, content, points } = await emptyStore('plain');
-      const text = recordingFile('sources/binance-archive-klines-m1-ADABTC-20211127.csv');
-      const path = file('ADABTC-1m-2021-11-27.csv', text);
-      expect(await run('binance', path)).toMatchObject({ exitCode: 0, stderr: '' });
-      const rows = text.trimEnd().split('\n');
-      expect(rows).toHaveLength(10);
-      expect((await points()).map((row) => Object.values(row).join())).toEqual(
-        rows.map((row) => row.split(',').slice(0, 6).join()),
-      );
-      const beginsMs = Number(rows[0]?.split(',')[0]);
-      expect(await content()).toMatchObject({
-        covered: [{ startMs: beginsMs, endMs: beginsMs + 10 * minuteMs }],
-      });
+  it('is stored to the last digit, and covered from its first row to its last', async () => {
+    const { file, run, content, points } = await emptyStore();
+    const text = recordingFile('sources/binance-archive-klines-m1-ADABTC-20211127.csv');
+    expect(await run('binance', file('ADABTC-1m-2021-11-27.csv', text))).toMatchObject({
+      ...{ exitCode: 0, stderr: '' },
+    });
+    const rows = text.trimEnd().split('\n');
+    expect(rows).toHaveLength(10);
+    expect((await points()).map((row) => Object.values(row).join())).toEqual(
+      rows.map((row) => row.split(',').slice(0, 6).join()),
+    );
+    const beginsMs = Number(rows[0]?.split(',')[0]);
+    expect(await content()).toMatchObject({
+      covered: [{ startMs: beginsMs, endMs: beginsMs + 10 * minuteMs }],
     });
   });
 });

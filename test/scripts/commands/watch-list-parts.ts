@@ -1,26 +1,42 @@
-/** A directory with a watch list, a database and a synthetic source, for commands to run in. */
+/** A directory with a watch list, a database and synthetic sources, for commands to run in. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import type pg from 'pg';
+import { expect, onTestFinished } from 'vitest';
 import { type RunningSimulator, startSimulator } from '../../../simulator/start.ts';
+import {
+  type RunningVenueSimulator,
+  startVenueSimulator,
+  type VenueSimulatorOptions,
+} from '../../../simulator/venues/start.ts';
+import type { VenueName } from '../../../simulator/venues/venue.ts';
 import { type Database, openDatabase } from '../../../store/db/database.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { type Ended, emptyDirectory, type Running, start, tidemark } from '../command.ts';
 
-export interface Watched {
+type Env = Readonly<Record<string, string>>;
+
+export interface Directory {
   readonly url: string;
   readonly database: Database;
-  readonly simulator: RunningSimulator;
   readonly directory: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Env;
   write(text: string, file?: string): void;
-  begin(words: string, env?: Readonly<Record<string, string>>): Running;
-  run(words: string, env?: Readonly<Record<string, string>>): Promise<Ended>;
+  /** Starts a process. */
+  begin(words: string, env?: Env): Running;
+  run(words: string, env?: Env): Promise<Ended>;
+  /** As `run`, of a command that must end with exit 0 and without a message. @returns what it printed. */
+  say(words: string, env?: Env): Promise<string>;
   /** As `run`, with the document that it prints. @throws Error when it fails. */
   json<Document = Record<string, unknown>>(words: string): Promise<Document>;
+  query(sql: string, values?: unknown[]): Promise<pg.QueryResultRow[]>;
   /** Every series with its range, whether it is tracked or not, and how much is stored and covered. */
   series(): Promise<string[]>;
+}
+
+export interface Watched extends Directory {
+  readonly simulator: RunningSimulator;
 }
 
 export async function openWatched(on: 'main' | 'plain' = 'main'): Promise<Watched> {
@@ -33,6 +49,39 @@ export async function openWatched(on: 'main' | 'plain' = 'main'): Promise<Watche
 export async function watchedAt(url: string): Promise<Watched> {
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());
+  const source = { SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '6000' };
+  return { ...openDirectory(url, source), simulator };
+}
+
+export interface Venues<Name extends VenueName> extends Directory {
+  readonly venues: Readonly<Record<Name, RunningVenueSimulator>>;
+  /** Writes a watch list with these sources, each with more settings, and with more lines. */
+  list(settings?: Readonly<Partial<Record<Name, string>>>, more?: string): void;
+}
+
+/** Sources of the watch list in place of the default one. */
+export async function openVenues<Name extends VenueName>(
+  names: readonly Name[],
+  options: Omit<VenueSimulatorOptions, 'profile'> = {},
+): Promise<Venues<Name>> {
+  const { url, drop } = await createMigratedDatabase();
+  onTestFinished(drop);
+  const venues = {} as Record<Name, RunningVenueSimulator>;
+  for (const profile of names) {
+    const venue = await startVenueSimulator({ ...options, profile });
+    onTestFinished(() => venue.close());
+    venues[profile] = venue;
+  }
+  const opened = openDirectory(url, {});
+  const list: Venues<Name>['list'] = (settings, more = '') => {
+    const lines = names.map((name) => `  ${name}: { url: '${venues[name].url}'${settings?.[name] ?? ''} }\n`);
+    opened.write(`sources:\n${lines.join('')}${more}`);
+  };
+  list();
+  return { ...opened, venues, list };
+}
+
+function openDirectory(url: string, source: Env): Directory {
   const database = openDatabase({
     url,
     applicationName: 'test',
@@ -41,31 +90,27 @@ export async function watchedAt(url: string): Promise<Watched> {
   });
   onTestFinished(() => database.close());
   const directory = emptyDirectory();
-  const env = {
-    DATABASE_URL: url,
-    SOURCE_URL: simulator.url,
-    SOURCE_REQUESTS_PER_MINUTE: '6000',
-    PLANNING_TICK_MS: '100',
-    RATES_SECONDS: '0',
-    REREAD_DAYS: '0',
-  };
-  const begin: Watched['begin'] = (words, more = {}) =>
-    start(words.split(' '), { ...env, ...more }, directory);
-  const run: Watched['run'] = (words, more) => tidemark(words.split(' '), { ...env, ...more }, directory);
+  const env = { DATABASE_URL: url, ...source, PLANNING_TICK_MS: '100', RATES_SECONDS: '0', REREAD_DAYS: '0' };
+  const run: Directory['run'] = (words, more) => tidemark(words.split(' '), { ...env, ...more }, directory);
   return {
     url,
     database,
-    simulator,
     directory,
     env,
-    begin,
+    begin: (words, more = {}) => start(words.split(' '), { ...env, ...more }, directory),
     run,
+    async say(words, more) {
+      const ended = await run(words, more);
+      expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+      return ended.stdout;
+    },
     write: (text, file = 'tidemark.yaml') => writeFileSync(join(directory, file), text),
     async json(words) {
       const ended = await run(`${words} --json`);
       if (ended.exitCode !== 0) throw new Error(ended.stderr);
       return JSON.parse(ended.stdout);
     },
+    query: async (sql, values = []) => (await database.pool.query<pg.QueryResultRow>(sql, values)).rows,
     async series() {
       const result = await database.pool.query<{ line: string }>(
         `select concat_ws(' ', exchange_id, base_id, quote_id, asset_id, interval, tracked::text,

@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
 import { printable } from '../../../contract/names.ts';
 import { logProgress } from '../../../scripts/output/progress.ts';
-import { asFits, bar, fitted } from '../../../scripts/output/terminal.ts';
+import { asFits, bar, fitted, terminalOf } from '../../../scripts/output/terminal.ts';
 
 const words = fc.string({ unit: 'binary' });
 const width = fc.integer({ min: 1, max: 60 });
@@ -54,4 +54,17 @@ it('prints a new line after a second and then every ten, and the last line at on
   print('the last', true);
   print('the last', true);
   expect(printed.slice(-2)).toEqual(['at 51', 'the last']);
+});
+
+it('draws only on a terminal that can move its cursor, in colours if it has any', () => {
+  const stream = (isTTY: boolean, hasColors = true) =>
+    ({ isTTY, hasColors: () => hasColors, columns: 40, rows: 12 }) as unknown as NodeJS.WriteStream;
+  expect(terminalOf(stream(false), {})).toBeNull();
+  expect(terminalOf(stream(true), { TERM: 'dumb' })).toBeNull();
+  const drawn = (hasColors: boolean) => terminalOf(stream(true, hasColors), {})?.space();
+  expect(drawn(true)).toMatchObject({ columns: 40, rows: 12 });
+  expect([drawn(true), drawn(false)].map((space) => space?.paint('red', 'x'))).toEqual([
+    '\u001b[31mx\u001b[39m',
+    'x',
+  ]);
 });
