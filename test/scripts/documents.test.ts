@@ -44,20 +44,14 @@ async function checkWatch({ begin }: Watched): Promise<Record<string, unknown>> 
   return JSON.parse(line);
 }
 
-for (const kind of ['main', 'plain'] as const) {
-  it(`documents of an empty store follow their schemas, on ${kind}`, async () => {
-    const watched = await openWatched(kind);
-    watched.write('candles: []');
-    await check(watched, 'status', 'status');
-    expect(await checkWatch(watched)).toMatchObject({ groups: [] });
-    await check(watched, 'gaps', 'gaps');
-    await check(watched, 'plan', 'plan');
-    await check(watched, 'keys', 'keys list');
-    await check(watched, 'verify', 'verify');
-    await check(watched, 'repair', 'repair');
-    await check(watched, 'apply', 'apply');
-  });
-}
+it('documents of an empty store follow their schemas', async () => {
+  const watched = await openWatched();
+  watched.write('candles: []');
+  for (const name of ['status', 'gaps', 'plan', 'verify', 'repair', 'apply'] as const)
+    await check(watched, name, name);
+  await check(watched, 'keys', 'keys list');
+  expect(await checkWatch(watched)).toMatchObject({ groups: [] });
+});
 
 it('documents of a filled store, of differences and of gaps follow their schemas', async () => {
   const watched = await openWatched();
@@ -73,7 +67,6 @@ it('documents of a filled store, of differences and of gaps follow their schemas
     series: { length: 3 },
     lists: { length: 2 },
   });
-  expect(await checkWatch(watched)).toMatchObject({ groups: { length: 3 } });
   expect(await check(watched, 'gaps', 'gaps')).toMatchObject({ gaps: [{ reason: 'not_asked' }, {}] });
   await check(watched, 'plan', 'plan');
   expect(await run('keys issue --name somebody')).toMatchObject({ exitCode: 0 });

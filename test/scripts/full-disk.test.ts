@@ -15,17 +15,8 @@ describeWithSmallDisk('the disk of the embedded database fills up during a backf
       SOURCE_URL: simulator.url,
       SOURCE_REQUESTS_PER_MINUTE: '0',
     };
-    const backfill = [
-      'backfill',
-      'candles',
-      ...market,
-      '--interval',
-      'm1',
-      '--from',
-      '2023-01-01',
-      '--to',
-      '2024-01-01',
-    ];
+    const year = ['--from', '2023-01-01', '--to', '2024-01-01'];
+    const backfill = ['backfill', 'candles', ...market, '--interval', 'm1', ...year];
     const full = await tidemark(backfill, env);
     expect(full.stderr).toMatch(/^tidemark: DATABASE_FULL: .+; free disk space.*\n$/);
     expect(full.exitCode).toBe(5);

@@ -16,23 +16,39 @@ const current = new AsyncLocalStorage<Command>();
 
 let isInstalled = false;
 
+export interface RunningInProcess {
+  readonly ended: Promise<Ended>;
+  /** What it has printed so far. */
+  stdout(): string;
+  stderr(): string;
+}
+
 /** @param directory the working directory; absent: none that has a `.env`. Two at once share the process's. */
-export async function runInProcess(
+export function beginInProcess(
   words: readonly string[],
   env: Readonly<Record<string, string>>,
   directory?: string,
-): Promise<Ended> {
+): RunningInProcess {
   if (!isInstalled) install();
   isInstalled = true;
   const command: Command = { env: { ...env }, stdout: '', stderr: '' };
   const before = process.cwd();
   if (directory !== undefined) process.chdir(directory);
-  try {
-    const exitCode = await current.run(command, () => runCommandLine(words));
-    return endedWith(exitCode, command.stdout, command.stderr);
-  } finally {
-    if (directory !== undefined) process.chdir(before);
-  }
+  const ended = current
+    .run(command, () => runCommandLine(words))
+    .then((exitCode) => endedWith(exitCode, command.stdout, command.stderr))
+    .finally(() => {
+      if (directory !== undefined) process.chdir(before);
+    });
+  return { ended, stdout: () => command.stdout, stderr: () => command.stderr };
+}
+
+export function runInProcess(
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+  directory?: string,
+): Promise<Ended> {
+  return beginInProcess(words, env, directory).ended;
 }
 
 /** Lets commands see their own environment, and keeps what they print. */

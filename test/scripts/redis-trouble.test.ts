@@ -1,49 +1,26 @@
 /** Redis vanishes while a command works, and comes back or not. */
 
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { decimalText } from '../../contract/decimal.ts';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
-import { migrateQueueBackend } from '../../queue/backend.ts';
-import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
+import type { RunningSimulator } from '../../simulator/start.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
-import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { proxyTo } from '../queue/cuttable-proxy.ts';
 import { market, start, tidemark } from './command.ts';
+import { openWatched } from './commands/watch-list-parts.ts';
 
 const slow = { SOURCE_REQUESTS_PER_MINUTE: '60' };
-const backfill = [
-  'backfill',
-  'candles',
-  ...market,
-  '--interval',
-  'm1',
-  '--from',
-  '2024-03-01',
-  '--to',
-  '2024-03-16',
-];
+const days = ['--from', '2024-03-01', '--to', '2024-03-16'];
+const backfill = ['backfill', 'candles', ...market, '--interval', 'm1', ...days];
 
 async function environment() {
-  const { url, drop } = await createMigratedDatabase();
-  onTestFinished(drop);
-  const simulator = await startSimulator({ perMinute: null });
-  onTestFinished(() => simulator.close());
+  const { env: own, url, simulator, say } = await openWatched();
   const proxy = await proxyTo(inject('redisUrl') ?? '');
-  const env: Record<string, string> = {
-    DATABASE_URL: url,
-    SOURCE_URL: simulator.url,
-    SOURCE_REQUESTS_PER_MINUTE: '0',
-    PLANNING_TICK_MS: '200',
-    QUEUE_NAMESPACE: `t${new URL(url).pathname.slice(-12)}`,
-    REDIS_URL: proxy.url,
-    LOG_LEVEL: 'info',
-  };
-  await migrateQueueBackend(
-    { redisUrl: proxy.url, databaseUrl: url, namespace: env.QUEUE_NAMESPACE ?? '' },
-    'up',
-  );
-  return { env, simulator, proxy };
+  // A namespace of the test's own: Redis is shared by all of them.
+  const queue = { REDIS_URL: proxy.url, QUEUE_NAMESPACE: `t${new URL(url).pathname.slice(-12)}` };
+  await say('migrate', queue);
+  return { env: { ...own, ...queue, LOG_LEVEL: 'info' }, simulator, proxy };
 }
 
 /** Changes a minute of every day. */
@@ -64,7 +41,6 @@ function reviseDays({ revise }: RunningSimulator): void {
 describeNeeding('redis', 'while Redis is unreachable', () => {
   it.each([
     ['backfill', backfill],
-    ['verify', ['verify', '--all']],
     ['repair', ['repair']],
   ])('%s names the cause, and ends at Ctrl-C', async (name, words) => {
     const { env, simulator, proxy } = await environment();
@@ -87,17 +63,17 @@ describeNeeding('redis', 'while Redis is unreachable', () => {
     expect(stderr).not.toContain('Unhandled error');
   });
 
-  it.each([['run'], ['worker'], ['scheduler']])('%s stops at SIGTERM', async (name) => {
+  it('run stops at SIGTERM', async () => {
     const { env, proxy } = await environment();
     expect(await tidemark(['track', ...backfill.slice(1)], env)).toMatchObject({ exitCode: 0 });
-    const process = start([name], { ...env, ...slow });
-    await waitFor('its start', () => process.stderr().includes(`${name} started`));
+    const process = start(['run', '--no-serve'], { ...env, ...slow });
+    await waitFor('its start', () => process.stderr().includes('run started'));
     await proxy.cut();
     await waitFor('the loss', () => process.stderr().includes('ECONNREFUSED'));
     process.kill('SIGTERM');
     const { exitCode, stderr } = await process.ended;
     expect(exitCode).toBe(0);
-    expect(stderr).toContain(`${name} stopped`);
+    expect(stderr).toContain('run stopped');
   });
 
   it('a backfill continues when it is back, and loses nothing', async () => {

@@ -1,73 +1,42 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { describeNeeding } from '../../parts/describe-needing.ts';
-import { emptyDirectory, start } from '../command.ts';
+import { expect, it } from 'vitest';
+import { emptyDirectory, tidemark } from '../command.ts';
 import { openWatched, type Watched } from './watch-list-parts.ts';
 
 const market = 'exchange: binance, base: bitcoin, quote: tether';
 
-describe('a bad watch list, before any change', () => {
-  function applied(text: string | null, ...words: string[]) {
-    const directory = emptyDirectory();
-    if (text !== null) writeFileSync(join(directory, 'tidemark.yaml'), text);
-    return start(['apply', ...words], {}, directory).ended;
-  }
+/** Its database is not there: the file is read first. */
+const unused = { DATABASE_URL: 'postgres://127.0.0.1:1/none' };
 
-  it.each<[string, string, string]>([
-    ['empty', '', 'tidemark.yaml:1:1: the file is empty'],
-    ['a tab', 'candles:\n\t- x', 'tidemark.yaml:2:1: invalid YAML: Tabs are not allowed as indentation'],
-    [
-      'Norway',
-      `candles:\n  - { ${market}, interval: on, from: 1y }`,
-      'tidemark.yaml:2:66: interval must be one of m1,',
-    ],
-    [
-      'a number',
-      'candles:\n  - base: 42\n    interval: h1\n    from: 1y',
-      'tidemark.yaml:2:11: base must be text, not the number 42: put it in quotes',
-    ],
-    [
-      'an unknown key',
-      'candels: []',
-      'tidemark.yaml:1:1: there is no "candels" here: did you mean "candles"?',
-    ],
-    ['a key twice', 'candles: []\ncandles: []', 'tidemark.yaml:2:1: invalid YAML: Map keys must be unique'],
-    ['a megabyte', '#'.repeat(1_000_000), 'tidemark.yaml has more than 65536 bytes'],
-  ])('ends in one line: %s', async (_, text, expected) => {
-    const ended = await applied(text);
+it('ends in one line for a bad watch list, or with a line per problem, before any change', async () => {
+  const directory = emptyDirectory();
+  mkdirSync(join(directory, 'folder.yaml'));
+  writeFileSync(join(directory, 'latin1.yaml'), Buffer.from('candles: [{ base: "kr\xf3na" }]', 'latin1'));
+  writeFileSync(join(directory, 'typed.yaml'), 'candels: []');
+  writeFileSync(join(directory, 'long.yaml'), '#'.repeat(1_000_000));
+  for (const [file, problem] of [
+    ['other.yaml', 'other.yaml: there is no such file'],
+    ['folder.yaml', 'folder.yaml is not a regular file'],
+    ['latin1.yaml', 'latin1.yaml is not UTF-8 text'],
+    ['typed.yaml', 'typed.yaml:1:1: there is no "candels" here: did you mean "candles"?'],
+    ['long.yaml', 'long.yaml has more than 65536 bytes'],
+  ] as const) {
+    const ended = await tidemark(['apply'], { ...unused, WATCH_LIST: file }, directory);
     expect(ended).toMatchObject({ exitCode: 2, stdout: '' });
     expect(ended.stderr).toMatch(/^tidemark: BAD_WATCH_LIST: [^\n]+; [^\n]+\n$/);
-    expect(ended.stderr).toContain(`BAD_WATCH_LIST: ${expected}`);
-  });
-
-  it('rejects a missing file, a directory and binary data', async () => {
-    const absent = await applied(null, '--file', 'other.yaml');
-    expect(absent).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(absent.stderr).toMatch(/^tidemark: BAD_WATCH_LIST: other.yaml: there is no such file; [^\n]+\n$/);
-    const directory = emptyDirectory();
-    mkdirSync(join(directory, 'tidemark.yaml'));
-    const folder = await start(['apply'], {}, directory).ended;
-    expect(folder.stderr).toMatch(
-      /^tidemark: BAD_WATCH_LIST: tidemark.yaml is not a regular file; [^\n]+\n$/,
-    );
-    writeFileSync(join(directory, 'latin1.yaml'), Buffer.from('candles: [{ base: "kr\xf3na" }]', 'latin1'));
-    const bytes = await start(['apply'], { WATCH_LIST: 'latin1.yaml' }, directory).ended;
-    expect(bytes.stderr).toMatch(/^tidemark: BAD_WATCH_LIST: latin1.yaml is not UTF-8 text; [^\n]+\n$/);
-  });
-
-  it('prints a line per problem', async () => {
-    const ended = await applied(
-      'candles:\n  - { exchange: b, intervall: h1, from: 1y }\nlists: { assets: 1 }\n',
-    );
-    expect(ended).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(ended.stderr.trimEnd().split('\n')).toEqual([
-      expect.stringContaining('tidemark.yaml:2:5: interval is missing'),
-      'tidemark.yaml:2:20: there is no "intervall" here: did you mean "interval"?',
-      expect.stringContaining('tidemark.yaml:3:18: assets must be a length'),
-      'tidemark: BAD_WATCH_LIST: 3 lines of tidemark.yaml are wrong, see above; correct the file; nothing was changed',
-    ]);
-  });
+    expect(ended.stderr).toContain(`BAD_WATCH_LIST: ${problem}`);
+  }
+  const text = 'candles:\n  - { exchange: b, intervall: h1, from: 1y }\nlists: { assets: 1 }\n';
+  writeFileSync(join(directory, 'tidemark.yaml'), text);
+  const ended = await tidemark(['apply'], unused, directory);
+  expect(ended).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(ended.stderr.trimEnd().split('\n')).toEqual([
+    expect.stringContaining('tidemark.yaml:2:5: interval is missing'),
+    'tidemark.yaml:2:20: there is no "intervall" here: did you mean "interval"?',
+    expect.stringContaining('tidemark.yaml:3:18: assets must be a length'),
+    'tidemark: BAD_WATCH_LIST: 3 lines of tidemark.yaml are wrong, see above; correct the file; nothing was changed',
+  ]);
 });
 
 const days = (from: number, to: number) => `from: 2024-03-0${from}, to: 2024-03-0${to}`;
@@ -85,119 +54,114 @@ function changesIn(plan: Changes): Record<string, string[]> {
   return changes;
 }
 
-function body(on: 'main' | 'plain') {
-  it('shows and makes the changes, and then has nothing to do', async () => {
-    const { write, run, json, simulator, series } = await openWatched(on);
-    write(`
+it('shows and makes the changes, and then has nothing to do', async () => {
+  const { write, run, json, simulator, series } = await openWatched();
+  write(`
 candles:
-  - { ${market}, interval: [m1, h1], ${days(1, 5)} }
-  - { exchange: kraken, quote: euro, interval: d1, ${days(1, 5)}, except: { base: lite* } }
-  - { exchange: coinbase, top: 2, interval: w1, from: 1y }
+- { ${market}, interval: [m1, h1], ${days(1, 5)} }
+- { exchange: kraken, quote: euro, interval: d1, ${days(1, 5)}, except: { base: lite* } }
+- { exchange: coinbase, top: 2, interval: w1, from: 1y }
 history:
-  - { top: 3, interval: d1, ${days(1, 5)}, except: tether }
+- { top: 3, interval: d1, ${days(1, 5)}, except: tether }
 lists: { markets: 1h, rates: 10m, asset-markets: [{ top: 1, every: 1h }] }
 read-again: { days: 2 }
 `);
-    const dry = await json<Changes>('apply --dry-run');
-    expect(changesIn(dry)).toEqual({
-      added: [
-        ...['binance bitcoin/tether m1', 'binance bitcoin/tether h1'],
-        ...['kraken bitcoin/euro d1', 'kraken ethereum/euro d1', 'kraken xrp/euro d1'],
-        ...['coinbase bitcoin/united-states-dollar w1', 'coinbase bitcoin/usd-coin w1'],
-        'coinbase ethereum/united-states-dollar w1',
-        ...['bitcoin d1', 'ethereum d1'],
-      ],
-    });
-    expect(dry.lists).toMatchObject([
-      { change: 'added', list: 'markets', beforeSeconds: null, afterSeconds: 3600 },
-      { change: 'added', list: 'rates', afterSeconds: 600 },
-      { change: 'added', list: 'asset_markets', asset: 'bitcoin' },
-    ]);
-    expect(dry.notes).toEqual([]);
-    // Nothing is tracked; the lists that it chose from were polled, a request a page: of each the last one is empty.
-    expect(await series()).toEqual([]);
-    expect((await json('status')).lists).toEqual([]);
-    expect(simulator.requests().total).toBe(4);
-
-    const text = await run('apply --dry-run');
-    expect(text).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(text.stdout).toMatch(/^tidemark.yaml: 10 series added, 3 lists changed, settings changed\n/);
-    expect(text.stdout).toContain('added: binance bitcoin/tether h1 from 2024-03-01 to 2024-03-05\n');
-    expect(text.stdout).toContain('added: rates every 10 min\n');
-    expect(text.stdout).toContain('read again: the last 2 days, was as configured\n');
-    expect(text.stdout).toMatch(/\ndry run: nothing was changed\n$/);
-    expect(await run('plan')).toMatchObject({ stdout: expect.stringContaining('no series is tracked') });
-
-    expect((await run('apply')).stdout).toMatch(/\napplied\n$/);
-    expect(await json('plan')).toEqual(dry.cost);
-    const again = await run('apply');
-    expect(again).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(again.stdout).toMatch(/^nothing to do: the database matches tidemark.yaml\n/);
-    expect(again.stdout).not.toContain('applied');
-    expect(simulator.requests().total).toBe(4);
-    // What was only polled to choose from is nobody's decision.
-    expect((await run('track lists')).stdout).toContain('tracking: assets, every 5 min\n');
+  const dry = await json<Changes>('apply --dry-run');
+  expect(changesIn(dry)).toEqual({
+    added: [
+      ...['binance bitcoin/tether m1', 'binance bitcoin/tether h1'],
+      ...['kraken bitcoin/euro d1', 'kraken ethereum/euro d1', 'kraken xrp/euro d1'],
+      ...['coinbase bitcoin/united-states-dollar w1', 'coinbase bitcoin/usd-coin w1'],
+      'coinbase ethereum/united-states-dollar w1',
+      ...['bitcoin d1', 'ethereum d1'],
+    ],
   });
+  expect(dry.lists).toMatchObject([
+    { change: 'added', list: 'markets', beforeSeconds: null, afterSeconds: 3600 },
+    { change: 'added', list: 'rates', afterSeconds: 600 },
+    { change: 'added', list: 'asset_markets', asset: 'bitcoin' },
+  ]);
+  expect(dry.notes).toEqual([]);
+  // Nothing is tracked; the lists that it chose from were polled, a request a page: of each the last one is empty.
+  expect(await series()).toEqual([]);
+  expect((await json('status')).lists).toEqual([]);
+  expect(simulator.requests().total).toBe(4);
 
-  it('narrows and stops series without losing points or coverage', async () => {
-    const { write, run, json, series } = await openWatched(on);
-    await run(
-      'backfill candles --exchange binance --base bitcoin --quote tether --interval h1,d1 --from 2024-03-01 --to 2024-03-05',
-    );
-    await run('track history --asset tether --interval d1 --from 2024-03-01');
-    await run('track exchanges');
-    const [d1 = '', hourly = ''] = await series();
-    expect(hourly).toMatch(/ tracked 96 \{\[2024-03-01 00:00,2024-03-05 00:00\)\}$/);
+  const text = await run('apply --dry-run');
+  expect(text).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(text.stdout).toMatch(/^tidemark.yaml: 10 series added, 3 lists changed, settings changed\n/);
+  expect(text.stdout).toContain('added: binance bitcoin/tether h1 from 2024-03-01 to 2024-03-05\n');
+  expect(text.stdout).toContain('added: rates every 10 min\n');
+  expect(text.stdout).toContain('read again: the last 2 days, was as configured\n');
+  expect(text.stdout).toMatch(/\ndry run: nothing was changed\n$/);
+  expect(await run('plan')).toMatchObject({ stdout: expect.stringContaining('no series is tracked') });
 
-    write(`candles: [{ ${market}, interval: h1, ${days(2, 4)} }]`);
-    const narrower = await json<Changes>('apply');
-    expect(changesIn(narrower)).toEqual({ narrowed: ['binance bitcoin/tether h1'] });
-    expect(narrower.left).toMatchObject({
-      series: [{ interval: 'd1', exchange: 'binance' }, { assetId: 'tether' }],
-      lists: [{ list: 'exchanges' }],
-    });
-    const narrowed = hourly.replace(
-      '[2024-03-01 00:00,2024-03-05 00:00) t',
-      '[2024-03-02 00:00,2024-03-04 00:00) t',
-    );
-    expect((await series()).slice(0, 2)).toEqual([d1, narrowed]);
-    expect((await run('apply')).stdout).toContain(
-      'left alone, not in the file (--prune stops them): 2 series (binance bitcoin/tether d1, tether d1) and 1 list (exchanges)\n',
-    );
+  expect((await run('apply')).stdout).toMatch(/\napplied\n$/);
+  expect(await json('plan')).toEqual(dry.cost);
+  const again = await run('apply');
+  expect(again).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(again.stdout).toMatch(/^nothing to do: the database matches tidemark.yaml\n/);
+  expect(again.stdout).not.toContain('applied');
+  expect(simulator.requests().total).toBe(4);
+  // What was only polled to choose from is nobody's decision.
+  expect((await run('track lists')).stdout).toContain('tracking: assets, every 5 min\n');
+});
 
-    write(`candles: [{ ${market}, interval: h1, ${days(1, 6)} }]\nprune: true`);
-    const wider = await json<Changes>('apply --dry-run');
-    expect(changesIn(wider)).toEqual({
-      widened: ['binance bitcoin/tether h1'],
-      stopped: ['binance bitcoin/tether d1', 'tether d1'],
-    });
-    // A day of it is not stored yet; what was narrowed off before still is.
-    expect(wider.cost).toMatchObject({
-      requests: 1,
-      datasets: [{ dataset: 'candles', series: 1, points: 24 }],
-    });
-    const text = await run('apply');
-    expect(text.stdout).toContain('stopped: binance bitcoin/tether d1; stored data stays\n');
-    expect(text.stdout).toContain('stopped: exchanges; stored data stays\n');
-    expect((await series()).slice(0, 2)).toEqual([
-      d1.replace(' tracked ', ' untracked '),
-      hourly.replace('2024-03-05 00:00) t', '2024-03-06 00:00) t'),
-    ]);
-    expect((await run('apply')).stdout).toContain('nothing to do');
+it('narrows and stops series without losing points or coverage', async () => {
+  const { write, run, json, series } = await openWatched();
+  await run(
+    'backfill candles --exchange binance --base bitcoin --quote tether --interval h1,d1 --from 2024-03-01 --to 2024-03-05',
+  );
+  await run('track history --asset tether --interval d1 --from 2024-03-01');
+  await run('track exchanges');
+  const [d1 = '', hourly = ''] = await series();
+  expect(hourly).toMatch(/ tracked 96 \{\[2024-03-01 00:00,2024-03-05 00:00\)\}$/);
 
-    write(`candles: [{ ${market}, interval: [h1, d1], ${days(1, 5)} }]\nlists: { exchanges: 1d }`);
-    const back = await json<Changes>('apply --prune');
-    expect(changesIn(back)).toEqual({
-      added: ['binance bitcoin/tether d1'],
-      narrowed: ['binance bitcoin/tether h1'],
-    });
-    // All of it is stored already.
-    expect(back.cost).toMatchObject({ requests: 0 });
+  write(`candles: [{ ${market}, interval: h1, ${days(2, 4)} }]`);
+  const narrower = await json<Changes>('apply');
+  expect(changesIn(narrower)).toEqual({ narrowed: ['binance bitcoin/tether h1'] });
+  expect(narrower.left).toMatchObject({
+    series: [{ interval: 'd1', exchange: 'binance' }, { assetId: 'tether' }],
+    lists: [{ list: 'exchanges' }],
   });
-}
+  const narrowed = hourly.replace(
+    '[2024-03-01 00:00,2024-03-05 00:00) t',
+    '[2024-03-02 00:00,2024-03-04 00:00) t',
+  );
+  expect((await series()).slice(0, 2)).toEqual([d1, narrowed]);
+  expect((await run('apply')).stdout).toContain(
+    'left alone, not in the file (--prune stops them): 2 series (binance bitcoin/tether d1, tether d1) and 1 list (exchanges)\n',
+  );
 
-describeNeeding('timescale', 'apply, on TimescaleDB', () => body('main'));
-describeNeeding('plainPostgres', 'apply, on plain PostgreSQL', () => body('plain'));
+  write(`candles: [{ ${market}, interval: h1, ${days(1, 6)} }]\nprune: true`);
+  const wider = await json<Changes>('apply --dry-run');
+  expect(changesIn(wider)).toEqual({
+    widened: ['binance bitcoin/tether h1'],
+    stopped: ['binance bitcoin/tether d1', 'tether d1'],
+  });
+  // A day of it is not stored yet; what was narrowed off before still is.
+  expect(wider.cost).toMatchObject({
+    requests: 1,
+    datasets: [{ dataset: 'candles', series: 1, points: 24 }],
+  });
+  const text = await run('apply');
+  expect(text.stdout).toContain('stopped: binance bitcoin/tether d1; stored data stays\n');
+  expect(text.stdout).toContain('stopped: exchanges; stored data stays\n');
+  expect((await series()).slice(0, 2)).toEqual([
+    d1.replace(' tracked ', ' untracked '),
+    hourly.replace('2024-03-05 00:00) t', '2024-03-06 00:00) t'),
+  ]);
+  expect((await run('apply')).stdout).toContain('nothing to do');
+
+  write(`candles: [{ ${market}, interval: [h1, d1], ${days(1, 5)} }]\nlists: { exchanges: 1d }`);
+  const back = await json<Changes>('apply --prune');
+  expect(changesIn(back)).toEqual({
+    added: ['binance bitcoin/tether d1'],
+    narrowed: ['binance bitcoin/tether h1'],
+  });
+  // All of it is stored already.
+  expect(back.cost).toMatchObject({ requests: 0 });
+});
 
 /** Hourly candles of four days of 2024, stored. */
 async function stored(): Promise<Watched> {
@@ -208,94 +172,89 @@ async function stored(): Promise<Watched> {
   return watched;
 }
 
-describe('settings of a watch list', () => {
-  it('a retention that drops points must be confirmed; apply itself drops nothing', async () => {
-    const { write, run, json, database, series } = await stored();
-    const retentions = async () =>
-      (await database.pool.query(`select name, value from tidemark.settings where name like 'retention.%'`))
-        .rows;
-    write(
-      `candles: [{ ${market}, interval: [h1, d1], from: 2024-03-01 }]\nretention: { candles: 1y, history: 2y }`,
-    );
-    expect((await run('apply --dry-run')).stdout).toMatch(
-      /retention: candles 1y, was forever; drops every point from before [\s\S]+note: the retention of 1y keeps nothing before [-0-9]+, which shortens binance bitcoin\/tether d1\n/,
-    );
-    const before = await series();
-    const refused = await run('apply');
-    expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toMatch(
-      /^tidemark: BAD_ARGUMENT: The retention of 1y drops [^\n]*; add --confirm candles [^\n]*\n$/,
-    );
-    expect((await run('apply --confirm candle')).exitCode).toBe(2);
-    expect(await series()).toEqual(before);
-    expect(await retentions()).toEqual([]);
+it('a retention that drops points must be confirmed; apply itself drops nothing', async () => {
+  const { write, run, json, database, series } = await stored();
+  const retentions = async () =>
+    (await database.pool.query(`select name, value from tidemark.settings where name like 'retention.%'`))
+      .rows;
+  write(
+    `candles: [{ ${market}, interval: [h1, d1], from: 2024-03-01 }]\nretention: { candles: 1y, history: 2y }`,
+  );
+  expect((await run('apply --dry-run')).stdout).toMatch(
+    /retention: candles 1y, was forever; drops every point from before [\s\S]+note: the retention of 1y keeps nothing before [-0-9]+, which shortens binance bitcoin\/tether d1\n/,
+  );
+  const before = await series();
+  const refused = await run('apply');
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toMatch(
+    /^tidemark: BAD_ARGUMENT: The retention of 1y drops [^\n]*; add --confirm candles [^\n]*\n$/,
+  );
+  expect((await run('apply --confirm candle')).exitCode).toBe(2);
+  expect(await series()).toEqual(before);
+  expect(await retentions()).toEqual([]);
 
-    const done = await json<Changes>('apply --confirm candles');
-    expect(done.cut).toMatchObject([{ dataset: 'candles', age: '1y', series: [{ interval: 'd1' }] }]);
-    expect(done.retention).toMatchObject([
-      {
-        dataset: 'candles',
-        before: null,
-        after: '1y',
-        dropsBefore: expect.stringMatching(/T00:00:00.000Z$/),
-      },
-      { dataset: 'history', after: '2y', dropsBefore: null },
-    ]);
-    expect(await retentions()).toHaveLength(2);
-    const [d1, h1] = await series();
-    // What is new begins where it is kept from; the rest goes when retention is applied.
-    expect(d1).not.toContain('[2024-03-01');
-    expect(h1).toMatch(/\[2024-03-01 00:00,\) tracked 96 /);
+  const done = await json<Changes>('apply --confirm candles');
+  expect(done.cut).toMatchObject([{ dataset: 'candles', age: '1y', series: [{ interval: 'd1' }] }]);
+  expect(done.retention).toMatchObject([
+    {
+      dataset: 'candles',
+      before: null,
+      after: '1y',
+      dropsBefore: expect.stringMatching(/T00:00:00.000Z$/),
+    },
+    { dataset: 'history', after: '2y', dropsBefore: null },
+  ]);
+  expect(await retentions()).toHaveLength(2);
+  const [d1, h1] = await series();
+  // What is new begins where it is kept from; the rest goes when retention is applied.
+  expect(d1).not.toContain('[2024-03-01');
+  expect(h1).toMatch(/\[2024-03-01 00:00,\) tracked 96 /);
 
-    write('candles: []\nretention: { candles: off, history: 2y }');
-    expect((await json<Changes>('apply')).retention).toMatchObject([
-      { dataset: 'candles', before: '1y', after: null },
-    ]);
-    expect(await retentions()).toEqual([{ name: 'retention.asset_history', value: '2y' }]);
-  });
+  write('candles: []\nretention: { candles: off, history: 2y }');
+  expect((await json<Changes>('apply')).retention).toMatchObject([
+    { dataset: 'candles', before: '1y', after: null },
+  ]);
+  expect(await retentions()).toEqual([{ name: 'retention.asset_history', value: '2y' }]);
+});
 
-  it('re-read settings of the file override the environment', async () => {
-    const { write, run, json, env } = await openWatched();
-    const perMinute = async () => (await json<{ fresh: { rereadPerMinute: number } }>('plan')).fresh;
-    write(`candles: [{ ${market}, interval: m1, from: 1d }]`);
-    expect((await run('apply')).exitCode).toBe(0);
-    expect(env.REREAD_DAYS).toBe('0');
-    expect((await perMinute()).rereadPerMinute).toBe(0);
-    write(`candles: [{ ${market}, interval: m1, from: 1d }]\nread-again: { days: 12, every: 6h }`);
-    const changed = await json<Changes>('apply');
-    expect(changed.readAgain).toEqual({ before: {}, after: { days: 12, hours: 6 } });
-    expect((await perMinute()).rereadPerMinute).toBeCloseTo(12 / 360, 10);
-    write(`candles: [{ ${market}, interval: m1, from: 1d }]`);
-    expect((await run('apply')).stdout).toContain(
-      'read again: as configured, was the last 12 days, every 6 hours\n',
-    );
-    expect((await perMinute()).rereadPerMinute).toBe(0);
-  });
+it('re-read settings of the file override the environment', async () => {
+  const { write, run, json, env } = await openWatched();
+  const perMinute = async () => (await json<{ fresh: { rereadPerMinute: number } }>('plan')).fresh;
+  write(`candles: [{ ${market}, interval: m1, from: 1d }]`);
+  expect((await run('apply')).exitCode).toBe(0);
+  expect(env.REREAD_DAYS).toBe('0');
+  expect((await perMinute()).rereadPerMinute).toBe(0);
+  write(`candles: [{ ${market}, interval: m1, from: 1d }]\nread-again: { days: 12, every: 6h }`);
+  const changed = await json<Changes>('apply');
+  expect(changed.readAgain).toEqual({ before: {}, after: { days: 12, hours: 6 } });
+  expect((await perMinute()).rereadPerMinute).toBeCloseTo(12 / 360, 10);
+  write(`candles: [{ ${market}, interval: m1, from: 1d }]`);
+  expect((await run('apply')).stdout).toContain(
+    'read again: as configured, was the last 12 days, every 6 hours\n',
+  );
+  expect((await perMinute()).rereadPerMinute).toBe(0);
+});
 
-  it('polls lists at the stated interval, and stops those that are off', async () => {
-    const { write, run, json } = await openWatched();
-    const lists = async () => {
-      const status = await json<{
-        lists: { list: string; everySeconds: number }[];
-        rates: { everySeconds: number | null };
-      }>('status');
-      return [
-        ...status.lists.map(({ list, everySeconds }) => [list, everySeconds]),
-        status.rates.everySeconds,
-      ];
-    };
-    write('lists: { assets: 5m, rates: 30s, asset-markets: [{ asset: tether, every: 1h }] }');
-    expect((await run('apply')).exitCode).toBe(0);
-    expect(await lists()).toEqual([['assets', 300], ['asset_markets', 3600], 30]);
-    write('lists: { assets: 10m, rates: off }');
-    const text = (await run('apply')).stdout;
-    expect(text).toContain('changed: assets every 10 min, was every 5 min\n');
-    expect(text).toContain('stopped: rates; stored data stays\n');
-    expect(text).toContain('1 list (markets of tether)\n');
-    expect(await lists()).toEqual([['assets', 600], ['asset_markets', 3600], expect.anything()]);
-    expect((await run('status')).stdout).toContain('rates: none polled yet, not polled\n');
-    expect((await run('apply')).stdout).toMatch(/^nothing to do/);
-  });
+it('polls lists at the stated interval, and stops those that are off', async () => {
+  const { write, run, json } = await openWatched();
+  const lists = async () => {
+    const status = await json<{
+      lists: { list: string; everySeconds: number }[];
+      rates: { everySeconds: number | null };
+    }>('status');
+    return [...status.lists.map(({ list, everySeconds }) => [list, everySeconds]), status.rates.everySeconds];
+  };
+  write('lists: { assets: 5m, rates: 30s, asset-markets: [{ asset: tether, every: 1h }] }');
+  expect((await run('apply')).exitCode).toBe(0);
+  expect(await lists()).toEqual([['assets', 300], ['asset_markets', 3600], 30]);
+  write('lists: { assets: 10m, rates: off }');
+  const text = (await run('apply')).stdout;
+  expect(text).toContain('changed: assets every 10 min, was every 5 min\n');
+  expect(text).toContain('stopped: rates; stored data stays\n');
+  expect(text).toContain('1 list (markets of tether)\n');
+  expect(await lists()).toEqual([['assets', 600], ['asset_markets', 3600], expect.anything()]);
+  expect((await run('status')).stdout).toContain('rates: none polled yet, not polled\n');
+  expect((await run('apply')).stdout).toMatch(/^nothing to do/);
 });
 
 it('applies the example of the README', async () => {

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
+import { freePort } from '../../parts/free-port.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, start, tidemark } from '../command.ts';
 
@@ -44,14 +43,6 @@ it('a demo shows the backfill at its address, ends when its pipe closes, and lea
   expect([0, 130]).toContain((await demo.ended).exitCode);
   expect(processesOf(directory)).toEqual([]);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 function processesOf(directory: string): string[] {
   const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });

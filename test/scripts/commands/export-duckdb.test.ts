@@ -4,37 +4,21 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
-import { type FileFormat, fileFormats } from '../../../files/layout.ts';
+import type { FileFormat } from '../../../files/layout.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
 import { emptyDirectory, market, tidemark } from '../command.ts';
 import { days, fill, fillAll, minutes, openStore, startMs } from './export-store.ts';
 
 describeNeedingDuckdb('DuckDB reads what export wrote', () => {
   const reading = (path: string, format: FileFormat) =>
-    format === 'parquet'
-      ? `read_parquet('${path}')`
-      : format === 'csv'
-        ? `read_csv('${path}', all_varchar = true)`
-        : `read_json('${path}', columns = {exchange: 'varchar', base: 'varchar', quote: 'varchar', interval: 'varchar',
-             time: 'varchar', open: 'varchar', high: 'varchar', low: 'varchar', close: 'varchar', volume: 'varchar'})`;
+    format === 'parquet' ? `read_parquet('${path}')` : `read_csv('${path}', all_varchar = true)`;
 
-  it.each(fileFormats)('%s: every row and every digit of candles', async (format) => {
+  it.each(['csv', 'parquet'] as const)('%s: every row and every digit of candles', async (format) => {
     const store = await openStore('main');
     await fillAll(store.database);
     const path = join(emptyDirectory(), `x.${format}`);
-    const words = [
-      'export',
-      'candles',
-      ...market,
-      '--interval',
-      'm1,h1',
-      '--to',
-      '2024-01-02',
-      '--from',
-      '2024-01-01',
-      '--out',
-      path,
-    ];
+    const day = ['--from', '2024-01-01', '--to', '2024-01-02'];
+    const words = ['export', 'candles', ...market, '--interval', 'm1,h1', ...day, '--out', path];
     expect(await tidemark(words, store.env)).toMatchObject({ exitCode: 0 });
     const scale = (column: string) => (column === 'volume' ? 20 : 19);
     const columns = ['open', 'high', 'low', 'close', 'volume'];
@@ -127,20 +111,8 @@ describeNeedingDuckdb('DuckDB reads what export wrote', () => {
     await fillAll(store.database);
     const directory = emptyDirectory();
     const at = (name: string) => join(directory, name);
-    await tidemark(
-      [
-        'export',
-        'candles',
-        ...market,
-        '--interval',
-        'm1',
-        '--to',
-        '2024-01-02',
-        '--out',
-        at('bitcoin.parquet'),
-      ],
-      store.env,
-    );
+    const until = ['--to', '2024-01-02', '--out', at('bitcoin.parquet')];
+    await tidemark(['export', 'candles', ...market, '--interval', 'm1', ...until], store.env);
     await tidemark(
       ['export', 'history', '--asset', days.assetId, '--interval', 'd1', '--out', at('bitcoin.csv')],
       store.env,

@@ -46,11 +46,13 @@ export async function fill(
     window,
     skip = () => false,
     valueAt = closeAt,
+    nowMs = Date.now(),
   }: {
     series: SeriesKey;
     window: Range;
     skip?: (timeMs: EpochMs) => boolean;
     valueAt?: (timeMs: EpochMs) => string;
+    nowMs?: EpochMs;
   },
 ): Promise<number> {
   const { seriesId } = await trackSeries(database, series, window.startMs, window.endMs);
@@ -66,7 +68,6 @@ export async function fill(
         : { priceUsd: value, time: at },
     );
   }
-  const nowMs = Date.now();
   await commitWindow(database, {
     seriesId,
     series,

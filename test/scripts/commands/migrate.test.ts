@@ -1,31 +1,23 @@
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { hourMs } from '../../../contract/intervals.ts';
 import { rangesBehind } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { openTestStore } from '../../store/open-store.ts';
 import { candles, expectRollupsToAgree, market, put } from '../../store/views/candles.ts';
 import { start, tidemark } from '../command.ts';
 
-function suite(queue: 'postgres' | 'redis') {
-  it.each(['worker', 'scheduler'] as const)('rejects down while a %s is connected', async (part) => {
-    const { url, drop } = await createTestDatabase();
-    onTestFinished(drop);
-    const env: Record<string, string> = {
-      DATABASE_URL: url,
-      SOURCE_URL: 'http://127.0.0.1:1/v2',
-      QUEUE_NAMESPACE: `t${new URL(url).pathname.slice(-12)}`,
-      ...(queue === 'redis' ? { REDIS_URL: inject('redisUrl') ?? '' } : {}),
-    };
-    expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
+it('rejects down while a worker or a scheduler is connected', async () => {
+  const { url, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  const env = { DATABASE_URL: url, SOURCE_URL: 'http://127.0.0.1:1/v2' };
+  expect((await tidemark(['migrate'], env)).exitCode).toBe(0);
+  const parts = ['worker', 'scheduler'];
+  for (const part of parts) {
     const service = start([part], env);
-    await waitFor(
-      `the ${part}`,
-      async () => (await tidemark(['status', '--check', part], env)).exitCode === 0,
-    );
-
+    const isThere = async () => (await tidemark(['status', '--check', part], env)).exitCode === 0;
+    await waitFor(`the ${part}`, isThere);
     const refused = await tidemark(['migrate', 'down', '--yes'], env);
     expect(refused.stderr).toMatch(
       /^tidemark: DATABASE_IN_USE: in use by (\w+ and )?\w+; stop it first.*\n$/,
@@ -33,18 +25,14 @@ function suite(queue: 'postgres' | 'redis') {
     expect(refused.stderr).toContain(part);
     expect(refused.exitCode).toBe(5);
     expect((await tidemark(['status'], env)).exitCode).toBe(0);
-
     service.kill('SIGTERM');
     expect((await service.ended).exitCode).toBe(0);
-    const down = await tidemark(['migrate', 'down', '--yes'], env);
-    expect(down).toMatchObject({ exitCode: 0, stderr: '' });
-    // There is nothing left to be in use.
-    expect((await tidemark(['migrate', 'down', '--yes'], env)).exitCode).toBe(0);
-  });
-}
-
-describe('tidemark migrate, queue on PostgreSQL', () => suite('postgres'));
-describeNeeding('redis', 'tidemark migrate, queue on Redis', () => suite('redis'));
+  }
+  const down = await tidemark(['migrate', 'down', '--yes'], env);
+  expect(down).toMatchObject({ exitCode: 0, stderr: '' });
+  // There is nothing left to be in use.
+  expect((await tidemark(['migrate', 'down', '--yes'], env)).exitCode).toBe(0);
+});
 
 it('rolls up the days that are not rolled up yet', async () => {
   const { database, url, close } = await openTestStore();

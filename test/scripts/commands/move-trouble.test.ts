@@ -4,7 +4,6 @@ import pg from 'pg';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../../../store/db/database.ts';
 import { databaseAt } from '../../faults/database-away.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
 import { freePort } from '../../parts/free-port.ts';
 import { databaseOnSmallDisk, describeWithSmallDisk } from '../../parts/small-disk.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
@@ -53,8 +52,8 @@ async function holdMoveTo({ url }: { url: string }) {
   };
 }
 
-async function heldMove(kind: 'main' | 'plain' = 'main') {
-  const [source, target] = [await openStore(kind), await openStore(kind)];
+async function heldMove() {
+  const [source, target] = [await openStore('main'), await openStore('main')];
   await fillEverything(source.database);
   const before = await everyRow(source.database);
   const hold = await holdMoveTo(target);
@@ -74,28 +73,13 @@ async function heldMove(kind: 'main' | 'plain' = 'main') {
   return { source, target, hold, running, expectNothingMoved, expectMovedAgain };
 }
 
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `a move that is lost, on ${kind}`, () => {
-    it('leaves the target empty when killed, and the next move copies everything', async () => {
-      const { running, expectNothingMoved, expectMovedAgain } = await heldMove(kind);
-      running.kill('SIGKILL');
-      await running.ended;
-      await expectNothingMoved();
-      await expectMovedAgain();
-    });
-  });
-}
-
 describe('an interrupted move', () => {
-  it('leaves the target empty when stopped', async () => {
-    const { running, expectNothingMoved } = await heldMove();
-    running.kill('SIGINT');
-    const ended = await running.ended;
-    expect(lastLine(ended.stderr)).toBe(
-      'tidemark: INTERRUPTED: stopped before everything was moved; the target is unchanged; run the same command again: it starts over',
-    );
-    expect(ended).toMatchObject({ exitCode: 130, stdout: '' });
+  it('leaves the target empty when killed, and the next move copies everything', async () => {
+    const { running, expectNothingMoved, expectMovedAgain } = await heldMove();
+    running.kill('SIGKILL');
+    await running.ended;
     await expectNothingMoved();
+    await expectMovedAgain();
   });
 
   it('ends in one line when the target is lost', async () => {
@@ -125,14 +109,19 @@ describe('an interrupted move', () => {
   });
 
   it('blocks writes to the source, and allows reads', async () => {
-    const { source, hold, running } = await heldMove();
+    const { source, running, expectNothingMoved } = await heldMove();
     const writing = source.database.pool.query(
       `set lock_timeout = '100ms'; delete from tidemark.candle_points`,
     );
     await expect(writing).rejects.toThrow(/lock timeout/);
     expect(await tidemark(['gaps'], source.env)).toMatchObject({ exitCode: 0 });
-    await hold.letGo();
-    expect(await running.ended).toMatchObject({ exitCode: 0 });
+    running.kill('SIGINT');
+    const ended = await running.ended;
+    expect(lastLine(ended.stderr)).toBe(
+      'tidemark: INTERRUPTED: stopped before everything was moved; the target is unchanged; run the same command again: it starts over',
+    );
+    expect(ended).toMatchObject({ exitCode: 130, stdout: '' });
+    await expectNothingMoved();
   });
 
   it('detects rows that the target changed, and removes them', async () => {
@@ -165,8 +154,6 @@ describe('a rejected move', () => {
     );
     const port = await freePort();
     for (const [to, line, exitCode] of [
-      ['secret', /BAD_ARGUMENT: --to is not an address that begins with postgres:\/\/; /, 2],
-      ['https://a:secret@b/c', /BAD_ARGUMENT: --to is not an address/, 2],
       [source.url, /BAD_ARGUMENT: --to names the source database; /, 2],
       [changed({ port: String(port) }), /DATABASE_UNREACHABLE: the target: .*ECONNREFUSED/, 5],
       [changed({ pathname: '/absent' }), /DATABASE_UNREACHABLE: the target: .*"absent" does not exist/, 5],
@@ -179,7 +166,6 @@ describe('a rejected move', () => {
     ] as const) {
       const ended = await tidemark(['move', '--to', to], source.env);
       expect(ended.stderr).toMatch(new RegExp(`^tidemark: ${line.source}.*\n$`));
-      expect(ended.stderr).not.toContain('secret');
       expect(ended).toMatchObject({ exitCode, stdout: '' });
     }
     // Another name for the same server does not make it another database.

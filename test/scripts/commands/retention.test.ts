@@ -1,24 +1,11 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { confirmByName } from '../../../scripts/input/confirm.ts';
-import { openDatabase } from '../../../store/db/database.ts';
-import { createMigratedDatabase } from '../../parts/test-database.ts';
-import { tidemark } from '../command.ts';
+import { openWatched } from './watch-list-parts.ts';
 
 async function environment() {
-  const { url, drop } = await createMigratedDatabase();
-  onTestFinished(drop);
-  const env = { DATABASE_URL: url };
-  const database = openDatabase({
-    url,
-    applicationName: 'test',
-    maxConnections: 1,
-    statementTimeoutMs: 30_000,
-  });
-  onTestFinished(() => database.close());
-  const settings = async () =>
-    (await database.pool.query(`select name, value from tidemark.settings where name like 'retention.%'`))
-      .rows;
-  return { run: (...words: string[]) => tidemark(words, env), settings };
+  const { run, query } = await openWatched();
+  const settings = () => query(`select name, value from tidemark.settings where name like 'retention.%'`);
+  return { run: (...words: string[]) => run(words.join(' ')), settings };
 }
 
 describe('tidemark retention', () => {

@@ -87,13 +87,3 @@ it('creates a role for the service that can change nothing but keys', async () =
   ])
     await expect(client.query(sql)).rejects.toThrow('permission denied');
 });
-
-it.each([
-  [['viewer', 'pg_monitor'], 'invalid role name'],
-  [['viewer', 'a"b'], 'invalid role name'],
-  [['viewer', 'looks', '--password-file', '/nowhere/at/all'], '--password-file'],
-])('refuses %j in one line', async (words, why) => {
-  const { exitCode, stderr } = await tidemark(words, { DATABASE_URL: 'postgres://127.0.0.1:1/none' });
-  expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/^tidemark: BAD_ARGUMENT: [^\n]*\n$/)]);
-  expect(stderr).toContain(why);
-});

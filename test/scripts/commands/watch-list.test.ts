@@ -1,5 +1,4 @@
-import { describe, expect, it } from 'vitest';
-import { describeNeeding } from '../../parts/describe-needing.ts';
+import { expect, it } from 'vitest';
 import { waitFor } from '../../parts/wait-for.ts';
 import type { Running } from '../command.ts';
 import { openWatched } from './watch-list-parts.ts';
@@ -15,88 +14,79 @@ function messages(running: Running): string[] {
     .map((line) => (JSON.parse(line) as { msg: string }).msg);
 }
 
-function body(on: 'main' | 'plain') {
-  it('two schedulers apply a change once, and an invalid file never', async () => {
-    const { write, begin, series, database } = await openWatched(on);
-    const schedulers = [begin('scheduler'), begin('scheduler')];
-    const all = () => schedulers.flatMap(messages);
-    const said = (text: string) => all().filter((message) => message.includes(text)).length;
-    const tracked = async () => (await series()).map((line) => line.replace(/ 0 .*/, ''));
-    await waitFor('both to run', () => said('scheduler started') === 2);
+it('two schedulers apply a change once, and an invalid file never', async () => {
+  const { write, begin, series, database } = await openWatched();
+  const schedulers = [begin('scheduler'), begin('scheduler')];
+  const all = () => schedulers.flatMap(messages);
+  const said = (text: string) => all().filter((message) => message.includes(text)).length;
+  const tracked = async () => (await series()).map((line) => line.replace(/ 0 .*/, ''));
+  await waitFor('both to run', () => said('scheduler started') === 2);
 
-    write(`candles: [{ ${market}, interval: [h1, d1], from: 2024-03-01, to: 2024-03-05 }]`);
-    await waitFor('the list to be applied', () => said('the watch list was applied') > 0);
-    const first = ['d1', 'h1'].map(
-      (interval) => `binance bitcoin tether ${interval} [2024-03-01 00:00,2024-03-05 00:00) tracked`,
-    );
-    expect(await tracked()).toEqual(first);
+  write(`candles: [{ ${market}, interval: [h1, d1], from: 2024-03-01, to: 2024-03-05 }]`);
+  await waitFor('the list to be applied', () => said('the watch list was applied') > 0);
+  const first = ['d1', 'h1'].map(
+    (interval) => `binance bitcoin tether ${interval} [2024-03-01 00:00,2024-03-05 00:00) tracked`,
+  );
+  expect(await tracked()).toEqual(first);
 
-    // Whoever has the next pass says so; nothing of it is done.
-    write(`candles: [{ ${market}, intervall: [h1, d1], from: 2024-03-01 }]\n`);
-    const wrong =
-      'the watch list is invalid; the last applied state stays: tidemark.yaml:1:11: interval is missing: it must be one of m1, m5, m15, m30, h1, h2, h4, h8, h12, d1, w1';
-    await waitFor('the wrong list to be refused', () => said(wrong) > 0);
-    expect(await tracked()).toEqual(first);
+  // Whoever has the next pass says so; nothing of it is done.
+  write(`candles: [{ ${market}, intervall: [h1, d1], from: 2024-03-01 }]\n`);
+  const wrong =
+    'the watch list is invalid; the last applied state stays: tidemark.yaml:1:11: interval is missing: it must be one of m1, m5, m15, m30, h1, h2, h4, h8, h12, d1, w1';
+  await waitFor('the wrong list to be refused', () => said(wrong) > 0);
+  expect(await tracked()).toEqual(first);
 
-    // What is no longer named is left alone, unless it says otherwise.
-    write(`candles: [{ ${market}, interval: h1, from: 2024-03-01, to: 2024-03-06 }]`);
-    await waitFor('the next list to be applied', () => said('the watch list was applied') > 1);
-    const [d1 = '', h1 = ''] = first;
-    const wider = h1.replace('2024-03-05', '2024-03-06');
-    expect(await tracked()).toEqual([d1, wider]);
-    write(`candles: [{ ${market}, interval: h1, from: 2024-03-01, to: 2024-03-06 }]\nprune: true`);
-    await waitFor('the last list to be applied', () => said('the watch list was applied') > 2);
-    expect(await tracked()).toEqual([d1.replace(' tracked', ' untracked'), wider]);
+  // What is no longer named is left alone, unless it says otherwise.
+  write(`candles: [{ ${market}, interval: h1, from: 2024-03-01, to: 2024-03-06 }]`);
+  await waitFor('the next list to be applied', () => said('the watch list was applied') > 1);
+  const [d1 = '', h1 = ''] = first;
+  const wider = h1.replace('2024-03-05', '2024-03-06');
+  expect(await tracked()).toEqual([d1, wider]);
+  write(`candles: [{ ${market}, interval: h1, from: 2024-03-01, to: 2024-03-06 }]\nprune: true`);
+  await waitFor('the last list to be applied', () => said('the watch list was applied') > 2);
+  expect(await tracked()).toEqual([d1.replace(' tracked', ' untracked'), wider]);
 
-    // Passes come ten times a second: that each scheduler has had some since shows that none applied it again.
-    const begun = await database.pool.query<{ value: string }>(
-      `select value from tidemark.settings where name = 'watch_list.applied'`,
-    );
-    for (const running of schedulers) running.kill('SIGTERM');
-    for (const { ended } of schedulers) expect((await ended).exitCode).toBe(0);
-    expect(said('the watch list was applied')).toBe(3);
-    expect(said('the watch list is invalid')).toBeLessThanOrEqual(2);
+  // Passes come ten times a second: that each scheduler has had some since shows that none applied it again.
+  const begun = await database.pool.query<{ value: string }>(
+    `select value from tidemark.settings where name = 'watch_list.applied'`,
+  );
+  for (const running of schedulers) running.kill('SIGTERM');
+  for (const { ended } of schedulers) expect((await ended).exitCode).toBe(0);
+  expect(said('the watch list was applied')).toBe(3);
+  expect(said('the watch list is invalid')).toBeLessThanOrEqual(2);
 
-    // A restart finds it applied.
-    const again = begin('scheduler', { LOG_LEVEL: 'debug' });
-    await waitFor('the scheduler to run', () => messages(again).includes('scheduler started'));
-    write('candles: x');
-    await waitFor('it to look', () => messages(again).some((message) => message.includes('is invalid')));
-    expect(messages(again).filter((message) => message.includes('the watch list'))).toHaveLength(1);
-    const after = await database.pool.query(
-      `select value from tidemark.settings where name = 'watch_list.applied'`,
-    );
-    expect(after.rows).toEqual(begun.rows);
+  // A restart finds it applied.
+  const again = begin('scheduler', { LOG_LEVEL: 'debug' });
+  await waitFor('the scheduler to run', () => messages(again).includes('scheduler started'));
+  write('candles: x');
+  await waitFor('it to look', () => messages(again).some((message) => message.includes('is invalid')));
+  expect(messages(again).filter((message) => message.includes('the watch list'))).toHaveLength(1);
+  const after = await database.pool.query(
+    `select value from tidemark.settings where name = 'watch_list.applied'`,
+  );
+  expect(after.rows).toEqual(begun.rows);
+});
+
+it('polls the lists of its patterns, tracks and fetches the series', async () => {
+  const { write, begin, run, series, simulator, database } = await openWatched();
+  write('candles: [{ exchange: kraken, quote: euro, interval: d1, from: 2024-03-01, to: 2024-03-05 }]');
+  const running = begin('run');
+  await waitFor('all of it to be covered', async () => {
+    const lines = await series();
+    return lines.length === 4 && lines.every((line) => line.includes(' 4 {[2024-03-01 00:00,2024-03-05'));
   });
-}
+  // Two pages of the markets, of which the last was empty, and a window of each market; and no list is followed.
+  expect(simulator.requests().total).toBe(6);
+  expect((await database.pool.query('select from tidemark.lists where untracked_at is null')).rowCount).toBe(
+    0,
+  );
 
-describeNeeding('timescale', 'the scheduler follows the watch list, on TimescaleDB', () => body('main'));
-describeNeeding('plainPostgres', 'the scheduler follows the watch list, on plain PostgreSQL', () =>
-  body('plain'),
-);
-
-describe('run with a watch list', () => {
-  it('polls the lists of its patterns, tracks and fetches the series', async () => {
-    const { write, begin, run, series, simulator, database } = await openWatched();
-    write('candles: [{ exchange: kraken, quote: euro, interval: d1, from: 2024-03-01, to: 2024-03-05 }]');
-    const running = begin('run');
-    await waitFor('all of it to be covered', async () => {
-      const lines = await series();
-      return lines.length === 4 && lines.every((line) => line.includes(' 4 {[2024-03-01 00:00,2024-03-05'));
-    });
-    // Two pages of the markets, of which the last was empty, and a window of each market; and no list is followed.
-    expect(simulator.requests().total).toBe(6);
-    expect(
-      (await database.pool.query('select from tidemark.lists where untracked_at is null')).rowCount,
-    ).toBe(0);
-
-    // Beside it `apply` polls nothing by itself: the two that run do.
-    write('history: [{ top: 2, interval: d1, from: 2024-03-01, to: 2024-03-05 }]', 'other.yaml');
-    const applied = await run('apply --file other.yaml --dry-run', { SOURCE_URL: '' });
-    expect(applied).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(applied.stdout).toContain('added: ethereum d1 from 2024-03-01 to 2024-03-05\n');
-    expect(simulator.requests().total).toBe(8);
-    running.kill('SIGTERM');
-    expect((await running.ended).exitCode).toBe(0);
-  });
+  // Beside it `apply` polls nothing by itself: the two that run do.
+  write('history: [{ top: 2, interval: d1, from: 2024-03-01, to: 2024-03-05 }]', 'other.yaml');
+  const applied = await run('apply --file other.yaml --dry-run', { SOURCE_URL: '' });
+  expect(applied).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(applied.stdout).toContain('added: ethereum d1 from 2024-03-01 to 2024-03-05\n');
+  expect(simulator.requests().total).toBe(8);
+  running.kill('SIGTERM');
+  expect((await running.ended).exitCode).toBe(0);
 });

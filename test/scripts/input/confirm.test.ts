@@ -45,7 +45,8 @@ function terminalTests() {
         await waitFor('the question', () => session.screen.text().endsWith(question));
         return session;
       };
-      for (const leave of ways) {
+      // The second command asks with the same function.
+      for (const leave of words === 'apply' ? ways.slice(0, 1) : ways) {
         const session = await asked();
         leave(session);
         expect(await session.ended).toBe(130);
