@@ -389,12 +389,12 @@ describeNeedingDuckdb('a lake', () => {
     const store = await openStore();
     const directory = emptyDirectory();
     await fill(store, days, { startMs: january, endMs: march });
-    // Waits for locks for a quarter of a second.
+    // Waits for locks for a second.
     const database = openDatabase({
       url: store.url,
       applicationName: 'tidemark test',
       maxConnections: 2,
-      statementTimeoutMs: 1000,
+      statementTimeoutMs: 4000,
     });
     onTestFinished(() => database.close());
     const client = await store.database.pool.connect();

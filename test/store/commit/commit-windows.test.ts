@@ -633,20 +633,25 @@ onEachDatabase('commitWindow', (kind) => {
   });
 
   it('counts the rejected rows of months while few of its points have come', async () => {
-    const minutes = 120 * 24 * 60;
-    const months = { startMs, endMs: minute(minutes) };
-    const rejected = Array.from({ length: minutes }, (_, index) => ({
-      raw: `${minute(index)}000`,
-      reason: 'the time is not in milliseconds',
-      timeMs: minute(index),
-    }));
+    const [months, minutesOfMonth] = [4, 30 * 24 * 60];
+    const minutes = months * minutesOfMonth;
+    const all = { startMs, endMs: minute(minutes) };
     const facts = { sourceTimeMs: null, isWhole: true, status: 200, bytes: 1, durationMs: 1 };
-    const at = { nowMs: months.endMs + hourMs };
-    await commit([], { ...at, window: months, answer: { rows: [], rejected, ...facts } });
+    const at = { nowMs: all.endMs + hourMs };
+    for (let month = 0; month < months; month += 1) {
+      const first = month * minutesOfMonth;
+      const rejected = Array.from({ length: minutesOfMonth }, (_, index) => ({
+        raw: `${minute(first + index)}000`,
+        reason: 'the time is not in milliseconds',
+        timeMs: minute(first + index),
+      }));
+      const window = { startMs: minute(first), endMs: minute(first + minutesOfMonth) };
+      await commit([], { ...at, window, answer: { rows: [], rejected, ...facts } });
+    }
     const rows = Array.from({ length: 1000 }, (_, index) => candle(index, '1.0'));
     const window = { startMs, endMs: minute(rows.length) };
     await commit([], { ...at, window, answer: { rows, rejected: [], ...facts } });
-    expect(await countRejected(database, new Map([[seriesId, months]]))).toBe(minutes - rows.length);
+    expect(await countRejected(database, new Map([[seriesId, all]]))).toBe(minutes - rows.length);
   });
 
   it('reopens the years before the beginning when a point turns up there', async () => {
