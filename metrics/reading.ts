@@ -8,7 +8,7 @@
  *   abandoned  The reading took `oldestMs`. Its result is ignored, and the next call starts another.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 
 export interface ReadingTimes {
@@ -28,7 +28,7 @@ interface Reading {
 export function readAtMostEvery<Value>(
   read: () => Promise<Value>,
   times: ReadingTimes,
-  { now, onError }: { readonly now: () => EpochMs; readonly onError: (error: unknown) => void },
+  { clock, onError }: { readonly clock: Clock; readonly onError: (error: unknown) => void },
 ): () => Promise<{ readonly value: Value; readonly atMs: EpochMs } | null> {
   let latest: { readonly value: Value; readonly atMs: EpochMs } | null = null;
   let reading: Reading | null = null;
@@ -45,22 +45,22 @@ export function readAtMostEvery<Value>(
   }
 
   return async () => {
-    if (reading !== null && now() - reading.atMs >= times.oldestMs) {
+    if (reading !== null && clock.now() - reading.atMs >= times.oldestMs) {
       reading = null;
       onError(new Error('no answer'));
     }
-    if (reading === null && now() - triedMs >= times.everyMs) {
-      triedMs = now();
+    if (reading === null && clock.now() - triedMs >= times.everyMs) {
+      triedMs = clock.now();
       reading = { atMs: triedMs, isLate: false, ended: Promise.resolve() };
       reading.ended = readInto(reading);
     }
     const pending = reading;
     if (pending !== null && !pending.isLate) {
       const timeout = new AbortController();
-      const tooLong = delay(times.waitMs, true, timeout).catch(() => false);
+      const tooLong = clock.sleep(times.waitMs, timeout.signal).then(() => true);
       pending.isLate = await Promise.race([pending.ended.then(() => false), tooLong]);
       timeout.abort();
     }
-    return latest !== null && now() - latest.atMs < times.oldestMs ? latest : null;
+    return latest !== null && clock.now() - latest.atMs < times.oldestMs ? latest : null;
   };
 }

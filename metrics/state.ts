@@ -4,7 +4,7 @@
  */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { EpochMs } from '../contract/intervals.ts';
+import type { Clock } from '../clock.ts';
 import type { Depth } from '../queue/requests.ts';
 import { ledgerLanes } from '../store/ledger/ledger.ts';
 import type {
@@ -46,7 +46,7 @@ export interface StateSources {
   readonly queue: () => Promise<QueueState>;
   /** The configured budget; 0: unlimited. */
   readonly requestsPerMinute: number;
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
 }
 
 /** The store is read at most four times a minute, however often the metrics are scraped. */
@@ -63,7 +63,7 @@ export function stateMetrics(registry: Registry, sources: StateSources): () => P
   });
   const reading = (of: string) => {
     failures.inc({ of }, 0);
-    return { now: sources.now, onError: () => failures.inc({ of }) };
+    return { clock: sources.clock, onError: () => failures.inc({ of }) };
   };
   const store = readAtMostEvery(sources.store, times, reading('database'));
   const queue = readAtMostEvery(sources.queue, times, reading('queue'));

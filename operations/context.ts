@@ -1,6 +1,7 @@
 /** The dependencies of every operation. runtime/context.ts creates them for a process. */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
@@ -20,6 +21,7 @@ export interface Running {
 }
 
 export interface OperationContext {
+  readonly clock: Clock;
   readonly config: Config;
   readonly log: Logger;
   readonly database: Database;

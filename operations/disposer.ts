@@ -1,14 +1,19 @@
 /** Closes the resources of a command in reverse order. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 
 /** A resource whose server is unreachable may never close. */
 const closeTimeoutMs = 15_000;
 
 export class Disposer {
+  readonly #clock: Clock;
   readonly #steps: Array<() => Promise<void>> = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   add(step: () => Promise<void>): void {
     this.#steps.unshift(step);
@@ -18,7 +23,7 @@ export class Disposer {
   async run(log: Logger): Promise<void> {
     for (const step of this.#steps.splice(0)) {
       const timeout = new AbortController();
-      const late = delay(closeTimeoutMs, 'late', { signal: timeout.signal }).catch(() => 'over');
+      const late = this.#clock.sleep(closeTimeoutMs, timeout.signal).then(() => 'late');
       try {
         if ((await Promise.race([step(), late])) === 'late') log.warn('a resource did not close in time');
       } catch (error) {

@@ -18,7 +18,7 @@ export function inProcessWorkers(
   of: { readonly sources: readonly SourceName[]; readonly run?: string },
 ) {
   const { sources, run } = of;
-  const closing = new Disposer();
+  const closing = new Disposer(context.clock);
   let queues: QueueBackend | undefined;
   let isScheduling = false;
   const working = new Set<SourceName>();
@@ -32,7 +32,7 @@ export function inProcessWorkers(
     const { requests } = opened;
     // A new command checks whether the source still answers with its message.
     if (
-      (await readServiceMessage(context.database, Date.now())) !== null &&
+      (await readServiceMessage(context.database, context.clock.now())) !== null &&
       (await requests.countWorkers()) === 0
     )
       await requests.endPause();

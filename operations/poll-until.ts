@@ -1,6 +1,6 @@
 /** Polls until a result is there, across short outages of the database and the queue. */
 
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
 import { printable } from '../contract/names.ts';
 import { TidemarkError } from '../errors.ts';
 import { formatTime } from '../format.ts';
@@ -22,7 +22,7 @@ const unreachableCodes = new Set(['DATABASE_UNREACHABLE', 'DATABASE_LOCKED', 'QU
  * @throws errors of `poll`, explained. A database or queue may be unreachable for a minute.
  */
 export async function pollUntil<Outcome extends object>(
-  { phase }: Pick<OperationContext, 'phase'>,
+  { clock, phase }: Pick<OperationContext, 'clock' | 'phase'>,
   what: string,
   poll: () => Promise<Outcome | null>,
   signal: AbortSignal,
@@ -32,7 +32,7 @@ export async function pollUntil<Outcome extends object>(
   let reported = '';
   for (;;) {
     try {
-      const outcome = await answered(poll(), signal);
+      const outcome = await answered(clock, poll(), signal);
       if (outcome !== null) return outcome;
       if (unreachableSinceMs !== null) phase(what);
       unreachableSinceMs = null;
@@ -40,8 +40,8 @@ export async function pollUntil<Outcome extends object>(
     } catch (error) {
       const explained = explainDatabaseError(error);
       if (signal.aborted && isUnreachable(explained)) throw interrupted(unreachableText(explained));
-      unreachableSinceMs ??= Date.now();
-      const isWithinLimit = Date.now() - unreachableSinceMs < longestOutageMs && !signal.aborted;
+      unreachableSinceMs ??= clock.now();
+      const isWithinLimit = clock.now() - unreachableSinceMs < longestOutageMs && !signal.aborted;
       if (!isUnreachable(explained) || !isWithinLimit) throw explained;
       // The first error may be "does not answer", and the next one the cause.
       const text = unreachableText(explained);
@@ -49,16 +49,20 @@ export async function pollUntil<Outcome extends object>(
         phase(`${text}; retrying until ${formatTime(unreachableSinceMs + longestOutageMs)}`);
       reported = text;
     }
-    await delay(pollEveryMs, undefined, { signal }).catch(() => {});
+    await clock.sleep(pollEveryMs, signal);
   }
 }
 
 /** A command that is stopped does not wait for an unreachable server. */
-async function answered<Outcome>(polled: Promise<Outcome>, signal: AbortSignal): Promise<Outcome> {
+async function answered<Outcome>(
+  clock: Clock,
+  polled: Promise<Outcome>,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const over = new AbortController();
   const late = async (): Promise<never> => {
     await stopped(AbortSignal.any([signal, over.signal]));
-    await delay(stopAfterMs, undefined, { signal: over.signal });
+    await clock.sleep(stopAfterMs, over.signal);
     throw interrupted('the database or the queue does not answer');
   };
   const waiting = late();

@@ -1,5 +1,6 @@
 /** Progress reports of operations, and the rate estimator for their ETA. */
 
+import { systemClock } from '../clock.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { addSample, perMs, type Sample, timeLeftMs } from '../planning/rate.ts';
 
@@ -49,12 +50,12 @@ export class RateEstimator {
   #left: number | null = null;
   #done = 0;
 
-  addDone(done: number, atMs = performance.now()): void {
+  addDone(done: number, atMs = systemClock.monotonicMs()): void {
     this.#seen = addSample(this.#seen, { atMs, done });
   }
 
   /** Added work does not reduce what is done. */
-  addRemaining(left: number, atMs = performance.now()): void {
+  addRemaining(left: number, atMs = systemClock.monotonicMs()): void {
     this.#done += Math.max(0, (this.#left ?? left) - left);
     this.#left = left;
     this.addDone(this.#done, atMs);

@@ -12,13 +12,14 @@ export type RollupsOutcome = 'current' | 'stopped' | 'left';
  * @throws database errors except a missing right.
  */
 export async function refreshRollupsAtEnd(
-  { database, phase }: Pick<OperationContext, 'database' | 'phase'>,
+  { clock, database, phase }: Pick<OperationContext, 'clock' | 'database' | 'phase'>,
   seriesIds: readonly number[] | undefined,
   signal: AbortSignal,
 ): Promise<RollupsOutcome> {
   try {
     const isWhole = await refreshRollups(database, {
-      nowMs: Date.now(),
+      clock,
+      nowMs: clock.now(),
       seriesIds,
       signal,
       onSeries: (done, of) => phase('refreshing the rollups', `${done} of ${of} series done`),

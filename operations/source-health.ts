@@ -24,9 +24,9 @@ export async function assertNoServiceMessage(
   context: OperationContext,
   { startedMs, pausedMs }: { startedMs: EpochMs; pausedMs: number },
 ): Promise<void> {
-  const serviceMessage = await readServiceMessage(context.database, Date.now());
+  const serviceMessage = await readServiceMessage(context.database, context.clock.now());
   if (serviceMessage === null || (serviceMessage.timeMs < startedMs && !isPausedBySource(pausedMs))) return;
-  const nowMs = Date.now();
+  const nowMs = context.clock.now();
   const when =
     serviceMessage.timeMs < startedMs
       ? `, received ${formatTime(serviceMessage.timeMs)}; running workers retry ${formatTime(nowMs + pausedMs)}`

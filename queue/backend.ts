@@ -2,6 +2,7 @@
 
 import type { Queue } from 'bullmq';
 import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../clock.ts';
 import { type Processor, queueNames, type RequestJob, requestsQueueName } from './jobs.ts';
 import { withBackend } from './packages.ts';
 import { type PlanningJob, planningQueue } from './planning.ts';
@@ -12,6 +13,8 @@ import { requestQueue } from './requests.ts';
 import { startQueueWorker, type WorkerSettings } from './worker.ts';
 
 export interface QueueBackendOptions {
+  /** For the log; absent: that of this machine. BullMQ has its own. */
+  readonly clock?: Clock | undefined;
   /** Absent: PostgreSQL, in the database that also holds the data. */
   readonly redisUrl?: string | undefined;
   readonly databaseUrl: string;
@@ -47,6 +50,7 @@ export async function openQueueBackend(
   const logError = throttleLog(
     log,
     `the queue on ${store.kind === 'redis' ? 'Redis' : 'PostgreSQL'} reports an error`,
+    options.clock ?? systemClock,
   );
   const explained = <Calls extends QueueCalls>(calls: Calls) =>
     store.kind === 'redis' ? explainErrors(calls) : calls;

@@ -6,6 +6,7 @@
 import type { PostgresQueueBackend, Worker } from 'bullmq';
 import type { Cluster, Redis } from 'ioredis';
 import type pg from 'pg';
+import { systemClock } from '../clock.ts';
 import { createIORedisClient, RedisConnection } from './packages.ts';
 
 /** Options of a connection, as BullMQ passes them on. */
@@ -102,8 +103,8 @@ export function countPauseFromClaim(backend: PostgresQueueBackend): void {
   const build = parts.buildNextJobResult.bind(backend);
   parts.buildNextJobResult = async (rows, max, claimedMs) => {
     const [job, id, pauseMs, delayedUntilMs] = await build(rows, max, claimedMs);
-    // 0 would mean that there is no pause, and that no job is waiting.
-    const restMs = pauseMs > 0 ? Math.max(1, pauseMs - (Date.now() - claimedMs)) : 0;
+    // `claimedMs` is by the clock of the machine, which BullMQ reads. 0 would mean that there is no pause, and that no job is waiting.
+    const restMs = pauseMs > 0 ? Math.max(1, pauseMs - (systemClock.now() - claimedMs)) : 0;
     return [job, id, restMs, delayedUntilMs];
   };
 }

@@ -1,6 +1,7 @@
 /** The queue of planning passes, which cost no request; and jobs that repeat by the clock. */
 
 import type { JobSchedulerJson, JobSchedulerTemplateOptions } from 'bullmq';
+import { systemClock } from '../clock.ts';
 import { type BullQueue, countWorkersOn } from './queue-store.ts';
 
 export type PlanningJob = { readonly name: 'tick'; readonly data: Record<string, never> };
@@ -60,7 +61,8 @@ async function isAlive(
   { key, next, every = 0 }: JobSchedulerJson,
 ): Promise<boolean> {
   if (next === undefined) return false;
-  const lateMs = Date.now() - next - every;
+  // BullMQ sets it by the clock of its machine.
+  const lateMs = systemClock.now() - next - every;
   if (lateMs <= 0) return true;
   if (lateMs > overdueMs) return false;
   const job = await queue.getJob(`repeat:${key}:${next}`);

@@ -2,6 +2,7 @@
 
 import type { BackendClasses, BackendFactory, IQueueBackend, Queue } from 'bullmq';
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import { messageOf, TidemarkError } from '../errors.ts';
 
 export interface QueueStore {
@@ -86,13 +87,13 @@ const quietMs = 60_000;
  * Logs an error once a minute, with the number of suppressed repeats. During an outage of the queue's store BullMQ reports
  * every failed command of every connection.
  */
-export function throttleLog(log: Logger, about: string): (error: Error) => void {
+export function throttleLog(log: Logger, about: string, clock: Clock): (error: Error) => void {
   const logged = new Map<string, { atMs: number; suppressed: number }>();
   return (error) => {
     const text = errorText(error);
     // Ids and ports differ between reports of one cause.
     const key = text.replace(/[0-9a-f-]{8,}|\d+/g, '#');
-    const nowMs = performance.now();
+    const nowMs = clock.monotonicMs();
     const before = logged.get(key);
     if (before !== undefined && nowMs - before.atMs < quietMs) {
       before.suppressed += 1;

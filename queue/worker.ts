@@ -8,6 +8,7 @@
 
 import { setMaxListeners } from 'node:events';
 import type { Job as BullJob, Worker } from 'bullmq';
+import { systemClock, type Timer } from '../clock.ts';
 import { delayAtLeastOne } from './bullmq-internals.ts';
 import type { Attempt, Outcome, Processor } from './jobs.ts';
 import { DelayedError, WaitingError } from './packages.ts';
@@ -159,7 +160,8 @@ async function end(job: BullJob, token: string | undefined, outcome: Outcome): P
   }
   const inMs = Math.max(1, Math.ceil(outcome.inMs));
   if (outcome.counted) throw new RetryLater(inMs);
-  await job.moveToDelayed(Date.now() + inMs, token);
+  // BullMQ compares it with the clock of its machine.
+  await job.moveToDelayed(systemClock.now() + inMs, token);
   throw new DelayedError();
 }
 
@@ -169,24 +171,24 @@ async function close(
   graceMs: number,
   isLost: () => boolean,
 ): Promise<void> {
-  const stopping = setTimeout(() => stop.abort(), graceMs);
-  let givingUp: NodeJS.Timeout | undefined;
-  let checking: NodeJS.Timeout | undefined;
+  const stopping = systemClock.after(graceMs, () => stop.abort());
+  let givingUp: Timer | undefined;
+  let checking: Timer | undefined;
   const deadline = new Promise<'late'>((resolve) => {
-    givingUp = setTimeout(() => resolve('late'), graceMs + closingMs);
+    givingUp = systemClock.after(graceMs + closingMs, () => resolve('late'));
   });
   const lost = new Promise<'late'>((resolve) => {
-    checking = setInterval(() => {
+    checking = systemClock.every(checkLostMs, () => {
       if (!isLost()) return;
-      clearInterval(checking);
+      checking?.stop();
       stop.abort();
-      setTimeout(() => resolve('late'), closingLostMs);
-    }, checkLostMs);
+      systemClock.after(closingLostMs, () => resolve('late'));
+    });
   });
   const ended = await Promise.race([worker.close(), deadline, lost]);
-  clearTimeout(stopping);
-  clearTimeout(givingUp);
-  clearInterval(checking);
+  stopping.stop();
+  givingUp?.stop();
+  checking?.stop();
   // A job that is still active stays locked until its lock expires, like the job of a killed worker.
   if (ended === 'late') void worker.disconnect().catch(() => {});
 }

@@ -1,6 +1,7 @@
 /** A log line every minute about what the process did, when it did something. */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import { counted } from '../format.ts';
 import type { PassEvents } from '../scheduler/scheduler.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
@@ -14,15 +15,14 @@ export interface ActivityLog {
   close(): Promise<void>;
 }
 
-/** @param options.everyMs interval of the lines; absent: a minute. */
-export function openActivityLog(log: Logger, options: { readonly everyMs?: number } = {}): ActivityLog {
+export function openActivityLog(log: Logger, clock: Clock): ActivityLog {
   let counts = noActivity();
   const write = () => {
     const text = activityText(counts);
     counts = noActivity();
     if (text !== '') log.info(text);
   };
-  const timer = setInterval(write, options.everyMs ?? everyMs).unref();
+  const timer = clock.every(everyMs, write);
   return {
     worker: {
       claimed: () => {},
@@ -42,7 +42,7 @@ export function openActivityLog(log: Logger, options: { readonly everyMs?: numbe
       counts.queued += added ?? 0;
     },
     async close() {
-      clearInterval(timer);
+      timer.stop();
       write();
     },
   };

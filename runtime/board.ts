@@ -8,6 +8,7 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { type Clock, systemClock } from '../clock.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { LoginThrottle } from '../service/dashboard/access.ts';
 
@@ -53,19 +54,19 @@ export async function createBoard(
     password,
     icon,
     dashboardPort,
-    now = Date.now,
+    clock = systemClock,
   }: {
     readonly password: string;
     /** The icon of every page, SVG. */
     readonly icon: Buffer;
     /** Where the dashboard is, on the host by whose name the board was opened. */
     readonly dashboardPort: number;
-    readonly now?: () => number;
+    readonly clock?: Pick<Clock, 'now'>;
   },
 ): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true, bodyLimit: 16_384, requestTimeout: 10_000 });
   const isRight = sameAs(`Basic ${Buffer.from(`${boardUser}:${password}`).toString('base64')}`);
-  const throttle = new LoginThrottle(now);
+  const throttle = new LoginThrottle(clock);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({
       'cache-control': 'no-store',

@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../clock.ts';
 import { type Config, type LogLevel, misspelledVariables, readConfig } from '../config.ts';
 import { codeOf, exitCodes, messageOf, TidemarkError } from '../errors.ts';
 import { formatTime } from '../format.ts';
@@ -30,6 +31,8 @@ export interface Context extends OperationContext {
 }
 
 export interface ContextOptions {
+  /** Absent: that of this machine. */
+  readonly clock?: Clock;
   /** Shown in pg_stat_activity. */
   readonly command: string;
   readonly defaultLogLevel: LogLevel;
@@ -97,6 +100,7 @@ const needDatabase = new Set([
  * @throws TidemarkError for every cause that a user can fix.
  */
 export async function openContext(options: ContextOptions): Promise<Context> {
+  const { clock = systemClock } = options;
   const config = options.config ?? configFromEnvironment();
   if (
     config.database.url === undefined &&
@@ -105,12 +109,14 @@ export async function openContext(options: ContextOptions): Promise<Context> {
   )
     throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(config.directory)}`);
   const log = await openLog(config.logLevel ?? options.defaultLogLevel);
-  const phases = openPhases(options.defaultLogLevel === 'info' ? (line) => log.info(line) : undefined);
+  const phases = openPhases(options.defaultLogLevel === 'info' ? (line) => log.info(line) : undefined, clock);
   const { phase } = phases;
   // First, so that an occupied port fails at once.
-  const metrics = options.isMeasured === true ? await openMetrics(options.command, config, log) : null;
-  const tracing = options.isMeasured === true ? await openTracing(options.command, config, log) : null;
-  const { url, release } = await databaseOf(config, log, phase).catch(async (error: unknown) => {
+  const metrics =
+    options.isMeasured === true ? await openMetrics(options.command, { clock, config, log }) : null;
+  const tracing =
+    options.isMeasured === true ? await openTracing(options.command, { clock, config, log }) : null;
+  const { url, release } = await databaseOf({ clock, config, log, phase }).catch(async (error: unknown) => {
     phases.close();
     await metrics?.close();
     await tracing?.close();
@@ -156,6 +162,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
   }
   let sources: ReturnType<OperationContext['sources']> | undefined;
   const parts = {
+    clock,
     config,
     log,
     database,
@@ -178,6 +185,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
       );
       const queues = await (await queueBackend()).openQueueBackend({
         ...queueOptions,
+        clock,
         attempts: config.worker.attempts,
         log,
         carry: tracing?.carry,
@@ -215,19 +223,25 @@ export async function withContext<Result>(
 }
 
 /** The database URL. `release` lets the embedded server stop. The phase of connecting stays. */
-export async function databaseOf(
-  config: Config,
-  log: Logger,
-  phase: ShowPhase,
-): Promise<{ url: string; release(): Promise<void> }> {
+export async function databaseOf({
+  clock,
+  config,
+  log,
+  phase,
+}: {
+  readonly clock: Clock;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly phase: ShowPhase;
+}): Promise<{ url: string; release(): Promise<void> }> {
   const { url } = config.database;
   if (url !== undefined) {
     const host = URL.canParse(url) ? ` at ${new URL(url).host}` : '';
-    phase(`connecting to the database${host} until ${formatTime(Date.now() + connectTimeoutMs)}`);
+    phase(`connecting to the database${host} until ${formatTime(clock.now() + connectTimeoutMs)}`);
     return { url, release: async () => {} };
   }
   phase(
     `${hasDatabase(config.directory) ? 'starting' : 'creating'} the embedded database in ${resolve(config.directory)}`,
   );
-  return acquireEmbeddedDatabase({ directory: config.directory, log: (line) => log.info(line) });
+  return acquireEmbeddedDatabase({ clock, directory: config.directory, log: (line) => log.info(line) });
 }

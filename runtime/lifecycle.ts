@@ -1,6 +1,7 @@
 /** Start and stop of a process. The first Ctrl-C or SIGTERM requests a graceful stop, the second ends the process. */
 
 import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../clock.ts';
 import { exitCodes } from '../errors.ts';
 import type { Disposer } from '../operations/disposer.ts';
 
@@ -18,13 +19,15 @@ export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const sameSignalMs = 500;
 
 /** @param options.whenUnread also stops when the reader of standard output leaves, such as `head`. */
-export function onStop(options: { whenUnread?: boolean; now?: () => number } = {}): StopSignal {
-  const now = options.now ?? (() => performance.now());
+export function onStop(
+  options: { whenUnread?: boolean; clock?: Pick<Clock, 'monotonicMs'> } = {},
+): StopSignal {
+  const { clock = systemClock } = options;
   const controller = new AbortController();
   let firstMs = 0;
   const stop = () => {
-    if (!controller.signal.aborted) firstMs = now();
-    else if (now() - firstMs >= sameSignalMs) process.exit(exitCodes.interrupted);
+    if (!controller.signal.aborted) firstMs = clock.monotonicMs();
+    else if (clock.monotonicMs() - firstMs >= sameSignalMs) process.exit(exitCodes.interrupted);
     controller.abort();
   };
   const stopUnread = () => controller.abort();
@@ -71,13 +74,17 @@ export class StoppedAtStart extends Error {}
  *
  * @returns a function that opens a part. `what` is waited for, such as `the database`. It throws StoppedAtStart.
  */
-export function startSteps(disposer: Disposer, signal: AbortSignal, log: Logger) {
+export function startSteps(
+  disposer: Disposer,
+  signal: AbortSignal,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+) {
   return async <Part extends { close(): Promise<void> }>(
     what: string,
     open: () => Promise<Part>,
   ): Promise<Part> => {
     if (signal.aborted) throw new StoppedAtStart();
-    const late = setTimeout(() => log.warn(`waiting for ${what}`), warnAfterMs);
+    const late = clock.after(warnAfterMs, () => log.warn(`waiting for ${what}`));
     try {
       const opening = open();
       const part = await unlessStopped(opening, signal);
@@ -88,7 +95,7 @@ export function startSteps(disposer: Disposer, signal: AbortSignal, log: Logger)
       disposer.add(() => part.close());
       return part;
     } finally {
-      clearTimeout(late);
+      late.stop();
     }
   };
 }

@@ -8,6 +8,7 @@
  */
 
 import cliTruncate from 'cli-truncate';
+import { type Clock, systemClock } from '../clock.ts';
 import { formatDuration } from '../format.ts';
 import type { ShowPhase } from '../operations/progress.ts';
 
@@ -22,14 +23,14 @@ export interface Phases {
 }
 
 /** @param log of a process that logs what it does: its phases are lines of it. */
-export function openPhases(log?: (line: string) => void, now = () => performance.now()): Phases {
+export function openPhases(log?: (line: string) => void, clock: Clock = systemClock): Phases {
   const stream = process.stderr;
   const isLive = log === undefined && stream.isTTY === true && process.env.TERM !== 'dumb';
   const say = log ?? ((line: string) => write(`tidemark: ${line}\n`));
   let what: string | null = null;
   let progress: string | undefined;
   let sinceMs = 0;
-  let outputMs = now();
+  let outputMs = clock.monotonicMs();
   let isSaid = false;
   let isDrawn = false;
   let isOwn = false;
@@ -47,7 +48,7 @@ export function openPhases(log?: (line: string) => void, now = () => performance
 
   function tick(): void {
     if (what === null) return;
-    const nowMs = now();
+    const nowMs = clock.monotonicMs();
     const isDue = nowMs - outputMs >= (isSaid && !isLive ? againMs : firstMs);
     if (!isDue && !isDrawn) return;
     const tookMs = Math.max(1000, nowMs - sinceMs);
@@ -63,9 +64,9 @@ export function openPhases(log?: (line: string) => void, now = () => performance
     if (isOwn) return;
     erase();
     isSaid = true;
-    outputMs = now();
+    outputMs = clock.monotonicMs();
   });
-  const timer = setInterval(tick, tickMs).unref();
+  const timer = clock.every(tickMs, tick);
   process.on('exit', erase);
   return {
     phase(next, nextProgress) {
@@ -73,14 +74,14 @@ export function openPhases(log?: (line: string) => void, now = () => performance
       progress = nextProgress;
       if (next === before) return before;
       what = next;
-      sinceMs = now();
+      sinceMs = clock.monotonicMs();
       isSaid = false;
       if (what === null) erase();
       return before;
     },
     close() {
       erase();
-      clearInterval(timer);
+      timer.stop();
       process.off('exit', erase);
       unlisten();
     },

@@ -13,7 +13,6 @@ import {
 import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
-import { repeat } from '../scheduler/upkeep.ts';
 import { marketDataService } from '../source/profiles/market-data-service.ts';
 import { pauseForUse } from '../source/profiles/use.ts';
 import { openSource } from '../source/source.ts';
@@ -72,7 +71,7 @@ export async function runWorker(
   queues: QueueBackend,
   choice: WorkerChoice = {},
 ): Promise<RunningWorker> {
-  const { config, database, log, metrics, tracing, activity } = context;
+  const { clock, config, database, log, metrics, tracing, activity } = context;
   const { source: sourceName = null } = choice;
   const listeners = [metrics?.work().request, tracing?.request].filter((listener) => listener !== undefined);
   const settings = await settingsOf(context, sourceName);
@@ -80,6 +79,7 @@ export async function runWorker(
   const concurrency = settings.profile.files === null ? wanted : Math.min(wanted, filesAtOnce);
   const requests = queues.requestsOf(sourceName);
   const source = openSource({
+    clock,
     profile: settings.profile,
     baseUrl: settings.url,
     apiKey: settings.apiKey,
@@ -91,12 +91,13 @@ export async function runWorker(
       for (const listener of listeners) listener(request);
     },
     onReply: (reply) => {
-      const pauseMs = pauseForUse(settings.profile, reply, { concurrency, nowMs: Date.now() });
+      const pauseMs = pauseForUse(settings.profile, reply, { concurrency, nowMs: clock.now() });
       // An unreachable queue starts no job, and logs that itself.
       if (pauseMs > 0) void requests.pauseForMs(pauseMs).catch(() => {});
     },
   });
   const worker = await startWorker({
+    clock,
     database,
     source,
     sourceName,
@@ -152,7 +153,7 @@ export async function runWorkers(
   queues: QueueBackend,
   concurrency?: number,
 ): Promise<{ close(): Promise<void> }> {
-  const { config, database, log } = context;
+  const { clock, config, database, log } = context;
   const transactions = transactionSlots(database);
   const workers = new Map<SourceName, RunningWorker>();
   const failed = new Set<SourceName>();
@@ -171,7 +172,7 @@ export async function runWorkers(
     }
   }
   await startMissing();
-  const keeper = repeat(sourcesEveryMs, () => startMissing().catch(() => {}), sourcesEveryMs);
+  const keeper = clock.repeat(sourcesEveryMs, () => startMissing().catch(() => {}), sourcesEveryMs);
   return {
     async close() {
       await keeper.close();
@@ -208,10 +209,11 @@ export async function runScheduler(
   queues: QueueBackend,
   only?: ReadonlyMap<number, Range>,
 ): Promise<RunningScheduler> {
-  const { config, database, log, metrics, tracing, activity } = context;
+  const { clock, config, database, log, metrics, tracing, activity } = context;
   if (only === undefined && metrics !== null) exportState(metrics, context, queues);
   const counted = metrics?.planning();
   return startScheduler({
+    clock,
     database,
     queues,
     requestsPerMinute: config.source.requestsPerMinute,

@@ -1,8 +1,8 @@
 /** Watches how far the replica from which the service reads is behind. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { replicaLagMs } from '../store/db/replica.ts';
 
@@ -15,7 +15,11 @@ export interface ReplicaWatch {
 const everyMs = 1000;
 
 /** Measures once a second, and the first time before it returns. */
-export async function watchReplica(primary: pg.Pool, replica: pg.Pool, log: Logger): Promise<ReplicaWatch> {
+export async function watchReplica(
+  primary: pg.Pool,
+  replica: pg.Pool,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+): Promise<ReplicaWatch> {
   let lagMs: number | null = null;
   let isKnown = true;
   const measure = async () => {
@@ -30,18 +34,9 @@ export async function watchReplica(primary: pg.Pool, replica: pg.Pool, log: Logg
     isKnown = lagMs !== null;
   };
   await measure();
-  const over = new AbortController();
-  const watching = (async () => {
-    while (!over.signal.aborted) {
-      await delay(everyMs, undefined, { signal: over.signal }).catch(() => {});
-      if (!over.signal.aborted) await measure();
-    }
-  })();
+  const watching = clock.repeat(everyMs, measure, everyMs);
   return {
     lagMs: () => lagMs,
-    async close() {
-      over.abort();
-      await watching;
-    },
+    close: () => watching.close(),
   };
 }

@@ -1,6 +1,5 @@
 /** Starts the service, with the dashboard, for the commands that serve. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from 'pino';
@@ -61,8 +60,8 @@ export async function runService(
   at: { readonly host: string; readonly port: number } = context.config.service,
   parts: DashboardParts = {},
 ): Promise<RunningService> {
-  const { config, log } = context;
-  const disposer = new Disposer();
+  const { clock, config, log } = context;
+  const disposer = new Disposer(clock);
   let isDraining = false;
   try {
     const asReader = await mayBecomeReader(context.database.pool);
@@ -89,7 +88,9 @@ export async function runService(
     const counter = counterOf(context, accounts);
     disposer.add(() => counter.close());
     const replica =
-      config.service.databaseUrl === undefined ? null : await watchReplica(accounts.pool, reading.pool, log);
+      config.service.databaseUrl === undefined
+        ? null
+        : await watchReplica(accounts.pool, reading.pool, { clock, log });
     if (replica !== null) {
       disposer.add(() => replica.close());
       context.metrics?.measureReplica(replica.lagMs);
@@ -103,7 +104,7 @@ export async function runService(
       trustedProxies: config.service.trustedProxies,
       connectionsPerAddress: config.service.connectionsPerAddress,
       rememberMs: config.service.rememberMs,
-      now: Date.now,
+      clock,
       version,
       isDraining: () => isDraining,
       pages: fileURLToPath(new URL('../service/pages/files', import.meta.url)),
@@ -124,7 +125,7 @@ export async function runService(
           : `${page}#token=${dashboard.actions.token}`,
       async drain() {
         isDraining = true;
-        await delay(config.service.drainMs);
+        await clock.sleep(config.service.drainMs);
       },
       close: () => disposer.run(log),
     };
@@ -210,7 +211,7 @@ export function openDashboard(
     sources: () => context.sources(),
     streamsPerAddress: config.service.streamsPerAddress,
     readTimeoutMs: statementTimeoutMs,
-    queue: createQueueReader(async () => {
+    queue: createQueueReader(context.clock, async () => {
       const opened = await queues();
       const inUse = await sourcesInUse(database);
       const requests = joinQueues(opened, [...new Set([null, ...inUse])]);
@@ -232,11 +233,11 @@ function queuesOf(context: Context, disposer: Disposer, given: QueueBackend | un
   if (given === undefined) disposer.add(async () => (await opened?.catch(() => null))?.close());
   return (): Promise<QueueBackend> => {
     if (opened !== null) return opened;
-    if (Date.now() < retryAtMs) return Promise.reject(new Error('the queue could not be opened'));
+    if (context.clock.now() < retryAtMs) return Promise.reject(new Error('the queue could not be opened'));
     opened = context.openQueues();
     opened.catch((error: unknown) => {
       opened = null;
-      retryAtMs = Date.now() + queueRetryMs;
+      retryAtMs = context.clock.now() + queueRetryMs;
       context.log.warn({ cause: messageOf(error) }, 'the dashboard cannot open the queue');
     });
     return opened;

@@ -5,6 +5,7 @@
 
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { StoreState } from '../metrics/state.ts';
@@ -25,6 +26,7 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { version } from '../version.ts';
 
 export interface MeasuredContext {
+  readonly clock: Clock;
   readonly config: Config;
   readonly database: Database;
   /** Whether it is the embedded database under `.tidemark/`. */
@@ -36,12 +38,15 @@ export interface OpenMetrics extends Metrics {
   close(): Promise<void>;
 }
 
+interface Telemetry {
+  readonly clock: Clock;
+  readonly config: Config;
+  readonly log: Logger;
+}
+
 /** @throws TidemarkError PORT_IN_USE, BAD_CONFIGURATION for an address that it cannot listen on. */
-export async function openMetrics(
-  command: string,
-  { metrics: { host, port } }: Config,
-  log: Logger,
-): Promise<OpenMetrics | null> {
+export async function openMetrics(command: string, { config, log }: Telemetry): Promise<OpenMetrics | null> {
+  const { host, port } = config.metrics;
   if (port === undefined) return null;
   const { createMetrics } = await import('../metrics/metrics.ts');
   const { openMetricsEndpoint } = await import('../metrics/endpoint.ts');
@@ -70,13 +75,13 @@ export function exportState(
       return { requestsPerMinute, depth, load: { ...claimed.load, page: claimed.pages.size }, workers };
     },
     requestsPerMinute: context.config.source.requestsPerMinute,
-    now: Date.now,
+    clock: context.clock,
   });
 }
 
 /** Reads sequentially, so that metrics use one connection. */
-async function readStore({ database, config, embedded }: MeasuredContext): Promise<StoreState> {
-  const nowMs = Date.now();
+async function readStore({ clock, database, config, embedded }: MeasuredContext): Promise<StoreState> {
+  const nowMs = clock.now();
   const at = { nowMs, graceMs: config.worker.graceMs };
   const intervals = await measureIntervals(database, at);
   const gaps = await measureGaps(database, at);
@@ -95,8 +100,13 @@ async function diskOf(directory: string): Promise<StoreState['disk']> {
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }
 
-export async function openTracing(command: string, config: Config, log: Logger): Promise<Tracing | null> {
+export async function openTracing(
+  command: string,
+  { clock, config, log }: Telemetry,
+): Promise<Tracing | null> {
   if (config.tracing.endpoint === undefined) return null;
   const { createTracing } = await import('../tracing/tracing.ts');
-  return createTracing({ command, version }, (cause) => log.warn({ cause }, 'traces could not be sent'));
+  return createTracing({ clock, command, version }, (cause) =>
+    log.warn({ cause }, 'traces could not be sent'),
+  );
 }

@@ -7,8 +7,8 @@
  */
 
 import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { EpochMs } from '../contract/intervals.ts';
 import type { ArchiveFiles, Limit } from '../contract/sources.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../planning/budget.ts';
 import type { Range } from '../planning/ranges.ts';
@@ -25,7 +25,7 @@ import { sourcesInUse } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
 import { type SourceFacts, watchedSources } from '../watch-list/source-facts.ts';
 import { planTick, type Tick as SourceTick, type TickParts } from './plan-tick.ts';
-import { keepColumnstore, keepRollups, repeat } from './upkeep.ts';
+import { keepColumnstore, keepRollups } from './upkeep.ts';
 import { keepWatchList } from './watch-list-keeper.ts';
 
 export interface SchedulerOptions
@@ -65,7 +65,8 @@ export interface SchedulerOptions
   /** Called after each pass. It is not awaited, and must not throw. */
   readonly events?: ((pass: PassEvents) => void) | undefined;
   readonly log: Logger;
-  readonly now?: () => EpochMs;
+  /** Absent: that of this machine. */
+  readonly clock?: Clock | undefined;
 }
 
 /** What planning needs to know of a source. */
@@ -117,8 +118,7 @@ function extraTickIn({ added, queued }: Counts, passesWithoutWindow: number): nu
 }
 
 export async function startScheduler(options: SchedulerOptions) {
-  const { database, queues, settings, log } = options;
-  const now = options.now ?? Date.now;
+  const { clock = systemClock, database, queues, settings, log } = options;
   const middleware = options.middleware ?? ((pass) => pass());
   const { isBudgetStated = true, isDefaultConfigured = true } = options;
   const own = { requestsPerMinute: options.requestsPerMinute, isBudgetStated };
@@ -170,7 +170,7 @@ export async function startScheduler(options: SchedulerOptions) {
     for (const source of [null, ...named]) {
       const partsOf = source === null ? shared : namedParts(source, shared);
       if (partsOf === null) continue;
-      const pass = await planTick(partsOf, now(), cursors.get(source) ?? 0);
+      const pass = await planTick(partsOf, clock.now(), cursors.get(source) ?? 0);
       cursors.set(source, pass.cursor);
       for (const counts of partsOf.requestsPerMinute === 0 ? [all, unlimited] : [all]) {
         counts.added += pass.added;
@@ -205,17 +205,17 @@ export async function startScheduler(options: SchedulerOptions) {
 
   async function tick(attempt: { id: string }): Promise<Outcome> {
     let unlimited: Counts = { added: 0, queued: 0 };
-    await checkWatchList?.(now());
-    const begun = performance.now();
+    await checkWatchList?.(clock.now());
+    const begun = clock.monotonicMs();
     try {
       const pass = await middleware(() => planAll());
       ({ unlimited } = pass);
-      options.events?.({ durationMs: performance.now() - begun, added: pass.added });
+      options.events?.({ durationMs: clock.monotonicMs() - begun, added: pass.added });
       if (pass.added > 0) log.debug(pass, 'planned');
       if (isFailing) log.info('planning works again');
       isFailing = false;
     } catch (error) {
-      options.events?.({ durationMs: performance.now() - begun, added: null });
+      options.events?.({ durationMs: clock.monotonicMs() - begun, added: null });
       // A failed pass loses nothing: the next one plans from the current state.
       if (!isFailing)
         log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'planning failed');
@@ -254,7 +254,7 @@ export async function startScheduler(options: SchedulerOptions) {
 
   async function prune(): Promise<void> {
     const warn = (message: string) => (error: unknown) => log.warn({ err: error }, message);
-    await deleteDueRereads(database, now()).catch(warn('deferred rereads could not be deleted'));
+    await deleteDueRereads(database, clock.now()).catch(warn('deferred rereads could not be deleted'));
     if (options.ledgerMs === undefined) return;
     const { ledgerMs } = options;
     await pruneFor(ledgerMs).catch(warn('old rows of the ledger could not be removed'));
@@ -264,7 +264,7 @@ export async function startScheduler(options: SchedulerOptions) {
   async function pruneFor(ledgerMs: number): Promise<void> {
     const used = await sourcesInUse(database);
     const periodsMs = used.map((source) => sources.get(source ?? '')?.longLimit?.periodMs ?? 0);
-    await pruneLedger(database, now() - Math.max(ledgerMs, ...periodsMs));
+    await pruneLedger(database, clock.now() - Math.max(ledgerMs, ...periodsMs));
   }
 
   async function retain(signal: AbortSignal): Promise<void> {
@@ -272,7 +272,8 @@ export async function startScheduler(options: SchedulerOptions) {
     let isBusy = false;
     try {
       const dropped = await applyRetention(database, {
-        nowMs: now(),
+        clock,
+        nowMs: clock.now(),
         chunkDays: options.chunkDays,
         signal,
         onBusy(dataset) {
@@ -300,16 +301,16 @@ export async function startScheduler(options: SchedulerOptions) {
   await keepAlive();
   const backgroundTasks = [
     // The queue logs its own errors.
-    repeat(keepAliveMs, () => keepAlive().catch(() => {}), keepAliveMs),
+    clock.repeat(keepAliveMs, () => keepAlive().catch(() => {}), keepAliveMs),
     // Not awaited at start: they may wait for a lock.
-    repeat(pruneEveryMs, prune),
-    repeat(options.retainEveryMs ?? dailyMs, retain),
-    keepRollups({ database, everyMs: options.rollupsEveryMs ?? rollupsEveryMs, log, now }),
+    clock.repeat(pruneEveryMs, prune),
+    clock.repeat(options.retainEveryMs ?? dailyMs, retain),
+    keepRollups({ database, everyMs: options.rollupsEveryMs ?? rollupsEveryMs, log, clock }),
   ];
   const { columnstoreAfterDays: afterDays } = options;
   if (afterDays !== undefined) {
     const everyMs = options.columnstoreEveryMs ?? columnstoreEveryMs;
-    backgroundTasks.push(keepColumnstore({ database, afterDays, everyMs, log, now }));
+    backgroundTasks.push(keepColumnstore({ database, afterDays, everyMs, log, clock }));
   }
 
   return Object.freeze({

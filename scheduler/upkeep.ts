@@ -3,44 +3,17 @@
  * job at a time, and a rollup refresh or a chunk conversion may take minutes, during which no window would be planned.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { EpochMs } from '../contract/intervals.ts';
+import type { Clock, Repetition } from '../clock.ts';
 import { type Database, isLockWait } from '../store/db/database.ts';
 import { rangesBehind, refreshRollups } from '../store/rollups/refresh.ts';
 import { moveDueChunks } from '../store/timescale/upkeep.ts';
-
-/**
- * Repeats the work, `everyMs` after each end. Closing aborts it, within a statement too, and waits for its end.
- *
- * @param work must not throw. A number that it returns replaces `everyMs` once.
- * @param firstMs delay before the first run; 0 unless given.
- */
-export function repeat(everyMs: number, work: (signal: AbortSignal) => Promise<unknown>, firstMs = 0) {
-  const stop = new AbortController();
-  async function run(): Promise<void> {
-    let restMs = firstMs;
-    while (!stop.signal.aborted) {
-      await delay(restMs, undefined, { signal: stop.signal }).catch(() => {});
-      if (stop.signal.aborted) return;
-      const restNow = await work(stop.signal);
-      restMs = typeof restNow === 'number' ? restNow : everyMs;
-    }
-  }
-  const ended = run();
-  return {
-    close() {
-      stop.abort();
-      return ended;
-    },
-  };
-}
 
 interface UpkeepOptions {
   readonly database: Database;
   readonly everyMs: number;
   readonly log: Logger;
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
 }
 
 /** After a refresh, rest for so many times its duration, so that it does not slow down a backfill. */
@@ -49,17 +22,17 @@ const restPerRefresh = 4;
 /**
  * Refreshes the rollups of days that have ended, or that a late point or a revision has changed.
  */
-export function keepRollups({ database, everyMs, log, now }: UpkeepOptions) {
+export function keepRollups({ database, everyMs, log, clock }: UpkeepOptions): Repetition {
   let isFailing = false;
 
   async function refresh(signal: AbortSignal): Promise<number> {
-    const startedMs = performance.now();
+    const startedMs = clock.monotonicMs();
     try {
-      const nowMs = now();
+      const nowMs = clock.now();
       const behind = await rangesBehind(database, { nowMs });
-      if (behind.length > 0 && (await refreshRollups(database, { nowMs, signal }))) {
+      if (behind.length > 0 && (await refreshRollups(database, { clock, nowMs, signal }))) {
         log.debug(
-          { ranges: behind.length, durationMs: Math.round(performance.now() - startedMs) },
+          { ranges: behind.length, durationMs: Math.round(clock.monotonicMs() - startedMs) },
           'rollups refreshed',
         );
       }
@@ -75,10 +48,10 @@ export function keepRollups({ database, everyMs, log, now }: UpkeepOptions) {
         );
       isFailing = true;
     }
-    return Math.max(everyMs, restPerRefresh * (performance.now() - startedMs));
+    return Math.max(everyMs, restPerRefresh * (clock.monotonicMs() - startedMs));
   }
 
-  return repeat(everyMs, refresh, everyMs);
+  return clock.repeat(everyMs, refresh, everyMs);
 }
 
 /** Gives the policies time to run after a start. */
@@ -88,8 +61,8 @@ const firstMs = 10 * 60_000;
  * Moves old chunks to the columnstore if their policy fails, is overdue or is absent. Runs every hour, as policies do, so
  * that a backfill is not compressed repeatedly.
  */
-export function keepColumnstore(options: UpkeepOptions & { readonly afterDays: number }) {
-  const { database, afterDays, everyMs, log, now } = options;
+export function keepColumnstore(options: UpkeepOptions & { readonly afterDays: number }): Repetition {
+  const { database, afterDays, everyMs, log, clock } = options;
   let isFailing = false;
 
   function logFailure(error: unknown, facts: object): void {
@@ -102,7 +75,8 @@ export function keepColumnstore(options: UpkeepOptions & { readonly afterDays: n
     try {
       let failed = 0;
       await moveDueChunks(database, {
-        nowMs: now(),
+        clock,
+        nowMs: clock.now(),
         afterDays,
         signal,
         onMoved: (moved) => log.info(moved, 'moved a chunk to the columnstore in place of its policy'),
@@ -117,5 +91,5 @@ export function keepColumnstore(options: UpkeepOptions & { readonly afterDays: n
     }
   }
 
-  return repeat(everyMs, moveChunks, Math.min(firstMs, everyMs));
+  return clock.repeat(everyMs, moveChunks, Math.min(firstMs, everyMs));
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The entry of the command line. */
 
+import { systemClock } from '../clock.ts';
 import { exitCodes } from '../errors.ts';
 import { reportUnwrittenOutput } from './output/report-error.ts';
 import { runCommandLine } from './program.ts';
@@ -12,4 +13,4 @@ const exitCode = await runCommandLine(process.argv.slice(2));
 // A command that was interrupted has set its own.
 if (exitCode !== exitCodes.ok) process.exitCode = exitCode;
 // A half-open connection must not keep the process alive.
-setTimeout(() => process.exit(), 3000).unref();
+systemClock.every(3000, () => process.exit());

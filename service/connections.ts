@@ -2,6 +2,7 @@
 
 import type { AddressInfo, Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../clock.ts';
 import { TidemarkError } from '../errors.ts';
 import { addressCaller } from './admission/address.ts';
 import { basePath } from './request.ts';
@@ -58,9 +59,12 @@ function explained(error: unknown, port: number, host: string, settings: ListenS
  * Closes connections on shutdown. Node closes connections that are idle between two requests, but not those that never
  * sent a complete request. Browsers and load balancers open such connections in advance, and each would delay shutdown.
  *
- * @param timeoutMs how long a pending response may still take.
+ * @param options.timeoutMs how long a pending response may still take.
  */
-export function endConnectionsOnClose(app: FastifyInstance, timeoutMs: number): void {
+export function endConnectionsOnClose(
+  app: FastifyInstance,
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+): void {
   const pending = new Map<Socket, number>();
   let isClosing = false;
   app.server.on('connection', (socket: Socket) => {
@@ -80,9 +84,10 @@ export function endConnectionsOnClose(app: FastifyInstance, timeoutMs: number): 
   app.addHook('preClose', async () => {
     isClosing = true;
     for (const [socket, requests] of pending) if (requests === 0) socket.destroy();
-    setTimeout(() => {
+    const late = clock.every(timeoutMs, () => {
+      late.stop();
       for (const socket of pending.keys()) socket.destroy();
-    }, timeoutMs).unref();
+    });
   });
 }
 
@@ -123,13 +128,13 @@ export class AddressLimit {
  */
 export function limitConnections(
   app: FastifyInstance,
-  limits: { readonly perAddress: number; readonly trustedProxies: number },
+  limits: { readonly clock: Clock; readonly perAddress: number; readonly trustedProxies: number },
 ): void {
   const held = new AddressLimit(limits.perAddress);
   let warnedMs = Number.NEGATIVE_INFINITY;
   const warn = (address: string | undefined) => {
-    if (performance.now() - warnedMs < warnEveryMs) return;
-    warnedMs = performance.now();
+    if (limits.clock.monotonicMs() - warnedMs < warnEveryMs) return;
+    warnedMs = limits.clock.monotonicMs();
     app.log.warn({ address }, 'connection limit of an address reached; refusing more');
   };
   if (limits.trustedProxies === 0) {

@@ -1,6 +1,7 @@
 /** Health endpoints for load balancers. */
 
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import { lagSeconds } from './replica-lag.ts';
 
@@ -11,7 +12,7 @@ export interface Health {
   readonly isDraining: () => boolean;
   /** Absent: the store is no replica. */
   readonly replicaLagMs?: (() => number | null) | undefined;
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
 }
 
 /** The endpoint is public, so the check is cached. */
@@ -20,16 +21,16 @@ const checkCacheMs = 1000;
 /** `/healthz`: the process responds. `/readyz`: it can serve requests. */
 export function addHealth(
   app: FastifyInstance,
-  { assertReadable, isDraining, replicaLagMs, now }: Health,
+  { assertReadable, isDraining, replicaLagMs, clock }: Health,
 ): void {
   let known: { readonly atMs: EpochMs; readonly reads: Promise<boolean> } | undefined;
   const reads = () => {
-    if (known === undefined || now() - known.atMs >= checkCacheMs) {
+    if (known === undefined || clock.now() - known.atMs >= checkCacheMs) {
       const reads = assertReadable().then(
         () => true,
         () => false,
       );
-      known = { atMs: now(), reads };
+      known = { atMs: clock.now(), reads };
     }
     return known.reads;
   };

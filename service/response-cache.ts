@@ -4,6 +4,7 @@
  */
 
 import { LRUCache } from 'lru-cache';
+import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import type { PreparedAnswer } from './response.ts';
 
@@ -15,7 +16,7 @@ export interface CacheSettings {
 }
 
 /** @returns the cached response of `key`, or the one that `prepare` makes. Failures are not cached. */
-export function responseCache({ forMs, maxBytes }: CacheSettings, now: () => EpochMs) {
+export function responseCache({ forMs, maxBytes }: CacheSettings, clock: Pick<Clock, 'now'>) {
   type Prepare = () => Promise<PreparedAnswer>;
   if (forMs === 0) return (_key: string, _nowMs: EpochMs, prepare: Prepare) => prepare();
   const cached = new LRUCache<string, Promise<PreparedAnswer>>({
@@ -23,7 +24,7 @@ export function responseCache({ forMs, maxBytes }: CacheSettings, now: () => Epo
     ttl: forMs,
     ttlResolution: 0,
     ttlAutopurge: true,
-    perf: { now },
+    perf: clock,
   });
   return (key: string, nowMs: EpochMs, prepare: Prepare) => {
     const known = cached.get(key);

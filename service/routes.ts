@@ -1,6 +1,7 @@
 /** The routes of the interface (specification, section 4), relative to the base path. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import { type Endpoint, routes } from '../contract/paths.ts';
 import {
@@ -31,7 +32,7 @@ type Handler = (query: unknown, context: RequestContext) => Promise<JsonText | S
 
 export interface RouteOptions {
   readonly data: MarketData;
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
   readonly limits: RangeLimits;
   readonly cache: CacheSettings;
   /** The start of the history that a request may read; null: all of it. */
@@ -40,14 +41,14 @@ export interface RouteOptions {
 
 export function addRoutes(
   app: FastifyInstance,
-  { data, now, limits, cache: settings, visibleFrom }: RouteOptions,
+  { data, clock, limits, cache: settings, visibleFrom }: RouteOptions,
 ): void {
   const handlers = handlersOf(data, limits);
-  const cached = responseCache(settings, now);
+  const cached = responseCache(settings, clock);
   for (const { endpoint, path } of routes) {
     const handle = handlers[endpoint];
     app.get(path, async (request, reply) => {
-      const nowMs = now();
+      const nowMs = clock.now();
       const context = { nowMs, id: idOf(request), visibleFromMs: visibleFrom(request, nowMs) };
       // Clients with full and with limited history must not share responses.
       const key = `${context.visibleFromMs === null ? 'all' : 'some'} ${request.url}`;

@@ -9,6 +9,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import { longestRangeMs } from '../contract/limits.ts';
 import { isBadValue, isUnavailable } from '../store/db/failure.ts';
@@ -35,7 +36,7 @@ export interface ServiceTimeouts {
 
 export interface ServiceOptions {
   readonly data: MarketData;
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
   /** Default: the interface's. */
   readonly limits?: RangeLimits | undefined;
   /** The start of the history that a request may read; null or absent: all of it. */
@@ -63,7 +64,7 @@ export interface ServiceOptions {
  * details are only logged.
  */
 export function createService(options: ServiceOptions): FastifyInstance {
-  const { data, now, limits = longestRangeMs, visibleFrom = () => null } = options;
+  const { data, clock, limits = longestRangeMs, visibleFrom = () => null } = options;
   const {
     log,
     extend,
@@ -92,14 +93,14 @@ export function createService(options: ServiceOptions): FastifyInstance {
       const status = error.statusCode ?? 400;
       return refuse(request, reply, status, status === 414 ? 'path too long' : 'bad path');
     },
-    clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, now()),
+    clientErrorHandler: (error, socket) => refuseUnparsed(error, socket, clock.now()),
   });
 
   const refuse = (request: FastifyRequest, reply: FastifyReply, status: number, message: string) => {
     reply.header('cache-control', 'no-store');
     const page = sendError(request, reply, status, message);
     if (page !== null) return page;
-    return reply.code(status).type('application/json; charset=utf-8').send(errorBody(message, now()));
+    return reply.code(status).type('application/json; charset=utf-8').send(errorBody(message, clock.now()));
   };
   extend?.(app);
   addCompression(app);
@@ -134,7 +135,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     return refuse(request, reply, 404, 'not found');
   });
 
-  app.register(async (routes) => addRoutes(routes, { data, now, limits, cache, visibleFrom }), {
+  app.register(async (routes) => addRoutes(routes, { data, clock, limits, cache, visibleFrom }), {
     prefix: basePath,
   });
   return app;

@@ -2,6 +2,7 @@
 
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type pg from 'pg';
+import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import { historyDepthYears } from '../contract/limits.ts';
 import { findKey, requestKey } from '../store/auth/keys.ts';
@@ -31,7 +32,7 @@ export interface StoredServiceOptions {
   readonly trustedProxies: number;
   /** Connections per address; absent or 0: unlimited. */
   readonly connectionsPerAddress?: number;
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
   /** Software version. */
   readonly version: string;
   /** True once shutdown has begun. */
@@ -65,12 +66,12 @@ const maxCacheBytes = 64 * 1024 * 1024;
 
 /** Creates the service. It does not listen yet. */
 export async function createStoredService(options: StoredServiceOptions): Promise<FastifyInstance> {
-  const { reading, accounts, counter, perMinute, now, timeouts = defaultTimeouts } = options;
-  const admission = createAdmission({ counter, perMinute, now, keyOf: (key) => findKey(accounts, key) });
+  const { reading, accounts, counter, perMinute, clock, timeouts = defaultTimeouts } = options;
+  const admission = createAdmission({ counter, perMinute, clock, keyOf: (key) => findKey(accounts, key) });
   const pages = createPages({ directory: options.pages, hasDashboard: options.dashboard !== undefined });
   const app = createService({
     data: storedMarketData(reading),
-    now,
+    clock,
     trustedProxies: options.trustedProxies,
     timeouts,
     cache: { forMs: options.rememberMs, maxBytes: maxCacheBytes },
@@ -81,6 +82,7 @@ export async function createStoredService(options: StoredServiceOptions): Promis
     sendError: pages.sendError,
     extend: (app) => {
       limitConnections(app, {
+        clock,
         perAddress: options.connectionsPerAddress ?? 0,
         trustedProxies: options.trustedProxies,
       });
@@ -89,7 +91,7 @@ export async function createStoredService(options: StoredServiceOptions): Promis
       if (options.replicaLagMs !== undefined) addReplicaLag(app, options.replicaLagMs);
       admission.addTo(app, (request) => isInterfaceRequest(request) || request.method === 'POST');
       addHealth(app, {
-        now,
+        clock,
         isDraining: options.isDraining,
         replicaLagMs: options.replicaLagMs,
         assertReadable: () => Promise.all([assertReadable(reading), counter.check()]),
@@ -97,12 +99,12 @@ export async function createStoredService(options: StoredServiceOptions): Promis
       pages.addTo(app);
       addKeyForm(app, pages.send, (request, caller) => requestKey(accounts, request, caller));
       addDescription(app, pages.send, options.version);
-      if (options.dashboard !== undefined) addDashboard(app, options.dashboard, now);
+      if (options.dashboard !== undefined) addDashboard(app, options.dashboard, clock);
       else app.get('/', async (_request, reply) => reply.redirect('docs'));
     },
   });
   app.server.maxConnections = maxConnections;
-  endConnectionsOnClose(app, timeouts.requestMs);
+  endConnectionsOnClose(app, { clock, timeoutMs: timeouts.requestMs });
   return app;
 }
 

@@ -1,5 +1,6 @@
 /** The simulator's requests: the log of them and the rate limits. */
 
+import type { Clock } from '../clock.ts';
 import { type EpochMs, minuteMs } from '../contract/intervals.ts';
 import { requestsPerMinute } from '../contract/limits.ts';
 import type { FaultKind } from './faults/faults.ts';
@@ -20,6 +21,7 @@ export type RequestCounts = ReturnType<RequestLog['counts']>;
 const kept = 10_000;
 
 export class RequestLog {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #minute = new RollingMinute();
   readonly #byStatus: Record<number, number> = {};
   /** By route, such as `/v2/assets/:id/history`; `unknown` for others. */
@@ -31,9 +33,14 @@ export class RequestLog {
   #largestRollingMinute = 0;
   #refused = 0;
 
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
   /** @param cost what the request uses of the source's limit. */
   addRequest(atMs: EpochMs, url: string, route: string, cost = 1): LoggedRequest {
-    const request: LoggedRequest = { atMs, monotonicMs: performance.now(), url, status: null, fault: null };
+    const monotonicMs = this.#clock.monotonicMs();
+    const request: LoggedRequest = { atMs, monotonicMs, url, status: null, fault: null };
     this.#total++;
     this.#byRoute[route] = (this.#byRoute[route] ?? 0) + 1;
     for (let unit = 0; unit < cost; unit++) this.#minute.add(atMs);

@@ -3,6 +3,7 @@
  * storage, and is consistent across intervals.
  */
 
+import type { Clock } from '../clock.ts';
 import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../contract/resources.ts';
 import type { CandleSeries, HistorySeries, TimeRange } from '../contract/series.ts';
@@ -18,7 +19,7 @@ import { createWorld, marketKey } from './world.ts';
 export interface SimulatorOptions {
   readonly seed: string | number;
   /** The default `asOfMs` of the truth. */
-  readonly now: () => EpochMs;
+  readonly clock: Pick<Clock, 'now'>;
   /** Default: none. */
   readonly faults?: () => Pick<Faults, 'reviseRate' | 'reviseAfterMs'>;
 }
@@ -29,7 +30,7 @@ export type Simulator = ReturnType<typeof createSimulator>;
 /** The correct data without limits and faults. */
 export type Truth = Simulator['truth'];
 
-export function createSimulator({ seed, now, faults = () => noFaults }: SimulatorOptions) {
+export function createSimulator({ seed, clock, faults = () => noFaults }: SimulatorOptions) {
   const world = createWorld(String(seed));
   const figures = createFigures(world);
   const revisions = new Revisions();
@@ -50,7 +51,7 @@ export function createSimulator({ seed, now, faults = () => noFaults }: Simulato
   }
 
   /** Snapshots begin on the second day, because they compare with the previous day. */
-  const listed = (asOfMs: EpochMs = now()) => Math.max(asOfMs, originMs + dayMs);
+  const listed = (asOfMs: EpochMs = clock.now()) => Math.max(asOfMs, originMs + dayMs);
   const snapshot = <Row>(
     list: (figures: readonly MarketFigures[], atMs: EpochMs) => Row[],
     asOfMs: EpochMs | undefined,
@@ -68,9 +69,9 @@ export function createSimulator({ seed, now, faults = () => noFaults }: Simulato
      */
     truth: {
       /** Candles whose period starts in `range`. */
-      candles: (series: CandleSeries, range: TimeRange, asOfMs = now()) =>
+      candles: (series: CandleSeries, range: TimeRange, asOfMs = clock.now()) =>
         known(candles(series, range, asOfMs), series),
-      history: (series: HistorySeries, range: TimeRange, asOfMs = now()) =>
+      history: (series: HistorySeries, range: TimeRange, asOfMs = clock.now()) =>
         known(history(series, range, asOfMs), series),
       rates: (asOfMs?: EpochMs) => listRates(world, listed(asOfMs)),
       assets: (asOfMs?: EpochMs) => snapshot((at, atMs) => listAssets(world, at, atMs), asOfMs),

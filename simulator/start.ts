@@ -1,6 +1,6 @@
 /** Starts the simulator as a service with the interface's routes, limits and optional faults. */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import { listen } from '../service/connections.ts';
 import type { RangeLimits } from '../service/ranges.ts';
 import { createService } from '../service/server.ts';
@@ -22,7 +22,7 @@ export interface SimulatorServiceOptions {
   /** Faults that are not given do not occur. */
   readonly faults?: Partial<Faults>;
   /** The clock of the limits and, plus `clockOffsetMs`, of the data and timestamps. */
-  readonly now?: () => EpochMs;
+  readonly clock?: Clock;
   /** Longest ranges. Default: the interface's. */
   readonly limits?: RangeLimits;
 }
@@ -31,19 +31,19 @@ export type RunningSimulator = Awaited<ReturnType<typeof startSimulator>>;
 
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
 export async function startSimulator(options: SimulatorServiceOptions = {}) {
-  const { port = 0, host = '127.0.0.1', seed = defaultSeed, now = Date.now } = options;
+  const { port = 0, host = '127.0.0.1', seed = defaultSeed, clock = systemClock } = options;
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
   const faults = () => dealer.faults;
-  const clock = serviceClock(now, faults);
-  const simulator = createSimulator({ seed, now: clock.now, faults });
-  const log = new RequestLog();
+  const served = serviceClock(clock, faults);
+  const simulator = createSimulator({ seed, clock: served, faults });
+  const log = new RequestLog(clock);
   const rateLimit = new RateLimit(options.perMinute);
-  const answers = serviceAnswers({ now, clock, dealer, rateLimit });
+  const answers = serviceAnswers({ clock, served, dealer, rateLimit });
   const app = createService({
     data: simulatedMarketData(simulator, faults),
-    now: clock.now,
+    clock: served,
     limits: options.limits,
-    extend: (app) => void addFaults(app, { now, clock, dealer, log, answers }),
+    extend: (app) => void addFaults(app, { clock, served, dealer, log, answers }),
   });
 
   const { url, port: bound } = await listen(app, { host, port });

@@ -3,6 +3,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
+import type { Clock } from '../clock.ts';
 import { withoutCredentials } from '../redaction.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
@@ -10,6 +11,7 @@ import { SourceError, type SourceErrorKind } from './source-error.ts';
 export type HeaderLookup = (name: string) => string | undefined;
 
 export interface AttemptOptions {
+  readonly clock: Clock;
   readonly dispatcher: Dispatcher;
   /** Name of the request in messages: `GET /assets/bitcoin`. */
   readonly name: string;
@@ -49,10 +51,10 @@ const largestErrorBody = 64 * 1024;
  * body cannot be decoded.
  */
 export async function attempt(options: AttemptOptions): Promise<Reply> {
-  const { dispatcher, name, path, headers, timeoutMs, maxBodyBytes, secret } = options;
-  const started = performance.now();
+  const { clock, dispatcher, name, path, headers, timeoutMs, maxBodyBytes, secret } = options;
+  const started = clock.monotonicMs();
   const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), timeoutMs);
+  const timer = clock.after(timeoutMs, () => deadline.abort());
   let status: number | null = null;
   try {
     const response = await dispatcher.request({ method: 'GET', path, headers, signal: deadline.signal });
@@ -63,15 +65,15 @@ export async function attempt(options: AttemptOptions): Promise<Reply> {
       status === 200
         ? await readBody(response.body, { encoding, maxBytes: maxBodyBytes })
         : await errorBody(response.body, encoding);
-    return { name, status, header, body, secret, durationMs: performance.now() - started };
+    return { name, status, header, body, secret, durationMs: clock.monotonicMs() - started };
   } catch (error) {
     const { kind, words, bytes } = deadline.signal.aborted
       ? { kind: 'timeout' as const, words: `no complete answer within ${timeoutMs} ms`, bytes: 0 }
       : failure(error);
-    const durationMs = performance.now() - started;
+    const durationMs = clock.monotonicMs() - started;
     throw new SourceError({ kind, message: `${name}: ${words}`, status, bytes, durationMs, cause: error });
   } finally {
-    clearTimeout(timer);
+    timer.stop();
   }
 }
 

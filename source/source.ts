@@ -6,7 +6,7 @@
  */
 
 import { Pool } from 'undici';
-import type { EpochMs } from '../contract/intervals.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import type { AssetsRequest, HistoryRequest, MarketsRequest, PageRequest } from '../contract/requests.ts';
 import { TidemarkError } from '../errors.ts';
 import { attempt, type Reply } from './attempt.ts';
@@ -28,8 +28,8 @@ export interface SourceOptions {
   readonly connections: number;
   /** `tidemark/1.2.3` */
   readonly userAgent?: string;
-  /** Clock for `retryAtMs`. */
-  readonly now?: () => EpochMs;
+  /** Absent: that of this machine. */
+  readonly clock?: Clock | undefined;
   /** Called after each request, for metrics and traces. It is not awaited, and must not throw. */
   readonly onRequest?: ((request: RequestEvent) => void) | undefined;
   /** Called with each response, before it is read: what it cost, and what the source says was used of its limit. */
@@ -65,7 +65,7 @@ export function openSource(options: SourceOptions) {
   const { profile = marketDataService } = options;
   const { origin, basePath } = baseOf(options.baseUrl);
   const headers = headersOf(options, profile);
-  const now = options.now ?? Date.now;
+  const { clock = systemClock } = options;
   const pool = new Pool(origin, {
     connections: options.connections,
     // attempt.ts applies the only timeout.
@@ -76,6 +76,7 @@ export function openSource(options: SourceOptions) {
 
   const send = (path: string) =>
     attempt({
+      clock,
       dispatcher: pool,
       name: `GET ${path.replace(/\?.*$/, '')}`,
       path: `${basePath}${path}`,
@@ -100,21 +101,21 @@ export function openSource(options: SourceOptions) {
     if (resource === undefined)
       throw new SourceError({ kind: 'refused', message: `${profile.name} has no ${nameless[name]}` });
     const path = resource.path(query);
-    const begun = performance.now();
+    const begun = clock.monotonicMs();
     const report = (
       outcome: RequestEvent['outcome'],
       { status, durationMs, bytes }: Pick<RequestEvent, 'status' | 'durationMs' | 'bytes'>,
       { rows = 0, rejected = 0 } = {},
     ) => {
-      const readingMs = Math.max(0, performance.now() - begun - durationMs);
+      const readingMs = Math.max(0, clock.monotonicMs() - begun - durationMs);
       options.onRequest?.({ endpoint: name, outcome, durationMs, readingMs, status, bytes, rows, rejected });
     };
     try {
       const reply = await send(path);
       options.onReply?.({ cost: resource.cost ?? 1, used: profile.used?.(reply.header) ?? null });
-      if (reply.status !== 200) throw profile.refusal(reply, now());
+      if (reply.status !== 200) throw profile.refusal(reply, clock.now());
       const checksum = reply.status === 200 ? await requestChecksum(resource.checksumPath?.(query)) : null;
-      const answer = await resource.read(reply, query, now(), checksum);
+      const answer = await resource.read(reply, query, clock.now(), checksum);
       report('ok', answer, { rows: answer.rows.length, rejected: answer.rejected.length });
       return answer;
     } catch (error) {

@@ -12,7 +12,6 @@
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Attributes,
   type Context,
@@ -34,6 +33,7 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { Clock } from '../clock.ts';
 import { pathTemplates } from '../contract/paths.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import type { RequestEvent } from '../source/source.ts';
@@ -58,12 +58,13 @@ const warnEveryMs = 60_000;
 /** An unavailable collector must not delay shutdown. */
 const closeTimeoutMs = 3000;
 
-/** @param process command and software version. @param warn receives the reason why spans could not be sent. */
+/** @param process clock, command and software version. @param warn receives the reason why spans could not be sent. */
 export function createTracing(
-  process: { readonly command: string; readonly version: string },
+  process: { readonly clock: Clock; readonly command: string; readonly version: string },
   warn: (reason: string) => void,
 ): Tracing {
-  throttleWarnings(warn);
+  const { clock } = process;
+  throttleWarnings(warn, clock);
   const provider = new BasicTracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': 'tidemark', 'service.version': process.version }))
@@ -122,7 +123,7 @@ export function createTracing(
       });
     },
     request({ endpoint, outcome, durationMs, readingMs, status, bytes, rows, rejected }) {
-      const nowMs = Date.now();
+      const nowMs = clock.now();
       const span = endedAt(nowMs - readingMs, durationMs, 'request', SpanKind.CLIENT, {
         'http.request.method': 'GET',
         'url.template': endpoint === 'symbols' ? endpoint : pathTemplates[endpoint],
@@ -136,7 +137,7 @@ export function createTracing(
       endedAt(nowMs, readingMs, 'parse', SpanKind.INTERNAL, read).end(nowMs);
     },
     stored({ dataset, commitMs, summary }) {
-      const nowMs = Date.now();
+      const nowMs = clock.now();
       const { verdict = 'stored', fresh = 0, changed = 0, unchanged = 0 } = summary;
       endedAt(nowMs, commitMs, 'commit', SpanKind.INTERNAL, {
         'tidemark.dataset': dataset,
@@ -152,18 +153,18 @@ export function createTracing(
     },
     async close() {
       const timeout = new AbortController();
-      const late = delay(closeTimeoutMs, undefined, timeout).catch(() => {});
+      const late = clock.sleep(closeTimeoutMs, timeout.signal);
       await Promise.race([provider.shutdown().catch(() => {}), late]);
       timeout.abort();
     },
   };
 }
 
-function throttleWarnings(warn: (why: string) => void): void {
+function throttleWarnings(warn: (why: string) => void, clock: Clock): void {
   let warnedMs = Number.NEGATIVE_INFINITY;
   const throttled = (reason: string) => {
-    if (performance.now() - warnedMs < warnEveryMs) return;
-    warnedMs = performance.now();
+    if (clock.monotonicMs() - warnedMs < warnEveryMs) return;
+    warnedMs = clock.monotonicMs();
     warn(reason);
   };
   const silent = () => {};

@@ -1,6 +1,7 @@
 /** Dependencies and state that the steps of an attempt share. */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import { seriesName } from '../contract/series.ts';
 import type { Attempt } from '../queue/jobs.ts';
@@ -31,7 +32,7 @@ export interface AttemptParts {
   readonly rangeLimits: RangeLimitLearner;
   readonly failedRetryMs: number;
   readonly log: Logger;
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
   readonly random: () => number;
   readonly events?: WorkerEvents | undefined;
 }

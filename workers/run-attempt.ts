@@ -31,12 +31,12 @@ export async function runAttempt<Answer>(
   parts: AttemptParts,
 ): Promise<Outcome> {
   if (attempt.stopping.aborted) return putBack;
-  const startedMs = parts.now();
+  const startedMs = parts.clock.now();
   try {
     if (parts.storeBreaker.isOpen()) await parts.database.pool.query('select');
     const summary = await fetchAndCommit(work, startedMs, attempt, parts);
     if (summary === stopped) return putBack;
-    parts.storeBreaker.succeeded(parts.now(), startedMs);
+    parts.storeBreaker.succeeded(parts.clock.now(), startedMs);
     logRevisions(work, summary, parts.log);
     parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
@@ -60,14 +60,14 @@ function fetchAndCommit<Answer>(
   return unlessStopped(work.fetch(), attempt.stopping).then<StoredEvent | typeof stopped>((answer) => {
     if (answer === stopped) return stopped;
     // Closed periods are determined at the time of the answer, however long the commit waits.
-    const answeredMs = parts.now();
+    const answeredMs = parts.clock.now();
     parts.sourceBreaker.succeeded(answeredMs, startedMs);
     parts.serviceMessageBreaker.succeeded(answeredMs, startedMs);
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
-    const begun = performance.now();
+    const begun = parts.clock.monotonicMs();
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs }).then(async (summary) => {
       const { dataset, lane } = work;
-      parts.events?.stored({ dataset, lane, commitMs: performance.now() - begun, summary });
+      parts.events?.stored({ dataset, lane, commitMs: parts.clock.monotonicMs() - begun, summary });
       if (work.window !== null) await afterAccepted(work.window, parts);
       return summary;
     });

@@ -133,7 +133,7 @@ export async function afterSourceError<Answer>(
   attempt: AttemptFacts,
   parts: AttemptParts,
 ): Promise<Outcome> {
-  const nowMs = parts.now();
+  const nowMs = parts.clock.now();
   const { kind, message } = error;
   const seriesId = work.window?.seriesId ?? null;
   const unknownBefore = seriesId !== null && parts.unknownSeries.has(seriesId);

@@ -1,7 +1,7 @@
 /** What follows from an answer that could not be stored: a database in trouble, a lock, or the answer's own content. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../contract/intervals.ts';
 import { done, type Outcome } from '../queue/jobs.ts';
 import { isLockWait } from '../store/db/database.ts';
@@ -30,7 +30,7 @@ export async function afterStoreTrouble<Answer>(
   attempt: AttemptFacts,
   parts: AttemptParts,
 ): Promise<Outcome> {
-  const nowMs = parts.now();
+  const nowMs = parts.clock.now();
   const { isTransient, message } = storeTroubleOf(error);
   parts.events?.notStored({ isTransient });
   if (isTransient) {
@@ -58,13 +58,13 @@ const restMs = 100;
  */
 export function retryWhileLocked(options: {
   readonly log: Logger;
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
   /** Aborts when the worker stops. */
   readonly closing: AbortSignal;
   /** Called after each try that could not get a lock. */
   readonly onWait: () => void;
 }): CommitSlot {
-  const { log, now, closing } = options;
+  const { log, clock, closing } = options;
   let waitingSinceMs: EpochMs | null = null;
 
   return async (commit) => {
@@ -72,7 +72,7 @@ export function retryWhileLocked(options: {
       try {
         const result = await commit();
         if (waitingSinceMs !== null) {
-          const seconds = Math.round((now() - waitingSinceMs) / 1000);
+          const seconds = Math.round((clock.now() - waitingSinceMs) / 1000);
           log.info({ seconds }, 'commits no longer wait for a lock');
           waitingSinceMs = null;
         }
@@ -81,11 +81,11 @@ export function retryWhileLocked(options: {
         if (!isLockWait(error) || closing.aborted) throw error;
         options.onWait();
         if (waitingSinceMs === null) {
-          waitingSinceMs = now();
+          waitingSinceMs = clock.now();
           const cause = error instanceof Error ? error.message : String(error);
           log.warn({ cause }, 'commits wait for a lock that somebody else holds; their answers are kept');
         }
-        await delay(restMs, undefined, { signal: closing }).catch(() => {});
+        await clock.sleep(restMs, closing);
       }
     }
   };

@@ -3,8 +3,8 @@
 import { setMaxListeners } from 'node:events';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { EpochMs } from '../contract/intervals.ts';
 import { differingBudgets, limiterFor, lowestBudget } from '../planning/budget.ts';
 import { isProbe } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -41,7 +41,8 @@ export interface WorkerOptions {
   readonly middleware?: AttemptMiddleware | undefined;
   /** Receives events of the work. */
   readonly events?: WorkerEvents | undefined;
-  readonly now?: () => EpochMs;
+  /** Absent: that of this machine. */
+  readonly clock?: Clock | undefined;
   readonly random?: () => number;
   /** First and longest pause after a service message; absent: a minute to an hour. */
   readonly serviceMessagePauses?: { readonly firstMs: number; readonly longestMs: number };
@@ -74,7 +75,7 @@ export function transactionSlots(database: Database): LimitFunction {
 }
 
 export async function startWorker(options: WorkerOptions) {
-  const { database, queues, settings, log } = options;
+  const { clock = systemClock, database, queues, settings, log } = options;
   const { sourceName = null } = options;
   const slot = options.transactions ?? transactionSlots(database);
   const closing = new AbortController();
@@ -82,7 +83,7 @@ export async function startWorker(options: WorkerOptions) {
   setMaxListeners(0, closing.signal);
   const unlocked = retryWhileLocked({
     log,
-    now: options.now ?? Date.now,
+    clock,
     closing: closing.signal,
     onWait: () => options.events?.notStored({ isTransient: true }),
   });
@@ -90,7 +91,7 @@ export async function startWorker(options: WorkerOptions) {
     database,
     source: options.source,
     sourceName,
-    symbolOf: symbols(database, sourceName),
+    symbolOf: symbols(clock, database, sourceName),
     requests: queues.requestsOf(sourceName),
     commitSlot: (commit) => unlocked(() => slot(commit)),
     commitWindow: groupCommits(database, slot, unlocked),
@@ -118,13 +119,13 @@ export async function startWorker(options: WorkerOptions) {
     emptyConfirmMs: settings.emptyConfirmMs,
     log,
     events: options.events,
-    now: options.now ?? Date.now,
+    clock,
     random: options.random ?? Math.random,
   };
   for (const [key, longestMs] of await readLongestRanges(database, sourceName))
     parts.rangeLimits.learn(key, longestMs);
   const middleware = options.middleware ?? ((_attempt, run) => run());
-  const isPaused = pauseOf(database);
+  const isPaused = pauseOf(clock, database);
   const worker = queues.startRequestWorker(
     async (attempt) =>
       (await isPaused()) ? whilePaused(attempt) : middleware(attempt, () => run(attempt, parts)),
@@ -143,7 +144,7 @@ export async function startWorker(options: WorkerOptions) {
     await worker.close(0);
     throw error;
   }
-  const budgets = keepLowestBudget(worker, options);
+  const budgets = keepLowestBudget(worker, clock, options);
   await budgets.check();
   return Object.freeze({
     /** Takes no more jobs and lets active ones end. Jobs that are not done after `graceMs` go back to the queue. */
@@ -161,6 +162,7 @@ export async function startWorker(options: WorkerOptions) {
  */
 function keepLowestBudget(
   worker: QueueWorker,
+  clock: Clock,
   { queues, requestsPerMinute, log, sourceName = null }: WorkerOptions,
 ) {
   let said: string | null = null;
@@ -174,31 +176,31 @@ function keepLowestBudget(
     if (differing !== null && differing !== said) log.warn(differing);
     said = differing;
   }
-  const timer = setInterval(() => void check(), budgetsEveryMs);
-  return { check, stop: () => clearInterval(timer) };
+  const timer = clock.every(budgetsEveryMs, () => void check());
+  return { check, stop: () => timer.stop() };
 }
 
 /** The market of a series in the source's terms, read once a minute. */
-function symbols(database: Database, source: SourceName): WorkParts['symbolOf'] {
+function symbols(clock: Clock, database: Database, source: SourceName): WorkParts['symbolOf'] {
   const known = new Map<number, { readonly symbol: string | undefined; readonly untilMs: number }>();
   return async (seriesId) => {
     if (source === null) return undefined;
     const before = known.get(seriesId);
-    if (before !== undefined && Date.now() < before.untilMs) return before.symbol;
+    if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.symbol;
     const symbol = (await readSymbol(database, seriesId, source)) ?? undefined;
-    known.set(seriesId, { symbol, untilMs: Date.now() + symbolsKnownMs });
+    known.set(seriesId, { symbol, untilMs: clock.monotonicMs() + symbolsKnownMs });
     return symbol;
   };
 }
 
 /** Whether somebody has paused all requests. While the store cannot say, what it said last counts. */
-function pauseOf(database: Database): () => Promise<boolean> {
-  let known = { isPaused: false, untilMs: 0 };
+function pauseOf(clock: Clock, database: Database): () => Promise<boolean> {
+  let known = { isPaused: false, untilMs: Number.NEGATIVE_INFINITY };
   return async () => {
-    if (Date.now() < known.untilMs) return known.isPaused;
+    if (clock.monotonicMs() < known.untilMs) return known.isPaused;
     const pause = await readPause(database.pool).catch(() => undefined);
     const isPaused = pause === undefined ? known.isPaused : pause !== null;
-    known = { isPaused, untilMs: Date.now() + pauseKnownMs };
+    known = { isPaused, untilMs: clock.monotonicMs() + pauseKnownMs };
     return isPaused;
   };
 }

@@ -51,7 +51,7 @@ export function seriesOf(market: number, interval: CandleSeries['interval']): Ca
 
 /** The candles of a series in a range, with the digits of exchanges. */
 export function candlesOf(series: CandleSeries, range: { startMs: EpochMs; endMs: EpochMs }): Candle[] {
-  const { truth } = createSimulator({ seed: 'growth', now: () => nowMs });
+  const { truth } = createSimulator({ seed: 'growth', clock: { now: () => nowMs } });
   const named = { ...series, exchange: 'binance' };
   return truth.candles(named, range).map((candle) => asTraded(named, candle));
 }

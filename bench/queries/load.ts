@@ -106,7 +106,7 @@ async function copySimulated(
   series: CandleSeries,
   { startMs, endMs }: { startMs: EpochMs; endMs: EpochMs },
 ): Promise<void> {
-  const { truth } = createSimulator({ seed: 'bench', now: () => endMs + dayMs });
+  const { truth } = createSimulator({ seed: 'bench', clock: { now: () => endMs + dayMs } });
   const target = client.query(copyFrom(`copy tidemark.candle_points (${copiedColumns}) from stdin`));
   const finished = new Promise((resolve, reject) => target.on('finish', resolve).on('error', reject));
   const stepMs = series.interval === 'm1' ? dayMs : 365 * dayMs;

@@ -1,5 +1,6 @@
 /** The data of the write benchmark: days of one-minute candles of a few markets, the same in every process. */
 
+import { systemClock } from '../../clock.ts';
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { CandleSeries } from '../../contract/series.ts';
@@ -36,7 +37,7 @@ export function benchRange(days: number): { startMs: EpochMs; endMs: EpochMs } {
 
 /** Each day of each series, in order of series and time. */
 export function* everyDay(days: number): Generator<Day> {
-  const { truth } = createSimulator({ seed: 'bench', now: Date.now });
+  const { truth } = createSimulator({ seed: 'bench', clock: systemClock });
   for (const series of benchSeries) {
     for (let day = 0; day < days; day += 1) {
       const range = { startMs: fromMs + day * dayMs, endMs: fromMs + (day + 1) * dayMs };

@@ -47,7 +47,7 @@ export async function runAction(
     series === undefined || series.length === 0 ? undefined : findEach(context, series);
   switch (request.action) {
     case 'retry': {
-      const { windows, series } = await retryNow(database, Date.now(), await idsOf(request));
+      const { windows, series } = await retryNow(database, context.clock.now(), await idsOf(request));
       return `${counted(windows, 'range')} and ${formatCount(series)} refused series can be requested now`;
     }
     case 'verify': {
@@ -80,7 +80,7 @@ export async function runAction(
     case 'untrack': {
       const [ended, before]: [string[], string[]] = [[], []];
       for (const seriesId of await findEach(context, request.series)) {
-        const { series, untrackedMs } = await untrackSeries(database, seriesId);
+        const { series, untrackedMs } = await untrackSeries(database, seriesId, context.clock.now());
         (untrackedMs === null ? ended : before).push(seriesName(series));
       }
       return [
@@ -92,7 +92,7 @@ export async function runAction(
       ].join('; ');
     }
     case 'pause':
-      return (await writePause(database, { sinceMs: Date.now(), by }))
+      return (await writePause(database, { sinceMs: context.clock.now(), by }))
         ? 'paused: only requests under way end'
         : 'paused before';
     case 'resume':

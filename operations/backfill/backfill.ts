@@ -12,7 +12,7 @@
  * A crash needs no cleanup: coverage in the database determines the remaining work.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
 import {
   type EpochMs,
   intervalMs,
@@ -83,9 +83,9 @@ export async function runBackfill(
   context: OperationContext,
   request: BackfillRequest,
 ): Promise<BackfillOutcome> {
-  const { database, config } = context;
+  const { database, config, clock } = context;
   await assertNotPaused(context);
-  const startedMs = Date.now();
+  const startedMs = clock.now();
   const bounds = await boundsOf(context, request, startedMs);
   const sourcesOf = await readSourcesOf(database, request.seriesIds);
   const sources = await readAllSources(database, request.seriesIds);
@@ -97,9 +97,9 @@ export async function runBackfill(
   const [only, ...others] = distinctSources(request.seriesIds, sourcesOf);
   // A backfill of one source other than the default one reports that one's budget.
   const named = others.length === 0 && only != null ? (await context.sources()).get(only) : undefined;
-  const requestsOfLastMinute = lastMinuteOf(database, named?.name ?? null);
+  const requestsOfLastMinute = lastMinuteOf(context, named?.name ?? null);
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
-  const tallyNow = atMostEverySecond(async () => tallyFetches(await ledger.read(Date.now())));
+  const tallyNow = atMostEverySecond(clock, async () => tallyFetches(await ledger.read(clock.now())));
 
   /** Connected workers may have another budget than this process. */
   async function reportBudgets(queues: QueueBackend): Promise<void> {
@@ -119,7 +119,7 @@ export async function runBackfill(
     // Read claims before gaps: a window that ends in between is then still claimed, not lost.
     const requests = joinQueues(queues, sources, sourcesOf);
     const claimed = await requests.claimedWindows();
-    const nowMs = Date.now();
+    const nowMs = clock.now();
     const gaps = await missingWithin(context, bounds, nowMs);
     if (wanted === undefined) await reportBudgets(queues);
     wanted ??= lengthsBySeries(gaps);
@@ -155,7 +155,12 @@ export async function runBackfill(
     });
     const windows = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
     const outcome = async () => ({
-      ...outcomeOf(tallyFetches(await ledger.recount(Date.now())), startedMs, gaps, windows),
+      ...outcomeOf(
+        tallyFetches(await ledger.recount(clock.now())),
+        { startedMs, nowMs: clock.now() },
+        gaps,
+        windows,
+      ),
       accepted,
     });
     if (request.signal.aborted) return { ...(await outcome()), interrupted: true };
@@ -168,14 +173,14 @@ export async function runBackfill(
     if (newlyAccepted > 0) return null;
     if (awaited.length > 0) {
       // Reported again when the reason or the time changes.
-      const text = deferredText(awaited);
+      const text = deferredText(awaited, nowMs);
       if (text !== reportedWait) request.progress.say(text);
       reportedWait = text;
-      await delay(idlePollMs, undefined, { signal: request.signal }).catch(() => {});
+      await clock.sleep(idlePollMs, request.signal);
     }
     if (awaited.length === 0) reportedWait = null;
     if (isWorking || awaited.length > 0) return null;
-    assertSourceUsable(tallyFetches(await ledger.read(Date.now())), named?.name);
+    assertSourceUsable(tallyFetches(await ledger.read(clock.now())), named?.name);
     const rollups = await refreshRollupsAtEnd(context, request.seriesIds, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
     return {
@@ -231,19 +236,19 @@ async function missingWithin(context: OperationContext, bounds: Bounds, nowMs: E
 }
 
 /** Counts requests to a source, of all lanes and processes. */
-function lastMinuteOf(database: OperationContext['database'], source: SourceName): () => Promise<number> {
-  return atMostEverySecond(async () => {
-    const lanes = await countFetchesSince(database, Date.now() - minuteMs, source);
+function lastMinuteOf({ database, clock }: OperationContext, source: SourceName): () => Promise<number> {
+  return atMostEverySecond(clock, async () => {
+    const lanes = await countFetchesSince(database, clock.now() - minuteMs, source);
     return Object.values(lanes).reduce((sum, lane) => sum + lane, 0);
   });
 }
 
 /** Limits ledger reads: without a budget there are many requests. */
-function atMostEverySecond<Value>(read: () => Promise<Value>): () => Promise<Value> {
+function atMostEverySecond<Value>(clock: Clock, read: () => Promise<Value>): () => Promise<Value> {
   let known: { readonly value: Value; readonly untilMs: number } | null = null;
   return async () => {
-    if (known === null || Date.now() >= known.untilMs)
-      known = { value: await read(), untilMs: Date.now() + 1000 };
+    if (known === null || clock.now() >= known.untilMs)
+      known = { value: await read(), untilMs: clock.now() + 1000 };
     return known.value;
   };
 }

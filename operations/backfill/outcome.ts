@@ -100,7 +100,7 @@ export interface BackfillOutcome {
 
 export function outcomeOf(
   tally: FetchTally,
-  startedMs: EpochMs,
+  at: { readonly startedMs: EpochMs; readonly nowMs: EpochMs },
   gaps: readonly Gap[],
   windows: number,
 ): BackfillOutcome {
@@ -108,7 +108,7 @@ export function outcomeOf(
   return {
     requests: tally.requests,
     points: tally.fresh,
-    durationMs: Date.now() - startedMs,
+    durationMs: at.nowMs - at.startedMs,
     missing: gaps.length - awaiting.length,
     awaiting: awaiting.length,
     awaitingUntilMs: awaiting.length === 0 ? null : Math.max(...awaiting.map((gap) => gap.retryAtMs ?? 0)),
@@ -128,22 +128,22 @@ export async function withoutPoints(
   seriesIds: readonly number[],
 ): Promise<string[]> {
   const { graceMs } = context.config.worker;
-  const rows = await seriesStatus(context.database, { nowMs: Date.now(), graceMs, seriesIds });
+  const rows = await seriesStatus(context.database, { nowMs: context.clock.now(), graceMs, seriesIds });
   return rows
     .filter((row) => row.points === 0 && row.confirmedEmptyMs > 0)
     .map((row) => seriesName(row.series));
 }
 
 /** Said when a wait begins: minutes without a word look as if it hung. */
-export function deferredText(gaps: readonly Gap[]): string {
+export function deferredText(gaps: readonly Gap[], nowMs: EpochMs): string {
   const dueMs = Math.max(...gaps.map((gap) => gap.retryAtMs ?? 0));
   const [first] = gaps;
-  const why = first === undefined ? '' : `, the first: ${gapText(first)}`;
+  const why = first === undefined ? '' : `, the first: ${gapText(first, nowMs)}`;
   return `waiting until ${formatTime(Math.ceil(dueMs / 1000) * 1000)} for ${counted(gaps.length, 'range')}${why}`;
 }
 
-function gapText(gap: Gap): string {
-  return `${seriesName(gap.series)} ${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}: ${explainGap(gap)}`;
+function gapText(gap: Gap, nowMs: EpochMs): string {
+  return `${seriesName(gap.series)} ${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}: ${explainGap(gap, { nowMs })}`;
 }
 
 /** @returns null: nothing is missing. */
@@ -160,7 +160,7 @@ export async function refusalOf(
   if (first !== undefined)
     return new TidemarkError(
       'GAPS_REMAIN',
-      `${counted(failed.length, 'requested range')} missing, first ${gapText(first)}`,
+      `${counted(failed.length, 'requested range')} missing, first ${gapText(first, context.clock.now())}`,
       failed.every(isBeyondDepth)
         ? {
             remedy:
@@ -171,12 +171,12 @@ export async function refusalOf(
   const [awaiting] = gaps;
   if (awaiting === undefined) return null;
   const { graceMs } = context.config.worker;
-  const rows = await seriesStatus(context.database, { nowMs: Date.now(), graceMs, seriesIds });
+  const rows = await seriesStatus(context.database, { nowMs: context.clock.now(), graceMs, seriesIds });
   const nothing = rows.find((row) => row.points === 0 && gaps.some((gap) => gap.seriesId === row.seriesId));
   if (nothing === undefined)
     return new TidemarkError(
       'AWAITS_SECOND_ANSWER',
-      `${counted(gaps.length, 'range')} answered empty, first ${gapText(awaiting)}`,
+      `${counted(gaps.length, 'range')} answered empty, first ${gapText(awaiting, context.clock.now())}`,
     );
   const again = gaps.find((gap) => gap.seriesId === nothing.seriesId)?.retryAtMs ?? null;
   return new TidemarkError(
@@ -197,19 +197,25 @@ const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
   blocked: 'refused by the source',
 });
 
-/** @param isSourceDown the source does not answer, so that nothing is requested. */
-export function explainGap(gap: Gap, isSourceDown = false): string {
+/** @param at.isSourceDown the source does not answer, so that nothing is requested. */
+export function explainGap(
+  gap: Gap,
+  at: { readonly nowMs: EpochMs; readonly isSourceDown?: boolean },
+): string {
   if (isBeyondDepth(gap)) return `not requested: ${gap.message}`;
   const why =
-    isSourceDown && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
+    at.isSourceDown && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
   const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;
   const by = gap.source === null ? '' : ` at ${gap.source}`;
-  return `${why}${by}${said}${again(gap, isSourceDown)}`;
+  return `${why}${by}${said}${again(gap, at)}`;
 }
 
-function again({ reason, retryAtMs }: Gap, isSourceDown: boolean): string {
+function again(
+  { reason, retryAtMs }: Gap,
+  { nowMs, isSourceDown }: Parameters<typeof explainGap>[1],
+): string {
   if (reason === 'not_asked') return '';
-  return retryAtMs === null || retryAtMs <= Date.now()
+  return retryAtMs === null || retryAtMs <= nowMs
     ? ` (again ${isSourceDown ? 'once the source answers' : 'as soon as the budget allows'})`
     : ` (again at ${formatTime(retryAtMs)})`;
 }

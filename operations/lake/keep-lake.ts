@@ -4,10 +4,10 @@
  */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../../clock.ts';
 import type { StorageSettings } from '../../config.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { messageOf } from '../../errors.ts';
-import { repeat } from '../../scheduler/upkeep.ts';
 import type { Database } from '../../store/db/database.ts';
 import { readWatchList, readWatchListFile } from '../../watch-list/read.ts';
 import type { LakeEntry } from '../../watch-list/watch-list.ts';
@@ -23,14 +23,14 @@ export function keepLake({
   file,
   chunkDays,
   log,
-  now = Date.now,
+  clock,
   everyMs = lookEveryMs,
 }: {
   readonly database: Database;
   readonly file: string;
   readonly chunkDays: StorageSettings['chunkDays'];
   readonly log: Logger;
-  readonly now?: () => EpochMs;
+  readonly clock: Clock;
   /** Between two looks at the file. */
   readonly everyMs?: number;
 }): { close(): Promise<void> } {
@@ -45,7 +45,7 @@ export function keepLake({
     const found = await readWatchListFile(file);
     if (found.kind === 'absent') read = null;
     else if (found.kind === 'text' && found.text !== read?.text) {
-      const parsed = readWatchList(found.text, now());
+      const parsed = readWatchList(found.text, clock.now());
       if (parsed.kind === 'list') read = { text: found.text, lake: parsed.list.lake };
     }
     return read?.lake ?? null;
@@ -54,21 +54,21 @@ export function keepLake({
   async function look(signal: AbortSignal): Promise<void> {
     const lake = await currentLake();
     if (lake === null) return;
-    if (due?.directory === lake.directory && now() < due.atMs) return;
-    const startedMs = now();
+    if (due?.directory === lake.directory && clock.now() < due.atMs) return;
+    const startedMs = clock.now();
     try {
       const outcome = await writeLake(database, {
         ...lake,
         chunkDays,
-        now,
+        clock,
         signal,
         showProgress: (what, of) => loggedProgress(what, of),
       });
       due = { directory: lake.directory, atMs: startedMs + lake.everyMs };
-      if (outcome !== null) sayOutcome(lake.directory, outcome, now() - startedMs);
+      if (outcome !== null) sayOutcome(lake.directory, outcome, clock.now() - startedMs);
     } catch (error) {
       if (signal.aborted) return;
-      due = { directory: lake.directory, atMs: now() + Math.min(retryMs, lake.everyMs) };
+      due = { directory: lake.directory, atMs: clock.now() + Math.min(retryMs, lake.everyMs) };
       const cause = messageOf(error);
       if (said !== cause) log.error({ directory: lake.directory, cause }, 'the lake could not be written');
       said = cause;
@@ -102,5 +102,5 @@ export function keepLake({
     };
   }
 
-  return repeat(everyMs, look);
+  return clock.repeat(everyMs, look);
 }

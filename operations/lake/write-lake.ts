@@ -16,6 +16,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
+import type { Clock } from '../../clock.ts';
 import type { StorageSettings } from '../../config.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
@@ -57,7 +58,7 @@ export interface LakeOptions {
   /** Compares every file with its checksum, and writes those again that differ. */
   readonly check?: boolean | undefined;
   readonly chunkDays: StorageSettings['chunkDays'];
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly showProgress: ShowPoints;
 }
@@ -140,7 +141,7 @@ class LakeWriter {
   readonly #options: LakeOptions;
   /** Whether the manifest differs from the one on the disk. */
   #isDirty: boolean;
-  #savedMs = performance.now();
+  #savedMs: number;
   #written = 0;
   #rows = 0;
   #bytes = 0;
@@ -152,7 +153,9 @@ class LakeWriter {
     this.#database = database;
     this.#lake = lake;
     this.#options = options;
+    this.#savedMs = options.clock.monotonicMs();
     this.#isDirty = isDirty;
+    this.#savedMs = options.clock.monotonicMs();
   }
 
   async run(): Promise<LakeOutcome> {
@@ -207,7 +210,7 @@ class LakeWriter {
             }
             this.#describe(state, wantedMonths(state, this.#monthsOf(state), droppedMs));
           });
-          if (performance.now() - this.#savedMs >= manifestEveryMs) await this.#save();
+          if (this.#options.clock.monotonicMs() - this.#savedMs >= manifestEveryMs) await this.#save();
         }
       }
     } finally {
@@ -340,8 +343,8 @@ class LakeWriter {
 
   /** By dataset: the time before which retention has dropped, or is about to drop, all points. */
   async #droppedMs(): Promise<Map<string, EpochMs>> {
-    const { now, chunkDays } = this.#options;
-    const retentions = await listRetentions(this.#database, { nowMs: now(), chunkDays });
+    const { clock, chunkDays } = this.#options;
+    const retentions = await listRetentions(this.#database, { nowMs: clock.now(), chunkDays });
     return new Map(retentions.map(({ dataset, cutMs }) => [dataset, cutMs]));
   }
 
@@ -382,9 +385,9 @@ class LakeWriter {
   }
 
   async #save(): Promise<void> {
-    if (this.#isDirty) await writeManifest(this.#options.directory, this.#lake, this.#options.now());
+    if (this.#isDirty) await writeManifest(this.#options.directory, this.#lake, this.#options.clock.now());
     this.#isDirty = false;
-    this.#savedMs = performance.now();
+    this.#savedMs = this.#options.clock.monotonicMs();
   }
 
   #outcome(): LakeOutcome {

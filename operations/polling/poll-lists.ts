@@ -32,7 +32,7 @@ export async function pollLists(
 ): Promise<void> {
   const { database } = context;
   await assertNotPaused(context);
-  const startedMs = Date.now();
+  const startedMs = context.clock.now();
   const polls = new Map<number, SnapshotList>();
   for (const list of lists) {
     const id = await requestListPoll(database, { list, nowMs: startedMs, isPatient: false });
@@ -66,7 +66,7 @@ export async function pollLists(
     await pollUntil(context, `polling ${lists.map(listName).join(', ')}`, poll, signal);
   } catch (error) {
     for (const pollId of polls.keys()) {
-      const given = { pollId, nowMs: Date.now(), reason: 'the command that requested it ended' };
+      const given = { pollId, nowMs: context.clock.now(), reason: 'the command that requested it ended' };
       // If the database is unreachable the polls stay open for the next scheduler.
       await inTransaction(database, (client) => giveUpPolls(client, given)).catch(() => {});
     }

@@ -34,7 +34,7 @@ export async function comparedWith(
   name: string,
   covered: readonly CoveredSeries[],
 ): Promise<OtherSource> {
-  const nowMs = Date.now();
+  const nowMs = context.clock.now();
   const source = await sourceNamed(context, name);
   assertUsable(source);
   const symbols = await symbolsAt(context, source, covered, nowMs);

@@ -111,7 +111,7 @@ export async function recheckWindows(
   const sourcesOf = against ?? (await readSourcesOf(database, request.seriesIds));
   const sources = distinctSources(request.seriesIds, sourcesOf);
   const parts = inProcessWorkers(context, null, { sources, run });
-  const startedMs = Date.now();
+  const startedMs = context.clock.now();
   const ledger = ledgerMinutes(database, {
     sinceMs: startedMs,
     keptMs: ledgerMs,
@@ -197,7 +197,7 @@ export async function recheckWindows(
         longestMs = Math.max(longestMs, pausedMs);
         continue;
       }
-      const ban = { kind: 'rate_limited', message: banText(source, Date.now() + pausedMs) };
+      const ban = { kind: 'rate_limited', message: banText(source, context.clock.now() + pausedMs) };
       bans.set(source, ban);
       await requests.dropRun(run);
       for (const entry of [...waiting.values()]) if (sourceOf(entry.piece) === source) leave(entry, ban);
@@ -212,7 +212,7 @@ export async function recheckWindows(
     for (const source of sources) {
       const { name, longLimit: limit } = configured.get(source ?? '') ?? {};
       if (name === undefined || limit == null) continue;
-      const sinceMs = Date.now() - limit.periodMs;
+      const sinceMs = context.clock.now() - limit.periodMs;
       const { used } = await costSince(database, name, { sinceMs, bytesEach: limit.bytesEach });
       const ahead = [...waiting.values()].filter(({ piece }) => sourceOf(piece) === source);
       const expected = ahead.reduce((sum, { piece }) => sum + windowCost(limit, piece), 0);
@@ -306,7 +306,7 @@ export async function recheckWindows(
     await assertNoServiceMessage(context, { startedMs, pausedMs });
     const [only, ...others] = sources;
     const named = others.length === 0 ? (only ?? undefined) : undefined;
-    assertSourceUsable(tallyFetches(await ledger.read(Date.now())), named);
+    assertSourceUsable(tallyFetches(await ledger.read(context.clock.now())), named);
     return null;
   }
 

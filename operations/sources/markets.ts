@@ -1,6 +1,5 @@
 /** The markets of sources: read from the source when the stored list is old, and found by symbol. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
@@ -92,6 +91,7 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
   const requests = queues.requestsOf(name);
   let pauseMs = 0;
   const client = openSource({
+    clock: context.clock,
     profile,
     baseUrl: url,
     apiKey,
@@ -100,7 +100,7 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
     connections: 1,
     userAgent: `tidemark/${version}`,
     onReply: (reply) => {
-      pauseMs = pauseForUse(profile, reply, { concurrency: 0, nowMs: Date.now() });
+      pauseMs = pauseForUse(profile, reply, { concurrency: 0, nowMs: context.clock.now() });
     },
   });
   try {
@@ -109,7 +109,7 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
     return await client.symbols();
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
-    if (error.retryAtMs !== null) pauseMs = Math.max(pauseMs, error.retryAtMs - Date.now());
+    if (error.retryAtMs !== null) pauseMs = Math.max(pauseMs, error.retryAtMs - context.clock.now());
     const isRefusal = error.kind === 'rate_limited' || error.kind === 'unauthorized';
     throw new TidemarkError(
       isRefusal ? 'SOURCE_REFUSED' : 'SOURCE_UNREACHABLE',
@@ -124,15 +124,19 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
 }
 
 /** @throws TidemarkError SOURCE_REFUSED when the pause is that of a ban. */
-async function untilResumed({ phase }: OperationContext, name: string, pausedMs: number): Promise<void> {
-  const until = formatTime(Date.now() + pausedMs);
+async function untilResumed(
+  { clock, phase }: OperationContext,
+  name: string,
+  pausedMs: number,
+): Promise<void> {
+  const until = formatTime(clock.now() + pausedMs);
   if (pausedMs > passedOverAfterMs)
     throw new TidemarkError('SOURCE_REFUSED', `${name} accepts no request before ${until}`, {
       remedy: 'run the same command again then',
     });
   if (pausedMs <= 0) return;
   phase(`waiting for ${name} until ${until}`);
-  await delay(pausedMs);
+  await clock.sleep(pausedMs);
 }
 
 /** What a command selects: series in the words of a source. */

@@ -1,6 +1,5 @@
 /** Reads a status snapshot from database and queue, for `status --watch`. */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 import { stateOf } from '../../planning/headline.ts';
@@ -94,7 +93,7 @@ export class StatusPoller {
         requests.pausedForMs(),
         readQueueFacts(this.#context, this.#queues, inUse),
       ]);
-      const late = delay(queueTimeoutMs, null, { signal: over.signal }).catch(() => null);
+      const late = this.#context.clock.sleep(queueTimeoutMs, over.signal).then(() => null);
       const answered = await Promise.race([answer, late]);
       if (answered === null) {
         // A late answer is ignored.

@@ -27,7 +27,7 @@ export interface SourcedSelection extends Selection {
 export async function atSource(context: OperationContext, selection: Selection): Promise<SourcedSelection> {
   if (selection.source === null)
     return { ...selection, series: await asStored(context, selection.series), sources: null };
-  const chosen = await chooseSource(context, selection.source, selection.series, Date.now());
+  const chosen = await chooseSource(context, selection.source, selection.series, context.clock.now());
   return { ...selection, ...chosen };
 }
 
@@ -47,7 +47,9 @@ export async function withinRetention<Selected extends Selection>(
   note: (text: string) => void,
 ): Promise<KeptSelection<Selected>> {
   const dataset = selection.series[0]?.dataset;
-  const retention = (await readRetentions(context, Date.now())).find((one) => one.dataset === dataset);
+  const retention = (await readRetentions(context, context.clock.now())).find(
+    (one) => one.dataset === dataset,
+  );
   if (retention === undefined || selection.fromMs >= retention.cutMs) {
     return { ...selection, trackFromMs: () => selection.fromMs };
   }

@@ -25,7 +25,7 @@ export async function estimateSelection(
   context: OperationContext,
   selection: KeptSelection<SourcedSelection>,
 ): Promise<PlanCost> {
-  const nowMs = Date.now();
+  const nowMs = context.clock.now();
   const wanted = selection.series.map((series) => ({
     series,
     tracked: { startMs: selection.trackFromMs(series), endMs: selection.toMs },

@@ -18,7 +18,7 @@ export interface CandleFileKind {
 
 /** @throws TidemarkError FILE_NOT_USABLE with the line, when the file breaks a rule of its format. */
 export async function checkCandleFile(
-  { path, pointsOnly = false, beforePiece, tally }: FileImport,
+  { path, pointsOnly = false, beforePiece, tally, clock }: FileImport,
   { format, series }: CandleFileKind,
 ): Promise<CheckedFile> {
   await assertIsFile(path);
@@ -40,7 +40,7 @@ export async function checkCandleFile(
       },
     );
   const newestMs = last.endMs - intervalMs[series.interval];
-  if (newestMs > Date.now())
+  if (newestMs > clock.now())
     throw new TidemarkError(
       'FILE_NOT_USABLE',
       `${path}: its row of ${formatTime(newestMs)} lies in the future`,

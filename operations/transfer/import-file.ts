@@ -143,7 +143,7 @@ interface Sink {
 
 /** The rows of a series are adjacent. With a sidecar, rows of a series that ended before are rejected. */
 function seriesSink(options: FileImport, layout: Layout, stated: readonly StatedSeries[] | null): Sink {
-  const { database, tally } = options;
+  const { clock, database, tally } = options;
   const expected = new Map(stated?.map((one) => [JSON.stringify(one.names), one]));
   let current: { names: Names; series: SeriesImport } | null = null;
 
@@ -175,7 +175,11 @@ function seriesSink(options: FileImport, layout: Layout, stated: readonly Stated
           if (stored !== null) tally.add(stored);
         }
       }
-      await quarantineOutsideRows(database, { dataset: layout.dataset, rows: outside, seenAtMs: Date.now() });
+      await quarantineOutsideRows(database, {
+        dataset: layout.dataset,
+        rows: outside,
+        seenAtMs: clock.now(),
+      });
       tally.refuse(null, outside);
     },
     async end() {
@@ -188,9 +192,9 @@ function seriesSink(options: FileImport, layout: Layout, stated: readonly Stated
   };
 }
 
-function rateSink({ database, tally }: FileImport): Sink {
+function rateSink({ clock, database, tally }: FileImport): Sink {
   async function store(rows: readonly TimedRate[], refused: readonly RejectedRow[]): Promise<void> {
-    const result = await importRates(database, { rows, refused, nowMs: Date.now() });
+    const result = await importRates(database, { rows, refused, nowMs: clock.now() });
     tally.add({ ...result, name: rows[0]?.rate.id ?? 'rates', refused });
   }
   return {
@@ -206,7 +210,7 @@ function rateSink({ database, tally }: FileImport): Sink {
         const { timeMs, rate } = read.row;
         const rates = byCurrency.get(rate.id) ?? new Map<number, TimedRate>();
         byCurrency.set(rate.id, rates);
-        if (timeMs > Date.now()) refused.push({ raw: read.raw, reason: 'time: lies in the future' });
+        if (timeMs > clock.now()) refused.push({ raw: read.raw, reason: 'time: lies in the future' });
         else if (rates.has(timeMs)) refused.push({ raw: read.raw, reason: 'given twice' });
         else rates.set(timeMs, read.row);
       }

@@ -88,13 +88,17 @@ export interface StatedSeries {
 /**
  * Why the next row of a series cannot have this time; null: it can.
  *
- * @param lastMs time of the row before it. @param stated null: there is no sidecar.
+ * @param at.lastMs time of the row before it. @param stated null: there is no sidecar.
  */
-export function timeRejection(time: FileRow['time'], lastMs: EpochMs, stated: Stated | null): string | null {
+export function timeRejection(
+  time: FileRow['time'],
+  at: { readonly lastMs: EpochMs; readonly nowMs: EpochMs },
+  stated: Stated | null,
+): string | null {
   if (typeof time !== 'number') return 'time: not a time';
   if (!Number.isSafeInteger(time) || time < 0) return 'time: not a time';
-  if (time <= lastMs) return 'time: not after the row before it';
-  if (time > Date.now()) return 'time: lies in the future';
+  if (time <= at.lastMs) return 'time: not after the row before it';
+  if (time > at.nowMs) return 'time: lies in the future';
   if (stated === null) return null;
   if (!holds(stated.covered, time)) return 'the sidecar states no coverage there';
   if (holds(stated.confirmedEmpty, time)) return 'the sidecar states that there is nothing';

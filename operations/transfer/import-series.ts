@@ -11,6 +11,7 @@
  * coverage is claimed. Without a sidecar none is.
  */
 
+import type { Clock } from '../../clock.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
@@ -33,6 +34,7 @@ import { quarantineOutsideRows } from '../../store/transfer/import-rates.ts';
 import { candleOf, historyPointOf, type Stated, timeRejection } from './import-rows.ts';
 
 export interface ImportContext {
+  readonly clock: Clock;
   readonly path: string;
   readonly database: Database;
   readonly overwrite?: boolean;
@@ -77,7 +79,11 @@ export class SeriesImport {
     const series = this.#series;
     const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
     const timeMs = read.row === null ? row.time : timeOfPoint(read.row);
-    const wrongTime = timeRejection(timeMs, this.#lastMs, this.#stated);
+    const wrongTime = timeRejection(
+      timeMs,
+      { lastMs: this.#lastMs, nowMs: this.#context.clock.now() },
+      this.#stated,
+    );
     const reason = read.refusal?.reason ?? wrongTime;
     this.#rowsRead += 1;
     if (wrongTime !== null) this.#hasWrongTime = true;
@@ -117,11 +123,11 @@ export class SeriesImport {
   }
 
   async #claim(seriesId: number): Promise<void> {
-    const { database, graceMs } = this.#context;
+    const { clock, database, graceMs } = this.#context;
     const stated = this.#stated;
     const series = this.#series;
     if (stated !== null && !this.#hasWrongTime) {
-      const endMs = Math.min(stated.range.endMs, closedUpTo(series, Date.now(), graceMs));
+      const endMs = Math.min(stated.range.endMs, closedUpTo(series, clock.now(), graceMs));
       const part = { window: { ...stated.range, endMs }, holes: normalize(this.#holes) };
       const isClaimed = await claimCoverage(database, seriesId, {
         series,
@@ -146,17 +152,20 @@ export class SeriesImport {
   }
 
   async #store(endMs: EpochMs | null): Promise<StoredPiece> {
-    const { database, overwrite = false } = this.#context;
+    const { clock, database, overwrite = false } = this.#context;
     const series = this.#series;
     const rows = this.#rows;
     const refused = this.#refused;
-    const nowMs = Date.now();
+    const nowMs = clock.now();
     const window = this.#window(endMs);
     let result = emptyPiece;
     if (window === null) {
       await quarantineOutsideRows(database, { dataset: series.dataset, rows: refused, seenAtMs: nowMs });
     } else {
-      this.#seriesId ??= await ensureSeries(database, series, this.#stated?.range ?? window);
+      this.#seriesId ??= await ensureSeries(database, series, {
+        ...(this.#stated?.range ?? window),
+        nowMs,
+      });
       const holes = normalize(this.#holes);
       const covered = confirmedRanges(this.#stated?.covered ?? [], { window, holes });
       const piece = { seriesId: this.#seriesId, series, rows, window, covered, refused, overwrite, nowMs };

@@ -1,5 +1,6 @@
 /** `tidemark apply`: applies the watch list. */
 
+import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import type { StoredDataset } from '../../contract/series.ts';
 import { seriesName } from '../../contract/series.ts';
@@ -40,7 +41,7 @@ export async function run(options: ApplyOptions): Promise<void> {
     { command: 'apply', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
       const planContext: WatchListContext = {
-        nowMs: Date.now(),
+        nowMs: context.clock.now(),
         chunkDays: context.config.storage.chunkDays,
         prune: options.prune === true || list.prune,
         mayDrop: new Set(storedDatasets),
@@ -94,7 +95,7 @@ async function readList(file: string): Promise<{ list: WatchList; hash: string }
     });
   }
   if (read.kind === 'unreadable') throw new TidemarkError('BAD_WATCH_LIST', `${file} ${read.why}`);
-  const result = readWatchList(read.text, Date.now());
+  const result = readWatchList(read.text, systemClock.now());
   if (result.kind === 'list') return { list: result.list, hash: hashOf(read.text) };
   const lines = result.problems.map((problem) => problemText(file, problem));
   const [first = '', ...more] = lines;

@@ -16,7 +16,7 @@ export async function run(): Promise<void> {
         throw new TidemarkError('BAD_CONFIGURATION', 'BOARD_PASSWORD is not set', {
           remedy: 'choose one of at least twelve characters: the board shows the queues to anyone who has it',
         });
-      const closing = new Disposer();
+      const closing = new Disposer(context.clock);
       try {
         const queues = await context.openQueues();
         closing.add(() => queues.close());

@@ -1,7 +1,6 @@
 /** `tidemark demo [--once]`: the whole pipeline on synthetic data, with nothing to install or configure. */
 
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../config.ts';
 import { requestsPerMinute } from '../../contract/limits.ts';
 import type { PolledList } from '../../contract/lists.ts';
@@ -106,7 +105,7 @@ async function show(
   once: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const closing = new Disposer();
+  const closing = new Disposer(context.clock);
   try {
     const queues = await context.openQueues();
     closing.add(() => queues.close());
@@ -147,7 +146,7 @@ async function fetchAndReport(
   { closing, signal }: { closing: Disposer; signal: AbortSignal },
 ): Promise<void> {
   const { database } = context;
-  const startedMs = Date.now();
+  const startedMs = context.clock.now();
   printText(
     `PostgreSQL runs under ${context.config.directory}, the simulator at ${simulator.url} with a budget of ${requestsPerMinute.withKey} requests a minute.`,
   );
@@ -195,20 +194,20 @@ async function refreshedOnce(context: Context, sinceMs: number, signal: AbortSig
     if (signal.aborted) return false;
     const [rates, lists, unread, gaps] = await Promise.all([
       ratesStatus(context.database),
-      listStatus(context.database, Date.now()),
+      listStatus(context.database, context.clock.now()),
       findUnrefreshed(context.database, sinceMs),
-      listGaps(context.database, { nowMs: Date.now(), graceMs: context.config.worker.graceMs }),
+      listGaps(context.database, { nowMs: context.clock.now(), graceMs: context.config.worker.graceMs }),
     ]);
     const isWhole = unread.length === 0 && gaps.every((gap) => gap.reason !== 'not_asked');
     const polled = [rates, ...lists].every(({ newestMs }) => newestMs !== null && newestMs >= sinceMs);
     if (isWhole && polled) return true;
-    await delay(200, undefined, { signal }).catch(() => {});
+    await context.clock.sleep(200, signal);
   }
 }
 
 async function report(context: Context, simulator: RunningSimulator, startedMs: number): Promise<void> {
   const { database, config } = context;
-  const nowMs = Date.now();
+  const nowMs = context.clock.now();
   const [rows, rates, lists] = await Promise.all([
     seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
     ratesStatus(database),

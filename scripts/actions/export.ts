@@ -1,5 +1,6 @@
 /** `tidemark export candles|history|rates ...`: writes points to a file, and their coverage to a sidecar. */
 
+import { systemClock } from '../../clock.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
@@ -41,7 +42,7 @@ export function exportSeries(
     seriesExportSource(client, {
       ...bounds,
       series,
-      nowMs: Date.now(),
+      nowMs: context.clock.now(),
       graceMs: context.config.worker.graceMs,
       allowGaps: options.allowGaps === true,
     }),
@@ -51,7 +52,9 @@ export function exportSeries(
 export function exportRates(options: ExportOptions & { currency?: string }): Promise<void> {
   const currencies = options.currency?.split(',').map((currency) => currency.trim()) ?? null;
   const bounds = boundsOf(options);
-  return run(options, (_, client) => rateExportSource(client, { ...bounds, currencies, nowMs: Date.now() }));
+  return run(options, (context, client) =>
+    rateExportSource(client, { ...bounds, currencies, nowMs: context.clock.now() }),
+  );
 }
 
 async function run(
@@ -76,7 +79,7 @@ async function run(
   if (options.sidecar !== undefined && options.sidecar === options.out) {
     throw new TidemarkError('BAD_ARGUMENT', '--sidecar and --out name the same file');
   }
-  const startedMs = performance.now();
+  const startedMs = systemClock.monotonicMs();
   await withContext(
     { command: 'export', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
@@ -89,14 +92,14 @@ async function run(
         }),
       );
       if (options.json) console.log(JSON.stringify(asJson(outcome)));
-      else if (options.out !== '-') console.log(asText(outcome, performance.now() - startedMs));
+      else if (options.out !== '-') console.log(asText(outcome, systemClock.monotonicMs() - startedMs));
     },
   );
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
 function boundsOf({ from, to }: ExportOptions): Bounds {
-  const nowMs = Date.now();
+  const nowMs = systemClock.now();
   const fromMs = from === undefined ? null : parseTime(from, '--from', nowMs);
   const toMs = to === undefined ? null : parseTime(to, '--to', nowMs);
   if (fromMs !== null && toMs !== null && fromMs >= toMs) {

@@ -13,33 +13,29 @@ import type { JsonDocument } from '../output/documents.ts';
 import { type Column, printText, table, terminalWidth, wrapped } from '../output/table.ts';
 
 /** A table, or a paragraph a gap where a table is too wide. @param width of a line; null: unlimited. */
-export function gapsText(
-  gaps: readonly Gap[],
-  isSourceDown: (gap: Gap) => boolean,
-  width: number | null,
-): string {
-  const text = table(columns(isSourceDown), gaps);
+export function gapsText(gaps: readonly Gap[], explain: (gap: Gap) => string, width: number | null): string {
+  const text = table(columns(explain), gaps);
   if (width === null || text.split('\n').every((line) => line.length <= width)) return text;
   return gaps
     .map((gap) => {
-      const [id, series, from, to, length, why] = columns(isSourceDown).map(({ value }) => value(gap));
+      const [id, series, from, to, length, why] = columns(explain).map(({ value }) => value(gap));
       return wrapped(`${series} (${id}), ${from} to ${to}, ${length}: ${why}`, width);
     })
     .join('\n');
 }
 
-const columns = (isSourceDown: (gap: Gap) => boolean): readonly Column<Gap>[] => [
+const columns = (explain: (gap: Gap) => string): readonly Column<Gap>[] => [
   { title: 'id', value: (gap) => String(gap.seriesId), right: true },
   { title: 'series', value: (gap) => seriesName(gap.series) },
   { title: 'from', value: (gap) => formatTime(gap.startMs) },
   { title: 'to', value: (gap) => formatTime(gap.endMs) },
   { title: 'length', value: (gap) => formatDuration(gap.endMs - gap.startMs), right: true },
-  { title: 'why', value: (gap) => explainGap(gap, isSourceDown(gap)) },
+  { title: 'why', value: explain },
 ];
 
 export async function run(options: { json?: true }): Promise<void> {
   await withContext({ command: 'gaps', defaultLogLevel: 'warn' }, async (context) => {
-    const nowMs = Date.now();
+    const nowMs = context.clock.now();
     const outage = await readOutage(context, nowMs);
     const gaps = await listGaps(context.database, {
       nowMs,
@@ -62,8 +58,8 @@ export async function run(options: { json?: true }): Promise<void> {
           : await readSeriesOnlyOf(context.database, outage.source, [
               ...new Set(gaps.map(({ seriesId }) => seriesId)),
             ]);
-      const isSourceDown = ({ seriesId }: Gap) => down.has(seriesId);
-      console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, isSourceDown, terminalWidth()));
+      const explain = (gap: Gap) => explainGap(gap, { nowMs, isSourceDown: down.has(gap.seriesId) });
+      console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, explain, terminalWidth()));
       for (const line of quarantined.map(quarantineLine)) printText(line);
     }
   });

@@ -1,5 +1,6 @@
 /** `tidemark import FILE...`: stores files of `tidemark export`, and candle files of others, with their coverage. */
 
+import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type CandleFormatName, candleFormatNames } from '../../files/candle-formats.ts';
 import { fileFormats } from '../../files/layout.ts';
@@ -38,7 +39,7 @@ export async function run(paths: readonly string[], options: Options): Promise<v
   const asked = candleFileKind(options);
   // Before a database is created for them.
   for (const path of paths) await assertIsFile(path);
-  const startedMs = performance.now();
+  const startedMs = systemClock.monotonicMs();
   await withContext(
     { command: 'import', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
@@ -59,7 +60,7 @@ export async function run(paths: readonly string[], options: Options): Promise<v
       const rollups = await refreshRollupsAtEnd(context, undefined, signal);
       const document: JsonDocument<'import'> = tally.asJson(paths.length);
       if (options.json) console.log(JSON.stringify(document));
-      else console.log(tally.asText(paths.length, formatDuration(performance.now() - startedMs)));
+      else console.log(tally.asText(paths.length, formatDuration(systemClock.monotonicMs() - startedMs)));
       tally.assertComplete();
       if (rollups === 'stopped')
         throw new TidemarkError(
@@ -121,6 +122,7 @@ function fileImport(
     ...options,
     ...(known === undefined ? {} : { format: known }),
     path,
+    clock: context.clock,
     showProgress: showPointProgress,
     database: context.database,
     graceMs: context.config.worker.graceMs,

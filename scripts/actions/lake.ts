@@ -1,5 +1,6 @@
 /** `tidemark lake DIR`: writes what is new or has changed to a lake of Parquet files. */
 
+import { systemClock } from '../../clock.ts';
 import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatBytes, formatDuration } from '../../format.ts';
@@ -19,7 +20,7 @@ export interface LakeCommandOptions {
 /** @throws TidemarkError VALUES_TOO_LONG when months are left out; and as `writeLake`. */
 export async function lake(directory: string, options: LakeCommandOptions): Promise<void> {
   const decimals = options.decimals === undefined ? undefined : parseDecimals(options.decimals);
-  const startedMs = performance.now();
+  const startedMs = systemClock.monotonicMs();
   await withContext(
     { command: 'lake', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
@@ -29,7 +30,7 @@ export async function lake(directory: string, options: LakeCommandOptions): Prom
         doubles: options.doubles,
         check: options.check,
         chunkDays: context.config.storage.chunkDays,
-        now: Date.now,
+        clock: context.clock,
         signal,
         showProgress: (what, of) => showPointProgress(what, of, 'files'),
       });
@@ -39,7 +40,7 @@ export async function lake(directory: string, options: LakeCommandOptions): Prom
         });
       }
       if (options.json) console.log(JSON.stringify({ directory, ...outcome } satisfies JsonDocument<'lake'>));
-      else console.log(asText(directory, outcome, performance.now() - startedMs));
+      else console.log(asText(directory, outcome, systemClock.monotonicMs() - startedMs));
       const [first, ...others] = outcome.refused;
       if (first === undefined) return;
       const more =

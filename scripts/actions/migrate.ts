@@ -1,6 +1,7 @@
 /** `tidemark migrate [up|down]` */
 
 import type { Logger } from 'pino';
+import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { TidemarkError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
@@ -34,7 +35,7 @@ export async function run(direction: string, options: { yes?: true }): Promise<v
 async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise<void> {
   const config = configFromEnvironment();
   const log = await openLog(config.logLevel ?? 'warn');
-  const { url, release } = await databaseOf(config, log, phase);
+  const { url, release } = await databaseOf({ clock: systemClock, config, log, phase });
   try {
     if (direction === 'down') await refuseWhileUsed(url, config, log);
     const adapted: string[] = [];
@@ -68,7 +69,7 @@ async function rollUp(url: string, phase: ShowPhase): Promise<void> {
   const database = openOwn(url, 600_000);
   try {
     await refreshRollups(database, {
-      nowMs: Date.now(),
+      nowMs: systemClock.now(),
       onSeries: (done, of) => phase('rolling up hours and days', `${done} of ${of} series done`),
     });
   } finally {

@@ -1,5 +1,7 @@
 /** `tidemark move --to ADDRESS`: moves all data of a database to another one. */
 
+import { systemClock } from '../../clock.ts';
+import type { EpochMs } from '../../contract/intervals.ts';
 import { messageOf, TidemarkError } from '../../errors.ts';
 import { counted, formatDuration } from '../../format.ts';
 import type { PointProgress } from '../../operations/progress.ts';
@@ -19,7 +21,7 @@ export interface Options {
 
 export async function run(options: Options): Promise<void> {
   const to = targetOf(options.to);
-  const startedMs = performance.now();
+  const startedMs = systemClock.monotonicMs();
   await withContext(
     { command: 'move', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
@@ -51,11 +53,11 @@ export async function run(options: Options): Promise<void> {
           },
         }).finally(() => progress?.stop());
         context.phase('refreshing the rollups');
-        const note = await refreshMoved(target, moved, signal);
+        const note = await refreshMoved(target, moved, { nowMs: context.clock.now(), signal });
         if (note !== null) console.error(note);
         const document: JsonDocument<'move'> = { ...moved, tables: Object.fromEntries(moved.tables) };
         if (options.json) console.log(JSON.stringify(document));
-        else console.log(asText(moved, to, performance.now() - startedMs));
+        else console.log(asText(moved, to, systemClock.monotonicMs() - startedMs));
       } finally {
         await target.close();
       }
@@ -85,9 +87,13 @@ async function refuseTargetInUse(target: Database): Promise<void> {
 }
 
 /** @returns a message if the refresh fails: all data is moved by now. */
-async function refreshMoved(target: Database, moved: Moved, signal: AbortSignal): Promise<string | null> {
+async function refreshMoved(
+  target: Database,
+  moved: Moved,
+  { nowMs, signal }: { readonly nowMs: EpochMs; readonly signal: AbortSignal },
+): Promise<string | null> {
   try {
-    await refreshTarget(target, { tables: [...moved.tables.keys()], nowMs: Date.now(), signal });
+    await refreshTarget(target, { tables: [...moved.tables.keys()], nowMs, signal });
     return signal.aborted ? 'rollups: stopped before they were current; the scheduler refreshes them' : null;
   } catch (error) {
     return `rollups: not up to date yet (${messageOf(error)}); the scheduler refreshes them`;

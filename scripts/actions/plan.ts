@@ -11,7 +11,7 @@ import { printText } from '../output/table.ts';
 
 export async function run(options: { json?: true }): Promise<void> {
   await withContext({ command: 'plan', defaultLogLevel: 'warn' }, async (context) => {
-    const nowMs = Date.now();
+    const nowMs = context.clock.now();
     const { graceMs } = context.config.worker;
     const tracked = await seriesStatus(context.database, { nowMs, graceMs });
     const cost = await estimateCost(context, tracked, [], nowMs);

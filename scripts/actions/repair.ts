@@ -1,3 +1,4 @@
+import { systemClock } from '../../clock.ts';
 import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount } from '../../format.ts';
@@ -22,7 +23,7 @@ export interface Options {
 }
 
 export async function run(words: string[], options: Options): Promise<void> {
-  const nowMs = Date.now();
+  const nowMs = systemClock.now();
   const age = options.emptyOlderThan;
   const sinceMs = age === undefined ? null : parseAge(age, '--empty-older-than', nowMs);
   await withContext(

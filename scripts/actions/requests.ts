@@ -7,8 +7,8 @@ import { findSeries } from '../../store/series/series-history.ts';
 import { writePause } from '../../store/settings/settings.ts';
 
 export async function pause(): Promise<void> {
-  await withContext({ command: 'pause', defaultLogLevel: 'warn' }, async ({ database }) => {
-    const isNew = await writePause(database, { sinceMs: Date.now(), by: null });
+  await withContext({ command: 'pause', defaultLogLevel: 'warn' }, async ({ clock, database }) => {
+    const isNew = await writePause(database, { sinceMs: clock.now(), by: null });
     console.log(isNew ? 'paused: only requests under way end; `tidemark resume` goes on' : 'paused before');
   });
 }
@@ -22,9 +22,9 @@ export async function resume(): Promise<void> {
 
 /** Makes deferred windows due now. */
 export async function retry(words: readonly string[]): Promise<void> {
-  await withContext({ command: 'retry', defaultLogLevel: 'warn' }, async ({ database }) => {
+  await withContext({ command: 'retry', defaultLogLevel: 'warn' }, async ({ clock, database }) => {
     const seriesIds = words.length === 0 ? undefined : await findSeries(database, words);
-    const { windows, series } = await retryNow(database, Date.now(), seriesIds);
+    const { windows, series } = await retryNow(database, clock.now(), seriesIds);
     const refused = series === 0 ? '' : ` and ${formatCount(series)} refused series`;
     console.log(
       windows + series === 0

@@ -1,5 +1,6 @@
 /** `tidemark retention [show] | set <dataset> <age> | off <dataset>`: the retention of points. */
 
+import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatTime } from '../../format.ts';
 import { readRetentions } from '../../operations/context.ts';
@@ -14,7 +15,7 @@ import { table } from '../output/table.ts';
 
 export async function show(): Promise<void> {
   await withContext({ command: 'retention', defaultLogLevel: 'warn' }, async (context) => {
-    const retentions = await readRetentions(context, Date.now());
+    const retentions = await readRetentions(context, context.clock.now());
     const rows = storedDatasets.map((dataset) => ({
       dataset,
       retention: retentions.find((one) => one.dataset === dataset),
@@ -39,7 +40,7 @@ export async function show(): Promise<void> {
 export async function set(word: string, age: string, options: { confirm?: string }): Promise<void> {
   const dataset = datasetOf(word);
   const name = datasetNames[dataset];
-  const nowMs = Date.now();
+  const nowMs = systemClock.now();
   const limitMs = parseAge(age, 'the age', nowMs);
   await withContext(
     { command: 'retention', defaultLogLevel: 'warn', handlesSignals: true },
@@ -54,6 +55,7 @@ export async function set(word: string, age: string, options: { confirm?: string
       context.phase(`dropping points of ${name}`);
       await writeRetention(context.database.pool, dataset, age);
       const dropping = applyRetention(context.database, {
+        clock: context.clock,
         nowMs,
         chunkDays,
         signal,

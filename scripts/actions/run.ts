@@ -1,6 +1,6 @@
 /** `tidemark run`, `scheduler` and `worker`: the long-running processes, until SIGTERM or Ctrl-C. */
 
-import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '../../clock.ts';
 import { openLog } from '../../log.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import { keepLake } from '../../operations/lake/keep-lake.ts';
@@ -23,8 +23,8 @@ export async function run(command: string, parts: Parts): Promise<void> {
   const stop = onStop();
   const config = configFromEnvironment();
   const log = await openLog(config.logLevel ?? 'info');
-  const closing = new Disposer();
-  const start = startSteps(closing, stop.signal, log);
+  const closing = new Disposer(systemClock);
+  const start = startSteps(closing, stop.signal, { clock: systemClock, log });
   try {
     // Before an embedded database is created. Series of other sources need no SOURCE_URL.
     if (parts.worker && config.database.url === undefined && !hasDatabase(config.directory))
@@ -33,14 +33,20 @@ export async function run(command: string, parts: Parts): Promise<void> {
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
     );
     const queues = await start('the queue', () => context.openQueues());
-    const activity = openActivityLog(log);
+    const activity = openActivityLog(log, context.clock);
     closing.add(() => activity.close());
     const logged = { ...context, activity };
     if (parts.worker) await start('the worker', () => runWorkers(logged, queues, parts.concurrency));
     if (parts.scheduler) await start('the scheduler', () => runScheduler(logged, queues));
     if (parts.scheduler && config.watchList !== undefined) {
-      const { database } = context;
-      const lake = keepLake({ database, file: config.watchList, chunkDays: config.storage.chunkDays, log });
+      const { clock, database } = context;
+      const lake = keepLake({
+        clock,
+        database,
+        file: config.watchList,
+        chunkDays: config.storage.chunkDays,
+        log,
+      });
       closing.add(() => lake.close());
     }
     const service = parts.service
@@ -81,6 +87,6 @@ const lookEveryMs = 1000;
 async function untilStopped(signal: AbortSignal, context: Context): Promise<void> {
   while (!signal.aborted) {
     context.assertFreeSpace();
-    await delay(lookEveryMs, undefined, { signal }).catch(() => {});
+    await context.clock.sleep(lookEveryMs, signal);
   }
 }

@@ -14,7 +14,7 @@ import { type Column, printText, table, terminalWidth } from '../output/table.ts
 
 export async function run(options: { json?: true }): Promise<void> {
   await withContext({ command: 'sources', defaultLogLevel: 'warn' }, async (context) => {
-    const nowMs = Date.now();
+    const nowMs = context.clock.now();
     const lines = await readSources(context, nowMs);
     if (options.json) console.log(JSON.stringify(asJson(lines), null, 2));
     else {
@@ -92,7 +92,7 @@ function asJson(lines: readonly SourceState[]): JsonDocument<'sources'> {
 export async function listMarkets(options: { source: string; search?: string; json?: true }): Promise<void> {
   await withContext({ command: 'markets', defaultLogLevel: 'warn' }, async (context) => {
     const source = await sourceNamed(context, options.source.trim());
-    const all = await marketsOf(context, source, Date.now());
+    const all = await marketsOf(context, source, context.clock.now());
     const wanted = options.search?.trim().toUpperCase() ?? '';
     const markets = all.filter((market) =>
       [market.symbol, pairOf(market)].some((name) => name.toUpperCase().includes(wanted)),

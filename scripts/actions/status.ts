@@ -1,5 +1,6 @@
 /** `tidemark status`: tracked, covered and missing ranges, budget and queue. */
 
+import { systemClock } from '../../clock.ts';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
@@ -54,7 +55,7 @@ export async function run(options: StatusOptions): Promise<void> {
   const isJson = options.json === true;
   await sayingWhatIsAway(isJson, () =>
     withContext(context, async (opened) => {
-      const status = await gather(opened, Date.now());
+      const status = await gather(opened, opened.clock.now());
       if (isJson) console.log(JSON.stringify(asJson(status), null, 2));
       else printText(asText(status, options.all === true));
     }),
@@ -69,7 +70,7 @@ async function sayingWhatIsAway(isJson: boolean, show: () => Promise<void>): Pro
     const error = explainDatabaseError(thrown);
     if (!isUnreachable(error)) throw error;
     const headline = awayHeadline(error);
-    const time = new Date().toISOString();
+    const time = new Date(systemClock.now()).toISOString();
     const { code, message } = error;
     const document: JsonDocument<'status'> = { time, headline, error: { code, message } };
     if (isJson) console.log(JSON.stringify(document, null, 2));

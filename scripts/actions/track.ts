@@ -52,9 +52,9 @@ function asJson({ seriesId, series, created, tracked, change }: TrackedSeries): 
 
 /** @param words ids or names of series. */
 export async function untrackAll(words: readonly string[]): Promise<void> {
-  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ database }) => {
+  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ clock, database }) => {
     for (const seriesId of await findSeries(database, words)) {
-      const { series, untrackedMs } = await untrackSeries(database, seriesId);
+      const { series, untrackedMs } = await untrackSeries(database, seriesId, clock.now());
       console.log(
         untrackedMs === null
           ? `no longer tracking ${seriesName(series)}; stored points stay`
@@ -107,8 +107,8 @@ export async function trackDefaults(): Promise<void> {
 
 /** @throws TidemarkError BAD_ARGUMENT for a list that is not tracked. */
 export async function untrackOne(list: PolledList): Promise<void> {
-  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ database }) => {
-    if (!(await untrackList(database, list, Date.now())))
+  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ clock, database }) => {
+    if (!(await untrackList(database, list, clock.now())))
       throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
     console.log(`no longer tracking ${listName(list)}; stored data stays`);
   });

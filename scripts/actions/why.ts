@@ -32,7 +32,7 @@ const few = 5;
 
 export async function run(words: readonly string[]): Promise<void> {
   await withContext({ command: 'why', defaultLogLevel: 'warn' }, async (context) => {
-    const nowMs = Date.now();
+    const nowMs = context.clock.now();
     const seriesId = await findSeriesByName(context.database, words.join(' '));
     const history = await readSeriesHistory(context.database, { seriesId, nowMs, most: few });
     printText((await explain(context, history, nowMs)).join('\n'));
@@ -69,7 +69,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
         .slice(0, few)
         .map(
           (gap) =>
-            `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ${explainGap(gap, isSourceDown)}`,
+            `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ${explainGap(gap, { nowMs, isSourceDown })}`,
         ),
       gaps.length,
     ),

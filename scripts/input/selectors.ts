@@ -1,6 +1,7 @@
 /** Options that select series and a range, for `track`, `backfill` and `export`; and arguments that are series ids. */
 
 import type { Command } from 'commander';
+import { systemClock } from '../../clock.ts';
 import {
   candleIntervals,
   type EpochMs,
@@ -70,7 +71,7 @@ export function addSelections<Options extends SelectingOptions>(
   flags(sourceOptions(candleOptions(candles, 'option'), true), 'option').action(
     (options: Partial<CandleNames> & SourceOptions & Partial<RangeOptions> & Options) => {
       const { from, ...chosen } = candlesChosen(oneEach(options), candles);
-      return run({ ...chosen, ...rangeOf({ ...options, from }, Date.now()) }, options);
+      return run({ ...chosen, ...rangeOf({ ...options, from }, systemClock.now()) }, options);
     },
   );
   const history = parent.command('history').description('price history of an asset');
@@ -80,7 +81,7 @@ export function addSelections<Options extends SelectingOptions>(
         {
           series: historyNamed(oneEach(options)),
           source: choiceOf(options),
-          ...rangeOf(options, Date.now()),
+          ...rangeOf(options, systemClock.now()),
         },
         options,
       ),

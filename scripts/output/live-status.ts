@@ -8,7 +8,8 @@
  *   ended        The terminal is restored.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
+import type { EpochMs } from '../../contract/intervals.ts';
 import { exitCodes, TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
 import { Disposer } from '../../operations/disposer.ts';
@@ -48,9 +49,10 @@ export async function showLiveStatus(options: LiveStatusOptions): Promise<void> 
     handlesSignals: true,
     config: isDrawnOnLog ? { ...config, logLevel: 'silent' } : config,
   });
+  const { clock } = context;
   context.phase('reading the database and the queue');
   const poller = new StatusPoller(context);
-  const disposer = new Disposer();
+  const disposer = new Disposer(clock);
   disposer.add(() => context.close());
   disposer.add(() => poller.close());
   let renderer: StatusRenderer | undefined;
@@ -58,24 +60,24 @@ export async function showLiveStatus(options: LiveStatusOptions): Promise<void> 
     const everyMs = options.everyMs ?? defaultEveryMs;
     let wasReachable = false;
     while (!signal.aborted) {
-      const startedMs = performance.now();
+      const startedMs = clock.monotonicMs();
       // Ctrl-C does not wait for an unreachable server.
-      const polled = await unlessStopped(pollOnce(poller, wasReachable), signal);
+      const polled = await unlessStopped(pollOnce(poller, wasReachable, clock.now()), signal);
       if (polled === undefined || signal.aborted) break;
       context.phase(null);
       renderer ??=
         terminal !== null
           ? showDrawn(terminal, { everyMs, onQuit: leave })
           : options.json
-            ? showJson()
-            : showLines({ everyMs: options.everyMs });
+            ? showJson(clock)
+            : showLines(clock, { everyMs: options.everyMs });
       if (polled instanceof TidemarkError) renderer.lost(polled);
       else {
         wasReachable = true;
         renderer.show(polled);
       }
-      const tookMs = performance.now() - startedMs;
-      await delay(Math.max(everyMs - tookMs, tookMs * restShare), undefined, { signal }).catch(() => {});
+      const tookMs = clock.monotonicMs() - startedMs;
+      await clock.sleep(Math.max(everyMs - tookMs, tookMs * restShare), signal);
     }
   } finally {
     renderer?.end();
@@ -89,9 +91,10 @@ export async function showLiveStatus(options: LiveStatusOptions): Promise<void> 
 async function pollOnce(
   poller: StatusPoller,
   wasReachable: boolean,
+  nowMs: EpochMs,
 ): Promise<StatusSnapshot | TidemarkError> {
   try {
-    return await poller.poll(Date.now());
+    return await poller.poll(nowMs);
   } catch (error) {
     const explained = explainDatabaseError(error);
     // A server that was never reachable may be a wrong address: fail at once.
@@ -145,15 +148,16 @@ const changedEveryMs = 30_000;
 const repeatedEveryMs = 600_000;
 
 /** @param options.everyMs null: the default. */
-function showLines(options: { everyMs: number | null }): StatusRenderer {
+function showLines(clock: Clock, options: { everyMs: number | null }): StatusRenderer {
   const dueMs = options.everyMs ?? changedEveryMs;
   let said = { line: '', atMs: Number.NEGATIVE_INFINITY };
   let isLost = false;
-  const say = (line: string, atMs = Date.now()) => console.log(`${formatTime(atMs - (atMs % 1000))} ${line}`);
+  const say = (line: string, atMs = clock.now()) =>
+    console.log(`${formatTime(atMs - (atMs % 1000))} ${line}`);
   return {
     show(status) {
       const line = liveStatusLine(status);
-      const nowMs = performance.now();
+      const nowMs = clock.monotonicMs();
       const isDue = nowMs - said.atMs >= (line === said.line ? repeatedEveryMs : dueMs);
       // The first line after an error is always due.
       if (!isDue && !isLost) return;
@@ -170,13 +174,13 @@ function showLines(options: { everyMs: number | null }): StatusRenderer {
 }
 
 /** Prints a document per poll. */
-function showJson(): StatusRenderer {
+function showJson(clock: Clock): StatusRenderer {
   return {
     show: (status) => console.log(JSON.stringify(liveStatusJson(status))),
     lost: (error) =>
       console.log(
         JSON.stringify({
-          time: new Date().toISOString(),
+          time: new Date(clock.now()).toISOString(),
           headline: awayHeadline(error),
           error: { code: error.code, message: error.message },
         }),

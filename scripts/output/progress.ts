@@ -1,5 +1,6 @@
 /** Progress: redrawn on a terminal, an occasional line elsewhere. */
 
+import { type Clock, systemClock } from '../../clock.ts';
 import { formatCount, formatDuration, formatPercent } from '../../format.ts';
 import {
   isPausedBySource,
@@ -47,7 +48,7 @@ function drawn(terminal: Terminal, label: string, print: (text: string) => void)
     if (shown === null) return;
     const space = terminal.space();
     const lines = shown.lines({ ...space, columns: space.columns - label.length });
-    nextMs = performance.now() + drawEveryMs;
+    nextMs = systemClock.monotonicMs() + drawEveryMs;
     frame.draw(lines.map((line) => label + line));
   }
 
@@ -60,7 +61,7 @@ function drawn(terminal: Terminal, label: string, print: (text: string) => void)
   return {
     show(view) {
       shown = view;
-      if (performance.now() >= nextMs) draw();
+      if (systemClock.monotonicMs() >= nextMs) draw();
     },
     say(text) {
       stop();
@@ -77,12 +78,12 @@ const lineEveryMs = 10_000;
 /** @returns a function that prints a line if it is new and due. The last line is due if any was printed. */
 export function logProgress(
   print: (line: string) => void,
-  now: () => number = () => performance.now(),
+  clock: Pick<Clock, 'monotonicMs'> = systemClock,
 ): (line: string, isLast: boolean) => void {
-  let nextMs = now() + firstLineMs;
+  let nextMs = clock.monotonicMs() + firstLineMs;
   let shown = '';
   return (line, isLast) => {
-    const nowMs = now();
+    const nowMs = clock.monotonicMs();
     const isDue = nowMs >= nextMs || (isLast && shown !== '');
     if (!isDue || line === shown) return;
     shown = line;

@@ -8,7 +8,8 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
+import type { Clock } from '../../clock.ts';
+import { minuteMs } from '../../contract/intervals.ts';
 import { isKeyShaped } from '../../store/auth/keys.ts';
 import { bearerKey } from '../request.ts';
 import { ServiceRefusal } from '../response.ts';
@@ -21,11 +22,11 @@ export interface AdmissionOptions {
   readonly keyOf: (key: string) => Promise<number | null>;
   /** Requests in a rolling minute; 0: unlimited. */
   readonly perMinute: { readonly withoutKey: number; readonly withKey: number };
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
 }
 
-export function createAdmission({ counter, keyOf, perMinute, now }: AdmissionOptions) {
-  const idOf = knownKeys(keyOf, now);
+export function createAdmission({ counter, keyOf, perMinute, clock }: AdmissionOptions) {
+  const idOf = knownKeys(keyOf, clock);
   const withKey = new WeakSet<FastifyRequest>();
 
   async function count(reply: FastifyReply, caller: string, limit: number): Promise<void> {
@@ -87,13 +88,13 @@ const maxKeys = 10_000;
  */
 export function knownKeys(
   find: (key: string) => Promise<number | null>,
-  now: () => EpochMs,
+  clock: Pick<Clock, 'now'>,
 ): (key: string) => Promise<number | null> {
   const cached = new LRUCache<string, Promise<number | null>>({
     max: maxKeys,
     ttl: keyCacheMs,
     ttlResolution: 0,
-    perf: { now },
+    perf: clock,
   });
   return (key) => {
     const known = cached.get(key);

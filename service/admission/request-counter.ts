@@ -2,6 +2,7 @@
 
 import { type Cluster, Redis } from 'ioredis';
 import type pg from 'pg';
+import type { Clock } from '../../clock.ts';
 import { assertCountable, type CountedRequest, countRequest } from '../../store/auth/keys.ts';
 
 export type { CountedRequest };
@@ -45,7 +46,7 @@ return {admitted, used, oldest[2] or tostring(now), tostring(now)}`;
 /**
  * Keeps a sorted set of request times for each caller.
  *
- * @param options.namespace prefix of every key; `now` replaces Redis' clock in a test.
+ * @param options.namespace prefix of every key; `clock` replaces Redis' clock in a test.
  * @param options.openCluster opens a cluster client when `url` turns out to be a cluster node.
  * @param options.onError receives connection errors; the client reconnects by itself.
  */
@@ -58,7 +59,7 @@ export function redisCounter(options: {
     maxRetriesPerRequest: number;
   }) => Cluster;
   onError: (error: Error) => void;
-  now?: () => number;
+  clock?: Pick<Clock, 'now'>;
 }): RequestCounter {
   const settings = { connectTimeout: 5000, commandTimeout: timeoutMs, maxRetriesPerRequest: 1 };
   let redis: Redis | Cluster = new Redis(options.url, {
@@ -78,7 +79,7 @@ export function redisCounter(options: {
     ).countRequest(...words);
   return {
     async count(caller, perMinute) {
-      const words = [`${options.namespace}:served:${caller}`, perMinute, options.now?.() ?? ''] as const;
+      const words = [`${options.namespace}:served:${caller}`, perMinute, options.clock?.now() ?? ''] as const;
       const client = redis;
       const answer = await run(...words).catch((error: unknown) => {
         if (redis === client) {

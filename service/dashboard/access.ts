@@ -13,7 +13,8 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import { endianness } from 'node:os';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
+import type { Clock } from '../../clock.ts';
+import { minuteMs } from '../../contract/intervals.ts';
 import { printable } from '../../contract/names.ts';
 import { addressCaller } from '../admission/address.ts';
 import { ServiceRefusal } from '../response.ts';
@@ -63,9 +64,12 @@ export interface Refusal {
 }
 
 /** @returns why a request is refused; null: it has access. */
-export function accessGuard(access: Access, now: () => EpochMs): (request: FastifyRequest) => Refusal | null {
+export function accessGuard(
+  access: Access,
+  clock: Pick<Clock, 'now'>,
+): (request: FastifyRequest) => Refusal | null {
   const own = ownAddresses(access.kind === 'local' ? access.alsoFrom : []);
-  const guesses = new LoginThrottle(now);
+  const guesses = new LoginThrottle(clock);
   return ({ headers, ip, socket }) => {
     if (access.kind === 'local') return isLocalRequest(headers, socket.remoteAddress, own) ? null : notLocal;
     if (guesses.isExceeded(ip)) return tooMany;
@@ -186,8 +190,8 @@ const maxGuessers = 10_000;
 export class LoginThrottle {
   readonly #guesses: LRUCache<string, { count: number }>;
 
-  constructor(now: () => EpochMs) {
-    this.#guesses = new LRUCache({ max: maxGuessers, ttl: minuteMs, ttlResolution: 0, perf: { now } });
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#guesses = new LRUCache({ max: maxGuessers, ttl: minuteMs, ttlResolution: 0, perf: clock });
   }
 
   /** Check this before the password: otherwise guessing would still work, only without responses. */

@@ -13,6 +13,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
 import { candleIntervals, type EpochMs, historyIntervals } from '../../contract/intervals.ts';
 import { mayBeName } from '../../contract/names.ts';
 import { messageOf, TidemarkError } from '../../errors.ts';
@@ -66,22 +67,22 @@ const tracking = z.discriminatedUnion('dataset', [
 ]);
 
 const nothing = z.strictObject({});
-const requests = {
-  retry: ofSeries.transform((given): ActionRequest => ({ action: 'retry', ...given })),
-  repair: ofSeries.transform((given): ActionRequest => ({ action: 'repair', ...given })),
-  verify: ofSeries
-    .extend({ sample: z.int().min(1).max(9_999_999).nullable().default(30) })
-    .transform((given): ActionRequest => ({ action: 'verify', ...given })),
-  track: tracking.transform(
-    (given): ActionRequest => ({ action: 'track', selection: selectionOf(given, Date.now()) }),
-  ),
-  untrack: z
-    .strictObject({ series: seriesWords.min(1).max(maxSeries) })
-    .transform((given): ActionRequest => ({ action: 'untrack', ...given })),
-  pause: nothing.transform((): ActionRequest => ({ action: 'pause' })),
-  resume: nothing.transform((): ActionRequest => ({ action: 'resume' })),
-} satisfies Readonly<Record<ActionRequest['action'], z.ZodType<ActionRequest>>>;
-const names = Object.keys(requests) as ActionRequest['action'][];
+const requestsAt = (clock: Clock) =>
+  ({
+    retry: ofSeries.transform((given): ActionRequest => ({ action: 'retry', ...given })),
+    repair: ofSeries.transform((given): ActionRequest => ({ action: 'repair', ...given })),
+    verify: ofSeries
+      .extend({ sample: z.int().min(1).max(9_999_999).nullable().default(30) })
+      .transform((given): ActionRequest => ({ action: 'verify', ...given })),
+    track: tracking.transform(
+      (given): ActionRequest => ({ action: 'track', selection: selectionOf(given, clock.now()) }),
+    ),
+    untrack: z
+      .strictObject({ series: seriesWords.min(1).max(maxSeries) })
+      .transform((given): ActionRequest => ({ action: 'untrack', ...given })),
+    pause: nothing.transform((): ActionRequest => ({ action: 'pause' })),
+    resume: nothing.transform((): ActionRequest => ({ action: 'resume' })),
+  }) satisfies Readonly<Record<ActionRequest['action'], z.ZodType<ActionRequest>>>;
 const isLong = (action: ActionRequest['action']) => action === 'verify' || action === 'repair';
 
 /** The running verify or repair. */
@@ -97,11 +98,12 @@ export function addActions(
   scope: FastifyInstance,
   { context: own, token }: ActionsOptions,
   access: Access,
-  now: () => EpochMs,
 ): void {
   // The phases of a process belong to its commands.
   const context: OperationContext = { ...own, phase: () => null };
-  const { database, log } = context;
+  const { clock, database, log } = context;
+  const requests = requestsAt(clock);
+  const names = Object.keys(requests) as ActionRequest['action'][];
   const stop = new AbortController();
   const running: { long: LongAction | null } = { long: null };
   scope.addHook('onClose', async () => {
@@ -111,7 +113,7 @@ export function addActions(
 
   async function run(id: number, request: ActionRequest, by: string) {
     const end = (state: 'done' | 'failed', result: string) =>
-      endAction(database, id, { state, result, endedMs: now() });
+      endAction(database, id, { state, result, endedMs: clock.now() });
     try {
       const result = await runAction(context, request, {
         by,
@@ -143,7 +145,7 @@ export function addActions(
     const userName = access.kind === 'password' ? userIn(asked.headers.authorization) : null;
     const by = `${userName === null ? '' : `${userName} at `}${asked.ip}`;
     const record = async () => {
-      const row = { timeMs: now(), action, request: asked.body, address: asked.ip, userName };
+      const row = { timeMs: clock.now(), action, request: asked.body, address: asked.ip, userName };
       const id = await recordAction(database, row);
       log.info({ action, by, id }, 'an action of the dashboard');
       return id;
@@ -187,7 +189,7 @@ export function addActions(
     for (const action of names)
       guarded.post(`/dashboard/actions/${action}`, (request, reply) => perform(action, request, reply));
     guarded.post('/dashboard/actions/plan', async (request, reply) => {
-      const selection = selectionOf(read(tracking, request.body), now());
+      const selection = selectionOf(read(tracking, request.body), clock.now());
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
       try {
         const { series, cost, notes } = await planTracking(context, selection);

@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
 import { dayMs, type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import { listName } from '../../contract/lists.ts';
 import { coverageByMonth } from '../../planning/calendar.ts';
@@ -26,7 +27,7 @@ const listQuery = z.object({ name: z.string().max(500) });
 export function addInventory(
   scope: FastifyInstance,
   { database, graceMs }: { readonly database: Database; readonly graceMs: number },
-  now: () => EpochMs,
+  clock: Pick<Clock, 'now'>,
 ): void {
   const months = async (seriesId: number | null, nowMs: EpochMs): Promise<Calendar> => ({
     months: coverageByMonth(await readCalendarRanges(database, { nowMs, graceMs, seriesId })),
@@ -38,18 +39,23 @@ export function addInventory(
 
   scope.get('/dashboard/calendar', async (request, reply) => {
     const { series } = read(calendarQuery, request.query);
-    return json<'calendar'>(reply, series === undefined ? await ofAll(now()) : await months(series, now()));
+    return json<'calendar'>(
+      reply,
+      series === undefined ? await ofAll(clock.now()) : await months(series, clock.now()),
+    );
   });
 
-  scope.get('/dashboard/storage', async (_request, reply) => json<'storage'>(reply, await bytes(now())));
+  scope.get('/dashboard/storage', async (_request, reply) =>
+    json<'storage'>(reply, await bytes(clock.now())),
+  );
 
   scope.get('/dashboard/events/log', async (_request, reply) =>
-    json<'events/log'>(reply, await readEvents(database, { sinceMs: now() - eventsMs, most: maxRows })),
+    json<'events/log'>(reply, await readEvents(database, { sinceMs: clock.now() - eventsMs, most: maxRows })),
   );
 
   scope.get('/dashboard/list', async (request, reply) => {
     const { name } = read(listQuery, request.query);
-    const lists = (await listStatus(database, now())).map(({ list }) => list);
+    const lists = (await listStatus(database, clock.now())).map(({ list }) => list);
     const list = [...lists, { dataset: 'rates', asset: null } as const].find((one) => listName(one) === name);
     if (list === undefined) throw notFound(name);
     return json<'list'>(reply, await readListContents(database, list, maxRows));

@@ -10,6 +10,7 @@
  */
 
 import type { ServerResponse } from 'node:http';
+import type { Clock, Timer } from '../../clock.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { messageOf } from '../../errors.ts';
 import { formatDuration } from '../../format.ts';
@@ -19,7 +20,7 @@ import type { Change, SeriesLine, Snapshot, Trouble } from './shapes.ts';
 
 export interface LiveOptions {
   readonly read: () => Promise<Snapshot>;
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
   /** Shortest time between two readings. */
   readonly tickMs: number;
   /** A reading that takes longer counts as trouble. */
@@ -50,8 +51,8 @@ export class Live {
   #snapshotText: string | null = null;
   #trouble: string | null = null;
   #sentMs: EpochMs = 0;
-  #timer: NodeJS.Timeout | null = null;
-  #checkTimer: NodeJS.Timeout | null = null;
+  #timer: Timer | null = null;
+  #checkTimer: Timer | null = null;
   /** Start of the pending reading by the monotonic clock; null: none is pending. */
   #readingSinceMs: number | null = null;
   #isClosed = false;
@@ -73,14 +74,14 @@ export class Live {
       this.#waiting.delete(stream);
       if (this.#streams.size === 0) this.#sleep();
     });
-    const nowMs = this.#options.now();
+    const nowMs = this.#options.clock.now();
     if (this.#isStale(nowMs)) {
       this.#waiting.add(stream);
       if (this.#trouble !== null) stream.send(this.#trouble, nowMs);
     } else {
       stream.send(this.#full(), nowMs);
     }
-    this.#checkTimer ??= setInterval(() => this.#check(), checkMs);
+    this.#checkTimer ??= this.#options.clock.every(checkMs, () => this.#check());
     if (this.#timer === null && this.#readingSinceMs === null) void this.#tick();
   }
 
@@ -92,8 +93,8 @@ export class Live {
   }
 
   #sleep(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    if (this.#checkTimer !== null) clearInterval(this.#checkTimer);
+    this.#timer?.stop();
+    this.#checkTimer?.stop();
     this.#timer = null;
     this.#checkTimer = null;
   }
@@ -105,7 +106,7 @@ export class Live {
 
   async #tick(): Promise<void> {
     this.#timer = null;
-    const begunMs = performance.now();
+    const begunMs = this.#options.clock.monotonicMs();
     this.#readingSinceMs = begunMs;
     try {
       this.#take(await this.#options.read());
@@ -115,21 +116,21 @@ export class Live {
     }
     this.#readingSinceMs = null;
     if (this.#isClosed || this.#streams.size === 0) return;
-    const longMs = restFactor * (performance.now() - begunMs);
+    const longMs = restFactor * (this.#options.clock.monotonicMs() - begunMs);
     const restMs = this.#trouble === null ? longMs : Math.min(longMs, troubledRestMs);
     this.#restMs = Math.max(this.#options.tickMs, restMs);
-    this.#timer = setTimeout(() => void this.#tick(), this.#restMs);
+    this.#timer = this.#options.clock.after(this.#restMs, () => void this.#tick());
   }
 
   #check(): void {
     const sinceMs = this.#readingSinceMs;
     if (this.#trouble === null) {
       const { readTimeoutMs } = this.#options;
-      if (sinceMs === null || performance.now() - sinceMs < readTimeoutMs) return;
+      if (sinceMs === null || this.#options.clock.monotonicMs() - sinceMs < readTimeoutMs) return;
       const error = new Error(`no answer for ${formatDuration(readTimeoutMs)}`);
       this.#options.onTrouble(error);
       this.#sendTrouble(error.message);
-    } else if (this.#options.now() - this.#sentMs >= heartbeatMs) this.#sendAll(this.#trouble);
+    } else if (this.#options.clock.now() - this.#sentMs >= heartbeatMs) this.#sendAll(this.#trouble);
   }
 
   #sendTrouble(why: string): void {
@@ -143,9 +144,9 @@ export class Live {
     const wasTrouble = this.#trouble !== null;
     this.#trouble = null;
     this.#latest = next;
-    this.#latestMs = this.#options.now();
+    this.#latestMs = this.#options.clock.now();
     const change = previous === null ? null : changeBetween(previous, next);
-    const isSilent = this.#options.now() - this.#sentMs >= heartbeatMs;
+    const isSilent = this.#options.clock.now() - this.#sentMs >= heartbeatMs;
     this.#snapshotText = null;
     if (change === null || !isNothing(change, previous, next) || isSilent || wasTrouble) {
       this.#sendAll(
@@ -159,7 +160,7 @@ export class Live {
   }
 
   #sendAll(text: string, streams: Iterable<Stream> = this.#streams): void {
-    this.#sentMs = this.#options.now();
+    this.#sentMs = this.#options.clock.now();
     for (const stream of streams) stream.send(text, this.#sentMs);
   }
 

@@ -1,6 +1,6 @@
 /** The queue as the dashboard sees it. The process that starts the service provides the reader. */
 
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
 import type { Range } from '../../contract/intervals.ts';
 import { messageOf } from '../../errors.ts';
 import type { QueueFacts } from '../../planning/headline.ts';
@@ -22,7 +22,7 @@ export type QueueReader = ReturnType<typeof createQueueReader>;
 const timeoutMs = 3000;
 
 /** @param readQueue rejects while the queue is unavailable. It is not called again while a call is pending. */
-export function createQueueReader(readQueue: () => Promise<QueueSnapshot>) {
+export function createQueueReader(clock: Clock, readQueue: () => Promise<QueueSnapshot>) {
   let latest: QueueSnapshot | null = null;
   let problem = '';
   let pending: Promise<QueueSnapshot | null> | null = null;
@@ -38,7 +38,7 @@ export function createQueueReader(readQueue: () => Promise<QueueSnapshot>) {
           pending = null;
         });
       const timeout = new AbortController();
-      const tooLong = delay(timeoutMs, 'late' as const, timeout).catch(() => null);
+      const tooLong = clock.sleep(timeoutMs, timeout.signal).then(() => 'late' as const);
       const answer = await Promise.race([pending, tooLong]);
       if (answer === 'late') problem = `no answer for ${timeoutMs / 1000} s`;
       latest = answer === 'late' ? null : answer;

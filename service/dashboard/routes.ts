@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
 import {
   candleIntervals,
   type EpochMs,
@@ -39,7 +40,7 @@ import { inFlightPairs, type QueueReader } from './queue.ts';
 import type { Band, Problems, SeriesDetail } from './shapes.ts';
 import { type StateOptions, stateReader } from './state.ts';
 
-export interface DashboardOptions extends Omit<StateOptions, 'now'> {
+export interface DashboardOptions extends Omit<StateOptions, 'clock'> {
   /** A separate pool, so that pages never take a connection from the interface. Use a read-only role. */
   readonly database: Database;
   readonly queue: QueueReader;
@@ -83,15 +84,15 @@ const pointsQuery = z.object({
 });
 
 /** Serves the dashboard at `/` and under `/dashboard`. Clients without access are redirected from `/` to the description. */
-export function addDashboard(app: FastifyInstance, options: DashboardOptions, now: () => EpochMs): void {
+export function addDashboard(app: FastifyInstance, options: DashboardOptions, clock: Clock): void {
   const { database, queue, graceMs } = options;
   const { primary = database } = options.replica ?? {};
   const addAssets = readAssets(options.assets);
   const streams = new AddressLimit(options.streamsPerAddress ?? 0);
-  const refusalOf = accessGuard(options.access, now);
+  const refusalOf = accessGuard(options.access, clock);
   const live = new Live({
-    read: stateReader({ ...options, now }),
-    now,
+    read: stateReader({ ...options, clock }),
+    clock,
     tickMs: options.tickMs ?? defaultTickMs,
     readTimeoutMs: options.readTimeoutMs ?? defaultReadTimeoutMs,
     onTrouble: (error) =>
@@ -122,8 +123,8 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
     });
 
     addAssets(scope);
-    addInventory(scope, { database, graceMs }, now);
-    if (options.actions !== undefined) addActions(scope, options.actions, options.access, now);
+    addInventory(scope, { database, graceMs }, clock);
+    if (options.actions !== undefined) addActions(scope, options.actions, options.access);
 
     // No HEAD route: its response would never end.
     scope.get('/dashboard/events', { exposeHeadRoute: false }, async (request, reply) => {
@@ -138,12 +139,18 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
     scope.get('/dashboard/bands', async (request, reply) => {
       const { ids, columns, from, to } = read(bandsQuery, request.query);
       const range = from === undefined || to === undefined ? null : ranged(from, to);
-      return json<'bands'>(reply, await bands({ nowMs: now(), graceMs, seriesIds: ids, range, columns }));
+      return json<'bands'>(
+        reply,
+        await bands({ nowMs: clock.now(), graceMs, seriesIds: ids, range, columns }),
+      );
     });
 
     scope.get('/dashboard/series/:id', async (request, reply) => {
       const seriesId = seriesIdOf(request);
-      return json<'series/:id'>(reply, await seriesDetail(database, { seriesId, nowMs: now(), graceMs }));
+      return json<'series/:id'>(
+        reply,
+        await seriesDetail(database, { seriesId, nowMs: clock.now(), graceMs }),
+      );
     });
 
     scope.get('/dashboard/series/:id/points', async (request, reply) => {
@@ -158,13 +165,13 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, no
       const columns = (range.endMs - range.startMs) / intervalMs[interval];
       if (columns > maxPeriods) throw new ServiceRefusal(400, `more than ${maxPeriods} periods`);
       const points = await readChartPoints(database, { seriesId, series, interval, range });
-      const [band] = await bands({ nowMs: now(), graceMs, seriesIds: [seriesId], range, columns });
+      const [band] = await bands({ nowMs: clock.now(), graceMs, seriesIds: [seriesId], range, columns });
       if (band === undefined) throw notFound(String(seriesId));
       return json<'series/:id/points'>(reply, { ...points, interval, ...range, band });
     });
 
     scope.get('/dashboard/problems', async (_request, reply) => {
-      const nowMs = now();
+      const nowMs = clock.now();
       const { failing, inAll } = await readFailures(database, { nowMs, most: maxEntries });
       const problems: Problems = {
         failing,

@@ -1,5 +1,6 @@
 /** Reads the snapshots for pages: cheap parts each time, expensive parts at intervals. */
 
+import type { Clock } from '../../clock.ts';
 import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import { listName } from '../../contract/lists.ts';
 import { formatDuration } from '../../format.ts';
@@ -26,7 +27,7 @@ type RangeLimits = Parameters<typeof readSeriesLines>[1]['limits'];
 export interface StateOptions {
   readonly database: Database;
   readonly queue: QueueReader;
-  readonly now: () => EpochMs;
+  readonly clock: Clock;
   readonly graceMs: number;
   /** Longest request ranges that differ from the interface's. */
   readonly rangeLimits: RangeLimits;
@@ -57,7 +58,7 @@ const quarantineLimit = 300;
 
 /** @returns reads a snapshot; call it for one snapshot at a time. */
 export function stateReader(options: StateOptions): () => Promise<Snapshot> {
-  const { database, queue, now, graceMs, rangeLimits, perMinute, synthetic, replica } = options;
+  const { database, queue, clock, graceMs, rangeLimits, perMinute, synthetic, replica } = options;
   const facts = cachedFor(factsIntervalMs, (nowMs) =>
     readStoredFacts(
       {
@@ -74,7 +75,7 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   const quarantined = quarantineCounter(database);
   const version = cachedFor(rareIntervalMs, async () => versionText(await serverVersions(database)));
   return async () => {
-    const nowMs = now();
+    const nowMs = clock.now();
     // Sequential, so that the dashboard takes one connection.
     const lines = await readSeriesLines(database, { nowMs, graceMs, limits: rangeLimits });
     const requests = await readMinutes(nowMs);

@@ -4,8 +4,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../clock.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { pathTemplates } from '../../contract/paths.ts';
 import { basePath, bearerKey } from '../../service/request.ts';
@@ -14,8 +14,9 @@ import type { LoggedRequest, RateLimit, RequestLog } from '../requests.ts';
 import type { FaultDealer, FaultKind, Faults, RateLimitHeader } from './faults.ts';
 
 interface Parts {
-  readonly now: () => EpochMs;
-  readonly clock: ServiceClock;
+  readonly clock: Clock;
+  /** What the service says, which may be wrong. */
+  readonly served: ServiceClock;
   readonly dealer: FaultDealer;
   readonly log: RequestLog;
   readonly answers: SourceAnswers;
@@ -42,13 +43,13 @@ const htmlPage =
 /** @returns the fault of a request. */
 export function addFaults(
   app: FastifyInstance,
-  { now, clock, dealer, log, answers }: Parts,
+  { clock, served, dealer, log, answers }: Parts,
 ): (request: FastifyRequest) => FaultKind | null {
   const logged = new WeakMap<FastifyRequest, LoggedRequest>();
 
   app.addHook('onRequest', async (request, reply) => {
     const route = request.routeOptions.url;
-    const entry = log.addRequest(now(), request.url, route ?? 'unknown', answers.costOf(request));
+    const entry = log.addRequest(clock.now(), request.url, route ?? 'unknown', answers.costOf(request));
     logged.set(request, entry);
     const refusal = answers.admit(request, reply);
     if (refusal !== null) {
@@ -56,14 +57,14 @@ export function addFaults(
       return refusal;
     }
     const fault = route === undefined ? null : dealer.draw();
-    if (dealer.faults.latencyMs > 0) await wait(dealer.faults.latencyMs);
+    if (dealer.faults.latencyMs > 0) await clock.sleep(dealer.faults.latencyMs);
     if (fault === null || (fault === 'empty' && isSingle(route))) return;
     log.addFault(entry, fault);
     return misbehave(request, reply, fault);
   });
 
   app.addHook('onRequest', (request, _reply, done) => {
-    if (logged.get(request)?.fault === 'stale') clock.runBehind(dealer.faults.staleMs, done);
+    if (logged.get(request)?.fault === 'stale') served.runBehind(dealer.faults.staleMs, done);
     else done();
   });
 
@@ -94,7 +95,7 @@ export function addFaults(
         return answers.empty(request, reply);
       case 'rate_limit':
         log.addRefusal();
-        return answers.refuse(reply, now() + dealer.faults.rateLimitResetMs);
+        return answers.refuse(reply, clock.now() + dealer.faults.rateLimitResetMs);
       case 'timeout':
         // Never answered: Fastify gives up control, and closing the service closes the connection.
         return reply.hijack();
@@ -102,7 +103,7 @@ export function addFaults(
         sendCutOff(reply.raw);
         return reply.hijack();
       case 'drip':
-        sendDrip(reply.raw);
+        sendDrip(reply.raw, clock);
         return reply.hijack();
       case 'huge':
         void sendHuge(reply.raw, dealer.faults.hugeBytes);
@@ -118,17 +119,17 @@ export function addFaults(
 
 /** The answers of the Market Data Service. */
 export function serviceAnswers({
-  now,
   clock,
+  served,
   dealer,
   rateLimit,
 }: Omit<Parts, 'log' | 'answers'> & { readonly rateLimit: RateLimit }): SourceAnswers {
   /** The body is plain text, as in the field. */
   function refuse(reply: FastifyReply, limit: number | null, freeAtMs: EpochMs): FastifyReply {
-    const inMs = freeAtMs - now();
+    const inMs = freeAtMs - clock.now();
     return reply
       .code(429)
-      .headers(retryHeaders(dealer.faults.rateLimitHeader, inMs, clock.now() + inMs))
+      .headers(retryHeaders(dealer.faults.rateLimitHeader, inMs, served.now() + inMs))
       .type('text/plain')
       .send(`You exceeded your ${limit ?? 'current'} request(s) rate limit of your FREE plan`);
   }
@@ -136,13 +137,13 @@ export function serviceAnswers({
     costOf: () => 1,
     admit(request, reply) {
       const key = bearerKey(request.headers.authorization);
-      const freeAtMs = rateLimit.admit(key, request.ip, now());
+      const freeAtMs = rateLimit.admit(key, request.ip, clock.now());
       return freeAtMs === null ? null : refuse(reply, rateLimit.limitOf(key), freeAtMs);
     },
     refuse: (reply, freeAtMs) => refuse(reply, null, freeAtMs),
-    failure: () => errorBody('internal server error', clock.now()),
+    failure: () => errorBody('internal server error', served.now()),
     empty: (_request, reply) =>
-      reply.code(200).type('application/json').send(`{"data":[],"timestamp":${clock.now()}}`),
+      reply.code(200).type('application/json').send(`{"data":[],"timestamp":${served.now()}}`),
   };
 }
 
@@ -175,11 +176,11 @@ function sendCutOff(response: ServerResponse): void {
 }
 
 /** Sends a byte at intervals until the client disconnects or the service closes. */
-function sendDrip(response: ServerResponse): void {
+function sendDrip(response: ServerResponse, clock: Clock): void {
   response.writeHead(200, headers);
   response.write(beginning);
-  const drip = setInterval(() => response.write(' '), dripEveryMs);
-  response.on('error', () => {}).on('close', () => clearInterval(drip));
+  const drip = clock.every(dripEveryMs, () => void response.write(' '));
+  response.on('error', () => {}).on('close', () => drip.stop());
 }
 
 /** Sends an empty list in `bytes`, as fast as the client reads it. */
@@ -203,12 +204,13 @@ export type ServiceClock = ReturnType<typeof serviceClock>;
 /**
  * The clock of the service's data and timestamps.
  *
- * @param trueNow the true time; the faults set the offset of the service's clock.
+ * @param clock the true one; the faults set the offset of the service's clock.
  */
-export function serviceClock(trueNow: () => EpochMs, faults: () => Faults) {
+export function serviceClock(clock: Clock, faults: () => Faults) {
   const behind = new AsyncLocalStorage<number>();
   return {
-    now: (): EpochMs => trueNow() + faults().clockOffsetMs - (behind.getStore() ?? 0),
+    ...clock,
+    now: (): EpochMs => clock.now() + faults().clockOffsetMs - (behind.getStore() ?? 0),
     /** Calls `work`; within it and its asynchronous calls the clock is `ms` further behind. */
     runBehind: (ms: number, work: () => void): void => behind.run(ms, work),
   };

@@ -1,6 +1,7 @@
 /** Starts a simulated venue: its own interface over the synthetic market, with its limits and optional faults. */
 
 import Fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { type Clock, systemClock } from '../../clock.ts';
 import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries, SeriesKey, TimeRange } from '../../contract/series.ts';
 import { addCompression } from '../../service/compression.ts';
@@ -35,23 +36,30 @@ export interface VenueSimulatorOptions extends VenueOptions {
   /** Faults that are not given do not occur. */
   readonly faults?: Partial<Faults>;
   /** The clock of the limits and, plus `clockOffsetMs`, of the data. */
-  readonly now?: () => EpochMs;
+  readonly clock?: Clock;
 }
 
 export type RunningVenueSimulator = Awaited<ReturnType<typeof startVenueSimulator>>;
 
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
 export async function startVenueSimulator(options: VenueSimulatorOptions) {
-  const { profile, port = 0, host = '127.0.0.1', seed = defaultSeed, now = Date.now, perMinute } = options;
+  const {
+    profile,
+    port = 0,
+    host = '127.0.0.1',
+    seed = defaultSeed,
+    clock = systemClock,
+    perMinute,
+  } = options;
   const venue = venues[profile](options);
   const { basePath = '' } = venue;
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
   const faults = () => dealer.faults;
-  const clock = serviceClock(now, faults);
-  const simulator = createSimulator({ seed, now: clock.now, faults });
+  const served = serviceClock(clock, faults);
+  const simulator = createSimulator({ seed, clock: served, faults });
   const service = simulatedMarketData(simulator, faults);
-  const log = new RequestLog();
-  const banEndMs = () => (dealer.faults.banMs === 0 ? 0 : now() + dealer.faults.banMs);
+  const log = new RequestLog(clock);
+  const banEndMs = () => (dealer.faults.banMs === 0 ? 0 : clock.now() + dealer.faults.banMs);
   let bannedUntilMs = banEndMs();
 
   const routes = new Map<string | undefined, VenueRoute>(
@@ -81,9 +89,9 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
     costOf,
     admit(request, reply) {
       const limits = limitsOf(request);
-      const refusal = limits?.admit(request.ip, costOf(request), now()) ?? null;
-      reply.headers(venue.headers?.(limits?.used(request.ip, now()) ?? 0) ?? {});
-      if (now() < bannedUntilMs) return refuse(reply, { isBan: true, freeAtMs: bannedUntilMs });
+      const refusal = limits?.admit(request.ip, costOf(request), clock.now()) ?? null;
+      reply.headers(venue.headers?.(limits?.used(request.ip, clock.now()) ?? 0) ?? {});
+      if (clock.now() < bannedUntilMs) return refuse(reply, { isBan: true, freeAtMs: bannedUntilMs });
       if (refusal !== null) return refuse(reply, refusal);
       const other = venue.admit?.(venueRequest(request)) ?? null;
       return other === null ? null : send(reply, other);
@@ -92,14 +100,14 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
     failure: () => String(venue.failure.body),
     empty: () => undefined,
   };
-  const faultOf = addFaults(app, { now, clock, dealer, log, answers });
+  const faultOf = addFaults(app, { clock, served, dealer, log, answers });
   addCompression(app);
   for (const [path = '', route] of routes)
     app.get(path, async (request, reply) => send(reply, await route.answer(venueRequest(request))));
   app.setNotFoundHandler((_request, reply) => send(reply, venue.unknownPath));
 
   function venueRequest(request: FastifyRequest): VenueRequest {
-    const nowMs = clock.now();
+    const nowMs = served.now();
     const { searchParams } = new URL(request.url, 'http://venue');
     return {
       query: Object.fromEntries(searchParams),
@@ -116,13 +124,13 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
   }
 
   function refuse(reply: FastifyReply, { isBan, freeAtMs }: LimitRefusal): FastifyReply {
-    const inMs = freeAtMs - now();
-    return send(reply, venue.refuse({ isBan, inMs, freeAtMs: clock.now() + inMs }));
+    const inMs = freeAtMs - clock.now();
+    return send(reply, venue.refuse({ isBan, inMs, freeAtMs: served.now() + inMs }));
   }
 
   function send(reply: FastifyReply, { status, body, headers = {} }: VenueAnswer): FastifyReply {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    venue.sent?.({ status, bytes: bytes.length, nowMs: now() });
+    venue.sent?.({ status, bytes: bytes.length, nowMs: clock.now() });
     return reply.code(status).type('application/json; charset=utf-8').headers(headers).send(bytes);
   }
 
@@ -146,7 +154,7 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
     /** Changes the responses and the truth from a given time onward. */
     revise: (revision: Revision) => simulator.revise({ ...revision, series: known(revision.series) }),
     /** Counts of requests: `largestRollingMinute` is in the venue's unit, `creditsUsed` are those of the current month. */
-    requests: () => ({ ...log.counts(), creditsUsed: venue.creditsUsed?.(now()) ?? 0 }),
+    requests: () => ({ ...log.counts(), creditsUsed: venue.creditsUsed?.(clock.now()) ?? 0 }),
     /** Replaces the faults from the next request on. @throws RangeError for a rate outside 0 to 1. */
     setFaults(faults: Partial<Faults>): void {
       dealer.set({ ...noFaults, ...faults });

@@ -6,7 +6,6 @@
  */
 
 import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { CandleInterval } from '../../contract/intervals.ts';
 import { dayMs, hourMs, intervalMs } from '../../contract/intervals.ts';
@@ -160,7 +159,7 @@ async function readFile(reply: Reply, query: Query): Promise<Resources['candles'
       } else if (row.timeMs == null || isAsked(row.timeMs))
         rejected.push({ ...row, raw: text.slice(0, longestRaw) });
     }
-    await setImmediate();
+    await new Promise((resolve) => setImmediate(resolve));
   }
   const rows = csv.end();
   if (rows.length === 0 && rejected.every(({ timeMs }) => timeMs === undefined))

@@ -19,7 +19,7 @@
  *   a killed first start: an unfinished cluster beside the final path, which the next command removes.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
+import { type Clock, systemClock } from '../../clock.ts';
 import { messageOf, TidemarkError } from '../../errors.ts';
 import { type Binaries, locateBinaries } from './binaries.ts';
 import { explainFileError } from './failure.ts';
@@ -41,6 +41,8 @@ export interface EmbeddedDatabase {
 }
 
 export interface EmbeddedDatabaseOptions {
+  /** Absent: that of this machine. */
+  readonly clock?: Clock;
   /** Directory of the database, created when absent. */
   readonly directory: string;
   /** Called with one line for each message to the user. */
@@ -52,11 +54,11 @@ export interface EmbeddedDatabaseOptions {
  * @throws TidemarkError EMBEDDED_DATABASE or DATABASE_FULL, with the cause and the remedy.
  */
 export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
-  const { directory, log = () => {} } = options;
+  const { clock = systemClock, directory, log = () => {} } = options;
   try {
     const binaries = await locateBinaries();
     const home = openHome(directory);
-    return keepLease(await startOrJoin(home, binaries), home, binaries, log);
+    return keepLease(await startOrJoin(clock, home, binaries), clock, home, binaries, log);
   } catch (error) {
     throw explainFileError(error, directory);
   }
@@ -69,6 +71,7 @@ interface Held {
 
 function keepLease(
   first: Held,
+  clock: Clock,
   home: Home,
   binaries: Binaries,
   log: (line: string) => void,
@@ -84,11 +87,11 @@ function keepLease(
       if (leaving.signal.aborted) return;
       log('the embedded database has stopped; restarting it');
       try {
-        held = await startOrJoin(home, binaries);
+        held = await startOrJoin(clock, home, binaries);
         if (held.url !== first.url) log('the embedded database has a new port: restart this command');
       } catch (error) {
         log(`the embedded database cannot be restarted: ${messageOf(error)}`);
-        await delay(retryPauseMs, undefined, { ref: false, signal: leaving.signal }).catch(() => {});
+        await pause(clock, retryPauseMs, leaving.signal);
       }
       if (leaving.signal.aborted) await releaseLease();
     }
@@ -110,9 +113,23 @@ function keepLease(
   };
 }
 
-async function startOrJoin(home: Home, binaries: Binaries): Promise<Held> {
-  const deadline = performance.now() + connectTimeoutMs;
-  const stop = () => stopServer(home, binaries);
+/** A sleep that does not keep the process alive. */
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      timer.stop();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = clock.every(ms, end);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+async function startOrJoin(clock: Clock, home: Home, binaries: Binaries): Promise<Held> {
+  const deadline = clock.monotonicMs() + connectTimeoutMs;
+  const stop = () => stopServer(clock, home, binaries);
   let isOurs = false;
   for (;;) {
     const { state, port } = serverState(home.data);
@@ -129,15 +146,15 @@ async function startOrJoin(home: Home, binaries: Binaries): Promise<Held> {
     }
     if (state === 'stopped') {
       if (!hasCluster(home)) await createCluster(home, binaries);
-      isOurs = await startServer(home, binaries);
+      isOurs = await startServer(clock, home, binaries);
     }
-    if (performance.now() > deadline) {
+    if (clock.monotonicMs() > deadline) {
       throw new TidemarkError(
         'EMBEDDED_DATABASE',
         `the server in ${home.directory} is still ${state} after ${connectTimeoutMs / 1000} s`,
       );
     }
-    await delay(pollIntervalMs);
+    await clock.sleep(pollIntervalMs);
   }
 }
 

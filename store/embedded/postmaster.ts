@@ -2,6 +2,7 @@
 
 import { readFileSync, readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../../clock.ts';
 import { codeOf } from '../../errors.ts';
 
 /** `stopped`: no server runs, whatever the file says. */
@@ -47,7 +48,8 @@ const emptyForMs = 10_000;
 
 function removeAbandoned(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false });
-  if (found?.size === 0 && Date.now() - found.mtimeMs > emptyForMs) rmSync(file, { force: true });
+  // The time of a file is by the clock of the machine.
+  if (found?.size === 0 && systemClock.now() - found.mtimeMs > emptyForMs) rmSync(file, { force: true });
 }
 
 /** The port of the server's last start, or null. */

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type Binaries, cleanEnvironment, runProgram } from './binaries.ts';
 import { explainOutput } from './failure.ts';
@@ -27,7 +27,7 @@ const temporaryReasons =
  * @returns false when it did not start for a temporary reason: read its state again.
  * @throws TidemarkError EMBEDDED_DATABASE or DATABASE_FULL.
  */
-export async function startServer(home: Home, binaries: Binaries): Promise<boolean> {
+export async function startServer(clock: Clock, home: Home, binaries: Binaries): Promise<boolean> {
   disownDeadServer(home.data);
   const launch = launchAs(home.account, binaries.postgres, home.directory);
   const [program = '', ...words] = [
@@ -52,7 +52,7 @@ export async function startServer(home: Home, binaries: Binaries): Promise<boole
     () => true,
   );
   for (;;) {
-    const hasEnded = await Promise.race([ended, delay(20, false)]);
+    const hasEnded = await Promise.race([ended, clock.sleep(20).then(() => false)]);
     if (!hasEnded && serverState(home.data).state === 'running') return true;
     if (!hasEnded) continue;
     const printed = readFileSync(home.log).subarray(sizeBefore).toString();
@@ -65,13 +65,13 @@ export async function startServer(home: Home, binaries: Binaries): Promise<boole
  * Stops the server and waits for its end. Open connections are closed.
  * @throws TidemarkError EMBEDDED_DATABASE when it does not stop.
  */
-export async function stopServer(home: Home, binaries: Binaries): Promise<void> {
+export async function stopServer(clock: Clock, home: Home, binaries: Binaries): Promise<void> {
   const { pid } = serverState(home.data);
   if (pid === null) return;
   // Fast shutdown first. A server that cannot shut down cleanly, as on a full disk, loses nothing by an
   // immediate one: it recovers at its next start.
-  if (await stopped(home, binaries, pid, 'INT')) return;
-  if (await stopped(home, binaries, pid, 'QUIT')) return;
+  if (await stopped(clock, home, binaries, pid, 'INT')) return;
+  if (await stopped(clock, home, binaries, pid, 'QUIT')) return;
   throw new TidemarkError('EMBEDDED_DATABASE', `PostgreSQL (process ${pid}) does not stop`);
 }
 
@@ -80,6 +80,7 @@ export async function stopServer(home: Home, binaries: Binaries): Promise<void> 
  * with a new lock file, before it looks again.
  */
 async function stopped(
+  clock: Clock,
   home: Home,
   binaries: Binaries,
   pid: number,
@@ -87,10 +88,10 @@ async function stopped(
 ): Promise<boolean> {
   const launch = launchAs(home.account, binaries.pg_ctl, home.directory);
   await runProgram(launch, binaries.pg_ctl, ['kill', signal, String(pid)]);
-  const deadline = performance.now() + stopTimeoutMs;
+  const deadline = clock.monotonicMs() + stopTimeoutMs;
   while (isServerOf(home.data, pid)) {
-    if (performance.now() > deadline) return false;
-    await delay(20);
+    if (clock.monotonicMs() > deadline) return false;
+    await clock.sleep(20);
   }
   return true;
 }

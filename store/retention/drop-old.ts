@@ -5,8 +5,8 @@
  * A window that is fetched meanwhile may bring some of them back, with their coverage, until the next run.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { type Clock, systemClock } from '../../clock.ts';
 import { type EpochMs, gridOriginMs } from '../../contract/intervals.ts';
 import type { StoredDataset } from '../../contract/series.ts';
 import { allowLong, type Database, inTransaction, isLockWait, timestamp } from '../db/database.ts';
@@ -21,6 +21,8 @@ export interface Dropped {
 }
 
 export interface RetentionOptions {
+  /** Absent: that of this machine. */
+  readonly clock?: Clock | undefined;
   readonly nowMs: EpochMs;
   readonly chunkDays: ChunkDays;
   /** Stops it, also within a statement. The next run deletes the rest. */
@@ -39,7 +41,7 @@ const retryPauseMs = 5000;
  * @throws the signal's reason when it stopped this.
  */
 export async function applyRetention(database: Database, options: RetentionOptions): Promise<Dropped[]> {
-  const { signal } = options;
+  const { clock = systemClock, signal } = options;
   const done: Dropped[] = [];
   for (const { dataset, cutMs } of await listRetentions(database, options)) {
     let dropped: Dropped | null = null;
@@ -51,7 +53,7 @@ export async function applyRetention(database: Database, options: RetentionOptio
         options.onBusy?.(dataset);
         return null;
       });
-      if (dropped === null) await delay(retryPauseMs, undefined, { signal }).catch(() => {});
+      if (dropped === null) await clock.sleep(retryPauseMs, signal);
     }
     done.push(dropped);
   }

@@ -5,8 +5,8 @@
  * days again and removes them from it. So it costs as much as what has changed, whatever else is stored.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { type Clock, systemClock } from '../../clock.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import { type Database, inTransaction, isLockWait, timestamp, timestampOrNull } from '../db/database.ts';
 import { isHypertable } from '../timescale/extension.ts';
@@ -14,6 +14,8 @@ import { bucketColumns } from './definitions.ts';
 import { days, hours } from './levels.ts';
 
 export interface RefreshOptions {
+  /** Absent: that of this machine. */
+  readonly clock?: Clock | undefined;
   readonly nowMs: EpochMs;
   /** Absent: of every series. */
   readonly seriesIds?: readonly number[] | undefined;
@@ -67,7 +69,7 @@ export async function rangesBehind(
  * @returns false when the signal stopped it.
  */
 export async function refreshRollups(database: Database, options: RefreshOptions): Promise<boolean> {
-  const { signal, onSeries } = options;
+  const { clock = systemClock, signal, onSeries } = options;
   let left = await rangesBehind(database, options);
   if (left.length === 0) return true;
   const timescale = await isHypertable(database.pool, 'candle_points');
@@ -89,7 +91,7 @@ export async function refreshRollups(database: Database, options: RefreshOptions
       }
     }
     left = locked;
-    if (left.length > 0) await delay(lockedPauseMs, undefined, { signal }).catch(() => {});
+    if (left.length > 0) await clock.sleep(lockedPauseMs, signal);
   }
   return true;
 }

@@ -141,18 +141,23 @@ async function findSeries(database: Database, series: SeriesKey): Promise<number
  * The id of a series that an import is about to fill. A series that was never tracked is created as
  * untracked, with `range` as its past range: nothing of it is requested until {@link trackSeries}.
  */
-export async function ensureSeries(database: Database, series: SeriesKey, range: Range): Promise<number> {
+export async function ensureSeries(
+  database: Database,
+  series: SeriesKey,
+  { nowMs, ...range }: Range & { readonly nowMs: EpochMs },
+): Promise<number> {
   const known = await findSeries(database, series);
   if (known !== null) return known;
   await database.pool.query(
     `insert into tidemark.series
        (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked, untracked_at)
-     values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8, now())
+     values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8, $9)
      on conflict do nothing`,
     [
       ...keyValues(series),
       intervalMs[series.interval] / 1000,
       timeRange(periodStart(range.startMs, series.interval), periodEnd(range.endMs, series.interval)),
+      timestamp(nowMs),
     ],
   );
   const made = await findSeries(database, series);
@@ -169,12 +174,13 @@ export async function ensureSeries(database: Database, series: SeriesKey, range:
 export async function untrackSeries(
   database: Database,
   seriesId: number,
+  nowMs: EpochMs,
 ): Promise<{ readonly series: SeriesKey; readonly untrackedMs: EpochMs | null }> {
   const result = await database.pool.query<SeriesRow & { untrackedMs: EpochMs | null }>(
     `with before as (select id as known, untracked_at as "untrackedMs" from tidemark.series where id = $1 for update)
-     update tidemark.series s set untracked_at = coalesce(untracked_at, now()) from before where s.id = known
+     update tidemark.series s set untracked_at = coalesce(untracked_at, $2) from before where s.id = known
      returning ${seriesColumns}, "untrackedMs"`,
-    [seriesId],
+    [seriesId, timestamp(nowMs)],
   );
   const row = result.rows[0];
   if (row === undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${seriesId}`);

@@ -6,6 +6,7 @@
  * log. Where a policy fails or is missing, the scheduler moves the chunks, with the policy's own call.
  */
 
+import type { Clock } from '../../clock.ts';
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type LockWaits, readLockWaits } from '../db/activity.ts';
@@ -123,6 +124,7 @@ const lockKey = 7_241_865_325_823_968n;
 export async function moveDueChunks(
   database: Database,
   options: {
+    readonly clock: Clock;
     readonly nowMs: EpochMs;
     readonly afterDays: number;
     readonly signal: AbortSignal;
@@ -141,14 +143,14 @@ export async function moveDueChunks(
     for (const chunk of await readDueChunks(database, options)) {
       if (options.signal.aborted) return;
       if (!tables.has(chunk.table)) continue;
-      const begun = performance.now();
+      const begun = options.clock.monotonicMs();
       try {
         const moved = await client.query(
           `select ${schema}.compress_chunk(c) from to_regclass($1) c where c is not null`,
           [chunk.chunk],
         );
         if (moved.rowCount === 0) continue;
-        options.onMoved({ ...chunk, durationMs: Math.round(performance.now() - begun) });
+        options.onMoved({ ...chunk, durationMs: Math.round(options.clock.monotonicMs() - begun) });
       } catch (error) {
         if (options.signal.aborted) return;
         if (!isLockWait(error)) options.onFailed({ ...chunk, error });

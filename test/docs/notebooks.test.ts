@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../clock.ts';
 import { readConfig } from '../../config.ts';
 import { writeLake } from '../../operations/lake/write-lake.ts';
 import { describeMissing, describeNeeding } from '../parts/describe-needing.ts';
@@ -91,7 +92,7 @@ beforeAll(async () => {
   await writeLake(store.database, {
     directory: lake,
     chunkDays: readConfig({}).storage.chunkDays,
-    now: Date.now,
+    clock: systemClock,
     signal: new AbortController().signal,
     showProgress: () => ({ update: () => {}, stop: () => {} }),
   });

@@ -80,7 +80,7 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
   async function halfOfDecember(): Promise<number> {
     const startMs = endMs - 31 * dayMs;
     const { seriesId } = await trackSeries(store.database, minutes, startMs, null);
-    const { truth } = createSimulator({ seed: 'docs', now: () => nowMs });
+    const { truth } = createSimulator({ seed: 'docs', clock: { now: () => nowMs } });
     for (const window of [
       { startMs, endMs: endMs - 14 * dayMs },
       { startMs: endMs - dayMs, endMs },

@@ -24,7 +24,7 @@ const december: Range = { startMs: day(2024, 12, 1), endMs: year.endMs };
 const fetchedMs = day(2025, 1, 2);
 /** The time when the change was seen, and its extent. */
 const changed = { hourMs: day(2024, 6, 1) + 12 * hourMs, seenMs: day(2025, 1, 10) };
-const truth = createSimulator({ seed: 'docs', now: () => fetchedMs }).truth;
+const truth = createSimulator({ seed: 'docs', clock: { now: () => fetchedMs } }).truth;
 
 const candles = (
   exchange: string,

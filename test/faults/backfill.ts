@@ -12,9 +12,9 @@ import type { Database } from '../../store/db/database.ts';
 import type { WorkerOptions } from '../../workers/worker.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import {
-  type Clock,
   emptyConfirmMs,
   failedRetryMs,
+  type GivenTime,
   graceMs,
   openPipeline,
   type Pipeline,
@@ -51,7 +51,7 @@ export interface BackfillOptions extends PipelineOptions {
 }
 
 export interface FaultyBackfill extends Witnessed {
-  readonly clock: Clock;
+  readonly clock: GivenTime;
   readonly simulator: RunningSimulator;
   readonly pipeline: Pipeline;
   readonly attempts: number;
@@ -84,7 +84,7 @@ export async function beginBackfill(
   options: BackfillOptions,
 ): Promise<FaultyBackfill> {
   const { windows, faults = {}, requestsPerMinute = 0, attempts = 1, beside } = options;
-  const clock: Clock = { nowMs: startOfNowMs };
+  const clock: GivenTime = { nowMs: startOfNowMs };
   const simulator = await simulate(clock, { seed: chance.seed, faults });
   const pipeline = await openPipeline(kind, clock, simulator.url, { ...options, attempts });
   const tracked = new Map<number, SeriesKey>();

@@ -5,6 +5,7 @@ import { startScheduler } from '../../scheduler/scheduler.ts';
 import { readLockWaits } from '../../store/db/activity.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { collectingLog, onEachBackend, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { openTestStore } from '../store/open-store.ts';
@@ -78,7 +79,7 @@ onEachBackend('a table that another session has locked', (kind) => {
         refresh: false,
         rangeLimits: { candles: { h1: hourMs } },
         log: silent,
-        now: () => noonMs,
+        clock: clockAt(() => noonMs),
       });
       onTestFinished(() => scheduler.close());
       await waitForLockWaits(beside.pool, waits);

@@ -1,13 +1,13 @@
 /** Queues whose pauses end at once, while the test's clock moves by the whole of each. */
 
 import type { QueueBackend } from '../../queue/backend.ts';
-import type { Clock } from '../pipeline/run-pipeline.ts';
+import type { GivenTime } from '../pipeline/run-pipeline.ts';
 
 const timesQuicker = 500;
 
 export function quickPauses(
   queues: QueueBackend,
-  clock: Clock,
+  clock: GivenTime,
 ): { queues: QueueBackend; readonly pausesMs: readonly number[] } {
   const pausesMs: number[] = [];
   async function pauseForMs(ms: number): Promise<void> {

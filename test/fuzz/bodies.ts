@@ -3,6 +3,7 @@
 import { type EpochMs, hourMs, intervalMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { startSimulator } from '../../simulator/start.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { hasRecordings, recording } from '../recordings.ts';
 
 export interface SeriesBody {
@@ -29,7 +30,7 @@ function market(interval: 'm1' | 'h1' | 'h8'): SeriesKey {
 
 export async function seriesBodies(): Promise<SeriesBody[]> {
   const startMs = Date.UTC(2024, 4, 1);
-  const simulator = await startSimulator({ perMinute: null, now: () => startMs + 1000 * hourMs });
+  const simulator = await startSimulator({ perMinute: null, clock: clockAt(() => startMs + 1000 * hourMs) });
   try {
     const range = `interval=h1&start=${startMs}&end=${startMs + 20 * hourMs}`;
     const asked: ReadonlyArray<[string, SeriesKey]> = [

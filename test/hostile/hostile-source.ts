@@ -6,6 +6,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import { systemClock } from '../../clock.ts';
 import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { CandleSeries } from '../../contract/series.ts';
@@ -32,7 +33,7 @@ export interface HostileSource {
   close(): Promise<void>;
 }
 
-const { truth } = createSimulator({ seed: 'hostile', now: Date.now });
+const { truth } = createSimulator({ seed: 'hostile', clock: systemClock });
 
 /** The correct rows of an answer. */
 export function truthOf(range: Range): readonly Candle[] {

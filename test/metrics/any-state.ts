@@ -1,6 +1,7 @@
 /** A state of the whole in which everything is some number. */
 
 import type { QueueState, StateSources, StoreState } from '../../metrics/state.ts';
+import { clockAt } from '../parts/test-clock.ts';
 
 export const someStore: StoreState = {
   intervals: [
@@ -56,7 +57,7 @@ export function anyState(sources: Partial<StateSources> = {}): StateSources {
     store: async () => someStore,
     queue: async () => someQueue,
     requestsPerMinute: 500,
-    now: () => 0,
+    clock: clockAt(() => 0),
     ...sources,
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../metrics/metrics.ts';
 import { readAtMostEvery } from '../../metrics/reading.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { anyState, someStore } from './any-state.ts';
 
@@ -10,7 +11,10 @@ describe('readAtMostEvery', () => {
   it('reads once for simultaneous calls and not again before the interval', async () => {
     let nowMs = 0;
     let readings = 0;
-    const ask = readAtMostEvery(async () => ++readings, times, { now: () => nowMs, onError: () => {} });
+    const ask = readAtMostEvery(async () => ++readings, times, {
+      clock: clockAt(() => nowMs),
+      onError: () => {},
+    });
     const answers = await Promise.all([ask(), ask(), ask()]);
     expect(answers.map((answer) => answer?.value)).toEqual([1, 1, 1]);
     nowMs = 14_999;
@@ -28,7 +32,7 @@ describe('readAtMostEvery', () => {
       return 'read';
     };
     const ask = readAtMostEvery(read, times, {
-      now: () => nowMs,
+      clock: clockAt(() => nowMs),
       onError: (error) => void errors.push(error),
     });
     await ask();
@@ -51,7 +55,7 @@ describe('readAtMostEvery', () => {
     const ask = readAtMostEvery(
       hanging,
       { ...times, waitMs: 1 },
-      { now: () => nowMs, onError: (error) => void errors.push(error) },
+      { clock: clockAt(() => nowMs), onError: (error) => void errors.push(error) },
     );
     expect([await ask(), await ask()]).toEqual([null, null]);
     nowMs = 59_999;
@@ -79,7 +83,7 @@ describe('readAtMostEvery', () => {
           return 1;
         },
       },
-      { now: () => 0, onError: () => {} },
+      { clock: clockAt(() => 0), onError: () => {} },
     );
     for (let times = 0; times < 3; times += 1) expect(await ask()).toBeNull();
     expect(waits).toBe(1);
@@ -107,7 +111,7 @@ describe('state metrics', () => {
     let nowMs = 0;
     let store: () => Promise<typeof someStore> = async () => ({ ...someStore, disk: null });
     const metrics = createMetrics({ command: 'scheduler', version: '1.2.3' });
-    metrics.measureState(anyState({ store: () => store(), now: () => nowMs }));
+    metrics.measureState(anyState({ store: () => store(), clock: clockAt(() => nowMs) }));
     const whole = (await metrics.read()).text;
     expect(whole).toMatch(/^tidemark_lag_seconds\{/m);
     expect(whole).not.toMatch(/^tidemark_disk_free_bytes /m);

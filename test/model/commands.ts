@@ -82,7 +82,7 @@ const track = commandOf(
 
 const untrack = commandOf('untrack', series, async (place, world, { database }) => {
   const model = modelOf(world, place);
-  await untrackSeries(database, model.seriesId);
+  await untrackSeries(database, model.seriesId, world.nowMs);
   model.tracked = null;
 });
 

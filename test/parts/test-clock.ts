@@ -1,7 +1,7 @@
 /** A clock that stands still until the test moves it. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Clock, repeatOn } from '../../clock.ts';
+import { type Clock, repeatOn, systemClock } from '../../clock.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 
 export interface TestClock extends Clock {
@@ -102,4 +102,9 @@ export function createTestClock(startMs: EpochMs = Date.UTC(2024, 0, 15, 12)): T
   }
 
   return clock;
+}
+
+/** The clock of the machine, except that the test says what time it is: for parts that only read the time. */
+export function clockAt(now: () => EpochMs): Clock {
+  return { ...systemClock, now };
 }

@@ -13,7 +13,7 @@ import { serveRows } from './serve-rows.ts';
 import { coverageOf, storedPoints } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
-const { truth } = createSimulator({ seed: 'answers', now: () => nowMs });
+const { truth } = createSimulator({ seed: 'answers', clock: { now: () => nowMs } });
 const series: CandleSeries = {
   dataset: 'candles',
   exchange: 'binance',

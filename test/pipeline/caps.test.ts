@@ -17,7 +17,7 @@ import { emptyConfirmMs, graceMs } from './run-pipeline.ts';
 import { coverageOf, storedPoints } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
-const { truth } = createSimulator({ seed: 'caps', now: () => nowMs });
+const { truth } = createSimulator({ seed: 'caps', clock: { now: () => nowMs } });
 
 function candles(exchange: string, baseId: string, quoteId: string): SeriesKey {
   return { dataset: 'candles', exchange, baseId, quoteId, interval: 'm1' };

@@ -6,7 +6,7 @@ import { type Range, subtract } from '../../planning/ranges.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
-import { type Clock, failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
+import { failedRetryMs, type GivenTime, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { type ServedRow, serveRows } from './serve-rows.ts';
 import { coverageOf, storedPoints, verdictsOf } from './stored.ts';
 
@@ -22,7 +22,7 @@ const hour = (of: number) => noonMs + of * hourMs;
 const hours = (from: number, to: number) => ({ startMs: hour(from), endMs: hour(to) });
 
 /** The part of the range that the source states to have, as a Tidemark that closes periods after a minute would. */
-function stating(clock: Clock, covered: () => readonly Range[]) {
+function stating(clock: GivenTime, covered: () => readonly Range[]) {
   return ({ startMs, endMs }: Range): string => {
     const untilMs = Math.max(startMs, Math.min(endMs, periodStart(clock.nowMs - minuteMs, 'h1')));
     const missing = subtract([{ startMs, endMs: untilMs }], covered());
@@ -35,7 +35,7 @@ function stating(clock: Clock, covered: () => readonly Range[]) {
   };
 }
 
-async function truth(clock: Clock): Promise<ServedRow[]> {
+async function truth(clock: GivenTime): Promise<ServedRow[]> {
   const simulator = await simulate(clock);
   return simulator.truth
     .candles(candles as Extract<SeriesKey, { dataset: 'candles' }>, hours(-100, 3))

@@ -65,7 +65,7 @@ onEachBackend('no point is missing inside coverage', (kind) => {
     { rounds }: { rounds: number },
   ) {
     const clock = { nowMs: startOfNowMs };
-    const { truth } = createSimulator({ seed: chance.seed, now: () => clock.nowMs });
+    const { truth } = createSimulator({ seed: chance.seed, clock: { now: () => clock.nowMs } });
     const source = await serveMisbehaving({ truth, series: [series], now: () => clock.nowMs }, misbehave);
     const pipeline = await openPipeline(kind, clock, source.baseUrl);
     const seriesId = await pipeline.track(series, range.startMs, range.endMs);

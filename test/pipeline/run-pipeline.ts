@@ -16,12 +16,13 @@ import type { Database } from '../../store/db/database.ts';
 import { seriesWithGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../workers/worker.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { openTestStore } from '../store/open-store.ts';
 
 /** The clock of the source, the worker and the scheduler. It stands still until the test moves it. */
-export interface Clock {
+export interface GivenTime {
   nowMs: EpochMs;
 }
 
@@ -65,7 +66,7 @@ const concurrency = 8;
 /** Opens everything but the source. It closes when the test has finished. */
 export async function openPipeline(
   kind: Kind,
-  clock: Clock,
+  clock: GivenTime,
   baseUrl: string,
   { on = 'main', store, redisUrl, attempts = 3, complaints, source = {} }: PipelineOptions = {},
 ): Promise<Pipeline> {
@@ -82,7 +83,7 @@ export async function openPipeline(
       timeoutMs: 30_000,
       maxBodyBytes: 10_000_000,
       connections: concurrency,
-      now: () => clock.nowMs,
+      clock: clockAt(() => clock.nowMs),
       ...source,
     });
     const worker = await startWorker({
@@ -92,7 +93,7 @@ export async function openPipeline(
       requestsPerMinute: 0,
       settings: { concurrency, attempts, failedRetryMs, emptyConfirmMs, graceMs },
       log: silent,
-      now: () => clock.nowMs,
+      clock: clockAt(() => clock.nowMs),
       // Retries without added jitter.
       random: () => 0,
       ...options,
@@ -116,10 +117,10 @@ export async function openPipeline(
       graceMs,
       refresh,
       log: silent,
-      now: () => {
+      clock: clockAt(() => {
         passes += 1;
         return clock.nowMs;
-      },
+      }),
       ...options,
     });
     onTestFinished(() => scheduler.close());
@@ -171,10 +172,10 @@ async function newStore(on: 'main' | 'plain'): Promise<Database> {
 
 /** A simulator without a request limit, on the test's clock. It closes when the test has finished. */
 export async function simulate(
-  clock: Clock,
+  clock: GivenTime,
   options: Partial<SimulatorServiceOptions> = {},
 ): Promise<RunningSimulator> {
-  const simulator = await startSimulator({ perMinute: null, now: () => clock.nowMs, ...options });
+  const simulator = await startSimulator({ perMinute: null, clock: clockAt(() => clock.nowMs), ...options });
   onTestFinished(() => simulator.close());
   return simulator;
 }

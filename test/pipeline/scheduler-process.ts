@@ -4,10 +4,11 @@ import { pino } from 'pino';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
 import { openDatabase } from '../../store/db/database.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { clockOf, type ProcessClock } from './process-clock.ts';
 
 export interface SchedulerProcessSettings
-  extends Omit<SchedulerOptions, 'database' | 'queues' | 'log' | 'now' | 'within'> {
+  extends Omit<SchedulerOptions, 'database' | 'queues' | 'log' | 'clock' | 'within'> {
   readonly queueOptions: QueueBackendOptions;
   readonly databaseUrl: string;
   readonly applicationName: string;
@@ -28,6 +29,6 @@ await startScheduler({
   }),
   queues: await openQueueBackend({ ...settings.queueOptions, attempts: settings.attempts, log }),
   log,
-  now: clockOf(settings.clock),
+  clock: clockAt(clockOf(settings.clock)),
 });
 console.log('works');

@@ -8,6 +8,7 @@ import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.
 import { openSource } from '../../source/source.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { clockOf, type ProcessClock } from './process-clock.ts';
 
 export interface WorkerProcessSettings {
@@ -41,13 +42,13 @@ await startWorker({
     timeoutMs: settings.timeoutMs ?? 30_000,
     maxBodyBytes: 10_000_000,
     connections: settings.worker.concurrency,
-    now,
+    clock: clockAt(now),
   }),
   queues: await openQueueBackend({ ...settings.queueOptions, attempts: settings.attempts, log }),
   requestsPerMinute: settings.requestsPerMinute ?? 0,
   settings: settings.worker,
   log,
-  now,
+  clock: clockAt(now),
   lockMs: settings.lockMs,
 });
 process.stdin.on('data', () => {

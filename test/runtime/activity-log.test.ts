@@ -4,20 +4,25 @@ import { openActivityLog } from '../../runtime/activity-log.ts';
 import { startSimulator } from '../../simulator/start.ts';
 import { describeMissing } from '../parts/describe-needing.ts';
 import { inTerminal, noPseudoTerminal } from '../parts/pseudo-terminal.ts';
+import { createTestClock } from '../parts/test-clock.ts';
 import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { program, tidemark } from '../scripts/command.ts';
 
 it('logs what was done since the last line, and nothing when nothing was', async () => {
+  const clock = createTestClock();
   const lines: { msg: string }[] = [];
   const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(line)) });
-  const activity = openActivityLog(log, { everyMs: 20 });
+  const activity = openActivityLog(log, clock);
   const stored = { dataset: 'candles', lane: 'backfill', commitMs: 1 } as const;
   activity.pass({ durationMs: 1, added: 1200 });
   activity.pass({ durationMs: 1, added: null });
   activity.worker.stored({ ...stored, summary: { fresh: 1440, changed: 1 } });
   activity.worker.stored({ ...stored, summary: { fresh: 0, changed: 0 } });
-  await waitFor('the line', () => lines.length > 0);
+  await clock.advance(59_999);
+  expect(lines).toEqual([]);
+  // The second minute has nothing to say.
+  await clock.advance(60_001);
   activity.worker.deferred(stored);
   activity.worker.notStored({ isTransient: true });
   await activity.close();

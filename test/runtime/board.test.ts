@@ -121,7 +121,7 @@ it('locks an address out for a minute after wrong passwords', async () => {
     password,
     icon: Buffer.from('<svg/>'),
     dashboardPort: 4000,
-    now: () => state.nowMs,
+    clock: { now: () => state.nowMs },
   });
   onTestFinished(() => app.close());
   const status = async (remoteAddress: string, headers: { authorization?: string }) =>

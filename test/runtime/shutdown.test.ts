@@ -9,7 +9,7 @@ it('counts a signal that arrives twice at once as one, and exits at the second',
   const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
   onTestFinished(() => exit.mockRestore());
   let nowMs = 1000;
-  const stop = onStop({ now: () => nowMs });
+  const stop = onStop({ clock: { monotonicMs: () => nowMs } });
   onTestFinished(() => stop.release());
   process.emit('SIGINT');
   expect(stop.signal.aborted).toBe(true);

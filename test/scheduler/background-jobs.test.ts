@@ -6,6 +6,7 @@ import { isLockWait } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { readFailingJobs, readUpkeep } from '../../store/timescale/upkeep.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { collectingLog, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { processesMs, tidemark } from '../scripts/command.ts';
@@ -83,7 +84,7 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
         columnstoreEveryMs: 50,
         rollupsEveryMs: 50,
         log: collectingLog(lines),
-        now: () => nowMs,
+        clock: clockAt(() => nowMs),
       });
       onTestFinished(() => scheduler.close());
       schedulers.push(scheduler);
@@ -114,7 +115,13 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
       looks += 1;
       return nowMs;
     };
-    const keeper = keepColumnstore({ database, afterDays, everyMs: 10, log: log as never, now });
+    const keeper = keepColumnstore({
+      database,
+      afterDays,
+      everyMs: 10,
+      log: log as never,
+      clock: clockAt(now),
+    });
     onTestFinished(() => keeper.close());
     await waitFor('some checks', () => looks > 3);
     await keeper.close();

@@ -5,6 +5,7 @@ import type { SeriesKey } from '../../contract/series.ts';
 import { startScheduler } from '../../scheduler/scheduler.ts';
 import { writeRetention } from '../../store/retention/retention.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { collectingLog, silent } from '../queue/queue-parts.ts';
 import { commitPoints, storedPoints } from '../store/committing.ts';
@@ -39,7 +40,7 @@ test('a scheduler drops expired points when it starts, and again at intervals', 
     refresh: false,
     seriesIds: [],
     log: silent,
-    now: () => nowMs,
+    clock: clockAt(() => nowMs),
   });
   onTestFinished(() => scheduler.close());
   await waitFor('the oldest to be dropped', async () => (await days()) === 2);
@@ -72,7 +73,7 @@ test('a locked table blocks neither the start nor the end of a scheduler', async
       events: () => {
         passes += 1;
       },
-      now: () => startMs + 900 * dayMs,
+      clock: clockAt(() => startMs + 900 * dayMs),
     });
   const waits = async () => {
     const { rows } = await holder.query(

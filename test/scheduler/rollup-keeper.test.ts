@@ -4,6 +4,7 @@ import { keepRollups } from '../../scheduler/upkeep.ts';
 import { rangesBehind, refreshRollups } from '../../store/rollups/refresh.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { silent } from '../queue/queue-parts.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
@@ -23,7 +24,9 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     const { seriesId } = await trackSeries(database, market('a', 'h1'), nowMs - 30 * dayMs, null);
     await put(database, seriesId, candles(nowMs - 10 * dayMs, hourMs, 240));
     await refreshRollups(database, { nowMs });
-    const keepers = [1, 2].map(() => keepRollups({ database, everyMs: 20, log: silent, now: () => nowMs }));
+    const keepers = [1, 2].map(() =>
+      keepRollups({ database, everyMs: 20, log: silent, clock: clockAt(() => nowMs) }),
+    );
     onTestFinished(async () => {
       await Promise.all(keepers.map((keeper) => keeper.close()));
     });
@@ -43,7 +46,7 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     const { seriesId } = await trackSeries(database, market('a', 'h1'), nowMs - 30 * dayMs, null);
     await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 31 * 24));
     const clock = { nowMs: nowMs + hourMs - 1 };
-    const keeper = keepRollups({ database, everyMs: 20, log: silent, now: () => clock.nowMs });
+    const keeper = keepRollups({ database, everyMs: 20, log: silent, clock: clockAt(() => clock.nowMs) });
     onTestFinished(() => keeper.close());
     const days = async () => {
       const found = await database.pool.query<{ days: number }>(
@@ -73,7 +76,7 @@ describeNeeding('timescale', 'the rollup keeper', () => {
       info: () => said.push('well'),
       debug: () => {},
     };
-    const keeper = keepRollups({ database, everyMs: 10, log: log as never, now: () => nowMs });
+    const keeper = keepRollups({ database, everyMs: 10, log: log as never, clock: clockAt(() => nowMs) });
     onTestFinished(() => keeper.close());
     await waitFor('a complaint', () => said.length > 0);
     await database.pool.query('alter table tidemark.elsewhere rename to rollup_days');

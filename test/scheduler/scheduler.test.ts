@@ -5,6 +5,7 @@ import { recordFetch } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { setSeriesSources } from '../../store/series/sources.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyQueue, onEachBackend, openQueue, silent } from '../queue/queue-parts.ts';
 import { priceAt, serveCandles } from '../workers/candle-server.ts';
@@ -29,7 +30,7 @@ async function startTestScheduler(parts: WorkerParts, more: Partial<SchedulerOpt
     refresh: false,
     rangeLimits: { candles: { h1: 2 * hourMs } },
     log: silent,
-    now: () => noonMs,
+    clock: clockAt(() => noonMs),
     ...more,
   });
   onTestFinished(() => scheduler.close());
@@ -75,10 +76,10 @@ onEachBackend('scheduler and worker', (kind) => {
     await scheduler.close();
     let passes = 0;
     await startTestScheduler(parts, {
-      now: () => {
+      clock: clockAt(() => {
         passes += 1;
         return noonMs;
-      },
+      }),
     });
     await waitFor('three passes', () => passes >= 3);
     expect(server.requests).toHaveLength(hours / 2);

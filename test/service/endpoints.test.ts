@@ -10,12 +10,13 @@ import * as resources from '../../contract/resources.ts';
 import { createService } from '../../service/server.ts';
 import { simulatedMarketData } from '../../simulator/served.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
+import { clockAt } from '../parts/test-clock.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
-const simulator = createSimulator({ seed: 'endpoints', now: () => nowMs });
+const simulator = createSimulator({ seed: 'endpoints', clock: { now: () => nowMs } });
 let app: FastifyInstance;
 beforeAll(() => {
-  app = createService({ data: simulatedMarketData(simulator), now: () => nowMs });
+  app = createService({ data: simulatedMarketData(simulator), clock: clockAt(() => nowMs) });
 });
 afterAll(() => app.close());
 

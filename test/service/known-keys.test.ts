@@ -10,7 +10,7 @@ function lookups() {
       if (key === 'away') throw new Error('the store is away');
       return key === 'good' ? 1 : null;
     },
-    () => nowMs,
+    { now: () => nowMs },
   );
   return { found, idOf, pass: (ms: number) => (nowMs += ms) };
 }

@@ -8,14 +8,15 @@ import { encodingFor } from '../../service/compression.ts';
 import { createService } from '../../service/server.ts';
 import { simulatedMarketData } from '../../simulator/served.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
+import { clockAt } from '../parts/test-clock.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 let app: FastifyInstance;
 let url: string;
 beforeAll(async () => {
   app = createService({
-    data: simulatedMarketData(createSimulator({ seed: 1, now: () => nowMs })),
-    now: () => nowMs,
+    data: simulatedMarketData(createSimulator({ seed: 1, clock: { now: () => nowMs } })),
+    clock: clockAt(() => nowMs),
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -182,9 +183,9 @@ describe('compression', () => {
 });
 
 test('responds to a defect with a 500 without details', async () => {
-  const whole = simulatedMarketData(createSimulator({ seed: 1, now: () => nowMs }));
+  const whole = simulatedMarketData(createSimulator({ seed: 1, clock: { now: () => nowMs } }));
   const rates = () => Promise.reject(new Error('SELECT secret FROM rates'));
-  const failing = createService({ data: { ...whole, rates }, now: () => nowMs });
+  const failing = createService({ data: { ...whole, rates }, clock: clockAt(() => nowMs) });
   const answer = await failing.inject('/v2/rates');
   expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal error', timestamp: nowMs }]);
   await failing.close();

@@ -17,7 +17,7 @@ beforeEach(() => {
   nowMs = 1_000_000;
 });
 const cacheOf = (settings: CacheSettings) => {
-  const cached = responseCache(settings, () => nowMs);
+  const cached = responseCache(settings, { now: () => nowMs });
   return (key: string, prepare: () => Promise<PreparedAnswer>) => cached(key, nowMs, prepare);
 };
 const text = async (answer: Promise<{ rows: Buffer }>) => (await answer).rows.toString();

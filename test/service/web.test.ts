@@ -7,12 +7,13 @@ import { createService } from '../../service/server.ts';
 import { addWebSecurity } from '../../service/web-security.ts';
 import { simulatedMarketData } from '../../simulator/served.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
+import { clockAt } from '../parts/test-clock.ts';
 
 let nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
-const simulator = simulatedMarketData(createSimulator({ seed: 1, now: () => nowMs }));
+const simulator = simulatedMarketData(createSimulator({ seed: 1, clock: { now: () => nowMs } }));
 let app: FastifyInstance;
 beforeAll(() => {
-  app = createService({ data: simulator, now: () => nowMs, extend: addWebSecurity });
+  app = createService({ data: simulator, clock: clockAt(() => nowMs), extend: addWebSecurity });
 });
 afterAll(() => app.close());
 
@@ -76,7 +77,7 @@ describe('an unavailable store', () => {
   ])('%s', async (_, error, status) => {
     const broken = createService({
       data: { ...simulator, rates: () => Promise.reject(error) },
-      now: () => nowMs,
+      clock: clockAt(() => nowMs),
     });
     const answer = await broken.inject('/v2/rates');
     expect(answer.statusCode).toBe(status);
@@ -89,10 +90,10 @@ describe('an unavailable store', () => {
     const state = { reads: true, draining: false };
     const service = createService({
       data: simulator,
-      now: () => nowMs,
+      clock: clockAt(() => nowMs),
       extend: (app) =>
         addHealth(app, {
-          now: () => nowMs,
+          clock: clockAt(() => nowMs),
           isDraining: () => state.draining,
           assertReadable: async () => {
             if (!state.reads) throw new Error('unreachable');

@@ -3,6 +3,7 @@ import { unzipSync } from 'fflate';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
 import { startVenueSimulator } from '../../simulator/venues/start.ts';
+import { clockAt } from '../parts/test-clock.ts';
 
 const series = {
   dataset: 'candles',
@@ -16,7 +17,7 @@ async function open(options: { badFileRate?: number; nowMs?: number } = {}) {
   const { badFileRate = 0, nowMs = Date.UTC(2025, 5, 10) } = options;
   const archive = await startVenueSimulator({
     profile: 'binance-archive',
-    now: () => nowMs,
+    clock: clockAt(() => nowMs),
     faults: { badFileRate },
   });
   onTestFinished(() => archive.close());

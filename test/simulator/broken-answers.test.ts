@@ -3,6 +3,7 @@ import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries, HistorySeries } from '../../contract/series.ts';
 import type { Faults } from '../../simulator/faults/faults.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 
 let simulator: RunningSimulator | undefined;
@@ -22,7 +23,7 @@ const range = { startMs, endMs: nowMs + hourMs };
 const query = `exchange=binance&interval=m1&baseId=bitcoin&quoteId=tether&start=${startMs}&end=${range.endMs}`;
 
 async function startWith(faults: Partial<Faults>): Promise<RunningSimulator> {
-  simulator = await startSimulator({ perMinute: null, faults, now: () => nowMs });
+  simulator = await startSimulator({ perMinute: null, faults, clock: clockAt(() => nowMs) });
   return simulator;
 }
 

@@ -13,7 +13,7 @@ import { createSimulator } from '../../simulator/simulator.ts';
 import { candleSeries, exact, merged } from './exact.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31, 250);
-const { truth } = createSimulator({ seed: 'consistency', now: () => nowMs });
+const { truth } = createSimulator({ seed: 'consistency', clock: { now: () => nowMs } });
 
 // Liquid, ticked, thin with outages, thin with tiny prices.
 const markets = [

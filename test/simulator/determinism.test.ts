@@ -8,8 +8,8 @@ const series = candleSeries('binance bitcoin/tether', 'm1');
 const day = { startMs: Date.UTC(2020, 2, 12), endMs: Date.UTC(2020, 2, 13) };
 
 test('depends on the seed and the time, not on earlier requests', () => {
-  const first = createSimulator({ seed: 7, now: () => nowMs });
-  const second = createSimulator({ seed: '7', now: () => nowMs });
+  const first = createSimulator({ seed: 7, clock: { now: () => nowMs } });
+  const second = createSimulator({ seed: '7', clock: { now: () => nowMs } });
   for (let back = 1; back < 50; back++) {
     const startMs = nowMs - back * 37 * dayMs;
     second.truth.candles(candleSeries('binance ethereum/bitcoin', 'h1'), {
@@ -22,20 +22,20 @@ test('depends on the seed and the time, not on earlier requests', () => {
 });
 
 test('gives other data for another seed', () => {
-  const first = createSimulator({ seed: 7, now: () => nowMs });
-  const second = createSimulator({ seed: 8, now: () => nowMs });
+  const first = createSimulator({ seed: 7, clock: { now: () => nowMs } });
+  const second = createSimulator({ seed: 8, clock: { now: () => nowMs } });
   expect(second.truth.candles(series, day)).not.toEqual(first.truth.candles(series, day));
 });
 
 test('never changes closed candles', () => {
-  const { truth } = createSimulator({ seed: 7, now: () => nowMs });
+  const { truth } = createSimulator({ seed: 7, clock: { now: () => nowMs } });
   const then = truth.candles(candleSeries('binance bitcoin/tether', 'h1'), day, day.endMs);
   expect(then.length).toBe(24);
   expect(truth.candles(candleSeries('binance bitcoin/tether', 'h1'), day)).toEqual(then);
 });
 
 test('gives the same digits on every machine and Node version', () => {
-  const { truth } = createSimulator({ seed: 'golden', now: () => nowMs });
+  const { truth } = createSimulator({ seed: 'golden', clock: { now: () => nowMs } });
   const minute = { startMs: Date.UTC(2021, 0, 1, 12), endMs: Date.UTC(2021, 0, 1, 12, 1) };
   expect(truth.candles(candleSeries('binance bitcoin/tether', 'm1'), minute)).toMatchInlineSnapshot(`
     [
@@ -76,7 +76,7 @@ test('gives the same digits on every machine and Node version', () => {
 });
 
 test('changes every rate except the dollar each minute', () => {
-  const { truth } = createSimulator({ seed: 7, now: () => nowMs });
+  const { truth } = createSimulator({ seed: 7, clock: { now: () => nowMs } });
   const before = truth.rates(nowMs - minuteMs);
   const after = truth.rates(nowMs);
   const same = after.filter((rate) => before.find((old) => old.id === rate.id)?.rateUsd === rate.rateUsd);
@@ -85,7 +85,7 @@ test('changes every rate except the dollar each minute', () => {
 });
 
 test('gives prices that mostly exceed the precision of a double', () => {
-  const { truth } = createSimulator({ seed: 7, now: () => nowMs });
+  const { truth } = createSimulator({ seed: 7, clock: { now: () => nowMs } });
   const rows = truth.candles(series, { startMs: nowMs - hourMs, endMs: nowMs });
   const lost = rows.filter((row) => Number(row.close).toFixed(16) !== row.close);
   expect(lost.length).toBeGreaterThan(rows.length * 0.9);

@@ -6,7 +6,7 @@ import { createSimulator } from '../../simulator/simulator.ts';
 import { candleSeries } from './exact.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7);
-const { truth } = createSimulator({ seed: 'gaps', now: () => nowMs });
+const { truth } = createSimulator({ seed: 'gaps', clock: { now: () => nowMs } });
 
 /** Lengths of the runs of absent minutes between rows. */
 function holes(rows: readonly Candle[]): number[] {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { RateLimit, RollingMinute } from '../../simulator/requests.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
+import { clockAt } from '../parts/test-clock.ts';
 
 let simulator: RunningSimulator | undefined;
 afterEach(() => simulator?.close());
@@ -41,7 +42,7 @@ test('limits each caller to 200 requests without a key and 500 with one', () => 
 
 test('refuses requests over the limit in plain text with the reset time', async () => {
   let nowMs = Date.UTC(2024, 0, 1, 0, 0, 0, 500);
-  simulator = await startSimulator({ perMinute: 3, now: () => nowMs });
+  simulator = await startSimulator({ perMinute: 3, clock: clockAt(() => nowMs) });
   const { url } = simulator;
   const ask = () => fetch(`${url}/rates/euro`);
   for (let at = 0; at < 3; at++) expect((await ask()).status).toBe(200);

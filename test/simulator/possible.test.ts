@@ -6,7 +6,7 @@ import { impossible } from '../../source/rows.ts';
 
 test('produces possible candles, also without a wick', () => {
   const startMs = Date.UTC(2025, 10, 28);
-  const { truth } = createSimulator({ seed: defaultSeed, now: () => startMs + 10 * dayMs });
+  const { truth } = createSimulator({ seed: defaultSeed, clock: { now: () => startMs + 10 * dayMs } });
   const series = {
     dataset: 'candles',
     exchange: 'binance',

@@ -7,6 +7,7 @@ import {
   startVenueSimulator,
   type VenueSimulatorOptions,
 } from '../../simulator/venues/start.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { describeRecordings, recording } from '../recordings.ts';
 import { runInProcess } from '../scripts/in-process.ts';
 import { candleSeries } from './exact.ts';
@@ -24,7 +25,7 @@ async function begin(
   options: Omit<VenueSimulatorOptions, 'profile' | 'now'> = {},
 ): Promise<void> {
   await venue?.close();
-  venue = await startVenueSimulator({ profile, now: () => nowMs, ...options });
+  venue = await startVenueSimulator({ profile, clock: clockAt(() => nowMs), ...options });
 }
 
 async function get(path: string) {

@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import { expect } from 'vitest';
 import type { Source } from '../../source/source.ts';
 import { SourceError } from '../../source/source-error.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { serve, sourceAt } from './local-server.ts';
 
 /** The clock of the calls of `failureAt`. */
@@ -29,7 +30,7 @@ export async function failureAt(
   options: Parameters<typeof sourceAt>[1] = {},
 ): Promise<SourceError> {
   const server = await serve(listener);
-  const error = await failureOf(sourceAt(server.baseUrl, { now: () => nowMs, ...options }));
+  const error = await failureOf(sourceAt(server.baseUrl, { clock: clockAt(() => nowMs), ...options }));
   expect(server.requests).toHaveLength(1);
   return error;
 }

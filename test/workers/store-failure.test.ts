@@ -10,6 +10,7 @@ import { runAttempt } from '../../workers/run-attempt.ts';
 import { storeTroubleOf } from '../../workers/store-failure.ts';
 import type { Work } from '../../workers/work.ts';
 import { freePort } from '../parts/free-port.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { silent } from '../queue/queue-parts.ts';
 import { ledgerOf, noonMs, openParts, trackHours, type WorkerParts } from './worker-parts.ts';
 
@@ -77,7 +78,7 @@ describe('an attempt whose answer cannot be stored', () => {
       sourcePause: { untilMs: 0 },
       failedRetryMs: 600_000,
       log: silent,
-      now: () => noonMs,
+      clock: clockAt(() => noonMs),
       random: () => 0,
     };
   }

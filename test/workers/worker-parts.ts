@@ -7,6 +7,7 @@ import type { Source } from '../../source/source.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
+import { clockAt } from '../parts/test-clock.ts';
 import { type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { sourceAt } from '../source/local-server.ts';
 import { openTestStore } from '../store/open-store.ts';
@@ -45,7 +46,7 @@ export async function startTestWorker(
   baseUrl: string,
   options: Partial<WorkerOptions> = {},
 ): Promise<{ close(graceMs?: number): Promise<void>; source: Source }> {
-  const source = options.source ?? sourceAt(baseUrl, { now: () => noonMs });
+  const source = options.source ?? sourceAt(baseUrl, { clock: clockAt(() => noonMs) });
   const worker = await startWorker({
     database: parts.database,
     source,
@@ -53,7 +54,7 @@ export async function startTestWorker(
     requestsPerMinute: 0,
     settings,
     log: silent,
-    now: () => noonMs,
+    clock: clockAt(() => noonMs),
     // Retries without added jitter.
     random: () => 0,
     ...options,

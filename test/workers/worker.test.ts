@@ -1,9 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
+import { minuteMs } from '../../contract/intervals.ts';
+import { binance } from '../../source/profiles/binance.ts';
 import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
 import { writePause } from '../../store/settings/settings.ts';
+import { clockAt, createTestClock } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
+import { serveBody, sourceAt } from '../source/local-server.ts';
 import { priceAt, serveCandles } from './candle-server.ts';
 import {
   coveredOf,
@@ -77,6 +81,53 @@ onEachBackend('a worker', (kind) => {
     await untilIdle(parts);
     expect(await coveredOf(database)).toBe(wholeTrack(4));
     expect((await ledgerOf(database)).every(({ attempt }) => attempt === 1)).toBe(true);
+  });
+
+  test('knows for a second of its clock whether requests are paused', async () => {
+    const parts = await openParts(kind);
+    const { database, queues } = parts;
+    const clock = createTestClock(noonMs);
+    const server = await serveCandles(() => noonMs);
+    const [first, second, third] = await trackHours(parts, 3);
+    if (first === undefined || second === undefined || third === undefined) throw new Error('no windows');
+    await startTestWorker(parts, server.baseUrl, { clock });
+    await queues.requests.addWindows([first]);
+    await untilIdle(parts);
+    await writePause(database, { sinceMs: noonMs, by: null });
+    await queues.requests.addWindows([second]);
+    await untilIdle(parts);
+    expect(server.requests).toHaveLength(2);
+    await clock.advance(1000);
+    await queues.requests.addWindows([third]);
+    await waitFor('the last window to wait', async () => (await queues.requests.depth()).delayed === 1);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('knows for a minute of its clock how the source names a market', async () => {
+    const parts = await openParts(kind, { attempts: 1 });
+    const clock = createTestClock(noonMs);
+    const server = await serveBody({ code: -1, msg: 'not now' }, 400);
+    const source = sourceAt(new URL(server.baseUrl).origin, { profile: binance });
+    const windows = await trackHours(parts, 3);
+    const name = (symbol: string) =>
+      parts.database.pool.query(
+        `insert into tidemark.series_sources (series_id, rank, source, symbol) values ($1, 1, 'venue', $2)
+         on conflict (series_id, rank) do update set symbol = excluded.symbol`,
+        [windows[0]?.seriesId, symbol],
+      );
+    const requests = parts.queues.requestsOf('venue');
+    const asked = async (place: number) => {
+      await requests.addWindows(windows.slice(place, place + 1));
+      await waitFor('the request', async () => (await requests.claimedWindows()).windows.size === 0);
+      return new URL(server.requests.at(-1)?.url ?? '', server.baseUrl).searchParams.get('symbol');
+    };
+    await startTestWorker(parts, server.baseUrl, { clock, source, sourceName: 'venue' });
+    await name('BTCUSDT');
+    expect(await asked(0)).toBe('BTCUSDT');
+    await name('XBTUSDT');
+    expect(await asked(1)).toBe('BTCUSDT');
+    await clock.advance(minuteMs);
+    expect(await asked(2)).toBe('XBTUSDT');
   });
 
   test('polls rates', async () => {
@@ -158,7 +209,7 @@ onEachBackend('a worker', (kind) => {
     const pauses: number[] = [];
     for (const atMs of [noonMs, noonMs + 300_000, noonMs + hourMs]) {
       await parts.queues.requests.addWindows(windows);
-      const worker = await startTestWorker(parts, server.baseUrl, { now: () => atMs });
+      const worker = await startTestWorker(parts, server.baseUrl, { clock: clockAt(() => atMs) });
       await untilIdle(parts);
       await worker.close();
       const [gap] = await listGaps(parts.database, { nowMs: atMs, graceMs: 0 });

@@ -1,6 +1,7 @@
 /** The frame of the page, and the routing of its views. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { systemClock } from '../../../clock.ts';
 import { EventsView } from './contents/events.tsx';
 import { ListPage } from './contents/list-page.tsx';
 import { Overview } from './overview/overview.tsx';
@@ -176,9 +177,9 @@ function untilShown(scroll: () => boolean): () => void {
     if (scroll()) waiting.disconnect();
   });
   waiting.observe(document.body, { childList: true, subtree: true });
-  const ended = setTimeout(() => waiting.disconnect(), 5000);
+  const ended = systemClock.after(5000, () => waiting.disconnect());
   return () => {
-    clearTimeout(ended);
+    ended.stop();
     waiting.disconnect();
   };
 }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { dayMs, type EpochMs, hourMs } from '../../../contract/intervals.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../../contract/series.ts';
 import { type LakeOptions, writeLake } from '../../../operations/lake/write-lake.ts';
@@ -69,7 +70,7 @@ function write(store: TestStore, directory: string, options: Partial<LakeOptions
   return writeLake(store.database, {
     directory,
     chunkDays: { candles: 30, asset_history: 360, rates: 30 } as LakeOptions['chunkDays'],
-    now: Date.now,
+    clock: systemClock,
     signal: new AbortController().signal,
     showProgress: () => ({ update: () => {}, stop: () => {} }),
     ...options,

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { hourMs } from '../../../contract/intervals.ts';
 import { fileFormats } from '../../../files/layout.ts';
 import { checkFile, type FileImport, importFile } from '../../../operations/transfer/import-file.ts';
@@ -12,6 +13,7 @@ import { contentOf, fill, minutes, openStore, startMs } from '../../scripts/comm
 
 function importing(path: string, database: Database): FileImport {
   return {
+    clock: systemClock,
     path,
     pointsOnly: false,
     overwrite: false,

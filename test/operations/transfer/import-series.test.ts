@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import { SeriesImport } from '../../../operations/transfer/import-series.ts';
@@ -30,7 +31,7 @@ function body(on: 'main' | 'plain') {
     const { database, close } = await openTestStore(on);
     onTestFinished(close);
     const imported = new SeriesImport(
-      { path: 'a.csv', database, overwrite: false, graceMs: 0 },
+      { clock: systemClock, path: 'a.csv', database, overwrite: false, graceMs: 0 },
       series,
       stated,
     );

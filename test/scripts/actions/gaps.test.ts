@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { dayMs } from '../../../contract/intervals.ts';
+import { explainGap } from '../../../operations/backfill/outcome.ts';
 import { gapsText } from '../../../scripts/actions/gaps.ts';
 import type { Gap } from '../../../store/series/gaps.ts';
 
@@ -16,10 +17,12 @@ const gap: Gap = {
   sinceMs: null,
 };
 
+const explainAt = (isSourceDown: boolean) => (one: Gap) => explainGap(one, { nowMs: startMs, isSourceDown });
+
 it('gaps are a table where it fits, and else a paragraph each with the whole reason', () => {
   for (const width of [null, 400])
-    expect(gapsText([gap], () => false, width)).toMatch(/^id +series +from +to/);
-  const narrow = gapsText([gap, gap], () => true, 60);
+    expect(gapsText([gap], explainAt(false), width)).toMatch(/^id +series +from +to/);
+  const narrow = gapsText([gap, gap], explainAt(true), 60);
   for (const line of narrow.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   const words = narrow.replaceAll(/\s+/g, ' ');
   expect(words).toContain('binance bitcoin/tether m1 (7), 2026-01-01 to 2026-01-04, 3 d: ');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { documents } from '../../../scripts/output/documents.ts';
 import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { processesMs } from '../command.ts';
 import { openVenues } from './watch-list-parts.ts';
@@ -133,7 +134,7 @@ it(
 it('a banned source is asked again when its ban ends', async () => {
   // The ban ends at the venue when the test lets it.
   let nowMs = Date.UTC(2024, 5, 1);
-  const { run, track, venues, missing } = await open({ now: () => nowMs });
+  const { run, track, venues, missing } = await open({ clock: clockAt(() => nowMs) });
   expect(await track('binance')).toMatchObject({ exitCode: 0 });
   venues.binance.setFaults({ banMs: 2000 });
   const words = '--exchange binance --base BTC --quote USDT --interval m1 --from 2024-03-01 --to 2024-03-03';
@@ -151,7 +152,7 @@ it(
   async () => {
     // A minute that does not end: its weight stays used.
     const nowMs = Date.UTC(2024, 5, 1);
-    const { begin, venues, track, sources } = await open({ now: () => nowMs });
+    const { begin, venues, track, sources } = await open({ clock: clockAt(() => nowMs) });
     expect(await track('binance')).toMatchObject({ exitCode: 0 });
     // Another program at the same address leaves as much as the requests of a worker under way take, and two more.
     const left = 2 * (4 + 1) + 4;

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import Fastify from 'fastify';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { readConfig } from '../../../config.ts';
 import { Disposer } from '../../../operations/disposer.ts';
 import type { Context } from '../../../runtime/context.ts';
@@ -9,6 +10,7 @@ import { type Access, dashboardAccess, gatewaysIn } from '../../../service/dashb
 import { createQueueReader } from '../../../service/dashboard/queue.ts';
 import { addDashboard } from '../../../service/dashboard/routes.ts';
 import { openDatabase } from '../../../store/db/database.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 
 const given = { dashboard: undefined, password: undefined, trustedProxies: 0 } as const;
 const password = 'correct horse battery';
@@ -67,8 +69,14 @@ it.each([
   const measurePool = vi.fn();
   const config = readConfig({ DASHBOARD: dashboard, DASHBOARD_PASSWORD: secret });
   const database = { url: 'postgres://nobody@127.0.0.1:1/none' };
-  const closing = new Disposer();
-  const context = { config, log, database, metrics: { measurePool } } as unknown as Context;
+  const closing = new Disposer(systemClock);
+  const context = {
+    clock: systemClock,
+    config,
+    log,
+    database,
+    metrics: { measurePool },
+  } as unknown as Context;
   expect(openDashboard(context, host, closing, {})).not.toBeNull();
   await closing.run(context.log);
   expect(log.warn).toHaveBeenCalledTimes(times);
@@ -90,10 +98,10 @@ function openWith(access: Access, state: { nowMs: number } = { nowMs: 1_000_000 
       database,
       access,
       assets: resolve('dist/service/dashboard/assets'),
-      queue: createQueueReader(() => Promise.reject()),
+      queue: createQueueReader(systemClock, () => Promise.reject()),
       ...{ graceMs: 0, rangeLimits: {}, perMinute: 0, synthetic: false },
     },
-    () => state.nowMs,
+    clockAt(() => state.nowMs),
   );
   onTestFinished(async () => {
     await app.close();

@@ -1,12 +1,14 @@
 /** The dashboard on a test's database, listening, with a queue that says what the test tells it. */
 
 import { resolve } from 'node:path';
+import { systemClock } from '../../../clock.ts';
 import type { EpochMs } from '../../../contract/intervals.ts';
 import type { CandleSeries } from '../../../contract/series.ts';
 import type { QueueSnapshot } from '../../../service/dashboard/queue.ts';
 import { createQueueReader } from '../../../service/dashboard/queue.ts';
 import type { DashboardOptions } from '../../../service/dashboard/routes.ts';
 import { openDatabase } from '../../../store/db/database.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import type { TestStore } from '../../store/open-store.ts';
 import { openFacing } from '../stored/facing.ts';
 
@@ -40,7 +42,7 @@ export async function openDashboardWorld(
   store: TestStore,
   given: Given = {},
   port = 0,
-  now: () => EpochMs = Date.now,
+  now: () => EpochMs = systemClock.now,
 ): Promise<DashboardWorld> {
   const database = openDatabase({
     url: store.url,
@@ -49,12 +51,13 @@ export async function openDashboardWorld(
     statementTimeoutMs: 10_000,
     settings: ['default_transaction_read_only=on'],
   });
+  const clock = clockAt(now);
   const state: { queue: QueueSnapshot | null } = { queue: quietQueue };
   const app = await openFacing(store, {
-    now,
+    clock: clock,
     dashboard: {
       database,
-      queue: createQueueReader(async () => {
+      queue: createQueueReader(clock, async () => {
         if (state.queue === null) throw new Error('the queue is away');
         return state.queue;
       }),

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { databaseAway } from '../../../planning/headline.ts';
 import { Live, Stream } from '../../../service/dashboard/live.ts';
 import type { SeriesLine, Snapshot, Summary } from '../../../service/dashboard/shapes.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 
 const summary: Summary = {
@@ -65,7 +66,7 @@ async function opened(readTimeoutMs = 60_000) {
       if (state.away) throw new Error('away');
       return state.snapshot;
     },
-    now: () => state.nowMs,
+    clock: clockAt(() => state.nowMs),
     tickMs: 5,
     readTimeoutMs,
     onTrouble: () => {},

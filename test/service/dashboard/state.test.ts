@@ -1,9 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { createQueueReader } from '../../../service/dashboard/queue.ts';
 import { stateReader } from '../../../service/dashboard/state.ts';
 import { trackList, untrackList } from '../../../store/lists/lists.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import { openTestStore } from '../../store/open-store.ts';
 import { market, quietQueue } from './dashboard-world.ts';
 
@@ -13,8 +15,8 @@ it('reports the interval and the last failure of rates like those of other lists
   const state = { nowMs: Date.UTC(2024, 0, 1) };
   const read = stateReader({
     database,
-    queue: createQueueReader(() => Promise.reject()),
-    now: () => state.nowMs,
+    queue: createQueueReader(systemClock, () => Promise.reject()),
+    clock: clockAt(() => state.nowMs),
     ...{ graceMs: 0, rangeLimits: {}, perMinute: 0, synthetic: false, ratesMs: 5 * minuteMs },
   });
   const rates = async () => {
@@ -52,8 +54,11 @@ it.each(['lists', 'rates'])('reports the outage of a source from which only %s a
   const conditions = async () => {
     const { summary } = await stateReader({
       database,
-      queue: createQueueReader(async () => ({ ...quietQueue, facts: { schedulers: 1, sources: [] } })),
-      now: () => nowMs,
+      queue: createQueueReader(systemClock, async () => ({
+        ...quietQueue,
+        facts: { schedulers: 1, sources: [] },
+      })),
+      clock: clockAt(() => nowMs),
       ...{ graceMs: 0, rangeLimits: {}, perMinute: 0, synthetic: false },
     })();
     const { headline, also } = summary.state;

@@ -7,6 +7,7 @@ import type { SeriesKey } from '../../../contract/series.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { trackList } from '../../../store/lists/lists.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { openPipeline } from '../../pipeline/run-pipeline.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
@@ -48,7 +49,7 @@ for (const [first, second] of [
     it('copies every series, rate and list without changing the text', async () => {
       const origin = await openStoredWorld(first);
       onTestFinished(() => origin.close());
-      const app = await openFacing(origin, { now: () => nowMs });
+      const app = await openFacing(origin, { clock: clockAt(() => nowMs) });
       const address = await listening(app);
 
       const clock = { nowMs };

@@ -12,6 +12,7 @@ import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import { type Endpoint, pathOf, pathTemplates, routes } from '../../../contract/paths.ts';
 import { examples } from '../../../service/openapi/examples.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import type { TestStore } from '../../store/open-store.ts';
 import { openFacing } from './facing.ts';
 import { nowMs, openStoredWorld } from './stored-world.ts';
@@ -65,7 +66,7 @@ for (const kind of ['main', 'plain'] as const) {
     let app: FastifyInstance;
     beforeAll(async () => {
       store = await openStoredWorld(kind);
-      app = await openFacing(store, { now: () => nowMs });
+      app = await openFacing(store, { clock: clockAt(() => nowMs) });
     });
     afterAll(async () => {
       await app.close();

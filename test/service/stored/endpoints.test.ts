@@ -11,11 +11,12 @@ import { storedMarketData } from '../../../store/market-data/series.ts';
 import { refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import type { TestStore } from '../../store/open-store.ts';
 import { markGone } from './load-lists.ts';
 import { hours, nowMs, openStoredWorld, simulator, startMs } from './stored-world.ts';
 
-const source = createService({ data: simulatedMarketData(simulator), now: () => nowMs });
+const source = createService({ data: simulatedMarketData(simulator), clock: clockAt(() => nowMs) });
 afterAll(() => source.close());
 
 for (const kind of ['main', 'plain'] as const) {
@@ -24,7 +25,7 @@ for (const kind of ['main', 'plain'] as const) {
     let app: FastifyInstance;
     beforeAll(async () => {
       store = await openStoredWorld(kind);
-      app = createService({ data: storedMarketData(store.database.pool), now: () => nowMs });
+      app = createService({ data: storedMarketData(store.database.pool), clock: clockAt(() => nowMs) });
     });
     afterAll(async () => {
       await app.close();

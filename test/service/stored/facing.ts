@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { postgresCounter } from '../../../service/admission/request-counter.ts';
 import { createStoredService, type StoredServiceOptions } from '../../../service/stored-service.ts';
 import { readerRole } from '../../../store/auth/roles.ts';
@@ -27,7 +28,7 @@ export async function openFacing(store: TestStore, options: FacingOptions = {}):
     counter: postgresCounter(accounts.pool),
     perMinute: { withoutKey: 0, withKey: 0 },
     trustedProxies: 0,
-    now: Date.now,
+    clock: systemClock,
     version: '0.0.0',
     isDraining: () => false,
     rememberMs: 0,

@@ -7,6 +7,7 @@ import type { Range } from '../../../planning/ranges.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import { graceMs, openPipeline } from '../../pipeline/run-pipeline.ts';
 import { coverageOf, storedPoints } from '../../pipeline/stored.ts';
 import { openTestStore } from '../../store/open-store.ts';
@@ -70,7 +71,7 @@ for (const [first, second] of [
       for (const { key, covered } of lines)
         for (const range of covered) await fill(origin.database, key, range);
       const clock = { nowMs };
-      const app = await openFacing(origin, { now: () => clock.nowMs });
+      const app = await openFacing(origin, { clock: clockAt(() => clock.nowMs) });
       const copy = await openPipeline('postgres', clock, `${await listening(app)}/v2`, { on: second });
       const ids = new Map<SeriesKey, number>();
       for (const { key, fromMs } of lines) ids.set(key, await copy.track(key, fromMs, null));

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { endpoints } from '../../../contract/endpoints.ts';
 import { routes } from '../../../contract/paths.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import type { TestStore } from '../../store/open-store.ts';
 import { openFacing } from './facing.ts';
@@ -65,7 +66,7 @@ for (const kind of ['main', 'plain'] as const) {
     beforeAll(async () => {
       store = await openStoredWorld(kind);
       const timeouts = { requestMs: 500, silentMs: 2000, keepAliveMs: 2000 };
-      app = await openFacing(store, { now: () => nowMs, timeouts });
+      app = await openFacing(store, { clock: clockAt(() => nowMs), timeouts });
       port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
     });
     afterAll(async () => {

@@ -9,6 +9,7 @@ import type { RequestCounter } from '../../../service/admission/request-counter.
 import { redisCounter } from '../../../service/admission/request-counter.ts';
 import { approveKey, countRequest, issueKey, listKeys, revokeKey } from '../../../store/auth/keys.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import { openTestStore, type TestStore } from '../../store/open-store.ts';
 import { listening, openFacing } from './facing.ts';
 import { nowMs, openStoredWorld } from './stored-world.ts';
@@ -33,7 +34,7 @@ const onRedis: CounterOf = (store, now) => {
       throw new Error('this Redis is no cluster');
     },
     onError: (error) => expect(error).toBe(undefined),
-    now,
+    clock: clockAt(now),
   });
   onTestFinished(() => counter.close());
   return counter;
@@ -51,7 +52,7 @@ function limitsOn(kind: 'main' | 'plain', counterOf: CounterOf): void {
   async function service(options: { trustedProxies?: number } = {}): Promise<FastifyInstance> {
     clockMs += 2 * minuteMs;
     const counter = counterOf(store, () => clockMs);
-    const app = await openFacing(store, { perMinute, counter, now: () => clockMs, ...options });
+    const app = await openFacing(store, { perMinute, counter, clock: clockAt(() => clockMs), ...options });
     onTestFinished(() => app.close());
     return app;
   }
@@ -233,7 +234,7 @@ describe('keys', () => {
   let app: FastifyInstance;
   beforeAll(async () => {
     store = await openStoredWorld('main');
-    app = await openFacing(store, { now: () => nowMs });
+    app = await openFacing(store, { clock: clockAt(() => nowMs) });
   });
   afterAll(async () => {
     await app.close();

@@ -14,7 +14,7 @@ import { loadLists } from './load-lists.ts';
 export const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 /** Since when the hours are stored. */
 export const startMs = Date.UTC(2024, 3, 1);
-export const simulator = createSimulator({ seed: 'stored', now: () => nowMs });
+export const simulator = createSimulator({ seed: 'stored', clock: { now: () => nowMs } });
 
 export const hours: CandleSeries = {
   dataset: 'candles',

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { dayMs } from '../../../contract/intervals.ts';
 import { FaultDealer, type FaultKind, type Faults, noFaults } from '../../../simulator/faults/faults.ts';
 import { type RunningSimulator, startSimulator } from '../../../simulator/start.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 
 let simulator: RunningSimulator | undefined;
 afterEach(() => simulator?.close());
@@ -10,7 +11,7 @@ const nowMs = Date.UTC(2024, 0, 1, 0, 0, 0, 500);
 const query = `exchange=binance&interval=m1&baseId=bitcoin&quoteId=tether&start=${nowMs - dayMs}&end=${nowMs}`;
 
 async function startWith(faults: Partial<Faults>): Promise<string> {
-  simulator = await startSimulator({ perMinute: null, faults, now: () => nowMs });
+  simulator = await startSimulator({ perMinute: null, faults, clock: clockAt(() => nowMs) });
   return `${simulator.url}/candles?${query}`;
 }
 

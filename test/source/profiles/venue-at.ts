@@ -2,6 +2,7 @@
 
 import { profiles } from '../../../source/profiles/profiles.ts';
 import type { SourceOptions } from '../../../source/source.ts';
+import { clockAt } from '../../parts/test-clock.ts';
 import { nowMs } from '../failure-at.ts';
 import { serveBody, sourceAt } from '../local-server.ts';
 
@@ -19,7 +20,7 @@ export async function venueAt(
   const server = await serveBody(body, status, headers);
   const path = profile.url === null ? '/v2' : new URL(profile.url).pathname.replace(/\/$/, '');
   const baseUrl = new URL(server.baseUrl).origin + path;
-  return { server, source: sourceAt(baseUrl, { profile, now: () => nowMs, ...options }) };
+  return { server, source: sourceAt(baseUrl, { profile, clock: clockAt(() => nowMs), ...options }) };
 }
 
 /** A market of each profile of an exchange, in its own name. */

@@ -130,7 +130,7 @@ onEachDatabase('rollups', (kind) => {
     expect(before?.named).toBeGreaterThan(1);
     const mistake = await trackSeries(database, market('oops', 'd1'), startMs, null);
     expect(await days()).toEqual({ view: 0, named: 0 });
-    await untrackSeries(database, mistake.seriesId);
+    await untrackSeries(database, mistake.seriesId, startMs);
     expect(await days()).toEqual(before);
   });
 

@@ -59,16 +59,20 @@ describe('series and their gaps', () => {
 
   it('requests nothing of an untracked series, which keeps its id', async () => {
     const { seriesId } = await trackSeries(database, market('c'), fromMs, null);
-    expect(await untrackSeries(database, seriesId)).toEqual({ series: market('c'), untrackedMs: null });
-    expect(await untrackSeries(database, seriesId)).toEqual({
+    const untrackedMs = fromMs + dayMs;
+    expect(await untrackSeries(database, seriesId, untrackedMs)).toEqual({
       series: market('c'),
-      untrackedMs: expect.any(Number),
+      untrackedMs: null,
+    });
+    expect(await untrackSeries(database, seriesId, untrackedMs + dayMs)).toEqual({
+      series: market('c'),
+      untrackedMs,
     });
     expect(await gapsOf(seriesId)).toEqual([]);
     const again = await trackSeries(database, market('c'), fromMs + hourMs, null);
     expect(again).toMatchObject({ seriesId, created: false });
     expect((await gapsOf(seriesId))[0]?.[0]).toBe(Date.UTC(2024, 5, 1, 1));
-    await expect(untrackSeries(database, 999_999)).rejects.toMatchObject({ code: 'UNKNOWN_SERIES' });
+    await expect(untrackSeries(database, 999_999, fromMs)).rejects.toMatchObject({ code: 'UNKNOWN_SERIES' });
   });
 
   it('requests nothing of a blocked series until its time', async () => {

@@ -76,7 +76,7 @@ onEachDatabase('completeness', (kind) => {
       prices: ['1', '2'],
     });
     const { seriesId: gone } = await trackSeries(store.database, market('gone', 'h1'), startMs, endMs);
-    await untrackSeries(store.database, gone);
+    await untrackSeries(store.database, gone, endMs);
     await trackSeries(store.database, market('future', 'w1'), Date.now() + 2 * weekMs, null);
   });
   afterAll(() => store.close());

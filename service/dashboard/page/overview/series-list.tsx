@@ -1,6 +1,7 @@
 /** The list of series with their bands: filtered, sorted, paged. Only visible bands are requested. */
 
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import { systemClock } from '../../../../clock.ts';
 import { minuteMs } from '../../../../contract/intervals.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
 import { Legend } from '../parts/band.tsx';
@@ -160,7 +161,7 @@ function useOrdered({ series }: Model, sort: string): SeriesLine[] {
     return [...series.values()]
       .sort((one, other) => order(one, other) || compare(one.name, other.name))
       .map(({ id }) => id);
-  }, [sort, series.size, Math.floor(Date.now() / minuteMs)]);
+  }, [sort, series.size, Math.floor(systemClock.now() / minuteMs)]);
   return ids.flatMap((id) => series.get(id) ?? []);
 }
 

@@ -1,6 +1,7 @@
 /** The chart with its options, exact values, keyboard control and table. The options are in the address. */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { systemClock, type Timer } from '../../../../clock.ts';
 import { dayMs, type Interval, intervalMs, minuteMs } from '../../../../contract/intervals.ts';
 import { chartIntervals } from '../../chart-intervals.ts';
 import type { PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
@@ -73,11 +74,11 @@ export function ChartSection({
     chart.begin(range);
     held.current.usualMs = range === null ? chart.lastMs : null;
     chart.setLogarithmic(scale === 'log');
-    if (bars !== '') chart.setInterval(bars as Interval);
+    if (bars !== '') chart.chooseInterval(bars as Interval);
     const [, spanMs = null] = spans.find(([title]) => title === span) ?? [];
     if (spanMs !== null && range === null) showSpan(spanMs);
     return () => {
-      clearTimeout(held.current.writing);
+      held.current.writing?.stop();
       held.current.chart = null;
       chart.end();
     };
@@ -108,8 +109,8 @@ export function ChartSection({
   }
   /** Puts the range of the screen into the address, unless a button or nobody made it. */
   held.current.keepRange = () => {
-    clearTimeout(held.current.writing);
-    held.current.writing = setTimeout(() => {
+    held.current.writing?.stop();
+    held.current.writing = systemClock.after(300, () => {
       const view = held.current.chart?.view();
       if (view == null) return;
       const { lastMs } = held.current.chart ?? { lastMs: null };
@@ -118,7 +119,7 @@ export function ChartSection({
       const { range: before } = held.current.options;
       if (range?.startMs === before?.startMs && range?.endMs === before?.endMs) return;
       write(range === null ? { range } : { range, span: '' });
-    }, 300);
+    });
   };
 
   const view = chart?.view() ?? null;
@@ -169,7 +170,7 @@ export function ChartSection({
                 value={options.bars}
                 onChange={({ currentTarget: { value } }) => {
                   write({ bars: value });
-                  chart?.setInterval(value === '' ? null : (value as Interval));
+                  chart?.chooseInterval(value === '' ? null : (value as Interval));
                 }}
               >
                 <option value="">as fits</option>
@@ -261,7 +262,7 @@ interface Held {
   /** Length of the screen as a button made it, and as it was at first. */
   spanMs: number | null;
   usualMs?: number | null;
-  writing: ReturnType<typeof setTimeout> | undefined;
+  writing: Timer | undefined;
   keepRange?: () => void;
 }
 

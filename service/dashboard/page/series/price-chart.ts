@@ -255,7 +255,7 @@ export class PriceChart {
   }
 
   /** @param interval null: the finest that fits the screen. The screen holds 10 to 1,500 of its bars. */
-  setInterval(interval: Interval | null): void {
+  chooseInterval(interval: Interval | null): void {
     this.#interval = interval;
     if (interval !== null) {
       const { startMs, endMs } = this.#wanted;

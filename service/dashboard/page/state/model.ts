@@ -1,5 +1,6 @@
 /** The state of the page from the event stream, and the progress derived from it. */
 
+import { systemClock } from '../../../../clock.ts';
 import type { Change, SeriesLine, Snapshot, Summary, Trouble } from '../../shapes.ts';
 
 /**
@@ -29,7 +30,7 @@ export class Model {
 
   /** The server's time, estimated from the local clock. */
   nowMs(): number {
-    return Date.now() + this.#aheadMs;
+    return systemClock.now() + this.#aheadMs;
   }
 
   /** @returns removes the listener. */
@@ -89,7 +90,7 @@ export class Model {
 
   #take({ summary, series }: Snapshot): void {
     this.summary = summary;
-    this.#aheadMs = summary.nowMs - Date.now();
+    this.#aheadMs = summary.nowMs - systemClock.now();
     for (const line of series) this.series.set(line.id, line);
     this.trouble = null;
     this.connection = 'live';

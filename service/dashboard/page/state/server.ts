@@ -1,5 +1,6 @@
 /** Communication with the server: JSON requests and the event stream. */
 
+import { systemClock, type Timer } from '../../../../clock.ts';
 import type { Answers, Band, Change, Snapshot, Trouble } from '../../shapes.ts';
 import type { Model } from './model.ts';
 
@@ -19,10 +20,10 @@ let isRetrying = false;
 function retryLater({ status }: RequestError): void {
   if (isRetrying || (status !== 0 && status < 500)) return;
   isRetrying = true;
-  setTimeout(() => {
+  systemClock.after(retryMs, () => {
     isRetrying = false;
     retry();
-  }, retryMs);
+  });
 }
 
 async function fetchJson<Path extends keyof Answers>(path: string): Promise<Answers[Path]> {
@@ -113,21 +114,21 @@ const hiddenMs = 2000;
 export function listen(model: Model): void {
   retry = () => model.retry();
   let source: EventSource | null = null;
-  let next: ReturnType<typeof setTimeout> | undefined;
-  let leaving: ReturnType<typeof setTimeout> | undefined;
+  let next: Timer | undefined;
+  let leaving: Timer | undefined;
 
   const heard = () => {
-    clearTimeout(next);
-    next = setTimeout(reconnect, silenceMs);
+    next?.stop();
+    next = systemClock.after(silenceMs, reconnect);
   };
   const close = () => {
-    clearTimeout(next);
+    next?.stop();
     source?.close();
   };
   const reconnect = () => {
     model.setConnection('lost');
     close();
-    next = setTimeout(connect, retryMs);
+    next = systemClock.after(retryMs, connect);
   };
   const connect = () => {
     const opened = new EventSource('dashboard/events');
@@ -156,9 +157,9 @@ export function listen(model: Model): void {
     model.setConnection('paused');
   };
   const look = () => {
-    clearTimeout(leaving);
+    leaving?.stop();
     if (document.visibilityState === 'hidden') {
-      leaving = setTimeout(pause, hiddenMs);
+      leaving = systemClock.after(hiddenMs, pause);
     } else if (model.connection === 'paused') {
       model.setConnection('connecting');
       connect();

@@ -10,6 +10,7 @@ import {
   useRef,
   useState,
 } from 'preact/hooks';
+import { systemClock } from '../../../../clock.ts';
 import { Model } from './model.ts';
 
 export const ModelContext = createContext(new Model());
@@ -32,8 +33,8 @@ export function useModel(): Model {
 export function useClock(everyMs: number): void {
   const [, redraw] = useRedraw();
   useEffect(() => {
-    const clock = setInterval(redraw, everyMs);
-    return () => clearInterval(clock);
+    const timer = systemClock.every(everyMs, redraw);
+    return () => timer.stop();
   }, [everyMs]);
 }
 
@@ -42,8 +43,8 @@ export function useDelayed<Value>(value: Value, ms: number): Value | null {
   const [shown, setShown] = useState<Value | null>(null);
   useEffect(() => {
     if (shown === value) return;
-    const next = setTimeout(() => setShown(value), ms);
-    return () => clearTimeout(next);
+    const next = systemClock.after(ms, () => setShown(value));
+    return () => next.stop();
   }, [shown, shown === value]);
   return shown;
 }
