@@ -1,12 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
-import { hourMs } from '../../../contract/intervals.ts';
+import { hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { keepLake } from '../../../operations/lake/keep-lake.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { waitFor } from '../../parts/wait-for.ts';
+import { createTestClock } from '../../parts/test-clock.ts';
 import { emptyDirectory } from '../../scripts/command.ts';
 import { commitPoints } from '../../store/committing.ts';
 import { openTestStore } from '../../store/open-store.ts';
@@ -28,14 +27,13 @@ it('writes the lake of the watch list when it is due, in the directory that the 
   const file = join(directory, 'tidemark.yaml');
   const lines: Array<{ msg: string; cause?: string }> = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  let nowMs = march;
+  const clock = createTestClock(march);
   const keeper = keepLake({
     database,
     file,
     chunkDays: { candles: 30, asset_history: 360, rates: 30 },
     log,
-    now: () => nowMs,
-    everyMs: 10,
+    clock,
   });
   onTestFinished(() => keeper.close());
   const write = (name: string, more = '') =>
@@ -45,36 +43,41 @@ it('writes the lake of the watch list when it is due, in the directory that the 
     return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')).series[0]?.rows ?? null) : null;
   };
 
+  const lookEveryMs = 5000;
+  /** Lets the keeper look at the file once, that much later. */
+  async function look(laterMs = lookEveryMs): Promise<void> {
+    await clock.waiting();
+    clock.jump(clock.now() + laterMs - lookEveryMs);
+    await clock.advance(lookEveryMs);
+    await clock.waiting();
+  }
+
   write('first');
-  await waitFor('the lake', () => rows('first') === 31);
+  await look();
+  expect(rows('first')).toBe(31);
   await commitPoints(database, { seriesId, series, window: { startMs: february, endMs: march } });
   write('second', ', decimals: text');
-  await waitFor('the lake in its new directory', () => rows('second') === 60);
+  await look();
+  expect(rows('second')).toBe(60);
   expect(rows('first')).toBe(31);
   write('first');
-  await waitFor('the first lake again', () => rows('first') === 60);
+  await look();
+  expect(rows('first')).toBe(60);
   // It is not due before an hour has passed.
   await commitPoints(database, {
     seriesId,
     series,
     window: { startMs: march, endMs: march + 24 * hourMs },
   });
-  nowMs += hourMs - 1;
-  await delay(100);
+  await look(hourMs - 1);
   expect(rows('first')).toBe(60);
-  // A look under way has perhaps read the file already: it sees the hour before the time moves.
   write('first', ', decimals: 3');
-  await delay(100);
-  nowMs += 1;
-  await waitFor('the other format to be refused', () => {
-    nowMs += hourMs;
-    return lines.some(({ msg }) => msg === 'the lake could not be written');
-  });
+  await look(1);
+  expect(lines.at(-1)).toMatchObject({ msg: 'the lake could not be written' });
   expect(lines.at(-1)?.cause).toContain('has decimals 20');
   write('first');
-  // A look that read the other format may be under way, and pauses from the time at which it ends.
-  await waitFor('the lake to be fresh', () => {
-    nowMs += hourMs;
-    return rows('first') === 61;
-  });
+  await look(minuteMs - 1);
+  expect(rows('first')).toBe(60);
+  await look(1);
+  expect(rows('first')).toBe(61);
 });
