@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { isLosslessNumber, type LosslessNumber, parse } from 'lossless-json';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { pathOf, routes } from '../../contract/paths.ts';
@@ -54,156 +54,70 @@ const icelandic = 'icelandic-króna';
 const pathTo = (name: string, id = '') =>
   routes.find((route) => route.name === name)?.path.replace(':id', encodeURIComponent(id)) ?? name;
 
-const cases: [string, string, z.ZodType, Record<string, string>][] = [
-  [
-    'assets',
-    '/assets',
-    resources.asset,
-    {
-      id: 'string',
-      rank: 'string',
-      symbol: 'string',
-      name: 'string',
-      supply: 'string',
-      maxSupply: 'string?',
-      marketCapUsd: 'string',
-      volumeUsd24Hr: 'string',
-      priceUsd: 'string?',
-      changePercent24Hr: 'string?',
-    },
-  ],
-  [
-    'asset',
-    pathOf('asset', 'golem-(glm)'),
-    resources.asset,
-    {
-      id: 'string',
-      rank: 'number',
-      symbol: 'string',
-      name: 'string',
-      supply: 'string',
-      maxSupply: 'string',
-      marketCapUsd: 'string',
-      volumeUsd24Hr: 'string',
-      priceUsd: 'string',
-      changePercent24Hr: 'string',
-      vwap24Hr: 'string',
-    },
-  ],
-  [
-    'assetHistory',
-    `${pathOf('assetHistory', 'bitcoin')}?interval=d1`,
-    resources.historyPoint,
-    { priceUsd: 'number', time: 'number', date: 'string' },
-  ],
-  ...(['assetMarkets', 'assetMarketsAlias'] as const).map(
-    (endpoint): [string, string, z.ZodType, Record<string, string>] => [
-      endpoint,
-      pathTo(endpoint, 'bitcoin'),
-      resources.assetMarket,
-      {
-        exchangeId: 'string',
-        baseId: 'string',
-        quoteId: 'string',
-        baseSymbol: 'string',
-        quoteSymbol: 'string',
-        volumeUsd24Hr: 'number',
-        priceUsd: 'number',
-        volumePercent: 'number',
-      },
-    ],
-  ),
-  ...(['markets', 'marketsData'] as const).map(
-    (endpoint): [string, string, z.ZodType, Record<string, string>] => [
-      endpoint,
-      pathTo(endpoint),
-      resources.market,
-      {
-        exchangeId: 'string',
-        rank: 'number',
-        baseSymbol: 'string',
-        baseId: 'string',
-        quoteSymbol: 'string',
-        quoteId: 'string',
-        priceQuote: 'string',
-        priceUsd: 'string',
-        volumeUsd24Hr: 'string',
-        percentExchangeVolume: 'string',
-        tradesCount24Hr: 'number?',
-        updated: 'number',
-      },
-    ],
-  ),
-  ...(['exchanges', 'exchangesAll', 'exchange'] as const).map(
-    (endpoint): [string, string, z.ZodType, Record<string, string>] => [
-      endpoint,
-      pathTo(endpoint, 'kraken'),
-      resources.exchange,
-      {
-        id: 'string',
-        name: 'string',
-        rank: 'number',
-        percentTotalVolume: 'string?',
-        volumeUsd: 'string?',
-        tradingPairs: 'number',
-        socket: 'boolean?',
-        exchangeUrl: 'string?',
-        updated: 'number',
-      },
-    ],
-  ),
-  ...(['rates', 'ratesAll', 'rate'] as const).map(
-    (endpoint): [string, string, z.ZodType, Record<string, string>] => [
-      endpoint,
-      pathTo(endpoint, icelandic),
-      resources.rate,
-      { id: 'string', symbol: 'string', currencySymbol: 'string?', rateUsd: 'string', type: 'string' },
-    ],
-  ),
-  ...(['candles', 'candlesMarket'] as const).map(
-    (endpoint): [string, string, z.ZodType, Record<string, string>] => [
-      endpoint,
-      `${pathTo(endpoint)}?${candles}`,
-      resources.candle,
-      {
-        open: 'string',
-        high: 'string',
-        low: 'string',
-        close: 'string',
-        volume: 'string',
-        period: 'number',
-      },
-    ],
-  ),
+/** Fields in their order: `#` a JSON number, `?` may be null, and is in one row at least. */
+const fields = {
+  asset: 'id rank symbol name supply maxSupply marketCapUsd volumeUsd24Hr priceUsd changePercent24Hr',
+  assetMarket: 'exchangeId baseId quoteId baseSymbol quoteSymbol #volumeUsd24Hr #priceUsd #volumePercent',
+  market: `exchangeId #rank baseSymbol baseId quoteSymbol quoteId priceQuote priceUsd volumeUsd24Hr
+    percentExchangeVolume #tradesCount24Hr? #updated`,
+  exchange: 'id name #rank percentTotalVolume? volumeUsd? #tradingPairs !socket? exchangeUrl? #updated',
+  rate: 'id symbol currencySymbol? rateUsd type',
+  candle: 'open high low close volume #period',
+};
+const { asset, assetMarket, exchange, market, rate, candle, historyPoint } = resources;
+
+const cases: [string, string, z.ZodType, string][] = [
+  ['assets', '/assets', asset, fields.asset.replace(/(maxSupply|priceUsd|changePercent24Hr)/g, '$1?')],
+  ['asset', pathOf('asset', 'golem-(glm)'), asset, `${fields.asset.replace('rank', '#rank')} vwap24Hr`],
+  ['assetHistory', `${pathOf('assetHistory', 'bitcoin')}?interval=d1`, historyPoint, '#priceUsd #time date'],
+  ...of(['assetMarkets', 'assetMarketsAlias'], 'bitcoin', assetMarket, fields.assetMarket),
+  ...of(['markets', 'marketsData'], '', market, fields.market),
+  ...of(['exchanges', 'exchangesAll', 'exchange'], 'kraken', exchange, fields.exchange),
+  ...of(['rates', 'ratesAll', 'rate'], icelandic, rate, fields.rate),
+  ...of(['candles', 'candlesMarket'], '', candle, fields.candle, `?${candles}`),
 ];
+
+function of(names: string[], id: string, schema: z.ZodType, row: string, query = ''): typeof cases {
+  return names.map((name) => [name, pathTo(name, id) + query, schema, row]);
+}
+
+const kinds: Readonly<Record<string, string>> = { '#': 'number', '!': 'boolean' };
+
+/** Type by name; with `?`: or null. */
+const typesIn = (row: string) =>
+  Object.fromEntries(
+    [...row.matchAll(/([#!]?)(\w+)(\??)/g)].map(([, kind = '', name, end]) => [
+      name,
+      `${kinds[kind] ?? 'string'}${end}`,
+    ]),
+  );
 
 test('covers every endpoint', () => {
   expect(new Set(cases.map(([endpoint]) => endpoint))).toEqual(new Set(routes.map(({ name }) => name)));
 });
 
-describe.each(cases)('%s', (endpoint, url, schema, types) => {
-  test('responds as the interface specifies', async () => {
-    const { data, timestamp } = await ask(url);
-    expect(typeOf(timestamp)).toBe('number');
-    const single = ['asset', 'exchange', 'rate'].includes(endpoint);
-    expect(Array.isArray(data)).toBe(!single);
-    const rows = (single ? [data] : data) as Row[];
-    expect(rows.length).toBeGreaterThan(0);
-    for (const row of rows) {
-      schema.parse(readable(row));
-      expect(Object.keys(row)).toEqual(Object.keys(types));
-      for (const [name, type] of Object.entries(types)) {
-        const allowed = type.endsWith('?') ? [type.slice(0, -1), 'null'] : [type];
-        expect(allowed, `${name} of ${JSON.stringify(readable(row))}`).toContain(typeOf(row[name]));
-      }
+test.each(cases)('%s responds as the interface specifies', async (endpoint, url, schema, row) => {
+  const types: Record<string, string> = typesIn(row);
+  const { data, timestamp } = await ask(url);
+  expect(typeOf(timestamp)).toBe('number');
+  const single = ['asset', 'exchange', 'rate'].includes(endpoint);
+  expect(Array.isArray(data)).toBe(!single);
+  const rows = (single ? [data] : data) as Row[];
+  expect(rows.length).toBeGreaterThan(0);
+  for (const row of rows) {
+    schema.parse(readable(row));
+    expect(Object.keys(row)).toEqual(Object.keys(types));
+    for (const [name, type] of Object.entries(types)) {
+      const allowed = type.endsWith('?') ? [type.slice(0, -1), 'null'] : [type];
+      expect(allowed, `${name} of ${JSON.stringify(readable(row))}`).toContain(typeOf(row[name]));
     }
-    if (!single) {
-      for (const [name, type] of Object.entries(types)) {
-        const isNull = rows.some((row) => row[name] === null);
-        expect(isNull, `a null ${name}`).toBe(type.endsWith('?'));
-      }
+  }
+  if (!single) {
+    for (const [name, type] of Object.entries(types)) {
+      const isNull = rows.some((row) => row[name] === null);
+      expect(isNull, `a null ${name}`).toBe(type.endsWith('?'));
     }
-  });
+  }
 });
 
 test('sends the price of a history point as a JSON number with all its digits', async () => {

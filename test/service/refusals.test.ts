@@ -181,12 +181,3 @@ describe('compression', () => {
     expect(encodingFor(header)).toBe(encoding);
   });
 });
-
-test('responds to a defect with a 500 without details', async () => {
-  const whole = simulatedMarketData(createSimulator({ seed: 1, clock: { now: () => nowMs } }));
-  const rates = () => Promise.reject(new Error('SELECT secret FROM rates'));
-  const failing = createService({ data: { ...whole, rates }, clock: clockAt(() => nowMs) });
-  const answer = await failing.inject('/v2/rates');
-  expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal error', timestamp: nowMs }]);
-  await failing.close();
-});

@@ -81,6 +81,7 @@ describe('an unavailable store', () => {
     });
     const answer = await broken.inject('/v2/rates');
     expect(answer.statusCode).toBe(status);
+    expect(Object.keys(answer.json())).toEqual(['error', 'timestamp']);
     expect(answer.body).not.toContain(error.message);
     expect(answer.headers['retry-after']).toBe(status === 503 ? '5' : undefined);
     await broken.close();

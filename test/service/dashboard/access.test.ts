@@ -112,12 +112,15 @@ function openWith(access: Access, state: { nowMs: number } = { nowMs: 1_000_000 
     {
       headers = {},
       remoteAddress = '127.0.0.1',
-    }: { headers?: Record<string, string>; remoteAddress?: string } = {},
-  ) => app.inject({ url, remoteAddress, headers: { host: 'localhost:4000', ...headers } });
+      method = 'GET',
+    }: { headers?: Record<string, string>; remoteAddress?: string; method?: 'GET' | 'HEAD' } = {},
+  ) => app.inject({ method, url, remoteAddress, headers: { host: 'localhost:4000', ...headers } });
 }
 
+type Row = [remoteAddress: string, host: string, headers: Record<string, string>, status: number];
+
 describe('without a password', () => {
-  it.each([
+  it.each<Row>([
     ['127.0.0.1', 'localhost:4000', {}, 200],
     ['::1', '[::1]:4000', {}, 200],
     ['::ffff:127.0.0.1', '127.0.0.1:4000', {}, 200],
@@ -136,17 +139,12 @@ describe('without a password', () => {
     ['127.0.0.1', 'rebound.example:4000', {}, 403],
     ['127.0.0.1', 'localhost.example', {}, 403],
     // A proxy on this machine.
-    ['127.0.0.1', 'localhost', { 'x-forwarded-for': '203.0.113.7' }, 403],
-    ['127.0.0.1', 'localhost', { forwarded: 'for=203.0.113.7' }, 403],
-    ['127.0.0.1', 'localhost', { via: '1.1 proxy' }, 403],
-    ['127.0.0.1', 'localhost', { 'x-forwarded-host': 'example.com' }, 403],
-    ['127.0.0.1', 'localhost', { 'x-forwarded-proto': 'https' }, 403],
-    ['127.0.0.1', 'localhost', { 'x-forwarded-port': '443' }, 403],
-    ['127.0.0.1', 'localhost', { 'x-forwarded-server': 'proxy' }, 403],
-    ['127.0.0.1', 'localhost', { 'x-real-ip': '203.0.113.7' }, 403],
-    ['127.0.0.1', 'localhost', { 'x-client-ip': '203.0.113.7' }, 403],
-    ['127.0.0.1', 'localhost', { 'true-client-ip': '203.0.113.7' }, 403],
-    ['127.0.0.1', 'localhost', { 'cf-connecting-ip': '203.0.113.7' }, 403],
+    ...Object.entries({
+      ...{ forwarded: 'for=203.0.113.7', via: '1.1 proxy', 'x-forwarded-host': 'example.com' },
+      ...{ 'x-forwarded-proto': 'https', 'x-forwarded-port': '443', 'x-forwarded-server': 'proxy' },
+      ...{ 'x-forwarded-for': '203.0.113.7', 'x-real-ip': '203.0.113.7', 'x-client-ip': '203.0.113.7' },
+      ...{ 'true-client-ip': '203.0.113.7', 'cf-connecting-ip': '203.0.113.7' },
+    }).map(([name, value]): Row => ['127.0.0.1', 'localhost', { [name]: value }, 403]),
     // A page of another site, as its browser says.
     ['127.0.0.1', 'localhost', { 'sec-fetch-site': 'cross-site' }, 403],
     ['127.0.0.1', 'localhost', { 'sec-fetch-site': 'same-origin' }, 200],
@@ -197,6 +195,11 @@ describe('with a password', () => {
       expect((await ask('/', { ...far, headers: basic(wrong) })).statusCode).toBe(401);
     // Being near is not enough then.
     expect((await ask('/')).statusCode).toBe(401);
+    for (const path of ['events', 'series/1', 'problems'])
+      expect((await ask(`/dashboard/${path}`, far)).statusCode).toBe(401);
+    expect(
+      (await ask('/dashboard/events', { ...far, method: 'HEAD', headers: basic(password) })).statusCode,
+    ).toBe(405);
   });
 
   it('throttles guesses of one address for a minute', async () => {

@@ -7,6 +7,7 @@ import { openDatabase } from '../../../store/db/database.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { market, processesMs, start, tidemark } from '../../scripts/command.ts';
+import { openServing } from './serving.ts';
 
 const json = { 'content-type': 'application/json' };
 const named = {
@@ -20,29 +21,10 @@ const named = {
 };
 
 async function world(more: Record<string, string> = {}) {
-  const { url, drop } = await createMigratedDatabase();
-  onTestFinished(drop);
-  const simulator = await startSimulator({ perMinute: null });
-  onTestFinished(() => simulator.close());
-  const env: Record<string, string> = {
-    DATABASE_URL: url,
-    SOURCE_URL: simulator.url,
-    SOURCE_REQUESTS_PER_MINUTE: '6000',
-    PLANNING_TICK_MS: '200',
-    RATES_SECONDS: '0',
-    ...more,
-  };
-  const service = start(['serve'], env);
-  await waitFor('the dashboard', () => /dashboard at http:\S+\/;/.test(service.stdout()));
-  const [, address = ''] = /dashboard at (http:\S+\/);/.exec(service.stdout()) ?? [];
-  if (env.DASHBOARD_PASSWORD === undefined)
-    await waitFor('the token', () => /#token=\S+\n/.test(service.stdout()));
-  const [, token = ''] = /#token=(\S+)\n/.exec(service.stdout()) ?? [];
+  const serving = await openServing(more);
+  const { url, address } = serving;
   const database = openDatabase({
-    url,
-    applicationName: 'test',
-    maxConnections: 1,
-    statementTimeoutMs: 30_000,
+    ...{ url, applicationName: 'test', maxConnections: 1, statementTimeoutMs: 30_000 },
   });
   onTestFinished(() => database.close());
   const post = async (action: string, body: unknown, headers: Record<string, string> = {}) => {
@@ -60,7 +42,7 @@ async function world(more: Record<string, string> = {}) {
     );
     return rows;
   };
-  return { env, simulator, service, address, token, database, post, rows };
+  return { ...serving, database, post, rows };
 }
 
 it(
@@ -251,12 +233,7 @@ it('needs the password where there is one, and records the user', async () => {
     401,
     expect.stringContaining('Basic'),
   ]);
-  const wrong = await fetch(`${address}dashboard/actions/pause`, {
-    method: 'POST',
-    headers: { ...json, ...basic('ann:wrong') },
-    body: '{}',
-  });
-  expect(wrong.status).toBe(401);
+  expect((await post('pause', {}, basic('ann:wrong'))).status).toBe(401);
   const ann = basic('ann:correct horse battery');
   // A browser adds the password to the request of another site.
   expect((await post('pause', {}, { ...ann, 'sec-fetch-site': 'cross-site' })).status).toBe(403);

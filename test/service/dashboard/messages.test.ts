@@ -1,12 +1,12 @@
 /** Every answer and event of the dashboard is as its schema says, field by field. Actions have a test of their own. */
 
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hourMs } from '../../../contract/intervals.ts';
 import { type Answers, answers, events } from '../../../service/dashboard/shapes.ts';
 import { loadSyntheticYear } from '../../docs/synthetic-year.ts';
-import { waitFor } from '../../parts/wait-for.ts';
 import { openTestStore, type TestStore } from '../../store/open-store.ts';
 import { type DashboardWorld, openDashboardWorld } from './dashboard-world.ts';
+import { listenTo } from './event-stream.ts';
 
 const nowMs = Date.UTC(2025, 0, 11);
 let store: TestStore;
@@ -61,31 +61,9 @@ it.each(Object.entries(paths))('%s', async (name, asked) => {
 });
 
 it('events', async () => {
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
-  const seen = new Set<string>();
-  const listen = async () => {
-    const stream = await fetch(`${world.url}dashboard/events`, { signal: over.signal });
-    let rest = '';
-    for await (const text of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      const blocks = `${rest}${text}`.split('\n\n');
-      rest = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const [, name = ''] = /^event: (\w+)/m.exec(block) ?? [];
-        const data = JSON.parse(block.slice(block.indexOf('data: ') + 6));
-        expect(events[name as keyof typeof events].parse(data)).toEqual(data);
-        seen.add(name);
-      }
-    }
-  };
-  const listening = listen();
-  const failed = listening.then(
-    () => null,
-    (error) => (over.signal.aborted ? null : error),
-  );
-  await waitFor('a snapshot', () => seen.has('snapshot'));
+  const stream = await listenTo(`${world.url}dashboard/events`);
+  await stream.next(({ name }) => name === 'snapshot');
   await store.database.pool.query(`update tidemark.series set untracked_at = now() where id = 3`);
-  await waitFor('a change', () => seen.has('change'));
-  over.abort();
-  expect(await failed).toBeNull();
+  await stream.next(({ name }) => name === 'change');
+  for (const { name, data } of stream.events) expect(events[name].parse(data)).toEqual(data);
 });

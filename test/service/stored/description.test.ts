@@ -11,7 +11,6 @@ import { endpoints, servedError } from '../../../contract/endpoints.ts';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import { type Endpoint, pathOf, pathTemplates, routes } from '../../../contract/paths.ts';
 import { examples } from '../../../service/openapi/examples.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import type { TestStore } from '../../store/open-store.ts';
 import { openFacing } from './facing.ts';
@@ -60,123 +59,110 @@ const aliases: readonly [Endpoint, string][] = [
   ['rates', '/rates/all'],
 ];
 
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `described and served on ${kind}`, () => {
-    let store: TestStore;
-    let app: FastifyInstance;
-    beforeAll(async () => {
-      store = await openStoredWorld(kind);
-      app = await openFacing(store, { clock: clockAt(() => nowMs) });
-    });
-    afterAll(async () => {
-      await app.close();
-      await store.close();
-    });
+let store: TestStore;
+let app: FastifyInstance;
+beforeAll(async () => {
+  store = await openStoredWorld('main');
+  app = await openFacing(store, { clock: clockAt(() => nowMs) });
+});
+afterAll(async () => {
+  await app.close();
+  await store.close();
+});
 
-    const cases = [
-      ...(Object.keys(pathTemplates) as Endpoint[]).map((endpoint) => [endpoint, shown[endpoint]] as const),
-      ...aliases,
-      ...optional.map(([endpoint, query]) => [endpoint, pathOf(endpoint, 'bitcoin') + query] as const),
-    ];
-    it.each(cases)('%s: %s matches its schema', async (endpoint, path) => {
-      const { resource, many, ranged } = endpoints[endpoint];
-      const answer = await app.inject(`/v2${path}`);
-      expect([path, answer.statusCode]).toEqual([path, 200]);
-      const data = many ? z.array(resource) : resource;
-      z.strictObject({ data, timestamp: z.literal(nowMs) }).parse(answer.json());
-      expect(answer.headers['x-tidemark-coverage'] !== undefined).toBe(ranged);
-    });
+const cases = [
+  ...(Object.keys(pathTemplates) as Endpoint[]).map((endpoint) => [endpoint, shown[endpoint]] as const),
+  ...aliases,
+  ...optional.map(([endpoint, query]) => [endpoint, pathOf(endpoint, 'bitcoin') + query] as const),
+];
+it.each(cases)('%s: %s matches its schema', async (endpoint, path) => {
+  const { resource, many, ranged } = endpoints[endpoint];
+  const answer = await app.inject(`/v2${path}`);
+  expect([path, answer.statusCode]).toEqual([path, 200]);
+  const data = many ? z.array(resource) : resource;
+  z.strictObject({ data, timestamp: z.literal(nowMs) }).parse(answer.json());
+  expect(answer.headers['x-tidemark-coverage'] !== undefined).toBe(ranged);
+});
 
-    it('keeps digits beyond a double in every number', async () => {
-      const answer = await app.inject(`/v2${shown.assetHistory}`);
-      const { data } = parse(answer.body) as {
-        data: { priceUsd: LosslessNumber; time: LosslessNumber; date: string }[];
-      };
-      for (const { priceUsd, time, date } of data) {
-        expect(date).toBe(new Date(Number(time.value)).toISOString());
-        expect(isLosslessNumber(priceUsd)).toBe(true);
-        expect(priceUsd.value).toMatch(/\.\d{16}$/);
-      }
-      expect(data.length).toBe(3);
-    });
+it('keeps digits beyond a double in every number', async () => {
+  const answer = await app.inject(`/v2${shown.assetHistory}`);
+  const { data } = parse(answer.body) as {
+    data: { priceUsd: LosslessNumber; time: LosslessNumber; date: string }[];
+  };
+  for (const { priceUsd, time, date } of data) {
+    expect(date).toBe(new Date(Number(time.value)).toISOString());
+    expect(isLosslessNumber(priceUsd)).toBe(true);
+    expect(priceUsd.value).toMatch(/\.\d{16}$/);
+  }
+  expect(data.length).toBe(3);
+});
 
-    it('serves the nulls that occur in the field', async () => {
-      const nulls = async (path: string) => {
-        const rows = (await app.inject(`/v2${path}`)).json().data as Record<string, unknown>[];
-        return [
-          ...new Set(rows.flatMap((row) => Object.keys(row).filter((name) => row[name] === null))),
-        ].sort();
-      };
-      expect(await nulls('/assets')).toEqual(['changePercent24Hr', 'maxSupply', 'priceUsd']);
-      expect(await nulls('/markets')).toEqual(['tradesCount24Hr']);
-      expect(await nulls('/exchanges')).toEqual(['exchangeUrl', 'percentTotalVolume', 'socket', 'volumeUsd']);
-      expect(await nulls('/rates')).toEqual(['currencySymbol']);
-    });
+it('serves the nulls that occur in the field', async () => {
+  const nulls = async (path: string) => {
+    const rows = (await app.inject(`/v2${path}`)).json().data as Record<string, unknown>[];
+    return [...new Set(rows.flatMap((row) => Object.keys(row).filter((name) => row[name] === null)))].sort();
+  };
+  expect(await nulls('/assets')).toEqual(['changePercent24Hr', 'maxSupply', 'priceUsd']);
+  expect(await nulls('/markets')).toEqual(['tradesCount24Hr']);
+  expect(await nulls('/exchanges')).toEqual(['exchangeUrl', 'percentTotalVolume', 'socket', 'volumeUsd']);
+  expect(await nulls('/rates')).toEqual(['currencySymbol']);
+});
 
-    it('shows real responses as examples', async () => {
-      const lines = [];
-      for (const endpoint of Object.keys(pathTemplates) as Endpoint[]) {
-        const { body } = await app.inject(`/v2${shown[endpoint]}`);
-        lines.push(`  ${endpoint}: {`, property('path', shown[endpoint]), property('answer', body), '  },');
-      }
-      await expect([...head, ...lines, '};', ''].join('\n')).toMatchFileSnapshot(
-        '../../../service/openapi/examples.ts',
-      );
-    });
+it('shows real responses as examples', async () => {
+  const lines = [];
+  for (const endpoint of Object.keys(pathTemplates) as Endpoint[]) {
+    const { body } = await app.inject(`/v2${shown[endpoint]}`);
+    lines.push(`  ${endpoint}: {`, property('path', shown[endpoint]), property('answer', body), '  },');
+  }
+  await expect([...head, ...lines, '};', ''].join('\n')).toMatchFileSnapshot(
+    '../../../service/openapi/examples.ts',
+  );
+});
 
-    it('documents every endpoint, parameter and error, with exact examples', async () => {
-      const answer = await app.inject('/v2/openapi.json');
-      const document = answer.json();
-      expect(document.openapi).toMatch(/^3\.1\./);
-      const paths = routes.map(({ path }) => path.replace(/:(\w+)/g, '{$1}'));
-      expect(Object.keys(document.paths).sort()).toEqual([...paths].sort());
-      for (const { endpoint, path } of routes) {
-        const { get } = document.paths[path.replace(/:(\w+)/g, '{$1}')];
-        const names = (get.parameters as { name: string; in: string }[]).filter((one) => one.in === 'query');
-        expect(names.map(({ name }) => name).sort()).toEqual(
-          Object.keys(endpoints[endpoint].query.shape).sort(),
-        );
-        expect(answer.body).toContain(`"value":${examples[endpoint].answer}`);
-        expect(Object.keys(get.responses)).toEqual(
-          expect.arrayContaining(['200', '400', '401', '429', '503']),
-        );
-      }
-      expect(document.components.schemas.Error.required).toEqual(Object.keys(servedError.shape));
-    });
+it('documents every endpoint, parameter and error, with exact examples', async () => {
+  const answer = await app.inject('/v2/openapi.json');
+  const document = answer.json();
+  expect(document.openapi).toMatch(/^3\.1\./);
+  const paths = routes.map(({ path }) => path.replace(/:(\w+)/g, '{$1}'));
+  expect(Object.keys(document.paths).sort()).toEqual([...paths].sort());
+  for (const { endpoint, path } of routes) {
+    const { get } = document.paths[path.replace(/:(\w+)/g, '{$1}')];
+    const names = (get.parameters as { name: string; in: string }[]).filter((one) => one.in === 'query');
+    expect(names.map(({ name }) => name).sort()).toEqual(Object.keys(endpoints[endpoint].query.shape).sort());
+    expect(answer.body).toContain(`"value":${examples[endpoint].answer}`);
+    expect(Object.keys(get.responses)).toEqual(expect.arrayContaining(['200', '400', '401', '429', '503']));
+  }
+  expect(document.components.schemas.Error.required).toEqual(Object.keys(servedError.shape));
+});
 
-    // The last one: it takes the values away.
-    it.each([
-      ['asset_states', ['assets', 'asset']],
-      ['exchange_states', ['exchanges', 'exchange']],
-      ['market_states', ['markets']],
-      ['asset_market_states', ['assetMarkets']],
-    ] as const)(
-      'rows of %s that the source leaves all but empty are as their schemas say',
-      async (table, of) => {
-        const required = /^(?:listed_id|time|gone|name|symbol|base_symbol|quote_symbol)$/;
-        const { rows: columns } = await store.database.pool.query<{ name: string }>(
-          `select column_name as name from information_schema.columns
+// The last one: it takes the values away.
+it.each([
+  ['asset_states', ['assets', 'asset']],
+  ['exchange_states', ['exchanges', 'exchange']],
+  ['market_states', ['markets']],
+  ['asset_market_states', ['assetMarkets']],
+] as const)('rows of %s that the source leaves all but empty are as their schemas say', async (table, of) => {
+  const required = /^(?:listed_id|time|gone|name|symbol|base_symbol|quote_symbol)$/;
+  const { rows: columns } = await store.database.pool.query<{ name: string }>(
+    `select column_name as name from information_schema.columns
          where table_schema = 'tidemark' and table_name = $1`,
-          [table],
-        );
-        const optional = columns.map(({ name }) => name).filter((name) => !required.test(name));
-        expect(optional.length).toBeGreaterThan(2);
-        await store.database.pool.query(
-          `update tidemark.${table} set ${optional.map((name) => `${name} = null`).join(', ')}`,
-        );
-        for (const endpoint of of) {
-          const { resource, many } = endpoints[endpoint];
-          const answer = await app.inject(`/v2${shown[endpoint]}`);
-          expect([endpoint, answer.statusCode]).toEqual([endpoint, 200]);
-          const { data } = answer.json();
-          const rows = many ? z.array(resource).parse(data) : [resource.parse(data)];
-          expect(rows.length).toBeGreaterThan(0);
-          for (const row of rows) expect(Object.values(row as object)).toContain(null);
-        }
-      },
-    );
-  });
-}
+    [table],
+  );
+  const optional = columns.map(({ name }) => name).filter((name) => !required.test(name));
+  expect(optional.length).toBeGreaterThan(2);
+  await store.database.pool.query(
+    `update tidemark.${table} set ${optional.map((name) => `${name} = null`).join(', ')}`,
+  );
+  for (const endpoint of of) {
+    const { resource, many } = endpoints[endpoint];
+    const answer = await app.inject(`/v2${shown[endpoint]}`);
+    expect([endpoint, answer.statusCode]).toEqual([endpoint, 200]);
+    const { data } = answer.json();
+    const rows = many ? z.array(resource).parse(data) : [resource.parse(data)];
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) expect(Object.values(row as object)).toContain(null);
+  }
+});
 
 const head = [
   '/** Real answers, one of each endpoint, about a simulated market. `npm run docs` writes this file anew. */',

