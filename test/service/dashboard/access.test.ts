@@ -112,9 +112,8 @@ function openWith(access: Access, state: { nowMs: number } = { nowMs: 1_000_000 
     {
       headers = {},
       remoteAddress = '127.0.0.1',
-      method = 'GET',
-    }: { headers?: Record<string, string>; remoteAddress?: string; method?: 'GET' | 'HEAD' } = {},
-  ) => app.inject({ method, url, remoteAddress, headers: { host: 'localhost:4000', ...headers } });
+    }: { headers?: Record<string, string>; remoteAddress?: string } = {},
+  ) => app.inject({ url, remoteAddress, headers: { host: 'localhost:4000', ...headers } });
 }
 
 type Row = [remoteAddress: string, host: string, headers: Record<string, string>, status: number];
@@ -197,9 +196,6 @@ describe('with a password', () => {
     expect((await ask('/')).statusCode).toBe(401);
     for (const path of ['events', 'series/1', 'problems'])
       expect((await ask(`/dashboard/${path}`, far)).statusCode).toBe(401);
-    expect(
-      (await ask('/dashboard/events', { ...far, method: 'HEAD', headers: basic(password) })).statusCode,
-    ).toBe(405);
   });
 
   it('throttles guesses of one address for a minute', async () => {

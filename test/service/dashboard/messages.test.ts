@@ -65,5 +65,7 @@ it('events', async () => {
   await stream.next(({ name }) => name === 'snapshot');
   await store.database.pool.query(`update tidemark.series set untracked_at = now() where id = 3`);
   await stream.next(({ name }) => name === 'change');
+  // A response to HEAD would never end.
+  expect((await fetch(`${world.url}dashboard/events`, { method: 'HEAD' })).status).toBe(405);
   for (const { name, data } of stream.events) expect(events[name].parse(data)).toEqual(data);
 });
