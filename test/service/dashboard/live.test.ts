@@ -3,17 +3,19 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
+import type { Clock } from '../../../clock.ts';
 import { Live, Stream } from '../../../service/dashboard/live.ts';
 import type { Snapshot } from '../../../service/dashboard/shapes.ts';
-import { clockAt } from '../../parts/test-clock.ts';
-import { waitFor } from '../../parts/wait-for.ts';
+import { clockAt, createTestClock } from '../../parts/test-clock.ts';
 import { listenTo, type StreamEvent } from './event-stream.ts';
 import { seriesLine, quietSummary as summary } from './lines.ts';
 
 const line = (id: number, version: string) => seriesLine({ id, version });
 const named = (name: StreamEvent['name']) => (event: StreamEvent) => event.name === name;
 
-async function opened(readTimeoutMs = 60_000) {
+const tickMs = 5;
+
+async function opened(readTimeoutMs = 60_000, clock?: Clock) {
   const state = {
     snapshot: { summary, series: [line(1, 'a'), line(2, 'a')] } as Snapshot,
     away: false,
@@ -31,8 +33,8 @@ async function opened(readTimeoutMs = 60_000) {
       if (state.away) throw new Error('away');
       return state.snapshot;
     },
-    clock: clockAt(() => state.nowMs),
-    tickMs: 5,
+    clock: clock ?? clockAt(() => state.nowMs),
+    tickMs,
     readTimeoutMs,
     onTrouble: () => {},
   });
@@ -64,25 +66,22 @@ it('sends a snapshot once and then only changes', async () => {
 });
 
 it('reads once for all pages and not while none is open', async () => {
-  const { state, connect } = await opened();
+  const clock = createTestClock();
+  const { state, happened, connect } = await opened(60_000, clock);
   const pages = await Promise.all(Array.from({ length: 10 }, () => connect()));
   for (const page of pages) await page.next();
-  const { reads } = state;
+  expect(state.reads).toBe(1);
   state.snapshot = { summary, series: [line(1, 'b')] };
+  await clock.advance(tickMs);
   for (const page of pages) await page.next(named('change'));
-  // A reading may have begun before the change was made.
-  expect(state.reads - reads).toBeLessThan(10);
-  for (const page of pages) page.leave();
-  let last = -1;
-  await waitFor(
-    'the end of reading',
-    () => {
-      const isStill = state.reads === last;
-      last = state.reads;
-      return isStill;
-    },
-    { everyMs: 100 },
-  );
+  expect(state.reads).toBe(2);
+  for (const page of pages) {
+    const left = once(happened, 'left');
+    page.leave();
+    await left;
+  }
+  await clock.advance(60_000);
+  expect(state.reads).toBe(2);
 });
 
 it('sends a snapshot to a page that reconnects', async () => {
