@@ -68,11 +68,12 @@ it('waits for a second answer with --wait, and requests it when it is due', asyn
 
 it('waits while many requests fail, and says why', async () => {
   const { begin, simulator } = await openWatched();
-  const running = begin(`backfill candles ${market} --interval m1 --from 2024-03-01 --to 2024-03-13`, {
+  const running = begin(`backfill candles ${market} --interval m1 --from 2024-03-01 --to 2024-03-07`, {
     WORKER_ATTEMPTS: '1',
-    FAILED_RETRY_SECONDS: '5',
+    // Longer than the four requests that fail take together.
+    FAILED_RETRY_SECONDS: '9',
     // Slow enough that some requests are left when they begin to fail.
-    SOURCE_REQUESTS_PER_MINUTE: '80',
+    SOURCE_REQUESTS_PER_MINUTE: '40',
   });
   await waitFor('its first answers', () => (simulator.requests().byStatus[200] ?? 0) >= 2);
   simulator.setFaults({ errorRate: 1 });
