@@ -4,6 +4,7 @@ import type { Candle } from '../../../contract/resources.ts';
 import { profiles } from '../../../source/profiles/profiles.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
 import { serve } from '../../source/local-server.ts';
+import { processesMs } from '../command.ts';
 import { openVenues } from './watch-list-parts.ts';
 
 /** Venues with all their history, and a market that each has. */
@@ -228,29 +229,34 @@ it('of coincap-v3 with its key, and no further than its credits reach', async ()
   expect(JSON.stringify(stored) + stopped.stderr).not.toContain(apiKey);
 });
 
-it.each(venues)('of $profile, whose requests fail in every way', async (venue) => {
-  const { profile, symbol } = venue;
-  const { say, run, venues, database, query } = await openVenues([profile]);
-  const simulator = Object.values(venues)[0];
-  const endMs = range.startMs + 8 * (profiles[profile]?.longestRangeMs.candles.m1 ?? 0);
-  // The list of markets is read once, without retries.
-  await say(`markets --source ${profile}`);
-  simulator?.setFaults({
-    ...{ errorRate: 0.15, truncateRate: 0.1, htmlRate: 0.1, resetRate: 0.1, dripRate: 0.02 },
-    ...{ timeoutRate: 0.02, rateLimitRate: 0.05, rateLimitBurst: 2, rateLimitResetMs: 1000 },
-  });
-  const ended = await run(
-    `backfill candles --source ${profile} --symbol ${symbol} --interval m1 --from 2024-03-01 --to ${new Date(endMs).toISOString()} --json`,
-    { SOURCE_TIMEOUT_SECONDS: '2', WORKER_ATTEMPTS: '20' },
-  );
-  expect(ended.exitCode).toBe(0);
-  const [baseId = '', quoteId = ''] = symbol.split('/');
-  const stored = { dataset: 'candles', exchange: profile, baseId, quoteId, interval: 'm1' } as const;
-  expect(await storedPoints(database, stored)).toEqual(
-    simulator?.truth.candles(
-      { ...stored, baseId: venue.base, quoteId: venue.quote },
-      { startMs: range.startMs, endMs },
-    ),
-  );
-  expect(await query('select from tidemark.fetches where error is not null')).not.toHaveLength(0);
-});
+// Long, because each pause after failures in a row is longer than the last.
+it.each(venues)(
+  'of $profile, whose requests fail in every way',
+  async (venue) => {
+    const { profile, symbol } = venue;
+    const { say, run, venues, database, query } = await openVenues([profile]);
+    const simulator = Object.values(venues)[0];
+    const endMs = range.startMs + 8 * (profiles[profile]?.longestRangeMs.candles.m1 ?? 0);
+    // The list of markets is read once, without retries.
+    await say(`markets --source ${profile}`);
+    simulator?.setFaults({
+      ...{ errorRate: 0.15, truncateRate: 0.1, htmlRate: 0.1, resetRate: 0.1, dripRate: 0.02 },
+      ...{ timeoutRate: 0.02, rateLimitRate: 0.05, rateLimitBurst: 2, rateLimitResetMs: 1000 },
+    });
+    const ended = await run(
+      `backfill candles --source ${profile} --symbol ${symbol} --interval m1 --from 2024-03-01 --to ${new Date(endMs).toISOString()} --json`,
+      { SOURCE_TIMEOUT_SECONDS: '2', WORKER_ATTEMPTS: '20' },
+    );
+    expect(ended.exitCode).toBe(0);
+    const [baseId = '', quoteId = ''] = symbol.split('/');
+    const stored = { dataset: 'candles', exchange: profile, baseId, quoteId, interval: 'm1' } as const;
+    expect(await storedPoints(database, stored)).toEqual(
+      simulator?.truth.candles(
+        { ...stored, baseId: venue.base, quoteId: venue.quote },
+        { startMs: range.startMs, endMs },
+      ),
+    );
+    expect(await query('select from tidemark.fetches where error is not null')).not.toHaveLength(0);
+  },
+  processesMs * 3,
+);
