@@ -32,7 +32,7 @@ export async function dockerTimescale(settings: ServerSettings = {}): Promise<Da
       .withEnvironment({
         POSTGRES_PASSWORD: 'throw-away',
         TIMESCALEDB_TELEMETRY: 'off',
-        TS_TUNE_MAX_BG_WORKERS: '48',
+        TS_TUNE_MAX_BG_WORKERS: String(settings['timescaledb.max_background_workers'] ?? 1),
       })
       .withCommand(['postgres', ...flags])
       .withExposedPorts(5432)

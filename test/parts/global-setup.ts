@@ -5,7 +5,7 @@ import { type ChromiumPart, obtainChromium } from './chromium-part.ts';
 import { obtainPlain, obtainTimescale } from './obtain-database.ts';
 import type { ProvidedParts } from './provided.ts';
 import { obtainRedis } from './redis-part.ts';
-import { createTemplate } from './test-database.ts';
+import { closeAdministrators, createTemplate } from './test-database.ts';
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const outcomes = await Promise.allSettled([obtainTimescale(), obtainPlain(), obtainRedis()]);
@@ -13,6 +13,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const stopAll = async () => {
     // A server that does not belong to this run goes on.
     await Promise.allSettled(drops.map((drop) => drop()));
+    await closeAdministrators();
     const parts = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : ''));
     await Promise.all(parts.map((part) => (typeof part === 'string' ? undefined : part.stop())));
   };

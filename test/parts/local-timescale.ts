@@ -48,9 +48,8 @@ export function timescalePrograms(settings: ServerSettings = {}): ClusterProgram
     settings: {
       shared_preload_libraries: 'timescaledb',
       'timescaledb.telemetry_level': 'off',
-      // Every database with the extension has a worker of its own, and tests create many databases.
-      'timescaledb.max_background_workers': 48,
-      max_worker_processes: 64,
+      // None but the launcher: every database with the extension would get a worker. A test that needs them starts a server.
+      'timescaledb.max_background_workers': 1,
       max_locks_per_transaction: 256,
       ...settings,
     },

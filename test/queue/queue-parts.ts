@@ -15,7 +15,7 @@ import {
 } from '../../queue/backend.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { runsOnBoth } from '../parts/on-both.ts';
-import { createTestDatabase } from '../parts/test-database.ts';
+import { createTestDatabase, removeQueue } from '../parts/test-database.ts';
 
 export type Kind = QueueBackend['kind'];
 
@@ -24,6 +24,11 @@ export const silent = pino({ level: 'silent' });
 /** A log that keeps its lines of level warn and above. */
 export function collectingLog(lines: string[]): Logger {
   return pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+}
+
+/** The backend of a test that needs any: connecting to Redis takes less. */
+export function defaultKind(): Kind {
+  return inject('redisUrl') === null ? 'postgres' : 'redis';
 }
 
 /** A group of tests on one backend, Redis where it is available, or on both as test/parts/on-both.ts says. */
@@ -78,10 +83,7 @@ export async function openQueue(
 /** Empties the queues, like a flushed Redis or a restored database. */
 export async function emptyQueue(options: QueueBackendOptions): Promise<void> {
   if (options.redisUrl !== undefined) {
-    const redis = new Redis(options.redisUrl);
-    const keys = await redis.keys(`{${options.namespace}}:*`);
-    if (keys.length > 0) await redis.del(...keys);
-    redis.disconnect();
+    await removeQueue(options);
     return;
   }
   const client = new pg.Client({ connectionString: options.databaseUrl });

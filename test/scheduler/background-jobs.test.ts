@@ -1,28 +1,42 @@
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import { type RunningScheduler, startScheduler } from '../../scheduler/scheduler.ts';
 import { keepColumnstore } from '../../scheduler/upkeep.ts';
 import { isLockWait } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { readFailingJobs, readUpkeep } from '../../store/timescale/upkeep.ts';
+import type { DatabasePart } from '../parts/database-part.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
+import { obtainTimescale } from '../parts/obtain-database.ts';
 import { clockAt } from '../parts/test-clock.ts';
+import { createFrom, createTemplate } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { collectingLog, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
+import { collectingLog, defaultKind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { processesMs, tidemark } from '../scripts/command.ts';
 import { openDashboardWorld } from '../service/dashboard/dashboard-world.ts';
-import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { type TestStore, testStoreOn } from '../store/open-store.ts';
 import { candles, expectRollupsToAgree, markBehind, market, put } from '../store/views/candles.ts';
 
 const daysStored = 120;
 const afterDays = 14;
 
 describeNeeding('timescale', "TimescaleDB's background workers", () => {
+  let server: DatabasePart;
+  let template: string;
+  beforeAll(async () => {
+    // The server of the other tests has no background workers.
+    const obtained = await obtainTimescale({ 'timescaledb.max_background_workers': 8 });
+    if (typeof obtained === 'string') throw new Error(obtained);
+    server = obtained;
+    ({ name: template } = await createTemplate(server.url));
+  });
+  afterAll(() => server.stop());
+
   let store: TestStore;
   let seriesId: number;
   const nowMs = Math.floor(Date.now() / hourMs) * hourMs;
   beforeEach(async () => {
-    const opened = await openTestStore();
+    const opened = testStoreOn(await createFrom(template, server.url));
     store = opened;
     onTestFinished(() => opened.close());
     ({ seriesId } = await trackSeries(store.database, market('a', 'h1'), nowMs - daysStored * dayMs, null));
@@ -70,7 +84,7 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
       message: expect.stringContaining('policy_compression_execute'),
     });
     const lines: string[] = [];
-    const queueOptions = await prepareQueue('postgres', store.url);
+    const queueOptions = await prepareQueue(defaultKind(), store.url);
     const schedulers: RunningScheduler[] = [];
     for (const _ of [1, 2]) {
       const scheduler = await startScheduler({

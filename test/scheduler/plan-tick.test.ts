@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
 import { trackList } from '../../store/lists/lists.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { onEachBackend } from '../queue/queue-parts.ts';
+import { defaultKind, onEachBackend } from '../queue/queue-parts.ts';
 import { candleSeries, hourMs, noonMs, openParts, type WorkerParts } from '../workers/worker-parts.ts';
 
 function tickParts(parts: WorkerParts, more: Partial<TickParts> = {}): TickParts {
@@ -105,7 +105,7 @@ onEachBackend('a planning pass', (kind) => {
 
 describe('a planning pass', () => {
   test('fails when the queue cannot be listed, instead of treating it as empty', async () => {
-    const parts = await openParts('postgres');
+    const parts = await openParts(defaultKind());
     await trackSeries(parts.database, candleSeries, noonMs - 3 * hourMs, noonMs);
     const requests = { ...parts.queues.requests, claimedWindows: () => Promise.reject(new Error('away')) };
     await expect(planTick(tickParts(parts, { requests }), noonMs, 0)).rejects.toThrow('away');

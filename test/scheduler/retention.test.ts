@@ -7,7 +7,7 @@ import { writeRetention } from '../../store/retention/retention.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { collectingLog, silent } from '../queue/queue-parts.ts';
+import { collectingLog, defaultKind, silent } from '../queue/queue-parts.ts';
 import { commitPoints, storedPoints } from '../store/committing.ts';
 import { hourMs, openParts } from '../workers/worker-parts.ts';
 
@@ -16,7 +16,7 @@ const dayMs = 24 * hourMs;
 const startMs = Date.UTC(2020, 0, 1);
 
 test('a scheduler drops expired points when it starts, and again at intervals', async () => {
-  const parts = await openParts('postgres');
+  const parts = await openParts(defaultKind());
   const { database } = parts;
   let nowMs = Date.now();
   const of = { ...(await trackSeries(database, series, startMs, startMs + 900 * dayMs)), series };
@@ -49,7 +49,7 @@ test('a scheduler drops expired points when it starts, and again at intervals', 
 });
 
 test('a locked table blocks neither the start nor the end of a scheduler', async () => {
-  const parts = await openParts('postgres');
+  const parts = await openParts(defaultKind());
   const { database } = parts;
   const of = { ...(await trackSeries(database, series, startMs, startMs + 900 * dayMs)), series };
   await commitPoints(database, { ...of, window: { startMs, endMs: startMs + dayMs } });

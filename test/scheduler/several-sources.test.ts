@@ -5,6 +5,7 @@ import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
 import { readMarkets, setSeriesSources, storeMarkets } from '../../store/series/sources.ts';
+import { defaultKind } from '../queue/queue-parts.ts';
 import { candleSeries, hourMs, noonMs, openParts } from '../workers/worker-parts.ts';
 
 const startMs = noonMs - 4 * hourMs;
@@ -15,7 +16,7 @@ const hour = (place: number) => ({
 
 /** A series of four hours that two sources give. */
 async function open() {
-  const parts = await openParts('postgres');
+  const parts = await openParts(defaultKind());
   const { database } = parts;
   const { seriesId } = await trackSeries(database, candleSeries, startMs, noonMs);
   await database.pool.query('update tidemark.series set earliest = lower(tracked)');
@@ -50,7 +51,7 @@ async function open() {
 
 /** A series of twenty hours that one source gives. */
 async function creditParts() {
-  const parts = await openParts('postgres');
+  const parts = await openParts(defaultKind());
   const { database } = parts;
   const { seriesId } = await trackSeries(database, candleSeries, noonMs - 20 * hourMs, noonMs);
   await database.pool.query('update tidemark.series set earliest = lower(tracked)');

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { queueBeside } from '../parts/test-database.ts';
 import { type Ended, endedWith } from './ended.ts';
 import { runInProcess } from './in-process.ts';
 
@@ -82,7 +83,14 @@ export function tidemark(
 function environment(env: Readonly<Record<string, string>>): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
   // Any free port: several tests run at once.
-  return { PATH, HOME, SERVE_PORT: '0', ...env };
+  return { PATH, HOME, SERVE_PORT: '0', ...queueOf(env), ...env };
+}
+
+/** The variables of its queue, on Redis where it is available. @param env with an empty REDIS_URL the queue is on PostgreSQL. */
+function queueOf({ DATABASE_URL, REDIS_URL }: Readonly<Record<string, string>>): Record<string, string> {
+  if (DATABASE_URL === undefined || REDIS_URL !== undefined || !URL.canParse(DATABASE_URL)) return {};
+  const { redisUrl, namespace } = queueBeside(DATABASE_URL);
+  return redisUrl === undefined ? {} : { REDIS_URL: redisUrl, QUEUE_NAMESPACE: namespace };
 }
 
 /** A directory without a `.env`, gone after the test. */

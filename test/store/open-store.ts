@@ -4,7 +4,7 @@ import { inject, onTestFinished } from 'vitest';
 import { type Database, openDatabase } from '../../store/db/database.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { runsOnBoth } from '../parts/on-both.ts';
-import { createMigratedDatabase, createTestDatabase } from '../parts/test-database.ts';
+import { createMigratedDatabase, createTestDatabase, type TestDatabase } from '../parts/test-database.ts';
 
 export interface TestStore {
   readonly database: Database;
@@ -13,7 +13,10 @@ export interface TestStore {
 }
 
 export async function openTestStore(on: 'main' | 'plain' = 'main'): Promise<TestStore> {
-  const { url, drop } = await createMigratedDatabase(on);
+  return testStoreOn(await createMigratedDatabase(on));
+}
+
+export function testStoreOn({ url, drop }: TestDatabase): TestStore {
   const database = openDatabase({
     url,
     applicationName: 'tidemark test',

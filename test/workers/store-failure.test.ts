@@ -11,7 +11,7 @@ import { storeTroubleOf } from '../../workers/store-failure.ts';
 import type { Work } from '../../workers/work.ts';
 import { freePort } from '../parts/free-port.ts';
 import { clockAt } from '../parts/test-clock.ts';
-import { silent } from '../queue/queue-parts.ts';
+import { defaultKind, silent } from '../queue/queue-parts.ts';
 import { ledgerOf, noonMs, openParts, trackHours, type WorkerParts } from './worker-parts.ts';
 
 function withCode(code: string, message = 'refused'): Error {
@@ -53,7 +53,7 @@ describe('an attempt whose answer cannot be stored', () => {
     workOf: (error: Error) => Work<string>;
     all: WorkerParts;
   }> {
-    const all = await openParts('postgres');
+    const all = await openParts(defaultKind());
     const [window] = await trackHours(all, 1);
     if (window === undefined) throw new Error('no window');
     const workOf = (error: Error): Work<string> => ({

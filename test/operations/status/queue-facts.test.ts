@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { readConfig } from '../../../config.ts';
 import type { OperationContext } from '../../../operations/context.ts';
 import { readQueueFacts } from '../../../operations/status/facts.ts';
-import { openQueue, prepareQueue } from '../../queue/queue-parts.ts';
+import { defaultKind, openQueue, prepareQueue } from '../../queue/queue-parts.ts';
 
 test('the budget is that of all sources in use, and that of SOURCE_URL where none is', async () => {
-  const options = await prepareQueue('postgres');
+  const options = await prepareQueue(defaultKind());
   const queues = await openQueue(options);
   const configured = new Map([
     ['binance', { requestsPerMinute: 3000 }],

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { readConfig } from '../../../config.ts';
 import { decimalText } from '../../../contract/decimal.ts';
 import { dayMs, type EpochMs, minuteMs } from '../../../contract/intervals.ts';
 import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
+import { queueBeside } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { storedPoints, truthOf } from '../../pipeline/stored.ts';
 import { emptyQueue } from '../../queue/queue-parts.ts';
@@ -370,8 +370,7 @@ it('requests windows again that were lost with the queue or its worker', async (
   const verifying = run('verify --all --json', { WORKER_CONCURRENCY: '1' });
   await waitFor('two requests', () => simulator.requests().total >= before + 2);
   // As a flushed Redis does: what waits is gone.
-  const { namespace } = readConfig({}).queue;
-  await emptyQueue({ redisUrl: undefined, databaseUrl: url, namespace });
+  await emptyQueue(queueBeside(url));
   simulator.setFaults({});
   const { exitCode, stdout } = await verifying;
   expect(exitCode).toBe(0);

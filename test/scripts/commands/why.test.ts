@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { readConfig } from '../../../config.ts';
 import { minuteMs } from '../../../contract/intervals.ts';
 import { openQueueBackend } from '../../../queue/backend.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
+import { queueBeside } from '../../parts/test-database.ts';
 import { silent } from '../../queue/queue-parts.ts';
 import { openWatched } from './watch-list-parts.ts';
 
@@ -63,7 +63,7 @@ it('why and plan say until when a source accepts no request', async () => {
     ...{ verdict: 'rate_limited', status: 403, error: 'banned', bytes: 0, durationMs: 1 },
   });
   const queues = await openQueueBackend({
-    ...{ redisUrl: undefined, databaseUrl: url, namespace: readConfig({}).queue.namespace },
+    ...queueBeside(url),
     ...{ attempts: 1, log: silent },
   });
   onTestFinished(() => queues.close());
