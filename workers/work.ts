@@ -51,6 +51,7 @@ export interface WorkParts {
   readonly commitWindow: (commit: WindowCommit) => Promise<object & StoredEvent>;
   readonly graceMs: number;
   readonly emptyConfirmMs: number;
+  readonly failedRetryMs: number;
 }
 
 type Answer = PointAnswer;
@@ -84,6 +85,7 @@ export function windowWork(window: Window, parts: WorkParts): Work<Answer> {
         nowMs,
         graceMs: parts.graceMs,
         emptyConfirmMs: parts.emptyConfirmMs,
+        failedRetryMs: parts.failedRetryMs,
       }),
   };
 }

@@ -164,6 +164,7 @@ const maxFirstMissingPauseMs = 600_000;
 export async function deferUnusableRanges(client: pg.PoolClient, evaluated: EvaluatedWindow): Promise<void> {
   const { evaluation, seriesId, attempt, nowMs } = evaluated;
   const deferred = { seriesId, attempts: attempt, nowMs, source: evaluated.window.source };
+  const retryAfter = (ms: number) => nowMs + Math.min(ms, evaluated.failedRetryMs ?? ms);
   const { stale } = evaluation;
   // The source knows nothing of this range yet: it lags, and the answer is not stale.
   const lags = stale !== null && evaluated.knownUntilMs <= stale.startMs;
@@ -176,14 +177,14 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
       verdict: 'stale',
       kind: 'stale',
       message: staleMessage(evaluated),
-      retryAtMs: nowMs + staleRetryMs,
+      retryAtMs: retryAfter(staleRetryMs),
     });
   }
   if (evaluation.verdict === 'unreadable') {
     const unreadable = {
       ...deferred,
       message: 'no row of the answer was readable, or none belonged to the window',
-      retryAtMs: nowMs + unreadableRetryMs,
+      retryAtMs: retryAfter(unreadableRetryMs),
     };
     // A file stays as it is: its time is left to the next source, as that of an absent file.
     if (evaluated.answer.isWhole === true)
@@ -210,7 +211,8 @@ async function deferMissingRange(
   range: Range,
 ): Promise<void> {
   const { seriesId, attempt, nowMs, series, lane } = evaluated;
-  const pauseMs = missingPauseMs(range, series.interval, nowMs, maxFirstMissingPauseMs);
+  const maxMs = Math.min(maxFirstMissingPauseMs, evaluated.failedRetryMs ?? maxFirstMissingPauseMs);
+  const pauseMs = missingPauseMs(range, series.interval, nowMs, maxMs);
   const deferred = {
     seriesId,
     message: incompleteMessage,

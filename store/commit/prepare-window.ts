@@ -46,6 +46,8 @@ export interface WindowCommit {
   readonly graceMs: number;
   /** Time between two empty answers that confirm an empty window. */
   readonly emptyConfirmMs: number;
+  /** Longest pause of a deferred window. Absent: no limit. */
+  readonly failedRetryMs?: number;
 }
 
 export interface WindowResult extends PointChanges {

@@ -1,14 +1,14 @@
 /**
- * Runs `tidemark backfill` against a hostile source, in a process and a database of its own, and compares the results.
+ * Runs `tidemark backfill` against a hostile source, in a database of its own, and compares the results.
  */
 
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Range } from '../../planning/ranges.ts';
 import { createMigratedDatabase } from '../parts/test-database.ts';
-import { market, program } from '../scripts/command.ts';
-import { type Ended, endedWith } from '../scripts/ended.ts';
+import { market } from '../scripts/command.ts';
+import type { Ended } from '../scripts/ended.ts';
+import { runInProcess } from '../scripts/in-process.ts';
 import { truthOf } from './hostile-source.ts';
 import type { Misbehaviour } from './misbehaviours.ts';
 
@@ -43,6 +43,8 @@ export async function prepareRun(
 ): Promise<HostileRun> {
   const database = await createMigratedDatabase();
   const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: process.env.HOME ?? '',
     DATABASE_URL: database.url,
     ...(redisUrl === null ? {} : { REDIS_URL: redisUrl }),
     // The template of the databases has the queue of the default namespace.
@@ -65,21 +67,11 @@ export async function prepareRun(
   const to = new Date(range.endMs).toISOString();
   return {
     async backfill(...more) {
-      const ended = await tidemark(['backfill', ...words, '--from', from, '--to', to, ...more], env);
+      const ended = await runInProcess(['backfill', ...words, '--from', from, '--to', to, ...more], env);
       return { ...saidBy(ended), ...(await compare(database.url, range, alsoGave)) };
     },
     close: () => database.drop(),
   };
-}
-
-/** Outside any test, so that all runs start together. */
-function tidemark(words: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
-  return new Promise((settle) => {
-    const environment = { PATH: process.env.PATH, HOME: process.env.HOME, ...env };
-    const child = execFile(process.execPath, [program, ...words], { env: environment }, (_, stdout, stderr) =>
-      settle(endedWith(child.exitCode, stdout, stderr)),
-    );
-  });
 }
 
 function saidBy({ exitCode, stdout, stderr }: Ended): Pick<Outcome, 'exitCode' | 'said'> {

@@ -15,6 +15,7 @@ import {
   ledgerOf,
   noonMs,
   openParts,
+  settings,
   startTestWorker,
   trackHours,
   type WorkerParts,
@@ -81,6 +82,21 @@ onEachBackend('a worker', (kind) => {
     await untilIdle(parts);
     expect(await coveredOf(database)).toBe(wholeTrack(4));
     expect((await ledgerOf(database)).every(({ attempt }) => attempt === 1)).toBe(true);
+  });
+
+  test.each([
+    ['of a copy from before the window', { data: [], timestamp: noonMs - 10 * hourMs }],
+    ['without a readable row', { data: [{ period: noonMs }], timestamp: noonMs }],
+  ])('defers a window after an answer %s no longer than any', async (_, body) => {
+    const parts = await openParts(kind);
+    const server = await serveBody(body);
+    await parts.queues.requests.addWindows(await trackHours(parts, 1));
+    await startTestWorker(parts, server.baseUrl, { settings: { ...settings, failedRetryMs: 5000 } });
+    await untilIdle(parts);
+    const { rows } = await parts.database.pool.query<{ pause: number }>(
+      'select extract(epoch from retry_at - first_at)::int as pause from tidemark.pending_windows',
+    );
+    expect(rows).toEqual([{ pause: 5 }]);
   });
 
   test('knows for a second of its clock whether requests are paused', async () => {
