@@ -14,12 +14,11 @@ const slow = [
   'test/service/stored/hostile.test.ts',
   'test/store/embedded/crash.test.ts',
 ];
-/** Without processes, browsers and waiting: `npm run test:quick`. */
+/** Rules, formats, the source's client, workers and commits, without processes and browsers: `npm run test:quick`. */
 const quick = [
   'test/*.test.ts',
-  'test/{contract,files,metrics,operations,planning,simulator,source,watch-list,workers}/**/*.test.ts',
-  'test/store/{auth,commit,db,lists,measures,recheck,retention,series,settings,transfer}/**/*.test.ts',
-  'test/docs/{architecture,configuration,guarantees}.test.ts',
+  'test/{contract,files,metrics,planning,source,watch-list,workers}/**/*.test.ts',
+  'test/store/{commit,db}/**/*.test.ts',
 ];
 
 /** Sets of tests, by `--mode`: `main` is `npm test`. Without a mode every test can be named. */
