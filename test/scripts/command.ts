@@ -8,6 +8,7 @@ import { onTestFinished } from 'vitest';
 import { queueBeside } from '../parts/test-database.ts';
 import { type Ended, endedWith } from './ended.ts';
 import { runInProcess } from './in-process.ts';
+import { checkDocuments } from './printed-documents.ts';
 
 export type { Ended };
 
@@ -52,7 +53,9 @@ export function start(
   onTestFinished(() => void child.kill('SIGKILL'));
   const ended = new Promise<Ended>((settle) => {
     child.on('close', (exitCode) => settle(endedWith(exitCode, stdout, stderr)));
-  });
+  }).then((one) => checkDocuments(words, one));
+  // Who only kills it does not wait for its end.
+  ended.catch(() => {});
   const leaveUnread = () => {
     child.stdout.destroy();
     child.stderr.destroy();
@@ -70,14 +73,13 @@ export function start(
  * Runs a command to its end, in this process where it has a database: the embedded one belongs to a process. Use `start`
  * where the process itself is tested: signals, pipes, exit.
  */
-export function tidemark(
+export async function tidemark(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
   directory?: string,
 ): Promise<Ended> {
-  return env.DATABASE_URL === undefined
-    ? start(words, env, directory).ended
-    : runInProcess(words, environment(env), directory);
+  if (env.DATABASE_URL === undefined) return start(words, env, directory).ended;
+  return checkDocuments(words, await runInProcess(words, environment(env), directory));
 }
 
 function environment(env: Readonly<Record<string, string>>): Record<string, string> {

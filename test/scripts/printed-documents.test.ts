@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { documents } from '../../scripts/output/documents.ts';
+import { createProgram } from '../../scripts/program.ts';
+import { checkDocuments, documentOf } from './printed-documents.ts';
+
+it('every command with --json prints a document, which tests check where they run it', async () => {
+  const { commands } = await createProgram(() => true);
+  const named = commands.flatMap((command) =>
+    [command, ...command.commands].flatMap((one) => {
+      const words = one === command ? [one.name()] : [command.name(), one.name()];
+      return one.options.some(({ long }) => long === '--json') ? [documentOf([...words, '--json'])] : [];
+    }),
+  );
+  const others = ['status --watch --json', 'backfill candles --dry-run --json'];
+  const found = [...named, ...others.map((words) => documentOf(words.split(' ')))];
+  expect([...new Set(found)].sort()).toEqual(Object.keys(documents).sort());
+  expect(documentOf(['gaps'])).toBeNull();
+  const whole = { sourceOutage: null, gaps: [], quarantined: [] };
+  const printed = (document: unknown) =>
+    checkDocuments(['gaps', '--json'], { stdout: JSON.stringify(document) });
+  printed(whole);
+  for (const wrong of [
+    { ...whole, gaps: null },
+    { ...whole, more: 1 },
+  ])
+    expect(() => printed(wrong)).toThrow(/gaps|more/);
+});
