@@ -1,11 +1,10 @@
 import { mkdirSync, readdirSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
 import { createMigratedDatabase, createTestDatabase, type TestDatabase } from '../parts/test-database.ts';
+import { serveBody } from '../source/local-server.ts';
 import { type Ended, emptyDirectory, start, tidemark } from './command.ts';
 import { runInProcess } from './in-process.ts';
 
@@ -81,6 +80,12 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     ['move --to secret', '--to is not an address that begins with postgres://; '],
     ['move --to https://a:secret@b/c', '--to is not an address'],
     ['complete ksh', 'ksh'],
+    ['verify --sample 0', '--sample "0"'],
+    ['verify --sample 3 --all', '--all'],
+    ['repair --empty-older-than yesterday', '--empty-older-than "yesterday"'],
+    ['track assets --every 9s', '--every "9s"'],
+    ['track asset-markets', '--asset'],
+    ['untrack markets --asset x', '--asset'],
   ])('%s', async (words, word) => {
     const ended = await run(words, unused);
     expectRefusal(ended, 2, 'BAD_ARGUMENT', word);
@@ -222,7 +227,8 @@ describe('names what is unreachable or unusable in one line', () => {
 
   it('a series that does not exist', async () => {
     for (const word of ['4711', 'bitcoin'])
-      expectRefusal(await run(`untrack ${word}`, environment()), 2, 'UNKNOWN_SERIES', word);
+      for (const command of ['untrack', 'verify', 'repair', 'why'])
+        expectRefusal(await run(`${command} ${word}`, environment()), 2, 'UNKNOWN_SERIES', word);
     for (const [words, line] of [
       [`candles ${market} --interval m5`, 'binance bitcoin/tether m5 was never tracked here'],
       ['rates --currency florin', 'no rate of florin is stored'],
@@ -240,13 +246,8 @@ describe('names what is unreachable or unusable in one line', () => {
     ['HTML with 404', 404, 'text/html', '<!doctype html><title>Not here</title>'],
     ['other JSON', 200, 'application/json', '{"hello":"world"}'],
   ])('a source that answers with %s', async (_, status, type, body) => {
-    const server = createServer((_request, response) => {
-      response.writeHead(status, { 'content-type': type }).end(body);
-    });
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
-    const env = environment({ SOURCE_URL: `http://127.0.0.1:${port}/v2` });
+    const { baseUrl } = await serveBody(body, status, { 'content-type': type });
+    const env = environment({ SOURCE_URL: baseUrl });
     expectRefusal(await run(`${history} bitcoin`, env), 4, 'SOURCE_NOT_A_MARKET_DATA_SERVICE');
   });
 

@@ -1,6 +1,6 @@
 /** Runs the command line: as a process of its own, as a user does, or within the test, which takes less time. */
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -80,6 +80,22 @@ export async function tidemark(
 ): Promise<Ended> {
   if (env.DATABASE_URL === undefined) return start(words, env, directory).ended;
   return checkDocuments(words, await runInProcess(words, environment(env), directory));
+}
+
+/** Runs it in a shell with this behind it, such as a pipe. @returns its own exit code, and what the shell printed. */
+export function inShell(
+  words: readonly string[],
+  rest: string,
+  env: Readonly<Record<string, string>>,
+  cwd = emptyDirectory(),
+): Promise<Ended> {
+  const command = [process.execPath, program, ...words].map((word) => `'${word}'`).join(' ');
+  const script = `${command} ${rest}; exit \${PIPESTATUS[0]}`;
+  return new Promise((settle) => {
+    execFile('bash', ['-c', script], { cwd, env: environment(env) }, (error, stdout, stderr) =>
+      settle(endedWith(Number(error?.code ?? 0), stdout, stderr)),
+    );
+  });
 }
 
 function environment(env: Readonly<Record<string, string>>): Record<string, string> {

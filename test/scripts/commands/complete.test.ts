@@ -2,189 +2,138 @@ import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { openDatabase } from '../../../store/db/database.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { trackSeries } from '../../../store/series/series.ts';
 import { storeMarkets } from '../../../store/series/sources.ts';
-import { createMigratedDatabase, type TestDatabase } from '../../parts/test-database.ts';
-import { emptyDirectory, market, program, tidemark } from '../command.ts';
+import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { emptyDirectory, program, tidemark } from '../command.ts';
 import { runInProcess } from '../in-process.ts';
 
-/** The suggested words, each with its description. */
-async function suggested(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const ended = await runInProcess(['complete', '--', ...words], env);
-  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-  const lines = ended.stdout.split('\n').filter((line) => line !== '' && !line.startsWith(':'));
-  return lines.map((line) => line.split('\t'));
-}
+/** Names that a source may have, as far as a shell is concerned. */
+const foreign = '$(touch ran)';
 
-async function suggestedWords(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  return (await suggested(words, env)).map(([word]) => word).sort();
-}
-
-it('suggests commands, subcommands and options', async () => {
-  expect((await suggested(['re'])).map(([word]) => word)).toEqual(['repair', 'retry', 'resume', 'retention']);
-  const lists = (await suggested(['track', ''])).map(([word]) => word);
-  expect(lists).toEqual(expect.arrayContaining(['candles', 'history', 'lists']));
-  expect(await suggested(['track', 'candles', '--exch'])).toEqual([
-    ['--exchange', 'exchange, such as binance'],
-  ]);
-  expect((await suggested(['status', '--w'])).map(([word]) => word)).toEqual(['--watch']);
-});
-
-it('suggests the shells of `complete`', async () => {
-  expect(await suggestedWords(['complete', ''])).toEqual(['bash', 'fish', 'zsh']);
-});
-
-let names: TestDatabase;
+let store: TestStore;
+let env: Record<string, string>;
 beforeAll(async () => {
-  names = await createMigratedDatabase();
+  store = await openTestStore();
+  env = { DATABASE_URL: store.url };
+  const candles = { dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether' } as const;
+  for (const series of [
+    { ...candles, interval: 'h1' },
+    { ...candles, interval: 'd1' },
+    { ...candles, exchange: 'kraken', baseId: 'ethereum', quoteId: 'euro', interval: 'm1' },
+    { dataset: 'asset_history', assetId: 'ethereum', interval: 'd1' },
+    { ...candles, exchange: foreign, baseId: 'a:bc', quoteId: 'x', interval: 'm1' },
+  ] as const)
+    await trackSeries(store.database, series, 0, null);
+  const listed = { quote: 'USDT', listedMs: null, isTrading: true };
+  const markets = ['BTC', 'ETH'].map((base) => ({ ...listed, base, symbol: `${base}USDT` }));
+  await storeMarkets(store.database, 'binance', markets, Date.now());
 });
-afterAll(() => names.drop());
+afterAll(() => store.close());
 
-/** Four series, in a database that all tests share. */
-async function withSeries(): Promise<Record<string, string>> {
-  const { url } = names;
-  const env = { DATABASE_URL: url };
-  const from = ['--from', '30d'];
-  await tidemark(['track', 'candles', ...market, '--interval', 'h1,d1', ...from], env);
-  const other = ['--exchange', 'kraken', '--base', 'ethereum', '--quote', 'euro'];
-  await tidemark(['track', 'candles', ...other, '--interval', 'm1', ...from], env);
-  await tidemark(['track', 'history', '--asset', 'ethereum', '--interval', 'd1', ...from], env);
-  return env;
+/** The suggested words, each with its description, for the last word of a line. */
+async function suggested(line: string, variables = env): Promise<string[][]> {
+  const ended = await runInProcess(['complete', '--', ...line.split(' ')], variables);
+  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+  const lines = ended.stdout.split('\n').filter((text) => text !== '' && !text.startsWith(':'));
+  return lines.map((text) => text.split('\t'));
 }
 
-it('suggests the names of series word by word', async () => {
-  const env = await withSeries();
-  for (const command of ['why', 'verify', 'repair', 'untrack']) {
-    expect(await suggestedWords([command, 'b'], env)).toEqual(['binance']);
-    expect(await suggestedWords([command, 'eth'], env)).toEqual(['ethereum']);
-    expect(await suggestedWords([command, 'binance', 'bit'], env)).toEqual(['bitcoin/tether']);
-    expect(await suggestedWords([command, 'binance', 'bitcoin/tether', ''], env)).toEqual(['d1', 'h1']);
-    expect(await suggestedWords([command, 'ethereum', ''], env)).toEqual(['d1']);
-    expect(await suggestedWords([command, 'ethereum', 'd1', ''], env)).toEqual([]);
-  }
-  expect(await suggestedWords(['why', ''], env)).toEqual(['binance', 'ethereum', 'kraken']);
-  expect(await suggestedWords(['verify', '--sample', '5', '--json', 'kraken', ''], env)).toEqual([
-    'ethereum/euro',
-  ]);
+const words = async (line: string, variables = env) =>
+  (await suggested(line, variables)).map(([word]) => word).sort();
+
+it.each<[string, string[]]>([
+  ['re', ['repair', 'resume', 'retention', 'retry']],
+  ['track h', ['history']],
+  ['status --w', ['--watch']],
+  ['complete ', ['bash', 'fish', 'zsh']],
+  ...['why', 'verify', 'repair', 'untrack'].flatMap((command): [string, string[]][] => [
+    [`${command} b`, ['binance']],
+    [`${command} eth`, ['ethereum']],
+    [`${command} binance bit`, ['bitcoin/tether']],
+    [`${command} binance bitcoin/tether `, ['d1', 'h1']],
+    [`${command} ethereum `, ['d1']],
+    [`${command} ethereum d1 `, []],
+  ]),
+  ['why ', ['$(touch', 'binance', 'ethereum', 'kraken']],
+  ['verify --sample 5 --json kraken ', ['ethereum/euro']],
+  ['verify 1 2', ['2']],
+  ['why 1 2', []],
+  ['export candles --exchange ', [foreign, 'binance', 'kraken']],
+  ['export candles --exchange=k', ['kraken']],
+  ['export candles --base ', ['a:bc', 'bitcoin', 'ethereum']],
+  ['export candles --exchange binance --base ', ['bitcoin']],
+  ['export history --asset ', ['ethereum']],
+  ['export candles --interval w', ['w1']],
+  ['export history --interval w', []],
+  ['backfill candles --source bi', ['binance', 'binance-archive', 'binance-archive-daily']],
+  ['markets --source ok', ['okx']],
+  ['verify --against kr', ['kraken']],
+  ['track candles --source binance --symbol ', ['BTC/USDT', 'ETH/USDT']],
+  ['track candles --source okx --symbol ', []],
+])('suggests words for "%s"', async (line, expected) => expect(await words(line)).toEqual(expected));
+
+it('describes options, and the ids of series by their names', async () => {
+  expect(await suggested('track candles --exch')).toEqual([['--exchange', 'exchange, such as binance']]);
+  expect(await suggested('why 1')).toEqual([['1', 'binance bitcoin/tether h1']]);
 });
 
-it('suggests the ids of series, described by their names, when the word begins with a digit', async () => {
-  const env = await withSeries();
-  expect(await suggested(['why', '1'], env)).toEqual([['1', 'binance bitcoin/tether h1']]);
-  expect(await suggestedWords(['verify', '1', '2'], env)).toEqual(['2']);
-  expect(await suggestedWords(['why', '1', '2'], env)).toEqual([]);
-});
-
-it('suggests only tracked series for untrack', async () => {
-  const env = await withSeries();
+it('suggests only tracked series for untrack, and none without a database', async () => {
   await tidemark(['untrack', 'ethereum', 'd1'], env);
-  onTestFinished(async () => void (await withSeries()));
-  expect(await suggestedWords(['untrack', 'e'], env)).toEqual(['exchanges']);
-  expect(await suggestedWords(['untrack', '4'], env)).toEqual([]);
-  expect(await suggestedWords(['why', 'e'], env)).toEqual(['ethereum']);
-});
-
-it('suggests the values of options that name series', async () => {
-  const env = await withSeries();
-  const candles = ['export', 'candles'];
-  expect(await suggestedWords([...candles, '--exchange', ''], env)).toEqual(['binance', 'kraken']);
-  expect(await suggestedWords([...candles, '--exchange=k'], env)).toEqual(['kraken']);
-  expect(await suggestedWords([...candles, '--base', ''], env)).toEqual(['bitcoin', 'ethereum']);
-  expect(await suggestedWords([...candles, '--exchange', 'binance', '--base', ''], env)).toEqual(['bitcoin']);
-  expect(await suggestedWords(['export', 'history', '--asset', ''], env)).toEqual(['ethereum']);
-  expect(await suggestedWords([...candles, '--interval', 'w'])).toEqual(['w1']);
-  expect(await suggestedWords(['export', 'history', '--interval', 'w'])).toEqual([]);
-});
-
-it('suggests sources, and the stored markets of one', async () => {
-  const { url, drop } = await createMigratedDatabase();
-  onTestFinished(drop);
-  const env = { DATABASE_URL: url };
-  const database = openDatabase({
-    url,
-    applicationName: 'test',
-    maxConnections: 1,
-    statementTimeoutMs: 5000,
-  });
-  const market = (base: string) => ({
-    symbol: `${base}USDT`,
-    base,
-    quote: 'USDT',
-    listedMs: null,
-    isTrading: true,
-  });
-  await storeMarkets(database, 'binance', [market('BTC'), market('ETH')], Date.now());
-  await database.close();
-  expect(await suggestedWords(['backfill', 'candles', '--source', 'bi'], env)).toEqual([
-    'binance',
-    'binance-archive',
-    'binance-archive-daily',
+  expect([await words('untrack e'), await words('untrack 4'), await words('why e')]).toEqual([
+    ['exchanges'],
+    [],
+    ['ethereum'],
   ]);
-  expect(await suggestedWords(['markets', '--source', 'ok'], env)).toEqual(['okx']);
-  expect(await suggestedWords(['verify', '--against', 'kr'], env)).toEqual(['kraken']);
-  const at = (source: string) => ['track', 'candles', '--source', source, '--symbol', ''];
-  expect(await suggestedWords(at('binance'), env)).toEqual(['BTC/USDT', 'ETH/USDT']);
-  expect(await suggestedWords(at('okx'), env)).toEqual([]);
+  for (const none of [{}, { DATABASE_URL: 'postgres://127.0.0.1:1/none' }])
+    expect(await words('why ', none)).toEqual([]);
 });
 
-it('suggests no series without a database', async () => {
-  expect(await suggested(['why', ''])).toEqual([]);
-  expect(await suggested(['why', ''], { DATABASE_URL: 'postgres://127.0.0.1:1/none' })).toEqual([]);
-});
-
-/** Runs bash where the completion script is loaded, without any other completion. */
-async function inBash(commands: string, env: Readonly<Record<string, string>> = {}) {
+/** What bash inserts for the last of the words of each line, which are the user's text, quotes included. */
+async function inBash(...lines: readonly (readonly string[])[]) {
   const directory = emptyDirectory();
   const { stdout: script } = await runInProcess(['complete', 'bash'], {});
   writeFileSync(join(directory, 'completion.bash'), script);
+  const run = `$(complete -p tidemark | sed 's/.*-F \\([^ ]*\\).*/\\1/')`;
+  const commands = lines.map((line) => {
+    const quoted = ['tidemark', ...line].map((word) => `'${word}'`).join(' ');
+    return `COMP_WORDS=(${quoted}); COMP_CWORD=${line.length}; ${run}; printf '%s\\n' "\${COMPREPLY[@]}"; echo --`;
+  });
+  // Loading it twice must do no harm. No other completion is loaded.
+  const load = 'source ./completion.bash; source ./completion.bash';
   const tidemarkFunction = `tidemark() { '${process.execPath}' '${program}' "$@"; }`;
-  const lines = ['source ./completion.bash', tidemarkFunction, commands].join('\n');
-  const { stdout, stderr } = await promisify(execFile)('bash', ['--noprofile', '--norc', '-c', lines], {
+  const text = [load, tidemarkFunction, ...commands].join('\n');
+  const { stdout, stderr } = await promisify(execFile)('bash', ['--noprofile', '--norc', '-c', text], {
     cwd: directory,
     env: { PATH: process.env.PATH, ...env },
   });
   expect(stderr).toBe('');
-  return { directory, stdout };
-}
-
-/** What bash would insert for the last of its words, which are the user's text, quotes included. */
-function completing(words: readonly string[]): string {
-  const quoted = words.map((word) => `'${word}'`).join(' ');
-  const run = `$(complete -p tidemark | sed 's/.*-F \\([^ ]*\\).*/\\1/')`;
-  return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; ${run}; printf '%s\n' "\${COMPREPLY[@]}"`;
-}
-
-it('runs no code of the typed words in bash', async () => {
-  const { directory } = await inBash(completing(['tidemark', 'why', '"$(touch ran)"', '`touch ran`', '']));
+  // What a user has typed, and the names of a source, are no code.
   expect(existsSync(join(directory, 'ran'))).toBe(false);
-});
+  return stdout.split('--\n').map((part) => part.trimEnd().split('\n').sort());
+}
 
-it('completes in bash, where = and : end a word, without the package bash-completion', async () => {
-  const env = await withSeries();
-  const completed = async (...words: string[]) =>
-    (await inBash(completing(['tidemark', ...words]), env)).stdout.trim().split('\n');
-  expect(await completed('why', 'binance', 'bit')).toEqual(['bitcoin/tether']);
-  expect(await completed('stat')).toEqual(['status']);
-  expect(await completed('export', 'candles', '--exchange', '=', 'k')).toEqual(['kraken']);
-  expect(await completed('export', 'candles', '--exchange', '=')).toEqual(['binance', 'kraken']);
-  expect(await completed('export', 'candles', '--exchange=k')).toEqual(['--exchange=kraken']);
-});
-
-it('quotes the names of series in bash, which are the source’s, and completes across a colon', async () => {
-  const { url, drop } = await createMigratedDatabase();
-  onTestFinished(drop);
-  const env = { DATABASE_URL: url };
-  const foreign = ['--exchange', '$(touch ran)', '--base', 'a:bc', '--quote', 'x'];
-  await tidemark(['track', 'candles', ...foreign, '--interval', 'm1', '--from', '30d'], env);
-  const twice = 'source ./completion.bash; ';
-  const { stdout } = await inBash(
-    twice + completing(['tidemark', 'export', 'candles', '--exchange', '']),
-    env,
+it('completes in bash, where = and : end a word, without the package bash-completion, and quotes foreign names', async () => {
+  const candles = ['export', 'candles'];
+  const quoted = '\\$\\(touch\\ ran\\)';
+  const found = await inBash(
+    ['stat'],
+    ['why', 'binance', 'bit'],
+    [...candles, '--exchange', '=', 'k'],
+    [...candles, '--exchange', '='],
+    [...candles, '--exchange=k'],
+    [...candles, '--base', 'a', ':', 'b'],
+    ['why', '"$(touch ran)"', '`touch ran`', ''],
   );
-  expect(stdout.split('\n')).toContain('\\$\\(touch\\ ran\\)');
-  const colon = await inBash(completing(['tidemark', 'export', 'candles', '--base', 'a', ':', 'b']), env);
-  expect(colon.stdout).toBe('bc\n');
+  expect(found.slice(0, 6)).toEqual([
+    ['status'],
+    ['bitcoin/tether'],
+    ['kraken'],
+    [quoted, 'binance', 'kraken'],
+    ['--exchange=kraken'],
+    ['bc'],
+  ]);
 });
 
 it('prints scripts for zsh and fish', async () => {

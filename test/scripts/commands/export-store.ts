@@ -1,12 +1,12 @@
 /** A store with something of everything to take out, and what is in a store, to compare two. */
 
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest';
 import { decimalText } from '../../../contract/decimal.ts';
-import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../../../contract/intervals.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../../contract/series.ts';
 import type { Range } from '../../../planning/ranges.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
-import type { WindowCommit } from '../../../store/commit/prepare-window.ts';
+import type { WindowCommit, WindowResult } from '../../../store/commit/prepare-window.ts';
 import { type Database, timeRange } from '../../../store/db/database.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
@@ -32,22 +32,52 @@ export async function openStore(
   return { ...store, env: { DATABASE_URL: store.url } };
 }
 
+/** One store for all tests of a file, each of which finds it empty. @returns it, during a test. */
+export function sharedStore(): () => TestStore & { env: Record<string, string> } {
+  let store: TestStore;
+  let tables: string;
+  beforeAll(async () => {
+    store = await openTestStore('main');
+    const { rows } = await store.database.pool.query<{ names: string }>(
+      `select string_agg(format('tidemark.%I', tablename), ', ') as names from pg_tables
+       where schemaname = 'tidemark' and tablename not in ('migrations', 'settings')`,
+    );
+    tables = rows[0]?.names ?? '';
+  });
+  beforeEach(async () => {
+    await store.database.pool.query(`truncate ${tables} restart identity`);
+  });
+  afterAll(() => store.close());
+  return () => ({ ...store, env: { DATABASE_URL: store.url } });
+}
+
 /** Digits as they come: zeros at the end, more than a double holds, very small and very large. */
 export function closeAt(timeMs: EpochMs): string {
   const step = Math.round((timeMs - startMs) / minuteMs);
   return [`${step}.10`, `${step}.1234567890123456789`, `${step}`, `${step}.000`][step % 4] ?? '0';
 }
-export const volumes = ['0.00000000000000000001', '12345678901234567.5', '0', '1.0'];
+const volumes = ['0.00000000000000000001', '12345678901234567.5', '0', '1.0'];
 
-export async function fill(
+/** Commits a window that was answered with these rows at this time. */
+export function commitRows(
   database: Database,
   {
-    series,
-    window,
-    skip = () => false,
-    valueAt = closeAt,
-    nowMs = Date.now(),
-  }: {
+    nowMs,
+    rows,
+    ...of
+  }: { seriesId: number; series: SeriesKey; window: Range; rows: readonly unknown[]; nowMs: EpochMs },
+): Promise<WindowResult> {
+  return commitWindow(database, {
+    ...of,
+    ...{ lane: 'backfill', attempt: 1, nowMs, graceMs: minuteMs, emptyConfirmMs: minuteMs },
+    answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
+  } as WindowCommit);
+}
+
+/** Tracks a window of a series, and commits what makes it whole. */
+export async function fill(
+  database: Database,
+  of: {
     series: SeriesKey;
     window: Range;
     skip?: (timeMs: EpochMs) => boolean;
@@ -55,8 +85,9 @@ export async function fill(
     nowMs?: EpochMs;
   },
 ): Promise<number> {
+  const { series, window, skip = () => false, valueAt = closeAt, nowMs = Date.now() } = of;
   const { seriesId } = await trackSeries(database, series, window.startMs, window.endMs);
-  const step = { m1: minuteMs, h1: hourMs, d1: dayMs }[series.interval as 'm1'];
+  const step = intervalMs[series.interval];
   const rows = [];
   for (let at = window.startMs; at < window.endMs; at += step) {
     if (skip(at)) continue;
@@ -68,41 +99,36 @@ export async function fill(
         : { priceUsd: value, time: at },
     );
   }
-  await commitWindow(database, {
-    seriesId,
-    series,
-    window,
-    lane: 'backfill',
-    attempt: 1,
-    nowMs,
-    graceMs: minuteMs,
-    emptyConfirmMs: minuteMs,
-    answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 },
-  } as WindowCommit);
+  await commitRows(database, { seriesId, series, window, rows, nowMs });
   return seriesId;
 }
 
 /** So many minutes, most of them made by the database itself: an export has to take a while. */
-export async function manyMinutes(kind: 'main' | 'plain', count: number) {
-  const store = await openStore(kind);
-  const seriesId = await fill(store.database, {
-    series: minutes,
-    window: { startMs, endMs: startMs + 100 * minuteMs },
-  });
-  await store.database.pool.query(
+export async function fillMany(database: Database, count: number): Promise<void> {
+  const window = { startMs, endMs: startMs + 100 * minuteMs };
+  const seriesId = await fill(database, { series: minutes, window });
+  await database.pool.query(
     `insert into tidemark.candle_points (series_id, time, open, high, low, close, volume)
      select $1, '2024-01-01T00:00Z'::timestamptz + make_interval(mins => n), v, v, v, v, v
      from generate_series(100, $2::int - 1) n, lateral (select n + 0.1234567890123456789 as v) o`,
     [seriesId, count],
   );
-  await store.database.pool.query(
+  await database.pool.query(
     `update tidemark.series set points = $2::int, newest = lower(tracked) + make_interval(mins => $2::int - 1),
             tracked = tstzrange(lower(tracked), lower(tracked) + make_interval(mins => $2::int)),
             covered = tstzmultirange(tstzrange(lower(tracked), lower(tracked) + make_interval(mins => $2::int)))
      where id = $1`,
     [seriesId, count],
   );
-  return store;
+}
+
+/** Makes each piece of an import take a fifth of a second, so that it is caught between two of them. @returns the end of it. */
+export async function slowPieces({ pool }: Database): Promise<() => Promise<unknown>> {
+  await pool.query(`
+    create function public.rest() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.2); return null; end $$;
+    create trigger rest after update on tidemark.series execute function public.rest()`);
+  return () => pool.query('drop function public.rest cascade');
 }
 
 /** As two empty answers have it. */
@@ -122,7 +148,7 @@ export async function confirmEmpty(
 }
 
 /**
- * Two days of minutes, a pause in them, an hour before that are confirmed to be empty, and a day of hours. Of the
+ * Two days of minutes, a pause in them, two hours before that are confirmed to be empty, and a day of hours. Of the
  * minutes, those before the last half hour were asked for by days only.
  */
 export async function fillAll(database: Database): Promise<void> {
@@ -132,31 +158,23 @@ export async function fillAll(database: Database): Promise<void> {
     window: { startMs, endMs: startMs + 2 * dayMs },
     skip: (timeMs) => timeMs >= paused.startMs && timeMs < paused.endMs,
   });
-  await trackSeries(database, minutes, startMs - hourMs, null);
+  await trackSeries(database, minutes, startMs - 2 * hourMs, null);
   await confirmEmpty(
     database,
     minutesId,
-    { startMs: startMs - hourMs, endMs: startMs },
-    { startMs: startMs - hourMs, endMs: startMs - 30 * minuteMs },
+    { startMs: startMs - 2 * hourMs, endMs: startMs },
+    { startMs: startMs - 2 * hourMs, endMs: startMs - 30 * minuteMs },
   );
   await fill(database, { series: hours, window: { startMs, endMs: startMs + dayMs } });
   await fill(database, { series: days, window: { startMs, endMs: startMs + 40 * dayMs } });
   for (const [place, sign] of ['$', null].entries()) {
-    await commitRates(database, {
-      attempt: 1,
-      nowMs: startMs + place * 1234,
-      answer: {
-        rejected: [],
-        sourceTimeMs: startMs + place * 1234,
-        status: 200,
-        bytes: 1,
-        durationMs: 1,
-        rows: [
-          { id: 'dollar', symbol: 'USD', currencySymbol: sign, rateUsd: decimalText('1.00'), type: 'fiat' },
-          { id: 'yen, "new"', symbol: 'JPY', currencySymbol: null, rateUsd: decimalText('0.0070'), type: '' },
-        ],
-      },
-    });
+    const nowMs = startMs + place * 1234;
+    const rows = [
+      { id: 'dollar', symbol: 'USD', currencySymbol: sign, rateUsd: decimalText('1.00'), type: 'fiat' },
+      { id: 'yen, "new"', symbol: 'JPY', currencySymbol: null, rateUsd: decimalText('0.0070'), type: '' },
+    ];
+    const answer = { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 };
+    await commitRates(database, { attempt: 1, nowMs, answer });
   }
 }
 
@@ -170,26 +188,16 @@ export async function contentOf(database: Database) {
     database,
     ids.rows.map(({ id }) => id),
   );
-  const rates = await database.pool.query(
-    'select *, rate_usd::text as text from rates order by currency, time',
-  );
-  const signs = await database.pool.query(
-    'select currency, currency_symbol from tidemark.currencies order by 1',
-  );
+  const rows = async (sql: string) => (await database.pool.query(sql)).rows;
   const series = ids.rows.map(({ id, name, before }) => {
-    const {
-      requests: _,
-      pending: __,
-      trackedFromMs: ___,
-      trackedToMs: ____,
-      points,
-      ...known
-    } = stores.get(id) ?? never();
+    const store = stores.get(id);
+    if (store === undefined) throw new Error('a series that is gone');
+    const { requests: _, pending: __, trackedFromMs: ___, trackedToMs: ____, points, ...known } = store;
     return [name, { ...known, points: [...points], before }] as const;
   });
-  return { series: Object.fromEntries(series.sort()), rates: rates.rows, signs: signs.rows };
-}
-
-function never(): never {
-  throw new Error('a series that is gone');
+  return {
+    series: Object.fromEntries(series.sort()),
+    rates: await rows('select *, rate_usd::text as text from rates order by currency, time'),
+    signs: await rows('select currency, currency_symbol from tidemark.currencies order by 1'),
+  };
 }

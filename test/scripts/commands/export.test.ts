@@ -1,15 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { fileFormats } from '../../../files/layout.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { emptyDirectory, market, tidemark } from '../command.ts';
-import { confirmEmpty, contentOf, fill, fillAll, minutes, openStore, startMs } from './export-store.ts';
+import { contentOf, fill, fillAll, minutes, openStore, startMs } from './export-store.ts';
 
 /** A server of the other kind, if there is one. */
 const other = inject('absent').plainPostgres === '' ? 'plain' : 'main';
 
+const silent = ['--from', '2023-12-31T22:00Z', '--to', '2023-12-31T23:00Z'];
 const twoDays = ['--from', '2023-12-31T23:00Z', '--to', '2024-01-03'];
 
 it.each(fileFormats)(
@@ -24,6 +25,8 @@ it.each(fileFormats)(
       [['candles', ...market, '--interval', 'm1', ...twoDays], path('minutes')],
       [['candles', ...market, '--interval', 'h1'], path('hours')],
       [['history', '--asset', 'bit,"coin"', '--interval', 'd1'], path('days')],
+      // Nothing but a range that is confirmed to be empty.
+      [['candles', ...market, '--interval', 'm1', ...silent], path('silence')],
       [['rates'], path('rates')],
     ] as const;
     for (const [words, out] of exports) {
@@ -158,22 +161,12 @@ it('omits points that are not final: an open candle, and points outside of cover
   });
   const stored = await from.database.pool.query('select max(time) as newest from candles');
   expect(stored.rows).toEqual([{ newest: nowMs }]);
-  const ended = await tidemark(
-    ['export', 'candles', ...market, '--interval', 'm1', '--allow-gaps'],
-    from.env,
-  );
-  const times = ended.stdout
-    .trimEnd()
-    .split('\n')
-    .slice(1)
-    .map((line) => Date.parse(line.split(',')[4] ?? ''));
-  expect(Math.max(...times)).toBeLessThan(nowMs);
-  const { covered } = (await contentOf(from.database)).series['binance bitcoin tether m1'] ?? {
-    covered: [],
-  };
-  expect(
-    times.every((timeMs) => covered.some((range) => timeMs >= range.startMs && timeMs < range.endMs)),
-  ).toBe(true);
+  const words = ['export', 'candles', ...market, '--interval', 'm1', '--allow-gaps'];
+  const lines = (await tidemark(words, from.env)).stdout.trimEnd().split('\n').slice(1);
+  const times = lines.map((line) => Date.parse(line.split(',')[4] ?? ''));
+  const [covered] = (await contentOf(from.database)).series['binance bitcoin tether m1']?.covered ?? [];
+  expect(covered?.endMs).toBeLessThanOrEqual(nowMs);
+  expect([times[0], times.at(-1)]).toEqual([nowMs - hourMs, (covered?.endMs ?? 0) - minuteMs]);
 });
 
 it('ends an open-ended series where its coverage ends, and says where', async () => {
@@ -199,31 +192,4 @@ it('ends an open-ended series where its coverage ends, and says where', async ()
   // A gap within what is covered stays one.
   await trackSeries(from.database, minutes, endMs - 2 * hourMs, null);
   expect(await tidemark(words, from.env)).toMatchObject({ exitCode: 3, stdout: '' });
-});
-
-it('exports and imports confirmed empty ranges in every format', async () => {
-  const from = await openStore('main');
-  const seriesId = await fill(from.database, {
-    series: minutes,
-    window: { startMs, endMs: startMs + minuteMs },
-  });
-  await confirmEmpty(from.database, seriesId, { startMs: startMs + dayMs, endMs: startMs + 2 * dayMs });
-  const directory = emptyDirectory();
-  const to = await openStore('main');
-  for (const format of fileFormats) {
-    const out = join(directory, `empty.${format}`);
-    const day = ['--from', '2024-01-02', '--to', '2024-01-03', '--out', out];
-    expect(
-      await tidemark(['export', 'candles', ...market, '--interval', 'm1', ...day], from.env),
-    ).toMatchObject({
-      exitCode: 0,
-    });
-    await to.database.pool.query('truncate tidemark.series cascade');
-    expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0, stderr: '' });
-    expect((await contentOf(to.database)).series['binance bitcoin tether m1']).toMatchObject({
-      pointCount: 0,
-      covered: [{ startMs: startMs + dayMs, endMs: startMs + 2 * dayMs }],
-      confirmedEmpty: [{ startMs: startMs + dayMs, endMs: startMs + 2 * dayMs }],
-    });
-  }
 });

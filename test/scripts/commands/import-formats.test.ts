@@ -7,7 +7,7 @@ import { zipOf } from '../../files/zip-of.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { describeRecordings, recordingFile } from '../../recordings.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';
-import { contentOf, openStore, startMs } from './export-store.ts';
+import { contentOf, sharedStore, slowPieces, startMs } from './export-store.ts';
 
 const minute = (index: number) => startMs + index * minuteMs;
 const range = (from: number, to: number) => ({ startMs: minute(from), endMs: minute(to) });
@@ -20,9 +20,11 @@ const site = 'https://www.CryptoDataDownload.com';
 const header = 'unix,date,symbol,open,high,low,close,Volume BTC,Volume USDT,tradecount';
 const shown = (index: number) => `${minute(index) / 1000},-,BTC/USDT,1.10,2.0,1.0,1.5,7.0000,11.2,9`;
 
-/** An empty store, a directory, and an import of files in it. */
-async function emptyStore() {
-  const store = await openStore('main');
+const theStore = sharedStore();
+
+/** The empty store, a directory, and an import of files in it. */
+function emptyStore() {
+  const store = theStore();
   const directory = emptyDirectory();
   const file = (name: string, content: string | Buffer) => {
     writeFileSync(join(directory, name), content);
@@ -40,7 +42,7 @@ async function emptyStore() {
 }
 
 it('binance: stores months and days to the last digit, and again changes nothing', async () => {
-  const { file, run, content, points, query } = await emptyStore();
+  const { file, run, content, points, query } = emptyStore();
   const month = zipOf({ 'x.csv': lines(upTo(6000).map((index) => kline(38_640 + index))) });
   const files = [
     file('BTCUSDT-1m-2024-01.zip', month),
@@ -68,7 +70,7 @@ it('binance: stores months and days to the last digit, and again changes nothing
 });
 
 it('binance: verifies FILE.CHECKSUM where there is one', async () => {
-  const { file, run, content } = await emptyStore();
+  const { file, run, content } = emptyStore();
   const text = lines([kline(0), kline(1)]);
   const path = file('BTCUSDT-1m-2024-01.csv', text);
   const sha256 = createHash('sha256').update(text).digest('hex');
@@ -90,7 +92,7 @@ it('binance: verifies FILE.CHECKSUM where there is one', async () => {
 });
 
 it('quarantines impossible rows, and leaves their periods as gaps', async () => {
-  const { file, run, content, query } = await emptyStore();
+  const { file, run, content, query } = emptyStore();
   const rows = [kline(0), kline(1, '5,4,6,5'), kline(2), kline(3, '1,1,1,NaN'), kline(4)];
   // As after an outage.
   rows.push(kline(5).replace(`${minute(5)}`, `${minute(5) + 14_789}`), kline(6));
@@ -105,12 +107,9 @@ it('quarantines impossible rows, and leaves their periods as gaps', async () => 
   expect(await query('select count(*)::int as count from tidemark.quarantine')).toEqual([{ count: 3 }]);
 });
 
-it('kraken: covers minutes without a row, and never an open one', async () => {
-  const { file, run, content } = await emptyStore();
+it('kraken: never covers an open period', async () => {
+  const { file, run, content } = emptyStore();
   const row = (timeMs: number) => `${timeMs / 1000},1.1,2.0,1.0,1.5,0.12345678901234567890,3`;
-  const path = file('XBTUSD_1.csv', lines([row(minute(0)), row(minute(90))]));
-  expect(await run('kraken', path)).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(await content()).toMatchObject({ pointCount: 2, covered: [range(0, 91)], confirmedEmpty: [] });
   const nowMs = Math.floor(Date.now() / minuteMs) * minuteMs;
   const open = file('open_1.csv', lines([row(nowMs - 60 * minuteMs), row(nowMs)]));
   expect(await run('kraken', open)).toMatchObject({ exitCode: 0, stderr: '' });
@@ -120,36 +119,20 @@ it('kraken: covers minutes without a row, and never an open one', async () => {
   expect(last?.endMs).toBeLessThanOrEqual(Math.floor(Date.now() / minuteMs) * minuteMs);
 });
 
-it.each<[string, string, string, string[]]>([
-  [
-    'cryptodatadownload',
-    'Binance_BTCUSDT_minute.csv',
-    lines([site, header, ...[4, 3, 1, 0].map(shown)]),
-    ['its symbol is BTCUSDT; it is imported as bitcoin/tether', 'its newest row, 2024-01-01 00:04Z, is not'],
-  ],
-  [
-    'ccxt-json',
-    'BTC_USDT-1m.json',
-    `[${[0, 1, 3, 4].map((index) => `[${minute(index)}, 1.10, 2.0, 1.0, 1.5, 7.0000]`)}]`,
-    ['its newest row, 2024-01-01 00:04Z, is not imported'],
-  ],
-])(
-  '%s: stores numbers as written, without the newest row, and says so',
-  async (format, name, text, notes) => {
-    const { file, run, content, points } = await emptyStore();
-    const ended = await run(format, file(name, text), '--json');
-    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(JSON.parse(ended.stdout).notes).toEqual(
-      notes.map((note) => ({ file: expect.stringContaining(name), text: expect.stringContaining(note) })),
-    );
-    expect(await content()).toMatchObject({ pointCount: 3, covered: [range(0, 2), range(3, 4)] });
-    const values = { open: '1.10', high: '2.0', low: '1.0', close: '1.5', volume: '7.0000' };
-    expect((await points())[0]).toEqual({ time: minute(0), ...values });
-  },
-);
+it('cryptodatadownload: says that the newest row is left out, and how the symbol is read', async () => {
+  const { file, run, content } = emptyStore();
+  const path = file('Binance_BTCUSDT_minute.csv', lines([site, header, ...[4, 3, 1, 0].map(shown)]));
+  const ended = await run('cryptodatadownload', path, '--json');
+  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(JSON.parse(ended.stdout).notes).toMatchObject([
+    { file: path, text: 'its symbol is BTCUSDT; it is imported as bitcoin/tether' },
+    { file: path, text: expect.stringContaining('its newest row, 2024-01-01 00:04Z, is not imported') },
+  ]);
+  expect(await content()).toMatchObject({ pointCount: 3, covered: [range(0, 2), range(3, 4)] });
+});
 
 it('refuses a file with its line before anything of any file is stored', async () => {
-  const { file, run, content, query } = await emptyStore();
+  const { file, run, content, query } = emptyStore();
   const wrong = lines([kline(44_640), kline(44_641).replace(',', ',,')]);
   const day = (name: string, index: number) => file(name, lines([kline(index), kline(index + 1)]));
   const good = day('BTCUSDT-1m-2024-01-01.csv', 0);
@@ -188,13 +171,10 @@ it('refuses a file with its line before anything of any file is stored', async (
 });
 
 it('leaves no coverage when killed, and the same file again goes on', async () => {
-  const { env, words, file, run, content, query } = await emptyStore();
+  const { database, env, words, file, run, content } = emptyStore();
   // Pieces are of 5,000 rows.
   const path = file('x.csv', lines([site, header, ...upTo(15_001).toReversed().map(shown)]));
-  await query(`
-    create function public.rest() returns trigger language plpgsql as
-      $$ begin perform pg_sleep(0.2); return null; end $$`);
-  await query('create trigger rest after update on tidemark.series execute function public.rest()');
+  const fast = await slowPieces(database);
   const running = start([...words('cryptodatadownload'), path], env);
   await waitFor('a piece', async () => ((await content())?.pointCount ?? 0) >= 5000);
   running.kill('SIGKILL');
@@ -202,14 +182,14 @@ it('leaves no coverage when killed, and the same file again goes on', async () =
   const known = await content();
   expect(known?.pointCount).toBeLessThan(15_000);
   expect(known).toMatchObject({ covered: [], uncoveredPoints: [range(0, known?.pointCount ?? 0)] });
-  await query('drop function public.rest cascade');
+  await fast();
   expect(await run('cryptodatadownload', path)).toMatchObject({ exitCode: 0 });
   expect(await content()).toMatchObject({ pointCount: 15_000, covered: [range(0, 15_000)] });
 });
 
 describeRecordings('a recorded file of the Binance archive', () => {
   it('is stored to the last digit, and covered from its first row to its last', async () => {
-    const { file, run, content, points } = await emptyStore();
+    const { file, run, content, points } = emptyStore();
     const text = recordingFile('sources/binance-archive-klines-m1-ADABTC-20211127.csv');
     expect(await run('binance', file('ADABTC-1m-2021-11-27.csv', text))).toMatchObject({
       ...{ exitCode: 0, stderr: '' },

@@ -6,21 +6,32 @@ import { expect, it } from 'vitest';
 import { hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';
-import { closeAt, contentOf, fill, minutes, openStore, startMs } from './export-store.ts';
+import {
+  closeAt,
+  contentOf,
+  fill,
+  minutes,
+  openStore,
+  sharedStore,
+  slowPieces,
+  startMs,
+} from './export-store.ts';
 
 const name = 'binance bitcoin tether m1';
 const window = { startMs, endMs: startMs + 3 * hourMs };
 const minute = (index: number) => startMs + index * minuteMs;
 const m1 = ['export', 'candles', ...market, '--interval', 'm1'];
 
-/** A store with three hours of minutes. */
-async function filledStore() {
+const theStore = sharedStore();
+
+/** Another store, with these minutes. */
+async function filledStore(filled = window) {
   const store = await openStore('main');
-  await fill(store.database, { series: minutes, window });
+  await fill(store.database, { series: minutes, window: filled });
   return store;
 }
 
-/** The file and the sidecar of it, made once. */
+/** The file of three hours and its sidecar, made once. */
 let files: { readonly csv: string; readonly sidecar: string } | undefined;
 
 async function exportedFiles() {
@@ -33,7 +44,7 @@ async function exportedFiles() {
 /** The file in a directory, and a store that has none of it. */
 async function exported() {
   files ??= await exportedFiles();
-  const to = await openStore('main');
+  const to = theStore();
   const path = join(emptyDirectory(), 'x.csv');
   writeFileSync(path, files.csv);
   writeFileSync(`${path}.meta.json`, files.sidecar);
@@ -55,14 +66,6 @@ function forge(path: string, change: (lines: string[]) => string[]): void {
   sidecar.file.rows = text.trimEnd().split('\n').length - 1;
   sidecar.series[0].points = sidecar.file.rows;
   writeFileSync(`${path}.meta.json`, JSON.stringify(sidecar));
-}
-
-/** Makes each piece take a fifth of a second, so that an import of several is caught between two of them. */
-async function slowPieces(query: (sql: string) => Promise<unknown>): Promise<void> {
-  await query(`
-    create function public.rest() returns trigger language plpgsql as
-      $$ begin perform pg_sleep(0.2); return null; end $$`);
-  await query('create trigger rest after update on tidemark.series execute function public.rest()');
 }
 
 it('refuses a file that is not the one its sidecar describes, and stores nothing of it', async () => {
@@ -198,12 +201,8 @@ it('keeps and reports stored values that differ; --overwrite keeps the old value
 
 it('never deletes a stored point that the file does not have, and reports it', async () => {
   const { to, path, run, content } = await exported();
-  const from = await filledStore();
   await fill(to.database, { series: minutes, window });
-  await from.database.pool.query(`delete from tidemark.candle_points where time = $1`, [
-    new Date(minute(5)).toISOString(),
-  ]);
-  await tidemark([...m1, '--out', path], from.env);
+  forge(path, (lines) => lines.filter((_, index) => index !== 1 + 5));
   const ended = await run('--overwrite');
   expect(ended.stdout).toContain('missing in the file');
   expect(ended.stderr).toMatch(
@@ -255,15 +254,13 @@ it('overturns confirmed emptiness where the file has points, and claims none whe
 
 it('leaves whole pieces when killed at any instant, and the same file again goes on', async () => {
   const { to, path, run, content, query } = await exported();
-  const from = await filledStore();
   // Pieces are of 5,000 rows.
-  const long = { startMs: startMs + 24 * hourMs, endMs: startMs + 24 * hourMs + 30_000 * minuteMs };
-  await fill(from.database, { series: minutes, window: { startMs, endMs: long.endMs } });
+  const from = await filledStore({ startMs, endMs: minute(31_440) });
   await tidemark([...m1, '--out', path], from.env);
   const tracking = () =>
     query('select tracked::text, untracked_at is null as "isTracked" from tidemark.series');
   const tracked = '["2024-01-01 00:00:00+00","2024-01-22 20:00:00+00")';
-  await slowPieces(query);
+  const fast = await slowPieces(to.database);
   for (const pieces of [1, 2]) {
     const running = start(['import', path], to.env);
     await waitFor(`${pieces} pieces`, async () => {
@@ -287,7 +284,7 @@ it('leaves whole pieces when killed at any instant, and the same file again goes
     // What came of it must not pass for all of it, nor may a scheduler ask for the rest.
     expect(await tracking()).toEqual([{ tracked, isTracked: false }]);
   }
-  await query('drop function public.rest cascade');
+  await fast();
   expect(await run()).toMatchObject({ exitCode: 0 });
   expect(await tracking()).toEqual([{ tracked, isTracked: true }]);
   expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
@@ -331,16 +328,16 @@ it('--follow tracks open-ended what was tracked open-ended', async () => {
 });
 
 it('keeps and reports a stored rate that differs', async () => {
-  const { to } = await exported();
+  const { env } = theStore();
   const path = join(emptyDirectory(), 'rates.csv');
   const header = 'currency,symbol,currency_symbol,type,time,rate_usd\n';
   writeFileSync(path, `${header}euro,EUR,€,fiat,2024-01-01T00:00:00.007Z,1.10\n`);
-  expect(await tidemark(['import', '--points-only', path], to.env)).toMatchObject({ exitCode: 0 });
+  expect(await tidemark(['import', '--points-only', path], env)).toMatchObject({ exitCode: 0 });
   writeFileSync(
     path,
     `${header}euro,EUR,€,fiat,2024-01-01T00:00:00.007Z,1.11\neuro,EUR,€,fiat,2024-01-01T00:05:00Z,x\n`,
   );
-  const ended = await tidemark(['import', '--points-only', '--json', path], to.env);
+  const ended = await tidemark(['import', '--points-only', '--json', path], env);
   expect(JSON.parse(ended.stdout)).toMatchObject({
     fresh: 0,
     differing: 1,

@@ -7,7 +7,7 @@ import { dayMs } from '../../../contract/intervals.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, start, tidemark } from '../command.ts';
-import { days, fill, manyMinutes, openStore, startMs } from './export-store.ts';
+import { days, fill, fillMany, openStore, startMs } from './export-store.ts';
 
 function filesOf(directory: string): string[] {
   if (!existsSync(directory)) return [];
@@ -28,7 +28,8 @@ const sums = `count(*)::varchar as rows, sum(close::numeric(38, 19))::varchar as
 describeNeedingDuckdb('tidemark lake', () => {
   it('leaves complete files when it is killed, and the next run finishes the work', async () => {
     const points = 182 * 1440;
-    const store = await manyMinutes('main', points);
+    const store = await openStore('main');
+    await fillMany(store.database, points);
     const directory = join(emptyDirectory(), 'lake');
     const parquet = () => filesOf(directory).filter((path) => path.endsWith('.parquet'));
     const inStore = async () => {

@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../../../store/db/database.ts';
 import { databaseAt } from '../../faults/database-away.ts';
 import { freePort } from '../../parts/free-port.ts';
 import { databaseOnSmallDisk, describeWithSmallDisk } from '../../parts/small-disk.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { start, tidemark } from '../command.ts';
+import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { type Running, start, tidemark } from '../command.ts';
 import { openStore } from './export-store.ts';
 import { everyRow, fillEverything } from './move-store.ts';
 
@@ -21,16 +22,29 @@ async function rowsIn(database: Database): Promise<number> {
   return Object.values(await everyRow(database)).flat().length;
 }
 
-/** Lets a move come to the last of its tables, with all others copied, and no further until it is let go. */
-async function holdMoveTo({ url }: { url: string }) {
+/** Every test moves from here, and none changes it. */
+let source: TestStore;
+let env: Record<string, string>;
+let before: Record<string, string[]>;
+beforeAll(async () => {
+  source = await openTestStore('main');
+  env = { DATABASE_URL: source.url };
+  await fillEverything(source.database);
+  before = await everyRow(source.database);
+});
+afterAll(() => source.close());
+
+const moveTo = (url: string) => ['move', '--to', url];
+
+/** Lets moves come to the last of their tables, with all others copied, and no further until they are let go. */
+async function holdMovesTo(url: string) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   onTestFinished(() => client.end());
   await client.query(`
     create function public.hold() returns trigger language plpgsql as
       $$ begin perform pg_advisory_xact_lock(4711); return null; end $$;
-    create trigger hold before insert on tidemark.settings execute function public.hold();
-    select pg_advisory_lock(4711);`);
+    create trigger hold before insert on tidemark.settings execute function public.hold()`);
   const moves = async (condition: string) => {
     const { rowCount } = await client.query(
       `select from pg_stat_activity where datname = current_database() and application_name = 'tidemark move' and ${condition}`,
@@ -38,12 +52,12 @@ async function holdMoveTo({ url }: { url: string }) {
     return rowCount ?? 0;
   };
   return {
-    arrived: () => waitFor('the move', async () => (await moves(`wait_event = 'advisory'`)) > 0),
-    terminate: () =>
-      client.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-         where datname = current_database() and application_name = 'tidemark move' and state <> 'idle'`,
-      ),
+    async begin(): Promise<Running> {
+      await client.query('select pg_advisory_lock(4711)');
+      const running = start(moveTo(url), env);
+      await waitFor('the move', async () => (await moves(`wait_event = 'advisory'`)) > 0);
+      return running;
+    },
     async letGo() {
       await client.query('select pg_advisory_unlock(4711)');
       await waitFor('the end of its connections', async () => (await moves('true')) === 0);
@@ -52,167 +66,132 @@ async function holdMoveTo({ url }: { url: string }) {
   };
 }
 
-async function heldMove() {
-  const [source, target] = [await openStore('main'), await openStore('main')];
-  await fillEverything(source.database);
-  const before = await everyRow(source.database);
-  const hold = await holdMoveTo(target);
-  const running = start(['move', '--to', target.url], source.env);
-  await hold.arrived();
-  const expectNothingMoved = async () => {
-    await hold.letGo();
-    expect(await rowsIn(target.database)).toBe(0);
-    expect(await everyRow(source.database)).toEqual(before);
-  };
-  const expectMovedAgain = async () => {
-    await hold.remove();
-    const again = await tidemark(['move', '--to', target.url], source.env);
-    expect(again).toMatchObject({ exitCode: 0 });
-    expect(await everyRow(target.database)).toEqual(before);
-  };
-  return { source, target, hold, running, expectNothingMoved, expectMovedAgain };
-}
+const terminate = ({ database }: TestStore) =>
+  database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and application_name = 'tidemark move'`,
+  );
 
-describe('an interrupted move', () => {
-  it('leaves the target empty when killed, and the next move copies everything', async () => {
-    const { running, expectNothingMoved, expectMovedAgain } = await heldMove();
-    running.kill('SIGKILL');
-    await running.ended;
-    await expectNothingMoved();
-    await expectMovedAgain();
-  });
-
-  it('ends in one line when the target is lost', async () => {
-    const { hold, running, expectNothingMoved } = await heldMove();
-    await hold.terminate();
-    const ended = await running.ended;
-    expect(lastLine(ended.stderr)).toMatch(
+it('blocks writes and allows reads while it copies, leaves the target empty when it is killed, stopped or cut off, and copies everything the next time', async () => {
+  const target = await openStore('main');
+  const { begin, letGo, remove } = await holdMovesTo(target.url);
+  const ways: [(running: Running) => unknown, number | null, RegExp][] = [
+    [({ kill }) => kill('SIGKILL'), null, /^/],
+    [
+      ({ kill }) => kill('SIGINT'),
+      130,
+      /^tidemark: INTERRUPTED: stopped before everything was moved; the target is unchanged; run the same command again: it starts over$/,
+    ],
+    [
+      () => terminate(target),
+      5,
       /^tidemark: DATABASE_UNREACHABLE: the target: .+; check the address after --to, .+; nothing was moved$/,
-    );
-    expect(ended).toMatchObject({ exitCode: 5, stdout: '' });
-    await expectNothingMoved();
-  });
-
-  it('ends in one line when the source is lost', async () => {
-    const { source, hold, running, expectNothingMoved } = await heldMove();
-    await source.database.pool.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-           where datname = current_database() and application_name = 'tidemark move'`,
-    );
-    await hold.letGo();
-    const ended = await running.ended;
-    expect(lastLine(ended.stderr)).toMatch(
+    ],
+    [
+      () => terminate(source).then(letGo),
+      5,
       /^tidemark: DATABASE_UNREACHABLE: (?!the target).+; check DATABASE_URL/,
-    );
-    expect(ended).toMatchObject({ exitCode: 5, stdout: '' });
-    await expectNothingMoved();
-  });
-
-  it('blocks writes to the source, and allows reads', async () => {
-    const { source, running, expectNothingMoved } = await heldMove();
+    ],
+  ];
+  for (const [interrupt, exitCode, line] of ways) {
+    const running = await begin();
     const writing = source.database.pool.query(
       `set lock_timeout = '100ms'; delete from tidemark.candle_points`,
     );
     await expect(writing).rejects.toThrow(/lock timeout/);
-    expect(await tidemark(['gaps'], source.env)).toMatchObject({ exitCode: 0 });
-    running.kill('SIGINT');
+    expect(await tidemark(['gaps'], env)).toMatchObject({ exitCode: 0 });
+    await interrupt(running);
     const ended = await running.ended;
-    expect(lastLine(ended.stderr)).toBe(
-      'tidemark: INTERRUPTED: stopped before everything was moved; the target is unchanged; run the same command again: it starts over',
-    );
-    expect(ended).toMatchObject({ exitCode: 130, stdout: '' });
-    await expectNothingMoved();
-  });
-
-  it('detects rows that the target changed, and removes them', async () => {
-    const [source, target] = [await openStore('main'), await openStore('main')];
-    await fillEverything(source.database);
-    await target.database.pool.query(`
-          create function public.rounded() returns trigger language plpgsql as
-            $$ begin new.close := trim_scale(new.close); return new; end $$;
-          create trigger rounded before insert on tidemark.candle_points for each row execute function public.rounded()`);
-    const ended = await tidemark(['move', '--to', target.url], source.env);
-    expect(lastLine(ended.stderr)).toMatch(
-      /^tidemark: MOVE_DIFFERS: tidemark\.candle_points: \d+ rows, not all of them the same; nothing was moved; /,
-    );
-    expect(ended).toMatchObject({ exitCode: 7, stdout: '' });
+    expect(lastLine(ended.stderr)).toMatch(line);
+    expect(ended).toMatchObject({ exitCode, stdout: '' });
+    await letGo();
     expect(await rowsIn(target.database)).toBe(0);
-  });
+    expect(await everyRow(source.database)).toEqual(before);
+  }
+  await remove();
+  expect(await tidemark(moveTo(target.url), env)).toMatchObject({ exitCode: 0 });
+  expect(await everyRow(target.database)).toEqual(before);
 });
 
-describe('a rejected move', () => {
-  it('is rejected for its target, in one line each', async () => {
-    const [source, target] = [await openStore('main'), await openStore('main')];
-    await fillEverything(source.database);
-    const before = await everyRow(source.database);
-    const empty = await createTestDatabase();
-    onTestFinished(() => empty.drop());
-    const changed = (part: { port?: string; pathname?: string }) =>
-      Object.assign(new URL(target.url), part).href;
-    await target.database.pool.query(
-      `insert into tidemark.currencies (currency, symbol, type) values ('a', 'b', 'c')`,
-    );
-    const port = await freePort();
-    for (const [to, line, exitCode] of [
-      [source.url, /BAD_ARGUMENT: --to names the source database; /, 2],
-      [changed({ port: String(port) }), /DATABASE_UNREACHABLE: the target: .*ECONNREFUSED/, 5],
-      [changed({ pathname: '/absent' }), /DATABASE_UNREACHABLE: the target: .*"absent" does not exist/, 5],
-      [
-        empty.url,
-        /DATABASE_NOT_MIGRATED: the target: the database holds no Tidemark schema; run `tidemark migrate` with/,
-        5,
-      ],
-      [target.url, /TARGET_NOT_EMPTY: the target is not empty: tidemark\.currencies; /, 5],
-    ] as const) {
-      const ended = await tidemark(['move', '--to', to], source.env);
-      expect(ended.stderr).toMatch(new RegExp(`^tidemark: ${line.source}.*\n$`));
-      expect(ended).toMatchObject({ exitCode, stdout: '' });
-    }
+it('detects rows that the target changed, and removes them', async () => {
+  const target = await openStore('main');
+  await target.database.pool.query(`
+    create function public.rounded() returns trigger language plpgsql as
+      $$ begin new.close := trim_scale(new.close); return new; end $$;
+    create trigger rounded before insert on tidemark.candle_points for each row execute function public.rounded()`);
+  const ended = await tidemark(moveTo(target.url), env);
+  expect(lastLine(ended.stderr)).toMatch(
+    /^tidemark: MOVE_DIFFERS: tidemark\.candle_points: \d+ rows, not all of them the same; nothing was moved; /,
+  );
+  expect(ended).toMatchObject({ exitCode: 7, stdout: '' });
+  expect(await rowsIn(target.database)).toBe(0);
+});
+
+it('is rejected for its target, and while another process works on either side, in one line each', async () => {
+  const target = await openStore('main');
+  const empty = await createTestDatabase();
+  onTestFinished(() => empty.drop());
+  const working = async (url: string, name: string) => {
+    const client = new pg.Client({ connectionString: url, application_name: `tidemark ${name}` });
+    await client.connect();
+    return client;
+  };
+  const rejects = async (to: string, exitCode: number, line: RegExp) => {
+    const ended = await tidemark(moveTo(to), env);
+    expect(ended.stderr).toMatch(new RegExp(`^tidemark: ${line.source}.*\n$`));
+    expect(ended).toMatchObject({ exitCode, stdout: '' });
+  };
+  for (const [at, name, line] of [
+    [source, 'worker', /DATABASE_IN_USE: in use by worker; stop it first/],
+    [target, 'backfill', /DATABASE_IN_USE: the target is in use by backfill; /],
+  ] as const) {
+    const client = await working(at.url, name);
+    await rejects(target.url, 5, line);
+    await client.end();
+  }
+
+  await target.database.pool.query(
+    `insert into tidemark.currencies (currency, symbol, type) values ('a', 'b', 'c')`,
+  );
+  const changed = (url: string, part: { port?: string; pathname?: string; search?: string }) =>
+    Object.assign(new URL(url), part).href;
+  const port = String(await freePort());
+  for (const [to, line, exitCode] of [
+    [source.url, /BAD_ARGUMENT: --to names the source database; /, 2],
     // Another name for the same server does not make it another database.
-    const alias = new URL(source.url);
-    alias.searchParams.set('application_name', 'other');
-    expect((await tidemark(['move', '--to', alias.href], source.env)).stderr).toMatch(
-      /BAD_ARGUMENT: --to names the source database/,
-    );
-    expect(await everyRow(source.database)).toEqual(before);
-  });
-
-  it('is rejected while a process works on either side', async () => {
-    const [source, target] = [await openStore('main'), await openStore('main')];
-    await fillEverything(source.database);
-    await tidemark(['migrate'], source.env);
-    const env = { ...source.env, SOURCE_URL: 'http://127.0.0.1:1/v2' };
-    const worker = start(['worker'], env);
-    await waitFor(
-      'the worker',
-      async () => (await tidemark(['status', '--check', 'worker'], env)).exitCode === 0,
-    );
-    const inUse = await tidemark(['move', '--to', target.url], env);
-    expect(inUse.stderr).toMatch(/^tidemark: DATABASE_IN_USE: in use by worker; stop it first.*\n$/);
-    expect(inUse).toMatchObject({ exitCode: 5, stdout: '' });
-    worker.kill('SIGTERM');
-    await worker.ended;
-
-    const other = new pg.Client({ connectionString: target.url, application_name: 'tidemark backfill' });
-    await other.connect();
-    const targetInUse = await tidemark(['move', '--to', target.url], env);
-    expect(targetInUse.stderr).toMatch(/^tidemark: DATABASE_IN_USE: the target is in use by backfill; .*\n$/);
-    await other.end();
-    expect(await tidemark(['move', '--to', target.url], env)).toMatchObject({ exitCode: 0 });
-  });
+    [
+      changed(source.url, { search: '?application_name=other' }),
+      /BAD_ARGUMENT: --to names the source database; /,
+      2,
+    ],
+    [changed(target.url, { port }), /DATABASE_UNREACHABLE: the target: .*ECONNREFUSED/, 5],
+    [
+      changed(target.url, { pathname: '/absent' }),
+      /DATABASE_UNREACHABLE: the target: .*"absent" does not exist/,
+      5,
+    ],
+    [
+      empty.url,
+      /DATABASE_NOT_MIGRATED: the target: the database holds no Tidemark schema; run `tidemark migrate` with/,
+      5,
+    ],
+    [target.url, /TARGET_NOT_EMPTY: the target is not empty: tidemark\.currencies; /, 5],
+  ] as const)
+    await rejects(to, exitCode, line);
+  expect(await everyRow(source.database)).toEqual(before);
 });
 
 describeWithSmallDisk('the disk of the target fills up', () => {
   it('ends in one line, frees the space, and works when there is more', async (context) => {
-    const source = await openStore('main');
-    await fillEverything(source.database);
-    await source.database.pool.query(
+    const larger = await openStore('main');
+    await fillEverything(larger.database);
+    await larger.database.pool.query(
       `insert into tidemark.candle_points
        select 4, '2020-01-01Z'::timestamptz + make_interval(mins => n), n, n, n, n, n + 0.12345678901234567890 from generate_series(1, 300000) n`,
     );
     const { url, disk, filler } = await databaseOnSmallDisk(context, 40);
     const target = databaseAt(url);
-    const ended = await tidemark(['move', '--to', url], source.env);
+    const ended = await tidemark(moveTo(url), larger.env);
     expect(lastLine(ended.stderr)).toMatch(
       /^tidemark: DATABASE_FULL: the target: .*No space left on device.*; free disk space there, .+; nothing was moved$/,
     );
@@ -230,7 +209,7 @@ describeWithSmallDisk('the disk of the target fills up', () => {
       }
     });
     execFileSync('mount', ['-o', 'remount,size=400m', disk]);
-    expect(await tidemark(['move', '--to', url], source.env)).toMatchObject({ exitCode: 0 });
-    expect(await rowsIn(target)).toBe(await rowsIn(source.database));
+    expect(await tidemark(moveTo(url), larger.env)).toMatchObject({ exitCode: 0 });
+    expect(await rowsIn(target)).toBe(await rowsIn(larger.database));
   });
 });
