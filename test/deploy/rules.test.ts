@@ -36,8 +36,9 @@ describeWithPromtool('the rules, as Prometheus reads them', () => {
   });
 
   it.each(alertCases)('$alert fires when it has to, with its summary', (one) => {
-    const { alert, at, labels, severity, summary } = one;
-    const expected = { exp_labels: { severity, ...labels }, exp_annotations: { summary } };
+    const { alert, at = '20m', labels, summary } = one;
+    const [rule] = rulesOf(alert).groups.flatMap(({ rules }) => rules.filter((each) => each.alert === alert));
+    const expected = { exp_labels: { ...rule?.labels, ...labels }, exp_annotations: { summary } };
     expect(tested(alert, [testOf(one.fires, alert, [at], [expected])])).toEqual([
       0,
       expect.stringContaining('SUCCESS'),
@@ -52,7 +53,9 @@ describeWithPromtool('the rules, as Prometheus reads them', () => {
 });
 
 interface Rules {
-  readonly groups: ReadonlyArray<{ readonly rules: ReadonlyArray<{ readonly alert?: string }> }>;
+  readonly groups: ReadonlyArray<{
+    readonly rules: ReadonlyArray<{ readonly alert?: string; readonly labels?: Record<string, string> }>;
+  }>;
 }
 
 /** The rules of an alert, and those that record what alerts read. */

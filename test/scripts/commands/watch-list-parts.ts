@@ -28,6 +28,8 @@ export interface Directory {
   run(words: string, env?: Env): Promise<Ended>;
   /** As `run`, of a command that must end with exit 0 and without a message. @returns what it printed. */
   say(words: string, env?: Env): Promise<string>;
+  /** As `run`, of a command that must end with this exit code and say this on standard error. @returns what it printed. */
+  fails(words: string, exitCode: number, said: string | RegExp, env?: Env): Promise<string>;
   /** As `run`, with the document that it prints. @throws Error when it fails. */
   json<Document = Record<string, unknown>>(words: string): Promise<Document>;
   query(sql: string, values?: unknown[]): Promise<pg.QueryResultRow[]>;
@@ -102,6 +104,12 @@ function openDirectory(url: string, source: Env): Directory {
     async say(words, more) {
       const ended = await run(words, more);
       expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+      return ended.stdout;
+    },
+    async fails(words, exitCode, said, more) {
+      const stderr = typeof said === 'string' ? expect.stringContaining(said) : expect.stringMatching(said);
+      const ended = await run(words, more);
+      expect(ended).toMatchObject({ exitCode, stderr });
       return ended.stdout;
     },
     write: (text, file = 'tidemark.yaml') => writeFileSync(join(directory, file), text),
