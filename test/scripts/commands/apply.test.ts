@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { emptyDirectory, tidemark } from '../command.ts';
-import { openWatched, type Watched } from './watch-list-parts.ts';
+import { openWatched } from './watch-list-parts.ts';
 
 const market = 'exchange: binance, base: bitcoin, quote: tether';
 
@@ -55,7 +55,7 @@ function changesIn(plan: Changes): Record<string, string[]> {
 }
 
 it('shows and makes the changes, and then has nothing to do', async () => {
-  const { write, run, json, simulator, series } = await openWatched();
+  const { write, say, json, simulator, series } = await openWatched();
   write(`
 candles:
 - { ${market}, interval: [m1, h1], ${days(1, 5)} }
@@ -87,33 +87,31 @@ read-again: { days: 2 }
   expect((await json('status')).lists).toEqual([]);
   expect(simulator.requests().total).toBe(4);
 
-  const text = await run('apply --dry-run');
-  expect(text).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(text.stdout).toMatch(/^tidemark.yaml: 10 series added, 3 lists changed, settings changed\n/);
-  expect(text.stdout).toContain('added: binance bitcoin/tether h1 from 2024-03-01 to 2024-03-05\n');
-  expect(text.stdout).toContain('added: rates every 10 min\n');
-  expect(text.stdout).toContain('read again: the last 2 days, was as configured\n');
-  expect(text.stdout).toMatch(/\ndry run: nothing was changed\n$/);
-  expect(await run('plan')).toMatchObject({ stdout: expect.stringContaining('no series is tracked') });
+  const text = await say('apply --dry-run');
+  expect(text).toMatch(/^tidemark.yaml: 10 series added, 3 lists changed, settings changed\n/);
+  expect(text).toContain('added: binance bitcoin/tether h1 from 2024-03-01 to 2024-03-05\n');
+  expect(text).toContain('added: rates every 10 min\n');
+  expect(text).toContain('read again: the last 2 days, was as configured\n');
+  expect(text).toMatch(/\ndry run: nothing was changed\n$/);
+  expect(await say('plan')).toContain('no series is tracked');
 
-  expect((await run('apply')).stdout).toMatch(/\napplied\n$/);
+  expect(await say('apply')).toMatch(/\napplied\n$/);
   expect(await json('plan')).toEqual(dry.cost);
-  const again = await run('apply');
-  expect(again).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(again.stdout).toMatch(/^nothing to do: the database matches tidemark.yaml\n/);
-  expect(again.stdout).not.toContain('applied');
+  expect(await say('apply')).toMatch(
+    /^nothing to do: the database matches tidemark.yaml\n(?![\s\S]*applied)/,
+  );
   expect(simulator.requests().total).toBe(4);
   // What was only polled to choose from is nobody's decision.
-  expect((await run('track lists')).stdout).toContain('tracking: assets, every 5 min\n');
+  expect(await say('track lists')).toContain('tracking: assets, every 5 min\n');
 });
 
 it('narrows and stops series without losing points or coverage', async () => {
-  const { write, run, json, series } = await openWatched();
-  await run(
+  const { write, say, json, series } = await openWatched();
+  await say(
     'backfill candles --exchange binance --base bitcoin --quote tether --interval h1,d1 --from 2024-03-01 --to 2024-03-05',
   );
-  await run('track history --asset tether --interval d1 --from 2024-03-01');
-  await run('track exchanges');
+  await say('track history --asset tether --interval d1 --from 2024-03-01');
+  await say('track exchanges');
   const [d1 = '', hourly = ''] = await series();
   expect(hourly).toMatch(/ tracked 96 \{\[2024-03-01 00:00,2024-03-05 00:00\)\}$/);
 
@@ -129,7 +127,7 @@ it('narrows and stops series without losing points or coverage', async () => {
     '[2024-03-02 00:00,2024-03-04 00:00) t',
   );
   expect((await series()).slice(0, 2)).toEqual([d1, narrowed]);
-  expect((await run('apply')).stdout).toContain(
+  expect(await say('apply')).toContain(
     'left alone, not in the file (--prune stops them): 2 series (binance bitcoin/tether d1, tether d1) and 1 list (exchanges)\n',
   );
 
@@ -144,14 +142,14 @@ it('narrows and stops series without losing points or coverage', async () => {
     requests: 1,
     datasets: [{ dataset: 'candles', series: 1, points: 24 }],
   });
-  const text = await run('apply');
-  expect(text.stdout).toContain('stopped: binance bitcoin/tether d1; stored data stays\n');
-  expect(text.stdout).toContain('stopped: exchanges; stored data stays\n');
+  const text = await say('apply');
+  expect(text).toContain('stopped: binance bitcoin/tether d1; stored data stays\n');
+  expect(text).toContain('stopped: exchanges; stored data stays\n');
   expect((await series()).slice(0, 2)).toEqual([
     d1.replace(' tracked ', ' untracked '),
     hourly.replace('2024-03-05 00:00) t', '2024-03-06 00:00) t'),
   ]);
-  expect((await run('apply')).stdout).toContain('nothing to do');
+  expect(await say('apply')).toContain('nothing to do');
 
   write(`candles: [{ ${market}, interval: [h1, d1], ${days(1, 5)} }]\nlists: { exchanges: 1d }`);
   const back = await json<Changes>('apply --prune');
@@ -163,33 +161,25 @@ it('narrows and stops series without losing points or coverage', async () => {
   expect(back.cost).toMatchObject({ requests: 0 });
 });
 
-/** Hourly candles of four days of 2024, stored. */
-async function stored(): Promise<Watched> {
-  const watched = await openWatched();
-  await watched.run(
+it('a retention that drops points must be confirmed; apply itself drops nothing', async () => {
+  const { write, say, fails, json, query, series } = await openWatched();
+  await say(
     'backfill candles --exchange binance --base bitcoin --quote tether --interval h1 --from 2024-03-01 --to 2024-03-05',
   );
-  return watched;
-}
-
-it('a retention that drops points must be confirmed; apply itself drops nothing', async () => {
-  const { write, run, json, database, series } = await stored();
-  const retentions = async () =>
-    (await database.pool.query(`select name, value from tidemark.settings where name like 'retention.%'`))
-      .rows;
+  const retentions = () => query(`select name, value from tidemark.settings where name like 'retention.%'`);
   write(
     `candles: [{ ${market}, interval: [h1, d1], from: 2024-03-01 }]\nretention: { candles: 1y, history: 2y }`,
   );
-  expect((await run('apply --dry-run')).stdout).toMatch(
+  expect(await say('apply --dry-run')).toMatch(
     /retention: candles 1y, was forever; drops every point from before [\s\S]+note: the retention of 1y keeps nothing before [-0-9]+, which shortens binance bitcoin\/tether d1\n/,
   );
   const before = await series();
-  const refused = await run('apply');
-  expect(refused.exitCode).toBe(2);
-  expect(refused.stderr).toMatch(
+  await fails(
+    'apply',
+    2,
     /^tidemark: BAD_ARGUMENT: The retention of 1y drops [^\n]*; add --confirm candles [^\n]*\n$/,
   );
-  expect((await run('apply --confirm candle')).exitCode).toBe(2);
+  await fails('apply --confirm candle', 2, 'BAD_ARGUMENT');
   expect(await series()).toEqual(before);
   expect(await retentions()).toEqual([]);
 
@@ -217,26 +207,10 @@ it('a retention that drops points must be confirmed; apply itself drops nothing'
   expect(await retentions()).toEqual([{ name: 'retention.asset_history', value: '2y' }]);
 });
 
-it('re-read settings of the file override the environment', async () => {
-  const { write, run, json, env } = await openWatched();
-  const perMinute = async () => (await json<{ fresh: { rereadPerMinute: number } }>('plan')).fresh;
-  write(`candles: [{ ${market}, interval: m1, from: 1d }]`);
-  expect((await run('apply')).exitCode).toBe(0);
-  expect(env.REREAD_DAYS).toBe('0');
-  expect((await perMinute()).rereadPerMinute).toBe(0);
-  write(`candles: [{ ${market}, interval: m1, from: 1d }]\nread-again: { days: 12, every: 6h }`);
-  const changed = await json<Changes>('apply');
-  expect(changed.readAgain).toEqual({ before: {}, after: { days: 12, hours: 6 } });
-  expect((await perMinute()).rereadPerMinute).toBeCloseTo(12 / 360, 10);
-  write(`candles: [{ ${market}, interval: m1, from: 1d }]`);
-  expect((await run('apply')).stdout).toContain(
-    'read again: as configured, was the last 12 days, every 6 hours\n',
-  );
-  expect((await perMinute()).rereadPerMinute).toBe(0);
-});
-
-it('polls lists at the stated interval, and stops those that are off', async () => {
-  const { write, run, json } = await openWatched();
+it('polls lists and reads again at the stated intervals, which override the environment, and stops lists that are off', async () => {
+  const { write, say, json, env } = await openWatched();
+  const tracked = `candles: [{ ${market}, interval: m1, from: 1d }]\n`;
+  const rereads = async () => (await json<{ fresh: Record<string, number> }>('plan')).fresh.rereadPerMinute;
   const lists = async () => {
     const status = await json<{
       lists: { list: string; everySeconds: number }[];
@@ -244,26 +218,36 @@ it('polls lists at the stated interval, and stops those that are off', async () 
     }>('status');
     return [...status.lists.map(({ list, everySeconds }) => [list, everySeconds]), status.rates.everySeconds];
   };
-  write('lists: { assets: 5m, rates: 30s, asset-markets: [{ asset: tether, every: 1h }] }');
-  expect((await run('apply')).exitCode).toBe(0);
+  write(`${tracked}lists: { assets: 5m, rates: 30s, asset-markets: [{ asset: tether, every: 1h }] }`);
+  await say('apply');
   expect(await lists()).toEqual([['assets', 300], ['asset_markets', 3600], 30]);
-  write('lists: { assets: 10m, rates: off }');
-  const text = (await run('apply')).stdout;
+  expect([env.REREAD_DAYS, await rereads()]).toEqual(['0', 0]);
+
+  write(`${tracked}lists: { assets: 10m, rates: off }\nread-again: { days: 12, every: 6h }`);
+  expect(await json('apply --dry-run')).toMatchObject({
+    readAgain: { before: {}, after: { days: 12, hours: 6 } },
+  });
+  const text = await say('apply');
   expect(text).toContain('changed: assets every 10 min, was every 5 min\n');
   expect(text).toContain('stopped: rates; stored data stays\n');
   expect(text).toContain('1 list (markets of tether)\n');
   expect(await lists()).toEqual([['assets', 600], ['asset_markets', 3600], expect.anything()]);
-  expect((await run('status')).stdout).toContain('rates: none polled yet, not polled\n');
-  expect((await run('apply')).stdout).toMatch(/^nothing to do/);
+  expect(await say('status')).toContain('rates: none polled yet, not polled\n');
+  expect(await rereads()).toBeCloseTo(12 / 360, 10);
+  expect(await say('apply')).toMatch(/^nothing to do/);
+
+  write(tracked);
+  expect(await say('apply')).toContain('read again: as configured, was the last 12 days, every 6 hours\n');
+  expect(await rereads()).toBe(0);
 });
 
 it('applies the example of the README', async () => {
-  const { write, run, json, simulator } = await openWatched();
+  const { write, say, json, simulator } = await openWatched();
   write(readFileSync('config/tidemark.example.yaml', 'utf8'));
   const dry = await json<Changes>('apply --dry-run');
   expect(changesIn(dry).added?.length).toBeGreaterThan(20);
   expect(dry.notes).toEqual([]);
   expect(simulator.requests().total).toBe(4);
-  expect((await run('apply')).stdout).toMatch(/\napplied\n$/);
-  expect((await run('apply')).stdout).toMatch(/^nothing to do/);
+  expect(await say('apply')).toMatch(/\napplied\n$/);
+  expect(await say('apply')).toMatch(/^nothing to do/);
 });
