@@ -218,13 +218,6 @@ describe('names what is unreachable or unusable in one line', () => {
     expect((await run('status', { DATABASE_URL: url })).exitCode).toBe(0);
   });
 
-  it('a port that is in use', async () => {
-    const simulator = await startSimulator();
-    onTestFinished(() => simulator.close());
-    const ended = await run(`simulate --port ${simulator.port}`, environment());
-    expectRefusal(ended, 2, 'PORT_IN_USE', String(simulator.port));
-  });
-
   it('a series that does not exist', async () => {
     for (const word of ['4711', 'bitcoin'])
       for (const command of ['untrack', 'verify', 'repair', 'why'])

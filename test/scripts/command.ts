@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { queueBeside } from '../parts/test-database.ts';
+import { waitFor } from '../parts/wait-for.ts';
 import { type Ended, endedWith } from './ended.ts';
 import { runInProcess } from './in-process.ts';
 import { checkDocuments } from './printed-documents.ts';
@@ -67,6 +68,14 @@ export function start(
     leaveUnread,
     kill: (signal) => void child.kill(signal),
   };
+}
+
+/** Starts `serve`. @returns its process, the address of its API, and that of everything else, which ends with a slash. */
+export async function startService(env: Readonly<Record<string, string>>) {
+  const service = start(['serve'], env);
+  const address = () => /http:\S+\/v2/.exec(service.stdout())?.[0] ?? '';
+  await waitFor('the address', () => address() !== '');
+  return { service, address: address(), root: address().slice(0, -'v2'.length) };
 }
 
 /**

@@ -7,7 +7,7 @@ import type { CandleSeries, HistorySeries, SeriesKey } from '../../../contract/s
 import type { Range } from '../../../planning/ranges.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { WindowCommit, WindowResult } from '../../../store/commit/prepare-window.ts';
-import { type Database, timeRange } from '../../../store/db/database.ts';
+import type { Database } from '../../../store/db/database.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { readStore } from '../../model/read-store.ts';
@@ -21,7 +21,7 @@ export const minutes: CandleSeries = {
   quoteId: 'tether',
   interval: 'm1',
 };
-export const hours: CandleSeries = { ...minutes, interval: 'h1' };
+const hours: CandleSeries = { ...minutes, interval: 'h1' };
 export const days: HistorySeries = { dataset: 'asset_history', assetId: 'bit,"coin"', interval: 'd1' };
 
 export async function openStore(
@@ -131,22 +131,6 @@ export async function slowPieces({ pool }: Database): Promise<() => Promise<unkn
   return () => pool.query('drop function public.rest cascade');
 }
 
-/** As two empty answers have it. */
-export async function confirmEmpty(
-  database: Database,
-  seriesId: number,
-  empty: Range,
-  before: Range | null = null,
-): Promise<void> {
-  await database.pool.query(
-    `update tidemark.series
-        set covered = covered + tstzmultirange($2::tstzrange), confirmed_empty = confirmed_empty + tstzmultirange($2::tstzrange),
-            before_beginning = before_beginning + coalesce(tstzmultirange($3::tstzrange), '{}')
-      where id = $1`,
-    [seriesId, timeRange(empty.startMs, empty.endMs), before && timeRange(before.startMs, before.endMs)],
-  );
-}
-
 /**
  * Two days of minutes, a pause in them, two hours before that are confirmed to be empty, and a day of hours. Of the
  * minutes, those before the last half hour were asked for by days only.
@@ -159,11 +143,14 @@ export async function fillAll(database: Database): Promise<void> {
     skip: (timeMs) => timeMs >= paused.startMs && timeMs < paused.endMs,
   });
   await trackSeries(database, minutes, startMs - 2 * hourMs, null);
-  await confirmEmpty(
-    database,
-    minutesId,
-    { startMs: startMs - 2 * hourMs, endMs: startMs },
-    { startMs: startMs - 2 * hourMs, endMs: startMs - 30 * minuteMs },
+  // As two empty answers have it.
+  await database.pool.query(
+    `update tidemark.series
+        set covered = covered + '{[2023-12-31T22:00Z,2024-01-01T00:00Z)}',
+            confirmed_empty = confirmed_empty + '{[2023-12-31T22:00Z,2024-01-01T00:00Z)}',
+            before_beginning = before_beginning + '{[2023-12-31T22:00Z,2023-12-31T23:30Z)}'
+      where id = $1`,
+    [minutesId],
   );
   await fill(database, { series: hours, window: { startMs, endMs: startMs + dayMs } });
   await fill(database, { series: days, window: { startMs, endMs: startMs + 40 * dayMs } });

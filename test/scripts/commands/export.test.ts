@@ -10,6 +10,8 @@ import { contentOf, fill, fillAll, minutes, openStore, startMs } from './export-
 /** A server of the other kind, if there is one. */
 const other = inject('absent').plainPostgres === '' ? 'plain' : 'main';
 
+const name = 'binance bitcoin tether m1';
+const m1 = ['export', 'candles', ...market, '--interval', 'm1'];
 const silent = ['--from', '2023-12-31T22:00Z', '--to', '2023-12-31T23:00Z'];
 const twoDays = ['--from', '2023-12-31T23:00Z', '--to', '2024-01-03'];
 
@@ -44,11 +46,7 @@ it.each(fileFormats)(
 
     const again = await tidemark(['import', '--json', ...files], to.env);
     expect(JSON.parse(again.stdout)).toMatchObject({
-      fresh: 0,
-      revised: 0,
-      rewritten: 0,
-      differing: 0,
-      refused: 0,
+      ...{ fresh: 0, revised: 0, rewritten: 0, differing: 0, refused: 0 },
     });
     expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
     expect(readdirSync(directory).filter((name) => name.endsWith('.part'))).toEqual([]);
@@ -56,8 +54,7 @@ it.each(fileFormats)(
 );
 
 it('exports several series to one file, and a part of each', async () => {
-  const from = await openStore('main');
-  const to = await openStore('main');
+  const [from, to] = [await openStore('main'), await openStore('main')];
   await fillAll(from.database);
   const out = join(emptyDirectory(), 'both.csv');
   const piece = ['--from', '2024-01-01T02:00Z', '--to', '2024-01-01T04:30Z'];
@@ -65,40 +62,33 @@ it('exports several series to one file, and a part of each', async () => {
   expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0, stderr: '' });
   const { series } = await contentOf(to.database);
   // Of hours whole ones: the one that holds the end is the last.
-  expect(series['binance bitcoin tether m1']).toMatchObject({
-    pointCount: 150,
-    covered: [{ startMs: startMs + 2 * hourMs, endMs: startMs + 4.5 * hourMs }],
-    confirmedEmpty: [],
-  });
-  expect(series['binance bitcoin tether h1']).toMatchObject({
-    pointCount: 3,
-    covered: [{ startMs: startMs + 2 * hourMs, endMs: startMs + 5 * hourMs }],
+  const covered = (hours: number) => [{ startMs: startMs + 2 * hourMs, endMs: startMs + hours * hourMs }];
+  expect(series).toMatchObject({
+    [name]: { pointCount: 150, covered: covered(4.5), confirmedEmpty: [] },
+    'binance bitcoin tether h1': { pointCount: 3, covered: covered(5) },
   });
 });
 
-it('rejects a range with gaps and names them; with --allow-gaps they stay gaps', async () => {
-  const from = await openStore('main');
-  const to = await openStore('main');
-  const seriesId = await fill(from.database, {
-    series: minutes,
-    window: { startMs, endMs: startMs + hourMs },
-  });
-  await fill(from.database, {
-    series: minutes,
-    window: { startMs: startMs + 2 * hourMs, endMs: startMs + 3 * hourMs },
-  });
+it('rejects a range with gaps, also of rejected rows only, and names them; with --allow-gaps they stay gaps', async () => {
+  const [from, to] = [await openStore('main'), await openStore('main')];
+  const skip = (timeMs: number) => timeMs === startMs + 30 * minuteMs;
+  for (const hour of [0, 2]) {
+    const window = { startMs: startMs + hour * hourMs, endMs: startMs + (hour + 1) * hourMs };
+    await fill(from.database, { series: minutes, window, skip });
+  }
   await from.database.pool.query(
     `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
-     values ($1, '[2024-01-01T01:30Z,2024-01-01T02:00Z)', 'failed', 'server', 'status 500', now(), now())`,
-    [seriesId],
+     values (1, '[2024-01-01T01:30Z,2024-01-01T02:00Z)', 'failed', 'server', 'status 500', now(), now());
+     insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw, time)
+     values (now(), 'candles', 1, 'low above high', '{}', '2024-01-01T00:30Z'), (now(), 'candles', 1, 'of one', '{}', '2024-01-01T00:31Z')`,
   );
   const directory = emptyDirectory();
   const out = join(directory, 'x.csv');
-  const until = ['--to', '2024-01-01T04:00Z', '--out', out];
-  const words = ['export', 'candles', ...market, '--interval', 'm1', ...until];
+  const words = [...m1, '--to', '2024-01-01T04:00Z', '--out', out];
   const refused = await tidemark(words, from.env);
   expect(refused.stderr).toBe(
     'tidemark: RANGE_HAS_GAPS: nothing was exported: ' +
+      'binance bitcoin/tether m1 lacks 2024-01-01 00:30Z to 2024-01-01 00:31Z (only rejected rows came); ' +
       'binance bitcoin/tether m1 lacks 2024-01-01 01:00Z to 2024-01-01 01:30Z (not stored yet); ' +
       'binance bitcoin/tether m1 lacks 2024-01-01 01:30Z to 2024-01-01 02:00Z (failed: status 500); ' +
       'binance bitcoin/tether m1 lacks 2024-01-01 03:00Z to 2024-01-01 04:00Z (not tracked); ' +
@@ -108,63 +98,35 @@ it('rejects a range with gaps and names them; with --allow-gaps they stay gaps',
   expect(readdirSync(directory)).toEqual([]);
 
   const allowed = await tidemark([...words, '--allow-gaps', '--json'], from.env);
-  expect(JSON.parse(allowed.stdout)).toMatchObject({ points: 120, gaps: 3 });
+  expect(JSON.parse(allowed.stdout)).toMatchObject({ points: 119, gaps: 4 });
   const sidecar = JSON.parse(readFileSync(`${out}.meta.json`, 'utf8'));
   expect(sidecar.series[0].coverage).toEqual([
-    { from: '2024-01-01T00:00:00Z', to: '2024-01-01T01:00:00Z' },
+    { from: '2024-01-01T00:00:00Z', to: '2024-01-01T00:30:00Z' },
+    { from: '2024-01-01T00:31:00Z', to: '2024-01-01T01:00:00Z' },
     { from: '2024-01-01T02:00:00Z', to: '2024-01-01T03:00:00Z' },
   ]);
-  expect(sidecar.series[0].gaps).toHaveLength(3);
+  expect(sidecar.series[0].gaps).toHaveLength(4);
   expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0 });
-  const gaps = JSON.parse((await tidemark(['gaps', '--json'], to.env)).stdout).gaps;
-  expect(gaps).toMatchObject([
+  // They are requested again.
+  expect(JSON.parse((await tidemark(['gaps', '--json'], to.env)).stdout).gaps).toMatchObject([
+    { start: '2024-01-01T00:30:00.000Z', end: '2024-01-01T00:31:00.000Z' },
     { start: '2024-01-01T01:00:00.000Z', end: '2024-01-01T02:00:00.000Z' },
     { start: '2024-01-01T03:00:00.000Z', end: '2024-01-01T04:00:00.000Z' },
   ]);
 });
 
-it('treats a period with rejected rows only as a gap, which an import requests again', async () => {
-  const from = await openStore('main');
-  const to = await openStore('main');
-  const badMs = startMs + 30 * minuteMs;
-  const window = { startMs, endMs: startMs + hourMs };
-  const seriesId = await fill(from.database, {
-    series: minutes,
-    window,
-    skip: (timeMs) => timeMs === badMs,
-  });
-  await from.database.pool.query(
-    `insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw, time)
-     values (now(), 'candles', $1, 'low above high', '{}', '2024-01-01T00:30Z'), (now(), 'candles', $1, 'of one', '{}', '2024-01-01T00:31Z')`,
-    [seriesId],
-  );
-  const out = join(emptyDirectory(), 'x.csv');
-  const words = ['export', 'candles', ...market, '--interval', 'm1', '--out', out];
-  const refused = await tidemark(words, from.env);
-  expect(refused.exitCode).toBe(3);
-  expect(refused.stderr).toMatch(/lacks 2024-01-01 00:30Z to 2024-01-01 00:31Z \(only rejected rows came\);/);
-  const allowed = await tidemark([...words, '--allow-gaps', '--json'], from.env);
-  expect(JSON.parse(allowed.stdout)).toMatchObject({ points: 59, gaps: 1 });
-  expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0 });
-  const gaps = JSON.parse((await tidemark(['gaps', '--json'], to.env)).stdout).gaps;
-  expect(gaps).toMatchObject([{ start: '2024-01-01T00:30:00.000Z', end: '2024-01-01T00:31:00.000Z' }]);
-});
-
 it('omits points that are not final: an open candle, and points outside of coverage', async () => {
   const from = await openStore('main');
   const nowMs = Math.floor(Date.now() / minuteMs) * minuteMs;
-  await fill(from.database, {
-    series: minutes,
-    window: { startMs: nowMs - hourMs, endMs: nowMs + minuteMs },
-    // Half of the newest minute has passed.
-    nowMs: nowMs + minuteMs / 2,
-  });
+  const window = { startMs: nowMs - hourMs, endMs: nowMs + minuteMs };
+  // Half of the newest minute has passed.
+  await fill(from.database, { series: minutes, window, nowMs: nowMs + minuteMs / 2 });
   const stored = await from.database.pool.query('select max(time) as newest from candles');
   expect(stored.rows).toEqual([{ newest: nowMs }]);
-  const words = ['export', 'candles', ...market, '--interval', 'm1', '--allow-gaps'];
-  const lines = (await tidemark(words, from.env)).stdout.trimEnd().split('\n').slice(1);
+  const { stdout } = await tidemark([...m1, '--allow-gaps'], from.env);
+  const lines = stdout.trimEnd().split('\n').slice(1);
   const times = lines.map((line) => Date.parse(line.split(',')[4] ?? ''));
-  const [covered] = (await contentOf(from.database)).series['binance bitcoin tether m1']?.covered ?? [];
+  const [covered] = (await contentOf(from.database)).series[name]?.covered ?? [];
   expect(covered?.endMs).toBeLessThanOrEqual(nowMs);
   expect([times[0], times.at(-1)]).toEqual([nowMs - hourMs, (covered?.endMs ?? 0) - minuteMs]);
 });
@@ -173,23 +135,16 @@ it('ends an open-ended series where its coverage ends, and says where', async ()
   const from = await openStore('main');
   const endMs = Math.floor(Date.now() / hourMs) * hourMs - 2 * hourMs;
   await fill(from.database, { series: minutes, window: { startMs: endMs - hourMs, endMs } });
-  const words = ['export', 'candles', ...market, '--interval', 'm1'];
-  const out = join(emptyDirectory(), 'live.csv');
   // It was tracked up to there, and all of that is covered.
   await trackSeries(from.database, minutes, endMs - hourMs, null);
-  const ended = await tidemark([...words, '--out', out, '--json'], from.env);
+  const ended = await tidemark([...m1, '--out', join(emptyDirectory(), 'live.csv'), '--json'], from.env);
   expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(JSON.parse(ended.stdout)).toMatchObject({
-    points: 60,
-    gaps: 0,
-    until: new Date(endMs).toISOString(),
-  });
+  const until = new Date(endMs).toISOString();
+  expect(JSON.parse(ended.stdout)).toMatchObject({ points: 60, gaps: 0, until });
   // What is asked for by name is not shortened.
-  expect(await tidemark([...words, '--to', new Date().toISOString()], from.env)).toMatchObject({
-    exitCode: 3,
-    stdout: '',
-  });
+  const refused = { exitCode: 3, stdout: '' };
+  expect(await tidemark([...m1, '--to', new Date().toISOString()], from.env)).toMatchObject(refused);
   // A gap within what is covered stays one.
   await trackSeries(from.database, minutes, endMs - 2 * hourMs, null);
-  expect(await tidemark(words, from.env)).toMatchObject({ exitCode: 3, stdout: '' });
+  expect(await tidemark(m1, from.env)).toMatchObject(refused);
 });

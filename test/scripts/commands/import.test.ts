@@ -57,14 +57,14 @@ async function exported() {
 /**
  * Changes lines of a CSV, and makes the sidecar say that this is its file: what only the rows themselves can betray.
  */
-function forge(path: string, change: (lines: string[]) => string[]): void {
+function forge(path: string, change: (lines: string[]) => string[], stated?: number): void {
   const text = change(readFileSync(path, 'utf8').split('\n')).join('\n');
   writeFileSync(path, text);
   const sidecar = JSON.parse(readFileSync(`${path}.meta.json`, 'utf8'));
   sidecar.file.sha256 = createHash('sha256').update(text).digest('hex');
   sidecar.file.bytes = Buffer.byteLength(text);
   sidecar.file.rows = text.trimEnd().split('\n').length - 1;
-  sidecar.series[0].points = sidecar.file.rows;
+  sidecar.series[0].points = stated ?? sidecar.file.rows;
   writeFileSync(`${path}.meta.json`, JSON.stringify(sidecar));
 }
 
@@ -103,6 +103,8 @@ it('with --points-only claims no coverage, and rejects a truncated row', async (
 
 const row = (index: number, values: string) =>
   `binance,bitcoin,tether,m1,${new Date(minute(index)).toISOString().replace('.000', '')},${values}`;
+const reasonsIn = (stdout: string) =>
+  JSON.parse(stdout).refusals.map(({ reason }: { reason: string }) => reason);
 
 it('rejects invalid rows and leaves their periods as gaps', async () => {
   const { path, run, content, query } = await exported();
@@ -112,19 +114,15 @@ it('rejects invalid rows and leaves their periods as gaps', async () => {
     return lines;
   });
   const ended = await run('--json');
-  const { fresh, refused, refusals } = JSON.parse(ended.stdout);
-  expect({ fresh, refused }).toEqual({ fresh: 178, refused: 2 });
-  expect(refusals.map(({ reason }: { reason: string }) => reason)).toEqual([
-    'high is below low',
-    'close: not a decimal',
-  ]);
   expect(ended.exitCode).toBe(3);
+  expect(JSON.parse(ended.stdout)).toMatchObject({ fresh: 178, refused: 2 });
+  expect(reasonsIn(ended.stdout)).toEqual(['high is below low', 'close: not a decimal']);
   expect((await content())?.covered).toEqual([
     { startMs, endMs: minute(10) },
     { startMs: minute(11), endMs: minute(20) },
     { startMs: minute(21), endMs: minute(180) },
   ]);
-  expect(await query('select count(*)::int as count from tidemark.quarantine')).toEqual([{ count: 2 }]);
+  expect(await query('select from tidemark.quarantine')).toHaveLength(2);
 });
 
 it('claims no coverage of a series with a wrong time or a missing row', async () => {
@@ -132,22 +130,19 @@ it('claims no coverage of a series with a wrong time or a missing row', async ()
   const original = readFileSync(path, 'utf8');
   forge(path, (lines) => {
     lines[1 + 30] = row(29, '7,7,7,7,7');
-    lines.splice(1 + 40, 0, 'binance,bitcoin,tether,m1,2024-01-01T05:00:00Z,1,1,1,1,1');
+    lines.splice(1 + 40, 0, row(300, '1,1,1,1,1'));
     return lines;
   });
   const twice = await run('--json');
   expect(twice.exitCode).toBe(3);
-  expect(JSON.parse(twice.stdout).refusals.map(({ reason }: { reason: string }) => reason)).toEqual([
+  expect(reasonsIn(twice.stdout)).toEqual([
     'time: not after the row before it',
     'the sidecar states no coverage there',
   ]);
   expect(await content()).toMatchObject({ pointCount: 179, covered: [] });
 
   writeFileSync(path, original);
-  forge(path, (lines) => lines.filter((_, index) => index !== 1 + 7));
-  const sidecar = JSON.parse(readFileSync(`${path}.meta.json`, 'utf8'));
-  sidecar.series[0].points = 180;
-  writeFileSync(`${path}.meta.json`, JSON.stringify(sidecar));
+  forge(path, (lines) => lines.filter((_, index) => index !== 1 + 7), 180);
   const missing = await run();
   expect(missing.stderr).toMatch(
     /^tidemark: FILE_NOT_USABLE: .+ has 179 rows of binance bitcoin\/tether m1, and its sidecar states 180; .+--points-only.+\n$/,
@@ -184,15 +179,17 @@ it('keeps and reports stored values that differ; --overwrite keeps the old value
       },
     ],
   });
-  const at = (index: number) =>
-    `select close::text from candles where interval = 'm1' and time = '${new Date(minute(index)).toISOString()}'`;
-  expect(await query(at(70))).toEqual([{ close: '999.9' }]);
-  expect(await query(at(60))).toEqual([{ close: `${closeAt(minute(60))}00` }]);
+  const close = async (index: number) => {
+    const time = new Date(minute(index)).toISOString();
+    return (await query(`select close::text from candles where interval = 'm1' and time = '${time}'`))[0]
+      ?.close;
+  };
+  expect([await close(70), await close(60)]).toEqual(['999.9', `${closeAt(minute(60))}00`]);
 
   const overwritten = await run('--overwrite');
   expect(overwritten.stdout).toContain('1 overwritten, the old values kept as revisions');
   expect(overwritten).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(await query(at(70))).toEqual([{ close: closeAt(minute(70)) }]);
+  expect(await close(70)).toBe(closeAt(minute(70)));
   expect(await query(`select time, before->>'close' as close from tidemark.point_revisions`)).toEqual([
     { time: minute(70), close: '999.9' },
   ]);
@@ -214,36 +211,25 @@ it('never deletes a stored point that the file does not have, and reports it', a
 
 it('replaces an open candle by the final one', async () => {
   const { to, run, content, query } = await exported();
-  const seriesId = await fill(to.database, { series: minutes, window: { startMs, endMs: minute(2) } });
-  await to.database.pool.query(
-    `update tidemark.series set covered = '{[2024-01-01T00:00Z,2024-01-01T00:01Z)}',
-            uncovered_points = '{[2024-01-01T00:01Z,2024-01-01T00:02Z)}' where id = $1`,
-    [seriesId],
-  );
-  await to.database.pool.query(
-    `update tidemark.candle_points set close = 5 where time = '2024-01-01T00:01Z'`,
-  );
+  await fill(to.database, { series: minutes, window: { startMs, endMs: minute(2) } });
+  await query(`
+    update tidemark.series set covered = '{[2024-01-01T00:00Z,2024-01-01T00:01Z)}',
+           uncovered_points = '{[2024-01-01T00:01Z,2024-01-01T00:02Z)}';
+    update tidemark.candle_points set close = 5 where time = '2024-01-01T00:01Z'`);
   const ended = await run('--json');
   expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(JSON.parse(ended.stdout)).toMatchObject({
-    fresh: 178,
-    provisional: 1,
-    revised: 0,
-    differing: 0,
-  });
+  expect(JSON.parse(ended.stdout)).toMatchObject({ fresh: 178, provisional: 1, revised: 0, differing: 0 });
   expect(await content()).toMatchObject({ covered: [window], uncoveredPoints: [], pointCount: 180 });
-  expect(await query('select count(*)::int as count from tidemark.point_revisions')).toEqual([{ count: 0 }]);
+  expect(await query('select from tidemark.point_revisions')).toEqual([]);
 });
 
 it('overturns confirmed emptiness where the file has points, and claims none where a point is stored', async () => {
-  const { to, run, content } = await exported();
-  const seriesId = await fill(to.database, { series: minutes, window: { startMs, endMs: minute(1) } });
-  await to.database.pool.query(
-    `update tidemark.series set covered = '{[2023-12-31T00:00Z,2024-01-01T02:00Z)}', begins = '2024-01-02',
-        confirmed_empty = '{[2023-12-31T00:00Z,2024-01-01T00:00Z),[2024-01-01T00:01Z,2024-01-01T02:00Z)}',
-        before_beginning = '{[2023-12-31T00:00Z,2024-01-01T00:00Z),[2024-01-01T00:01Z,2024-01-01T01:00Z)}' where id = $1`,
-    [seriesId],
-  );
+  const { to, run, content, query } = await exported();
+  await fill(to.database, { series: minutes, window: { startMs, endMs: minute(1) } });
+  await query(`
+    update tidemark.series set covered = '{[2023-12-31T00:00Z,2024-01-01T02:00Z)}', begins = '2024-01-02',
+      confirmed_empty = '{[2023-12-31T00:00Z,2024-01-01T00:00Z),[2024-01-01T00:01Z,2024-01-01T02:00Z)}',
+      before_beginning = '{[2023-12-31T00:00Z,2024-01-01T00:00Z),[2024-01-01T00:01Z,2024-01-01T01:00Z)}'`);
   expect(await run()).toMatchObject({ exitCode: 0, stderr: '' });
   expect(await content()).toMatchObject({
     pointCount: 180,

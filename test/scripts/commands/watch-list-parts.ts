@@ -14,6 +14,7 @@ import type { VenueName } from '../../../simulator/venues/venue.ts';
 import { type Database, openDatabase } from '../../../store/db/database.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { type Ended, emptyDirectory, type Running, start, tidemark } from '../command.ts';
+import { beginInProcess, type RunningInProcess } from '../in-process.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -23,8 +24,10 @@ export interface Directory {
   readonly directory: string;
   readonly env: Env;
   write(text: string, file?: string): void;
-  /** Starts a process. */
+  /** Starts a process: for signals and pipes. */
   begin(words: string, env?: Env): Running;
+  /** Begins a command in this process, and does not wait for its end. */
+  beginHere(words: string, env?: Env): RunningInProcess;
   run(words: string, env?: Env): Promise<Ended>;
   /** As `run`, of a command that must end with exit 0 and without a message. @returns what it printed. */
   say(words: string, env?: Env): Promise<string>;
@@ -100,6 +103,7 @@ function openDirectory(url: string, source: Env): Directory {
     directory,
     env,
     begin: (words, more = {}) => start(words.split(' '), { ...env, ...more }, directory),
+    beginHere: (words, more = {}) => beginInProcess(words.split(' '), { ...env, ...more }, directory),
     run,
     async say(words, more) {
       const ended = await run(words, more);
