@@ -18,17 +18,17 @@ prune: true
 `;
 
 /** Everything that a watch list can change. */
-async function state({ database, series }: Watched) {
-  const others = await database.pool.query(
+async function state({ query, series }: Watched) {
+  const others = await query(
     `select name as line from tidemark.settings where name like 'watch_list.%' or name like 'retention.%'
      union all select concat_ws(' ', list, asset, every, untracked_at is null) from tidemark.lists order by 1`,
   );
-  return [...(await series()), ...others.rows.map(({ line }: { line: string }) => line)];
+  return [...(await series()), ...others.map(({ line }) => line)];
 }
 
 async function prepared(watched: Watched): Promise<void> {
   watched.write(before);
-  expect((await watched.run('apply')).exitCode).toBe(0);
+  await watched.say('apply');
   await watched.run('track history --asset ethereum --interval d1 --from 2024-01-01');
   await watched.run('track assets');
   watched.write(after);
@@ -42,16 +42,16 @@ async function holdUp(watched: Watched) {
   onTestFinished(() => holder.end().catch(() => {}));
   await holder.query('begin');
   await holder.query(`select from tidemark.settings where name = 'watch_list.applied' for update`);
+  const sessions = (condition: string) =>
+    watched.query(`select from pg_stat_activity where application_name = 'tidemark apply' and ${condition}`);
   return {
     held: (applies = 1) =>
-      waitFor('the apply to be held up', async () => {
-        const waiting = await watched.database.pool.query(
-          `select from pg_stat_activity
-           where application_name = 'tidemark apply' and wait_event_type = 'Lock'`,
-        );
-        return waiting.rowCount === applies;
-      }),
+      waitFor(
+        'the apply to be held up',
+        async () => (await sessions(`wait_event_type = 'Lock'`)).length === applies,
+      ),
     release: () => holder.query('rollback'),
+    gone: () => waitFor('its session to end', async () => (await sessions('true')).length === 0),
   };
 }
 
@@ -59,22 +59,17 @@ it('changes nothing when killed in the middle', async () => {
   const watched = await openWatched();
   await prepared(watched);
   const was = await state(watched);
-  const { held, release } = await holdUp(watched);
+  const { held, release, gone } = await holdUp(watched);
   const running = watched.begin('apply');
   await held();
   running.kill('SIGKILL');
   await running.ended;
   await release();
-  await waitFor('its session to end', async () => {
-    const sessions = await watched.database.pool.query(
-      `select from pg_stat_activity where application_name = 'tidemark apply'`,
-    );
-    return sessions.rowCount === 0;
-  });
+  await gone();
   expect(await state(watched)).toEqual(was);
-  expect((await watched.run('apply')).stdout).toMatch(/\napplied\n$/);
+  expect(await watched.say('apply')).toMatch(/\napplied\n$/);
   expect(await state(watched)).not.toEqual(was);
-  expect((await watched.run('apply')).stdout).toMatch(/^nothing to do/);
+  expect(await watched.say('apply')).toMatch(/^nothing to do/);
 });
 
 it('two concurrent runs report their own changes', async () => {
@@ -91,7 +86,7 @@ it('two concurrent runs report their own changes', async () => {
       return stdout;
     }),
   );
-  expect((await watched.run('apply')).stdout).toMatch(/^nothing to do/);
+  expect(await watched.say('apply')).toMatch(/^nothing to do/);
   const document = JSON.parse(json);
   expect(document).toMatchObject({ applied: true });
   // Either may be the first.
@@ -132,26 +127,22 @@ describe('when the lists of a pattern cannot be polled', () => {
   const pattern = 'candles: [{ quote: tether, interval: h1, from: 1y }]';
 
   it('fails in one line without a change', async () => {
-    const watched = await openWatched();
-    watched.write(pattern);
-    const without = await watched.run('apply', { SOURCE_URL: '' });
-    expect(without).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(without.stderr).toMatch(
-      /^tidemark: BAD_CONFIGURATION: the patterns of the watch list need the list of markets of the last day, and SOURCE_URL is not set; [^\n]+\n$/,
-    );
-    const away = await watched.run('apply', { SOURCE_URL: 'http://127.0.0.1:1/v2', WORKER_ATTEMPTS: '1' });
-    expect(away).toMatchObject({ exitCode: 4, stdout: '' });
-    expect(away.stderr).toMatch(
-      /^tidemark: LIST_NOT_POLLED: the list of markets could not be polled: [^\n]+; [^\n]+\n$/,
-    );
-    const polls = await watched.database.pool.query(
-      'select from tidemark.list_polls where completed_at is null and given_up_at is null',
-    );
-    expect(polls.rowCount).toBe(0);
-    expect(await watched.series()).toEqual([]);
+    const { write, fails, say, query, series, simulator } = await openWatched();
+    write(pattern);
+    const unset =
+      /^tidemark: BAD_CONFIGURATION: the patterns of the watch list need the list of markets of the last day, and SOURCE_URL is not set; [^\n]+\n$/;
+    expect(await fails('apply', 2, unset, { SOURCE_URL: '' })).toBe('');
+    const away = { SOURCE_URL: 'http://127.0.0.1:1/v2', WORKER_ATTEMPTS: '1' };
+    const notPolled =
+      /^tidemark: LIST_NOT_POLLED: the list of markets could not be polled: [^\n]+; [^\n]+\n$/;
+    expect(await fails('apply', 4, notPolled, away)).toBe('');
+    expect(
+      await query('select from tidemark.list_polls where completed_at is null and given_up_at is null'),
+    ).toEqual([]);
+    expect(await series()).toEqual([]);
     // A source that is there again is asked at once, whatever the failure was.
-    expect((await watched.run('apply')).stdout).toMatch(/\napplied\n$/);
-    expect(watched.simulator.requests().total).toBe(2);
+    expect(await say('apply')).toMatch(/\napplied\n$/);
+    expect(simulator.requests().total).toBe(2);
   });
 
   it('stops at Ctrl-C, and gives up its polls', async () => {
@@ -159,14 +150,13 @@ describe('when the lists of a pattern cannot be polled', () => {
     watched.simulator.setFaults({ latencyMs: 600_000 });
     watched.write(pattern);
     const running = watched.begin('apply');
-    const polls = async (where: string) =>
-      (await watched.database.pool.query(`select from tidemark.list_polls where ${where}`)).rowCount;
     await waitFor('its request', () => watched.simulator.requests().total === 1);
     running.kill('SIGINT');
     const ended = await running.ended;
     expect(ended).toMatchObject({ exitCode: 130, stdout: '' });
     expect(ended.stderr).toMatch(/^tidemark: INTERRUPTED: [^\n]+\n$/);
-    expect(await polls('given_up_at is not null')).toBe(1);
-    expect(await polls('given_up_at is null')).toBe(0);
+    expect(
+      await watched.query('select given_up_at is not null as "isGivenUp" from tidemark.list_polls'),
+    ).toEqual([{ isGivenUp: true }]);
   });
 });

@@ -5,19 +5,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
-import { start, tidemark } from '../command.ts';
+import { start, startService, tidemark } from '../command.ts';
 
 async function migrated() {
   const { url, drop } = await createMigratedDatabase();
   onTestFinished(() => drop());
   return { DATABASE_URL: url };
-}
-
-async function serving(env: Record<string, string>) {
-  const service = start(['serve'], env);
-  await waitFor('the address', () => /http:\S+\/v2/.test(service.stdout()));
-  const [address = ''] = /http:\S+\/v2/.exec(service.stdout()) ?? [];
-  return { service, address, root: address.replace(/v2$/, '') };
 }
 
 /** The events of an open dashboard. @returns the newest one, and all its text. */
@@ -35,7 +28,7 @@ async function openDashboard(root: string) {
 
 it('answers as the read-only role, with a dashboard and keys, and stops gracefully', async () => {
   const env = await migrated();
-  const { service, address, root } = await serving(env);
+  const { service, address, root } = await startService(env);
   expect(await (await fetch(`${address}/rates`)).json()).toMatchObject({ data: [] });
   expect((await fetch(`${root}readyz`)).status).toBe(200);
 
@@ -88,7 +81,7 @@ it('answers as the read-only role, with a dashboard and keys, and stops graceful
 });
 
 it('keeps answering while it drains, and reports on /readyz that it stops', async () => {
-  const { service, address, root } = await serving({ ...(await migrated()), SERVE_DRAIN_SECONDS: '60' });
+  const { service, address, root } = await startService({ ...(await migrated()), SERVE_DRAIN_SECONDS: '60' });
   service.kill('SIGTERM');
   const ready = async () => (await fetch(`${root}readyz`)).status;
   await waitFor('the drain', async () => (await ready()) === 503);
@@ -103,7 +96,7 @@ it('keeps answering while it drains, and reports on /readyz that it stops', asyn
 it('answers 503 while its database is silent or away, tells open dashboards, and recovers by itself', async () => {
   const { DATABASE_URL: url } = await migrated();
   const proxy = await proxyTo(url);
-  const { address, root } = await serving({
+  const { address, root } = await startService({
     ...{ DATABASE_URL: proxy.url, REDIS_URL: '', SERVE_STATEMENT_TIMEOUT_SECONDS: '1' },
     ...{ SERVE_REMEMBER_MS: '0', SERVE_PER_MINUTE: '0' },
   });
