@@ -4,7 +4,7 @@ import { freePort } from '../../parts/free-port.ts';
 import { ownReplica } from '../../parts/own-cluster.ts';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { start, tidemark } from '../command.ts';
+import { startService, tidemark } from '../command.ts';
 
 // It starts three servers in sequence.
 vi.setConfig({ testTimeout: 240_000 });
@@ -22,10 +22,7 @@ it('serves from a replica, and reports how far it is behind', async (context) =>
     tidemark(['migrate'], { DATABASE_URL: url }),
   );
   const env = { DATABASE_URL: primary, SERVE_DATABASE_URL: replica, SERVE_REMEMBER_MS: '0' };
-  const service = start(['serve', '--port', '0'], { ...env, METRICS_PORT: '0' });
-  await waitFor('the address', () => /http:\S+\/v2/.test(service.stdout()));
-  const address = /http:\S+\/v2/.exec(service.stdout())?.[0] ?? '';
-  const root = address.slice(0, -'v2'.length);
+  const { address, root } = await startService({ ...env, METRICS_PORT: '0' });
   const asked = async () => {
     const answer = await fetch(`${address}/rates`);
     const lag = answer.headers.get('x-tidemark-replica-lag');
@@ -93,17 +90,13 @@ it('serves from a replica, and reports how far it is behind', async (context) =>
 it('starts without its replica, and names what is no replica', async () => {
   const { url, drop } = await createMigratedDatabase('plain');
   onTestFinished(() => drop());
-  const serving = async (replica: string) => {
-    const service = start(['serve', '--port', '0'], { DATABASE_URL: url, SERVE_DATABASE_URL: replica });
-    await waitFor('the address', () => /http:\S+\/v2/.test(service.stdout()));
-    return { service, address: /http:\S+\/v2/.exec(service.stdout())?.[0] ?? '' };
-  };
+  const serving = (replica: string) => startService({ DATABASE_URL: url, SERVE_DATABASE_URL: replica });
   const none = await serving(url);
   const answer = await fetch(`${none.address}/rates`);
   expect([answer.status, answer.headers.get('x-tidemark-replica-lag')]).toEqual([200, 'unknown']);
   expect(none.service.stderr()).toContain('it is no streaming replica');
 
   const away = await serving(`postgres://nobody@127.0.0.1:${await freePort()}/none`);
-  expect((await fetch(away.address.replace(/v2$/, 'readyz'))).status).toBe(503);
+  expect((await fetch(`${away.root}readyz`)).status).toBe(503);
   expect(away.service.stderr()).toContain('the replica cannot be read');
 });

@@ -15,17 +15,20 @@ const series = {
 /** Two days of hours from one source, and another source of the same market. */
 async function open() {
   const opened = await openVenues(['binance', 'bybit']);
-  const { say, run } = opened;
+  const { say, run, fails } = opened;
   const backfill = (source: string) =>
     say(
       `backfill candles --source ${source} --symbol BTC/USDT --interval h1 --from 2024-03-01 --to 2024-03-03`,
     );
   await backfill('binance');
   const verify = (more: string) => run(`verify --against bybit --all${more}`);
-  return { ...opened, ...opened.venues, backfill, verify };
+  return {
+    ...opened,
+    ...opened.venues,
+    ...{ backfill, verify },
+    unanswered: (words: string, message: string) => fails(`verify --all${words}`, 3, message),
+  };
 }
-
-const unanswered = (message: string) => ({ exitCode: 3, stderr: expect.stringContaining(message) });
 
 it('finds every difference with both values, and overwrites none', async () => {
   const { run, verify, bybit, query } = await open();
@@ -60,29 +63,25 @@ it('finds every difference with both values, and overwrites none', async () => {
 });
 
 it('leaves the windows of a source that bans it for long, and compares those of others', async () => {
-  const { run, backfill, binance, query } = await open();
+  const { fails, backfill, binance, query, unanswered } = await open();
   await backfill('bybit');
   binance.setFaults({ banMs: 2 * dayMs });
-  const verified = await run('verify --all --json');
-  expect(verified).toMatchObject(
-    unanswered(
-      'WINDOWS_UNANSWERED: 1 window could not be compared, the first: binance accepts no request until ',
-    ),
+  const verified = await unanswered(
+    ' --json',
+    'WINDOWS_UNANSWERED: 1 window could not be compared, the first: binance accepts no request until ',
   );
-  expect(JSON.parse(verified.stdout)).toMatchObject({ windows: 2, compared: 1, differing: 0 });
+  expect(JSON.parse(verified)).toMatchObject({ windows: 2, compared: 1, differing: 0 });
   // Banned already.
-  expect(await run('verify --all --against binance')).toMatchObject(
-    unanswered('2 windows could not be compared, the first: binance accepts'),
-  );
+  await unanswered(' --against binance', '2 windows could not be compared, the first: binance accepts');
   await query(
     `insert into tidemark.differences (series_id, time, seen_at, kind, here)
      select series_id, time, now(), 'missing_there', '{}' from tidemark.candle_points limit 1`,
   );
-  expect(await run('repair')).toMatchObject(unanswered('the first: binance accepts no request until '));
+  await fails('repair', 3, 'the first: binance accepts no request until ');
 });
 
 it('compares to the tick of the coarser source, and nothing when the other one has no readable row', async () => {
-  const { verify, bybit } = await open();
+  const { verify, bybit, unanswered } = await open();
   const [row] = bybit.truth.candles(series, { startMs, endMs: startMs + hourMs });
   if (row === undefined) throw new Error('no candle to change');
   // An expanded double: the same price to every digit of the other source.
@@ -96,21 +95,16 @@ it('compares to the tick of the coarser source, and nothing when the other one h
     const timeMs = startMs + hour * hourMs;
     bybit.revise({ series, timeMs, fromMs: 0, values: { high: decimalText('0.1') } });
   }
-  expect(await verify('')).toMatchObject(unanswered('WINDOWS_UNANSWERED: 1 window could not be compared'));
+  await unanswered(' --against bybit', 'WINDOWS_UNANSWERED: 1 window could not be compared');
 });
 
 it('names what the other source lacks', async () => {
-  const { run, verify, query } = await open();
-  expect(await run('verify --against coinbase-x')).toMatchObject({
-    exitCode: 2,
-    stderr: expect.stringContaining('no source is named "coinbase-x"'),
-  });
-  await run(
+  const { say, fails, query } = await open();
+  await fails('verify --against coinbase-x', 2, 'no source is named "coinbase-x"');
+  await say(
     'track candles --exchange binance --base no-such --quote tether --interval h1 --from 2024-03-01 --to 2024-03-03',
   );
   await query(`update tidemark.series set covered = '{[2024-03-01,2024-03-02)}' where base_id = 'no-such'`);
-  expect(await verify('')).toMatchObject({
-    exitCode: 0,
-    stderr: expect.stringContaining('bybit does not have 1 series, such as binance no-such/tether h1'),
-  });
+  const lacks = 'bybit does not have 1 series, such as binance no-such/tether h1';
+  await fails('verify --against bybit --all', 0, lacks);
 });
