@@ -2,16 +2,16 @@ import { expect, it } from 'vitest';
 import { openWatched } from './watch-list-parts.ts';
 
 it('a name means the series that is spelled so, and is refused where only case tells two apart', async () => {
-  const { run, say } = await openWatched();
+  const { fails, say } = await openWatched();
   for (const asset of ['BTC', 'btc'])
     await say(`track history --asset ${asset} --interval d1 --from 2024-02-01 --to 2024-03-01`);
   expect(await say('untrack btc d1')).toContain('no longer tracking btc d1');
   expect(await say('why BTC d1')).toMatch(/^BTC d1, id 1\n/);
-  expect(await run('why Btc d1')).toMatchObject({
-    exitCode: 2,
-    stderr:
-      'tidemark: BAD_ARGUMENT: several series are named "Btc d1" but for case; did you mean "BTC d1" or "btc d1"?\n',
-  });
+  await fails(
+    'why Btc d1',
+    2,
+    'tidemark: BAD_ARGUMENT: several series are named "Btc d1" but for case; did you mean "BTC d1" or "btc d1"?\n',
+  );
 });
 
 it('track shows the whole tracked range, and status shows it in full in a pipe', async () => {

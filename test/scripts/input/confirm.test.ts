@@ -15,53 +15,46 @@ const ways: ReadonlyArray<(session: TerminalSession) => void> = [
 /** Hourly candles of 2024 are stored, and no retention is set. */
 async function stored() {
   const watched = await openWatched();
-  const { exitCode } = await watched.run(
+  await watched.say(
     'backfill candles --exchange binance --base bitcoin --quote tether --interval h1 --from 2024-03-01 --to 2024-03-05',
   );
-  expect(exitCode).toBe(0);
-  const state = async () => ({
-    series: await watched.series(),
-    settings: (
-      await watched.database.pool.query(`select name, value from tidemark.settings where name ~ '^retention'`)
-    ).rows,
-  });
-  return { ...watched, state };
+  const settings = () =>
+    watched.query(`select name, value from tidemark.settings where name like 'retention.%'`);
+  return { ...watched, settings };
 }
 
 function terminalTests() {
-  it.each(['retention set candles 90d', 'apply'])(
-    '%s: changes nothing when the prompt is aborted',
-    async (words) => {
-      const { write, env, directory, state } = await stored();
-      write('retention: { candles: 90d }');
-      const before = await state();
-      const question = 'Type candles to confirm:';
-      const asked = async () => {
-        const session = await inTerminal(
-          [process.execPath, program, ...words.split(' ')],
-          { ...env, WATCH_LIST: `${directory}/tidemark.yaml` },
-          { columns: 250, rows: 40 },
-        );
-        await waitFor('the question', () => session.screen.text().endsWith(question));
-        return session;
-      };
-      // The second command asks with the same function.
-      for (const leave of words === 'apply' ? ways.slice(0, 1) : ways) {
-        const session = await asked();
-        leave(session);
-        expect(await session.ended).toBe(130);
-        expect(session.screen.text().split(question)[1]?.trim()).toBe(
-          'tidemark: INTERRUPTED: stopped before any change; run the same command again: it asks again',
-        );
-        expect(session.screen.lines()).not.toContainEqual(expect.stringMatching(/confirm:.*tidemark/));
-        expect(await state()).toEqual(before);
-      }
-      const session = await asked();
-      session.type('candles\r');
-      expect(await session.ended).toBe(0);
-      expect((await state()).settings).toEqual([{ name: 'retention.candles', value: '90d' }]);
-    },
-  );
+  it('changes nothing when the prompt is aborted', async () => {
+    const { write, env, directory, series, settings } = await stored();
+    write('retention: { candles: 90d }');
+    const before = await series();
+    const question = 'Type candles to confirm:';
+    const asked = async (words: string) => {
+      const session = await inTerminal(
+        [process.execPath, program, ...words.split(' ')],
+        { ...env, WATCH_LIST: `${directory}/tidemark.yaml` },
+        { columns: 250, rows: 40 },
+      );
+      await waitFor('the question', () => session.screen.text().endsWith(question));
+      return session;
+    };
+    const set = 'retention set candles 90d';
+    // `apply` asks with the same function.
+    for (const [place, words] of [set, set, set, 'apply'].entries()) {
+      const session = await asked(words);
+      ways[place % ways.length]?.(session);
+      expect(await session.ended).toBe(130);
+      expect(session.screen.text().split(question)[1]?.trim()).toBe(
+        'tidemark: INTERRUPTED: stopped before any change; run the same command again: it asks again',
+      );
+      expect(session.screen.lines()).not.toContainEqual(expect.stringMatching(/confirm:.*tidemark/));
+      expect([await series(), await settings()]).toEqual([before, []]);
+    }
+    const session = await asked('apply');
+    session.type('candles\r');
+    expect(await session.ended).toBe(0);
+    expect(await settings()).toEqual([{ name: 'retention.candles', value: '90d' }]);
+  });
 }
 
 const missing = noPseudoTerminal();
@@ -70,7 +63,7 @@ else describeMissing('asked on a terminal', `needs a pseudo-terminal: ${missing}
 
 describe('tidemark retention set', () => {
   it('says what happens to the rest when it is stopped', async () => {
-    const { database, begin, state } = await stored();
+    const { database, begin, settings } = await stored();
     const holder = await database.pool.connect();
     await holder.query('begin');
     onTestFinished(() => holder.release());
@@ -90,6 +83,6 @@ describe('tidemark retention set', () => {
     expect(ended.stderr).toMatch(
       /^tidemark: INTERRUPTED: stopped while points of candles were dropped; [^\n]+\n$/,
     );
-    expect((await state()).settings).toEqual([{ name: 'retention.candles', value: '90d' }]);
+    expect(await settings()).toEqual([{ name: 'retention.candles', value: '90d' }]);
   });
 });
