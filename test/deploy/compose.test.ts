@@ -141,20 +141,9 @@ async function expectObserved({ compose, board, prometheus }: Project): Promise<
     if (await hasImage(tag)) had.push(name);
     else console.warn(`${name} is not started: the image ${tag} is not to be had`);
   }
-  await compose(
-    '--profile',
-    'board',
-    '--profile',
-    'observability',
-    'up',
-    '--detach',
-    '--scale',
-    'worker=2',
-    '--no-recreate',
-    'board',
-    'prometheus',
-    ...had,
-  );
+  const start =
+    '--profile board --profile observability up --detach --scale worker=2 --no-recreate board prometheus';
+  await compose(...start.split(' '), ...had);
 
   const name = `Basic ${Buffer.from('tidemark:a-password-for-the-board').toString('base64')}`;
   await waitFor('the board', async () => (await status(board, {})) === 401, patient);
@@ -166,27 +155,18 @@ async function expectObserved({ compose, board, prometheus }: Project): Promise<
     const { data } = (await answer.json()) as { data: { activeTargets: Target[] } };
     return data.activeTargets.filter(({ labels }) => labels.job !== 'host' || had.includes('host-metrics'));
   };
-  await waitFor(
-    'Prometheus to read every process',
-    async () => {
-      const found = await targets();
-      const ours = found
-        .filter(({ labels }) => labels.job === 'tidemark')
-        .map(({ labels }) => labels.process);
-      return (
-        found.every(({ health }) => health === 'up') &&
-        ours.sort().join() === 'scheduler,service,worker,worker'
-      );
-    },
-    patient,
-  );
+  const readsAll = async () => {
+    const found = await targets();
+    const ours = found.flatMap(({ labels }) => (labels.job === 'tidemark' ? [labels.process] : []));
+    return (
+      found.every(({ health }) => health === 'up') && ours.sort().join() === 'scheduler,service,worker,worker'
+    );
+  };
+  await waitFor('Prometheus to read every process', readsAll, patient);
   if (had.includes('grafana')) {
     const [, grafana = ''] = (await compose('port', 'grafana', '3000')).trim().split(':');
-    await waitFor(
-      'Grafana',
-      async () => (await status(`http://127.0.0.1:${grafana}/api/health`, {})) === 200,
-      patient,
-    );
+    const isUp = async () => (await status(`http://127.0.0.1:${grafana}/api/health`, {})) === 200;
+    await waitFor('Grafana', isUp, patient);
   }
 }
 

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyDirectory, start } from './command.ts';
 import { openWatched } from './commands/watch-list-parts.ts';
-import { beginInProcess, type RunningInProcess } from './in-process.ts';
+import type { RunningInProcess } from './in-process.ts';
 
 const hours = 'candles --exchange binance --base bitcoin --quote tether --interval h1';
 const days = '--from 2024-03-01 --to 2024-03-05';
@@ -33,30 +33,28 @@ async function silentServer(): Promise<number> {
 it('says that the database does not answer, and until when it is waited for', async () => {
   const port = await silentServer();
   const env = { DATABASE_URL: `postgres://someone:secret@127.0.0.1:${port}/data` };
+  const phase = new RegExp(
+    `^tidemark: connecting to the database at 127.0.0.1:${port} until [\\d: -]+Z, .* so far$`,
+    'm',
+  );
   for (const command of ['status --json', 'migrate']) {
     const running = start(command.split(' '), env);
-    await untilSaid(
-      running,
-      new RegExp(
-        `^tidemark: connecting to the database at 127.0.0.1:${port} until [\\d: -]+Z, .* so far$`,
-        'm',
-      ),
-    );
+    await untilSaid(running, phase);
     running.kill('SIGKILL');
     expect(running.stdout()).toBe('');
     expect(running.stderr()).not.toContain('secret');
   }
+  // A process that runs until it is stopped logs it.
+  await untilSaid(
+    start(['serve'], env),
+    /^\{"level":"info",.*"msg":"connecting to the database at .* so far"\}$/m,
+  );
 });
 
 it('says that the queue does not answer', async () => {
   const { begin } = await openWatched();
   const running = begin('status --json', { REDIS_URL: `redis://127.0.0.1:${await silentServer()}` });
   await untilSaid(running, /^tidemark: connecting to the queue on Redis, .* so far$/m);
-});
-
-it('logs it in a process that runs until it is stopped', async () => {
-  const running = start(['serve'], { DATABASE_URL: `postgres://a@127.0.0.1:${await silentServer()}/data` });
-  await untilSaid(running, /^\{"level":"info",.*"msg":"connecting to the database at .* so far"\}$/m);
 });
 
 it('says that the embedded database is created', async () => {
@@ -68,7 +66,7 @@ it('says that the embedded database is created', async () => {
 });
 
 it('says what it waits for while tables are locked, and prints a whole document afterwards', async () => {
-  const { database, directory, env, say, write } = await openWatched();
+  const { database, beginHere, say, write } = await openWatched();
   write('candles: [{exchange: binance, base: bitcoin, quote: tether, interval: h1, from: 2024-03-01}]');
   const file = join(emptyDirectory(), 'points.csv');
   await say(`backfill ${hours} ${days}`);
@@ -87,7 +85,7 @@ it('says what it waits for while tables are locked, and prints a whole document 
       for name in select tablename from pg_tables where schemaname = 'tidemark' and tablename <> 'migrations' loop
         execute format('lock table tidemark.%I in access exclusive mode', name);
       end loop; end $$`);
-    const running = beginInProcess(command.split(' '), env, directory);
+    const running = beginHere(command);
     await untilSaid(running, /^tidemark: .* so far$/m);
     const before = running.stdout();
     await lock.query('rollback');
