@@ -12,7 +12,7 @@ it('fills a range, and does nothing the second time', async () => {
   const { json, simulator } = await openWatched();
   const backfill = `${candles} --interval m1,h1 --from 2024-03-01 --to 2024-03-06`;
   const first = await json(backfill);
-  expect(first).toMatchObject({ windowsLeft: 0, awaiting: 0, interrupted: false });
+  expect(first).toMatchObject({ windowsLeft: 0, awaiting: 0, interrupted: false, rollups: 'current' });
   expect(first.requests).toBe(simulator.requests().total);
   expect(await json(backfill)).toMatchObject({ requests: 0, points: 0 });
   expect(simulator.requests().total).toBe(first.requests);
@@ -25,22 +25,6 @@ it('fills a range, and does nothing the second time', async () => {
   });
   expect(status.series.reduce((sum, { points }) => sum + points, 0)).toBe(first.points);
   expect(await json('gaps')).toEqual(noGap);
-});
-
-it('fills whole periods, with one request per window', async () => {
-  const { json, simulator } = await openWatched();
-  const bounds = '--from 2024-03-01T06:30:10Z --to 2024-03-03T06:30Z';
-  expect(await json(`${candles} --interval m1,h1,d1 ${bounds}`)).toMatchObject({
-    ...{ windowsLeft: 0, awaiting: 0, rollups: 'current' },
-  });
-  expect(await json('gaps')).toEqual(noGap);
-  expect((await json('status')).series).toMatchObject([
-    { coveredSeconds: 2 * 86_400 },
-    { coveredSeconds: 49 * 3600, points: 49 },
-    { coveredSeconds: 3 * 86_400, points: 3 },
-  ]);
-  // Two days of minutes, and one of each other.
-  expect(simulator.requests().total).toBe(4);
 });
 
 it('stops at Ctrl-C, and then fetches only the rest', async () => {
@@ -63,17 +47,15 @@ it('stops at Ctrl-C, and then fetches only the rest', async () => {
 });
 
 it('leaves nothing in the queue when it fails, and ends with the message of the source, which status shows', async () => {
-  const { run, say, json } = await openWatched();
-  const backfill = `${candles} --interval m1 --from 2024-03-01 --to 2024-03-26`;
-  expect((await run(backfill, nowhere)).stderr).toMatch(/SOURCE_UNREACHABLE/);
+  const { fails, say, json } = await openWatched();
+  await fails(`${candles} --interval m1 --from 2024-03-01 --to 2024-03-26`, 4, 'SOURCE_UNREACHABLE', nowhere);
   expect(await json('status')).toMatchObject({ queue: { waiting: 0, delayed: 0, active: 0 } });
 
   const message = 'This version is being retired';
   const { baseUrl } = await serveBody({ data: { message }, timestamp: 1 }, 429);
   const hours = `${candles} --interval h1 --from 2024-03-01 --to 2024-03-03`;
-  const ended = await run(hours, { SOURCE_URL: baseUrl });
-  expect(ended.exitCode).toBe(4);
-  expect(ended.stderr).toMatch(/^tidemark: SOURCE_NOTICE: .*This version is being retired; /);
+  const notice = /^tidemark: SOURCE_NOTICE: .*This version is being retired; /;
+  await fails(hours, 4, notice, { SOURCE_URL: baseUrl });
   expect(await say('status')).toMatch(
     /^the source answers with a service message, .*: .*This version is being retired$/m,
   );
@@ -105,9 +87,9 @@ it('joins a running scheduler and worker, with the queue of the configuration', 
 });
 
 it('waits for an unreachable database, and continues when it is back', async () => {
-  const { begin, url, simulator } = await openWatched();
+  const { beginHere, url, simulator } = await openWatched();
   const proxy = await proxyTo(url);
-  const running = begin(`${candles} --interval m1 --from 2024-03-01 --to 2024-03-31`, {
+  const running = beginHere(`${candles} --interval m1 --from 2024-03-01 --to 2024-03-31`, {
     ...{ DATABASE_URL: proxy.url, SOURCE_REQUESTS_PER_MINUTE: '300' },
   });
   await waitFor('its first requests', () => simulator.requests().total >= 2);

@@ -7,7 +7,6 @@ import { program } from '../command.ts';
 import { openWatched, type Watched } from '../commands/watch-list-parts.ts';
 
 const candles = 'candles --exchange binance --base bitcoin --quote tether --interval m1,h1 --from 2024-03-01';
-const escapeCode = '\u001b';
 
 /** Tracks twenty days of minutes and hours: 21 windows. */
 async function tracked(): Promise<Watched> {
@@ -136,29 +135,13 @@ if (missing === '') describe('on a terminal', terminalTests);
 else describeMissing('on a terminal', `needs a pseudo-terminal: ${missing}`, terminalTests);
 
 describe('status --watch in a pipe', () => {
-  it('prints a line per change, without escape codes', async () => {
+  it('prints a line per change, without escape codes, or a document per poll, and ends when the pipe closes', async () => {
     const { begin, json } = await tracked();
+    const documents = begin('status --watch --json --every 1s');
     const watching = begin('status --watch --every 1s', { FORCE_COLOR: '1' });
     await waitFor('a line', () => watching.stdout().includes('\n'));
-    await json(`backfill ${candles} --to 2024-03-21`);
-    await waitFor('the news', () => /covered 100 %, no window left/.test(watching.stdout()));
-    watching.kill('SIGINT');
-    const { exitCode, stdout, stderr } = await watching.ended;
-    expect([exitCode, stderr]).toEqual([130, '']);
-    expect(stdout).not.toContain(escapeCode);
-    const lines = stdout.trimEnd().split('\n');
-    expect(lines[0]).toMatch(
-      /^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z no worker and no scheduler is connected: 21 windows left, covered 0\.00 %, 21 windows left, ETA -, 0 of 6,000 requests in the last minute, 0 points a second$/,
-    );
-    const said = lines.map((line) => line.slice(line.indexOf('Z ')));
-    for (const [index, line] of said.entries()) expect(line).not.toBe(said[index - 1]);
-  });
-
-  it('prints a document per poll with --json, and ends when the pipe closes', async () => {
-    const { begin } = await tracked();
-    const watching = begin('status --watch --json --every 1s');
-    await waitFor('two documents', () => watching.stdout().split('\n').length > 2);
-    const [first = ''] = watching.stdout().split('\n');
+    await waitFor('two documents', () => documents.stdout().split('\n').length > 2);
+    const [first = ''] = documents.stdout().split('\n');
     expect(JSON.parse(first)).toMatchObject({
       ...{ windowsLeft: 21, coveredSeconds: 0, etaSeconds: null },
       ...{ budget: { perMinute: 6000, lastMinute: 0 }, queue: { waiting: 0, workers: 0, paused: false } },
@@ -168,8 +151,21 @@ describe('status --watch in a pipe', () => {
         { name: 'binance bitcoin/tether h1', series: 1, windowsLeft: 1 },
       ],
     });
-    watching.leaveUnread();
-    expect((await watching.ended).exitCode).toBe(0);
+    documents.leaveUnread();
+    expect((await documents.ended).exitCode).toBe(0);
+
+    await json(`backfill ${candles} --to 2024-03-21`);
+    await waitFor('the news', () => /covered 100 %, no window left/.test(watching.stdout()));
+    watching.kill('SIGINT');
+    const { exitCode, stdout, stderr } = await watching.ended;
+    expect([exitCode, stderr]).toEqual([130, '']);
+    expect(stdout).not.toContain('\u001b');
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines[0]).toMatch(
+      /^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z no worker and no scheduler is connected: 21 windows left, covered 0\.00 %, 21 windows left, ETA -, 0 of 6,000 requests in the last minute, 0 points a second$/,
+    );
+    const said = lines.map((line) => line.slice(line.indexOf('Z ')));
+    for (const [index, line] of said.entries()) expect(line).not.toBe(said[index - 1]);
   });
 
   it('has the ETA at its first poll, as status has, and status none when nothing moves', async () => {
