@@ -25,23 +25,14 @@ const nowhere = { SOURCE_URL: 'http://127.0.0.1:1/v2' };
 /** Four days of minutes, which are four requests, and the hours of them, which are one. */
 async function backfilled() {
   const watched = await openWatched();
-  const { run, say, simulator, database } = watched;
+  const { say, fails, simulator, database } = watched;
   await say(`backfill candles --exchange binance --base bitcoin --quote tether --interval m1,h1 ${days}`);
   const backfilledWith = simulator.requests().total;
   return {
     ...watched,
-    /** A command that ends with this exit code. */
-    async ends(exitCode: number, words: string, env: Record<string, string> = {}) {
-      const ended = await run(words, env);
-      expect(ended).toMatchObject({ exitCode });
-      return ended;
-    },
-    /** The document of a command that ends with this exit code. */
-    async document(exitCode: number, words: string) {
-      const ended = await run(`${words} --json`);
-      expect(ended).toMatchObject({ exitCode });
-      return JSON.parse(ended.stdout);
-    },
+    /** The document of a command that ends with this exit code, and with this on standard error. */
+    document: async (exitCode: number, words: string, said: string | RegExp = '') =>
+      JSON.parse(await fails(`${words} --json`, exitCode, said)),
     /** Requests since the backfill. */
     asked: () => simulator.requests().total - backfilledWith,
     stored: (series: SeriesKey) => storedPoints(database, series),
@@ -78,7 +69,7 @@ it('compares a sample, changes nothing and costs one request per window', async 
 });
 
 it('reports each difference with both values, and repair fixes them', async () => {
-  const { simulator, say, ends, document, query, stored, truth, asked } = await backfilled();
+  const { simulator, say, fails, document, query, stored, truth, asked } = await backfilled();
   const price = decimalText('99999.12345678901234567890');
   const high = decimalText('100000');
   simulator.revise({ series: minutes, timeMs: changedMs, fromMs: 0, values: { close: price, high } });
@@ -93,8 +84,9 @@ it('reports each difference with both values, and repair fixes them', async () =
   const open = decimalText(`${(first as { open: string }).open}000`);
   simulator.revise({ series: minutes, timeMs: startMs, fromMs: 0, values: { open } });
 
-  const text = await ends(7, 'verify --all');
-  expect(text.stderr).toMatch(
+  const text = await fails(
+    'verify --all',
+    7,
     /^tidemark: DIFFERENCES_FOUND: 2 points in 2 of 5 compared windows differ from the source; /,
   );
   for (const line of [
@@ -104,7 +96,7 @@ it('reports each difference with both values, and repair fixes them', async () =
     /1 point equal as numbers with other digits/,
     /compared 5 of 5 covered windows/,
   ])
-    expect(text.stdout).toMatch(line);
+    expect(text).toMatch(line);
 
   const json = await document(7, 'verify --all');
   expect(json).toMatchObject({ differing: 2, rewritten: 1 });
@@ -138,22 +130,21 @@ it('reports each difference with both values, and repair fixes them', async () =
   expect(await query('select points::int, revised::int from tidemark.series where id = 1')).toEqual([
     { points: truth(minutes).length, revised: 1 },
   ]);
-  await ends(0, 'verify --all');
+  await say('verify --all');
   expect(await say('repair')).toMatch(/no known differences/);
 });
 
 it('never deletes a point that the source no longer has, and reports it', async () => {
-  const { say, ends, simulator, query, stored } = await backfilled();
+  const { say, fails, simulator, query, stored } = await backfilled();
   const before = await stored(minutes);
   simulator.revise({ series: minutes, timeMs: extraMs, fromMs: 0, values: null });
-  expect((await ends(7, 'verify --all')).stdout).toMatch(
+  expect(await fails('verify --all', 7, 'DIFFERENCES_FOUND')).toMatch(
     / {2}2024-03-04 {2}missing at the source, here open [\d.]+, high /,
   );
-  const repaired = await ends(7, 'repair --differences');
-  expect(repaired.stderr).toMatch(
-    /^tidemark: DIFFERENCES_REMAIN: 1 stored point that the source does not have; /,
+  const remains = /^tidemark: DIFFERENCES_REMAIN: 1 stored point that the source does not have; /;
+  expect(await fails('repair --differences', 7, remains)).toMatch(
+    /1 point stored here and not at the source: kept/,
   );
-  expect(repaired.stdout).toMatch(/1 point stored here and not at the source: kept/);
   expect(await stored(minutes)).toEqual(before);
   expect(await query('select kind from tidemark.differences')).toEqual([{ kind: 'missing_there' }]);
   // Until the source has it again.
@@ -164,19 +155,18 @@ it('never deletes a point that the source no longer has, and reports it', async 
 });
 
 it('handles a source that truncates its answers, answers empty or fails', async () => {
-  const { say, json, ends, simulator, asked, query } = await backfilled();
+  const { say, json, fails, simulator, asked, query } = await backfilled();
   simulator.setFaults({ maxRows: 400 });
   expect(await json('verify --all')).toMatchObject({ windows: 5, compared: 5, differing: 0 });
   // Four days of 1,440 minutes in pieces of 400, and the hours.
   expect(asked()).toBe(4 * 4 + 1);
 
   simulator.setFaults({ emptyRate: 1 });
-  const empty = await ends(3, 'verify --all');
-  expect(empty.stderr).toMatch(
-    /WINDOWS_UNANSWERED: 5 windows could not be compared, the first: empty answer where points are stored/,
-  );
-  expect(empty.stdout).toMatch(/compared 0 of 5 covered windows/);
-  expect(empty.stdout).not.toMatch(/missing/);
+  const unanswered =
+    'WINDOWS_UNANSWERED: 5 windows could not be compared, the first: empty answer where points are stored';
+  const empty = await fails('verify --all', 3, unanswered);
+  expect(empty).toMatch(/compared 0 of 5 covered windows/);
+  expect(empty).not.toMatch(/missing/);
   expect(await json('status')).toMatchObject({
     series: [{ missingSeconds: 0 }, { missingSeconds: 0 }],
     budget: { verify: expect.any(Number) },
@@ -186,12 +176,11 @@ it('handles a source that truncates its answers, answers empty or fails', async 
   await say('verify --all');
 
   simulator.setFaults({ errorRate: 1 });
-  expect((await ends(3, 'verify --sample 1', { WORKER_ATTEMPTS: '1' })).stderr).toMatch(
-    /^tidemark: WINDOWS_UNANSWERED: 1 window could not be compared, the first: .*500/,
-  );
+  const failed = /^tidemark: WINDOWS_UNANSWERED: 1 window could not be compared, the first: .*500/;
+  await fails('verify --sample 1', 3, failed, { WORKER_ATTEMPTS: '1' });
   for (const table of ['differences', 'pending_windows'])
     expect(await query(`select * from tidemark.${table}`)).toEqual([]);
-  expect((await ends(4, 'verify', nowhere)).stderr).toMatch(/SOURCE_UNREACHABLE/);
+  await fails('verify', 4, 'SOURCE_UNREACHABLE', nowhere);
 });
 
 it('finds points that a truncated answer omitted, though the source truncates it again', async () => {
@@ -243,16 +232,15 @@ it('reports unbounded windows, empty answers and periods of rejected rows as not
 });
 
 it('reports windows with stored points whose rows are rejected as not compared', async () => {
-  const { ends, simulator, query, stored } = await backfilled();
+  const { document, simulator, query, stored } = await backfilled();
   const before = await stored(minutes);
   const reject = (timeMs: EpochMs) =>
     simulator.revise({ series: minutes, timeMs, fromMs: 0, values: { high: decimalText('0.1') } });
   // One minute of a day, and a whole other day with the minutes beside it.
   reject(changedMs);
   for (let timeMs = extraMs - minuteMs; timeMs < range.endMs + minuteMs; timeMs += minuteMs) reject(timeMs);
-  const verified = await ends(3, 'verify --all --json');
-  expect(verified.stderr).toMatch(/WINDOWS_UNANSWERED: 3 windows could not be compared, the first: /);
-  const outcome = JSON.parse(verified.stdout);
+  const unanswered = 'WINDOWS_UNANSWERED: 3 windows could not be compared, the first: ';
+  const outcome = await document(3, 'verify --all', unanswered);
   expect(outcome).toMatchObject({ windows: 5, compared: 2, differing: 0 });
   expect(outcome.unanswered.map(({ message }: { message: string }) => message).sort()).toEqual([
     expect.stringMatching(/^1 stored point could not be compared: /),
@@ -303,7 +291,7 @@ it('requests old empty ranges again, and not recent ones', async () => {
 });
 
 it('requests the years before a series begins again, by days', async () => {
-  const { run, say, simulator, query, database } = await openWatched();
+  const { fails, say, simulator, query, database } = await openWatched();
   const born: CandleSeries = { ...minutes, baseId: 'dogecoin' };
   const backfill =
     'backfill candles --exchange binance --base dogecoin --quote tether --interval m1 --from 2015-01-01 --to 2019-06-03';
@@ -323,10 +311,10 @@ it('requests the years before a series begins again, by days', async () => {
   const values = { open: price, high: price, low: price, close: price, volume: price };
   for (const interval of ['d1', 'm1'] as const)
     simulator.revise({ series: { ...born, interval }, timeMs: firstMs, fromMs: 0, values });
-  const overturned = await run(repair, isEmptyAtOnce);
-  expect(overturned.exitCode).toBe(3);
-  expect(overturned.stdout).toMatch(/dogecoin\/tether m1 begins earlier than known/);
-  expect(overturned.stderr).toMatch(/GAPS_REMAIN: .*dogecoin\/tether m1 has points before its beginning; /);
+  const remain = /GAPS_REMAIN: .*dogecoin\/tether m1 has points before its beginning; /;
+  expect(await fails(repair, 3, remain, isEmptyAtOnce)).toMatch(
+    /dogecoin\/tether m1 begins earlier than known/,
+  );
   await say(backfill, isEmptyAtOnce);
   expect((await storedPoints(database, born))[0]).toEqual({ period: firstMs, ...values });
 });
