@@ -61,28 +61,21 @@ const pairs = [
       const simulator = await startSimulator({ perMinute: null });
       onTestFinished(() => simulator.close());
       const [source, target] = [await openStore('plain'), await openStore('main')];
-      const backfill = (to: string) => [
-        ...['backfill', 'candles', '--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'],
-        ...['--interval', 'm1,h1', '--from', '2024-01-01', '--to', to],
-      ];
-      const env = { SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '0' };
+      const run = async ({ env }: typeof source, words: string) => {
+        const more = { SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '0' };
+        expect(await tidemark(words.split(' '), { ...env, ...more })).toMatchObject({ exitCode: 0 });
+      };
+      const backfill =
+        'backfill candles --exchange binance --base bitcoin --quote tether --interval m1,h1 --from 2024-01-01 --to';
       // For the queue.
-      for (const store of [source, target]) await tidemark(['migrate'], store.env);
-      expect(await tidemark(backfill('2024-01-03'), { ...env, ...source.env })).toMatchObject({
-        exitCode: 0,
-      });
-      expect(await tidemark(['move', '--json', '--to', target.url], source.env)).toMatchObject({
-        exitCode: 0,
-        stderr: '',
-      });
+      for (const store of [source, target]) await run(store, 'migrate');
+      await run(source, `${backfill} 2024-01-03`);
+      await run(source, `move --json --to ${target.url}`);
       const served = simulator.requests().total;
-      expect(await tidemark(backfill('2024-01-05'), { ...env, ...target.env })).toMatchObject({
-        exitCode: 0,
-      });
+      await run(target, `${backfill} 2024-01-05`);
       // Two more days of minutes, and of hours in one request; what was moved is not asked for again.
       expect(simulator.requests().total - served).toBe(3);
-      const verified = await tidemark(['verify', '--all'], { ...env, ...target.env });
-      expect(verified).toMatchObject({ exitCode: 0 });
+      await run(target, 'verify --all');
       expect(await tidemark(['move', '--to', target.url], source.env)).toMatchObject({
         exitCode: 5,
         stderr: expect.stringMatching(
