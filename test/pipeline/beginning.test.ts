@@ -1,32 +1,20 @@
 import { expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
-import { longestRangeMs } from '../../contract/limits.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { bornIn2019Ms } from '../../simulator/catalogue.ts';
-import type { RunningSimulator } from '../../simulator/start.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { seriesStatus } from '../../store/series/status.ts';
-import { onEachBackend } from '../queue/queue-parts.ts';
+import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { serve } from '../source/local-server.ts';
 import { emptyConfirmMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
-import { coverageOf, storedPoints, truthOf, verdictsOf } from './stored.ts';
+import { coverageOf, storedPoints, truthOf } from './stored.ts';
 
-const born: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'dogecoin',
-  quoteId: 'tether',
-  interval: 'm1',
-};
+const born: SeriesKey = { ...bitcoinHours, baseId: 'dogecoin', interval: 'm1' };
 const years = { startMs: Date.UTC(2015, 0, 1), endMs: bornIn2019Ms };
 /** The first twelve days of the series, one window each. */
 const range = { startMs: years.startMs, endMs: bornIn2019Ms + 12 * dayMs };
 const windows = 12;
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
-
-function pathsOf(simulator: RunningSimulator): number {
-  return simulator.requests().total;
-}
 
 onEachBackend('the years before a market begins', (kind) => {
   test('cost a few requests, and are covered after a second probe agrees', async () => {
@@ -55,43 +43,12 @@ onEachBackend('the years before a market begins', (kind) => {
     });
     // The day before the beginning was requested in minutes.
     expect(status?.beforeBeginningMs).toBe(years.endMs - years.startMs - dayMs);
-    expect(pathsOf(simulator)).toBeLessThanOrEqual(windows + 20);
+    expect(simulator.requests().total).toBeLessThanOrEqual(windows + 20);
 
     clock.nowMs += 2 * emptyConfirmMs;
-    const before = pathsOf(simulator);
+    const before = simulator.requests().total;
     await pipeline.backfill();
-    expect(pathsOf(simulator)).toBe(before);
-  });
-
-  test('cost no further requests, while the newest data is refreshed', async () => {
-    const clock = { nowMs: bornIn2019Ms + 12 * dayMs + 30_000 };
-    const simulator = await simulate(clock);
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    const seriesId = await pipeline.track(born, range.startMs, null);
-    await pipeline.backfill();
-    clock.nowMs += emptyConfirmMs;
-    await pipeline.backfill();
-    const [covered] = await coverageOf(pipeline.database, seriesId);
-    expect(covered?.startMs).toBe(range.startMs);
-    expect(await storedPoints(pipeline.database, born)).toEqual(
-      truthOf(simulator, born, { startMs: range.startMs, endMs: clock.nowMs }),
-    );
-    expect(pathsOf(simulator)).toBeLessThanOrEqual(windows + 2 + 20);
-  });
-
-  test('cost a few requests when daily candles are limited to one year a request', async () => {
-    const clock = { nowMs };
-    const limits = { ...longestRangeMs, d1: 366 * dayMs };
-    const simulator = await simulate(clock, { limits });
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    const seriesId = await pipeline.track(born, range.startMs, range.endMs);
-    const rangeLimits = { candles: { d1: 366 * dayMs } };
-    await pipeline.backfill({}, { rangeLimits });
-    clock.nowMs += emptyConfirmMs;
-    await pipeline.backfill({}, { rangeLimits });
-    expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
-    expect(await storedPoints(pipeline.database, born)).toEqual(truthOf(simulator, born, range));
-    expect(pathsOf(simulator)).toBeLessThanOrEqual(windows + 20);
+    expect(simulator.requests().total).toBe(before);
   });
 
   test('are not confirmed empty by one false answer', async () => {
@@ -155,19 +112,5 @@ onEachBackend('the years before a market begins', (kind) => {
     }
     expect(await storedPoints(pipeline.database, hours)).toEqual(truthOf(simulator, hours, range));
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
-  });
-
-  test('cost no request when the market began before them', async () => {
-    const clock = { nowMs };
-    const simulator = await simulate(clock);
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    const series: SeriesKey = { ...born, baseId: 'bitcoin' };
-    const days = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 31) };
-    await pipeline.track(series, days.startMs, days.endMs);
-    await pipeline.backfill();
-    expect(await storedPoints(pipeline.database, series)).toEqual(truthOf(simulator, series, days));
-    expect((await verdictsOf(pipeline.database)).map(({ verdict }) => verdict)).not.toContain('begins');
-    expect(simulator.requests().byStatus).toEqual({ 200: simulator.requests().total });
-    expect(simulator.requests().total).toBeLessThanOrEqual(30 + 3);
   });
 });

@@ -1,23 +1,15 @@
 import { expect, test } from 'vitest';
 import { writeCoverage } from '../../contract/coverage-header.ts';
 import { hourMs, minuteMs, periodStart } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { type Range, subtract } from '../../planning/ranges.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { onEachBackend } from '../queue/queue-parts.ts';
+import { bitcoinHours as candles, onEachBackend } from '../queue/queue-parts.ts';
 import { failedRetryMs, type GivenTime, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { type ServedRow, serveRows } from './serve-rows.ts';
 import { coverageOf, storedPoints, verdictsOf } from './stored.ts';
 
 const noonMs = Date.UTC(2024, 2, 1, 12);
-const candles: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
 const hour = (of: number) => noonMs + of * hourMs;
 const hours = (from: number, to: number) => ({ startMs: hour(from), endMs: hour(to) });
 
@@ -38,7 +30,7 @@ function stating(clock: GivenTime, covered: () => readonly Range[]) {
 async function truth(clock: GivenTime): Promise<ServedRow[]> {
   const simulator = await simulate(clock);
   return simulator.truth
-    .candles(candles as Extract<SeriesKey, { dataset: 'candles' }>, hours(-100, 3))
+    .candles(candles, hours(-100, 3))
     .map((row) => ({ timeMs: row.period, json: JSON.stringify(row) }));
 }
 

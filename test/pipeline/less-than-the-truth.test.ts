@@ -12,7 +12,7 @@ const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const sixHourly = { candles: { h1: 6 * hourMs } };
 const range = { startMs: Date.UTC(2024, 1, 1), endMs: Date.UTC(2024, 1, 16) };
 
-onEachBackend('an empty or truncated answer', (kind) => {
+onEachBackend('an empty answer', (kind) => {
   test('is not confirmed when it is falsely empty once', async () => {
     const clock = { nowMs };
     const simulator = await simulate(clock, { faults: { emptyRate: 0.3 } });
@@ -65,19 +65,5 @@ onEachBackend('an empty or truncated answer', (kind) => {
     clock.nowMs += emptyConfirmMs;
     await pipeline.backfill({}, daily);
     expect(simulator.requests().total).toBe(17);
-  });
-
-  test('covers only its rows when it is truncated, and the rest is requested again', async () => {
-    const clock = { nowMs };
-    const simulator = await simulate(clock, { faults: { maxRows: 100 } });
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    const month = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 31) };
-    const seriesId = await pipeline.track(bitcoinHours, month.startMs, month.endMs);
-    await pipeline.backfill();
-    const truth = truthOf(simulator, bitcoinHours, month);
-    expect(truth).toHaveLength(720);
-    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(truth);
-    expect(await coverageOf(pipeline.database, seriesId)).toEqual([month]);
-    expect(simulator.requests().total).toBe(8);
   });
 });

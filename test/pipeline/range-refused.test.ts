@@ -4,21 +4,13 @@ import { longestRangeMs } from '../../contract/limits.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { readLongestRanges } from '../../store/settings/settings.ts';
-import { onEachBackend } from '../queue/queue-parts.ts';
+import { bitcoinHours as hours, onEachBackend } from '../queue/queue-parts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { coverageOf, storedPoints, truthOf } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const noonMs = Date.UTC(2024, 2, 1, 12);
-const hours: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
-
 onEachBackend('a source that refuses a range', (kind) => {
   test('receives half the range from then on when it calls the range too long, also from later series', async () => {
     const clock = { nowMs };

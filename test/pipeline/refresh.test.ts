@@ -1,20 +1,12 @@
 import { expect, test } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { CandleSeries, SeriesKey } from '../../contract/series.ts';
+import type { SeriesKey } from '../../contract/series.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { listGaps } from '../../store/series/gaps.ts';
-import { onEachBackend } from '../queue/queue-parts.ts';
+import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { graceMs, openPipeline, simulate } from './run-pipeline.ts';
-import { type ServedRow, serveRows } from './serve-rows.ts';
 import { coverageOf, revisionsOf, storedPoints, truthOf } from './stored.ts';
 
-const bitcoinHours: CandleSeries = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
 const noonMs = Date.UTC(2024, 2, 1, 12);
 
 onEachBackend('refreshing', (kind) => {
@@ -26,34 +18,25 @@ onEachBackend('refreshing', (kind) => {
     const seriesId = await pipeline.track(bitcoinHours, startMs, null);
     const scheduler = await pipeline.startScheduler({ refresh: true });
     await pipeline.startWorker();
-    const truth = () => truthOf(simulator, bitcoinHours, { startMs, endMs: clock.nowMs });
-    const covered = () => coverageOf(pipeline.database, seriesId);
+    const opens = new Set<string>();
+    // At the third time the candle has closed by the clock. Within the grace period it may still change.
+    for (const [afterMs, points, closedMs] of [
+      [20 * minuteMs, 5, noonMs],
+      [40 * minuteMs, 5, noonMs],
+      [hourMs + graceMs / 2, 6, noonMs],
+      [hourMs + graceMs, 6, noonMs + hourMs],
+    ] as const) {
+      clock.nowMs = noonMs + afterMs;
+      await scheduler.settled();
+      const truth = truthOf(simulator, bitcoinHours, { startMs, endMs: clock.nowMs });
+      expect(truth).toHaveLength(points);
+      opens.add(JSON.stringify(truth[4]));
+      expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(truth);
+      expect(await coverageOf(pipeline.database, seriesId)).toEqual([{ startMs, endMs: closedMs }]);
+    }
 
-    await scheduler.settled();
-    const early = truth();
-    expect(early).toHaveLength(5);
-    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(early);
-    expect(await covered()).toEqual([{ startMs, endMs: noonMs }]);
-
-    clock.nowMs = noonMs + 40 * minuteMs;
-    await scheduler.settled();
-    expect(truth()).toHaveLength(5);
-    expect(truth()).not.toEqual(early);
-    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(truth());
-    expect(await covered()).toEqual([{ startMs, endMs: noonMs }]);
-
-    // It has closed by the clock. Within the grace period it may still change.
-    clock.nowMs = noonMs + hourMs + graceMs / 2;
-    await scheduler.settled();
-    expect(truth()).toHaveLength(6);
-    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(truth());
-    expect(await covered()).toEqual([{ startMs, endMs: noonMs }]);
-
-    clock.nowMs = noonMs + hourMs + graceMs;
-    await scheduler.settled();
-    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(truth());
-    expect(await covered()).toEqual([{ startMs, endMs: noonMs + hourMs }]);
-
+    // It changed while it was open.
+    expect(opens.size).toBe(3);
     // One request each time, and no closed row was rewritten.
     expect(simulator.requests().total).toBe(4);
     // A change of an open candle is no revision.
@@ -99,81 +82,5 @@ onEachBackend('refreshing', (kind) => {
     scheduler = await pipeline.startScheduler({ refresh: true });
     await expectKeptUp();
     await worker.close();
-  });
-
-  test('requests the mean of a day only after the day is over', async () => {
-    const midnightMs = noonMs + dayMs / 2;
-    const clock = { nowMs: midnightMs - 10 * minuteMs };
-    const simulator = await simulate(clock);
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    const series: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
-    const startMs = midnightMs - 30 * dayMs;
-    const seriesId = await pipeline.track(series, startMs, null);
-    const scheduler = await pipeline.startScheduler({ refresh: true });
-    await pipeline.startWorker();
-    await scheduler.settled();
-    expect(await coverageOf(pipeline.database, seriesId)).toEqual([{ startMs, endMs: midnightMs - dayMs }]);
-
-    for (const nowMs of [midnightMs - 1, midnightMs, midnightMs + graceMs - 1]) {
-      clock.nowMs = nowMs;
-      await scheduler.settled();
-      expect(simulator.requests().total).toBe(1);
-    }
-    clock.nowMs = midnightMs + graceMs;
-    await scheduler.settled();
-    expect(simulator.requests().total).toBe(2);
-    expect(await coverageOf(pipeline.database, seriesId)).toEqual([{ startMs, endMs: midnightMs }]);
-    const stored = await storedPoints(pipeline.database, series);
-    expect(stored).toEqual(truthOf(simulator, series, { startMs, endMs: midnightMs }));
-    expect(stored.at(-1)).toMatchObject({ time: midnightMs - dayMs });
-    expect(await revisionsOf(pipeline.database, seriesId)).toEqual([]);
-  });
-
-  test('replaces a closed value that the source changes, and keeps the old value', async () => {
-    const clock = { nowMs: noonMs + 20 * minuteMs };
-    const rows = new Map<number, ServedRow>();
-    function write(hoursBack: number, price: string): void {
-      const period = noonMs - hoursBack * hourMs;
-      const prices = `"open":"${price}","high":"${price}","low":"${price}","close":"${price}"`;
-      rows.set(period, { timeMs: period, json: `{${prices},"volume":"0.50","period":${period}}` });
-    }
-    for (let hoursBack = 0; hoursBack <= 5; hoursBack++) write(hoursBack, `${100 + hoursBack}.1000`);
-    const server = await serveRows(() => ({ rows: [...rows.values()], timestampMs: clock.nowMs }));
-    const pipeline = await openPipeline(kind, clock, server.baseUrl);
-    const seriesId = await pipeline.track(bitcoinHours, noonMs - 5 * hourMs, null);
-    const scheduler = await pipeline.startScheduler({ refresh: true });
-    await pipeline.startWorker();
-    await scheduler.settled();
-    expect(await revisionsOf(pipeline.database, seriesId)).toEqual([]);
-
-    // The same value in another notation is no change.
-    write(1, '101.1');
-    clock.nowMs += minuteMs;
-    await scheduler.settled();
-    expect(server.requests).toHaveLength(2);
-    expect(await revisionsOf(pipeline.database, seriesId)).toEqual([]);
-
-    write(1, '101.20');
-    clock.nowMs += minuteMs;
-    const seenAtMs = clock.nowMs;
-    await scheduler.settled();
-    write(1, '101.300');
-    clock.nowMs += minuteMs;
-    await scheduler.settled();
-    const before = (price: string) => ({
-      open: price,
-      high: price,
-      low: price,
-      close: price,
-      volume: '0.50',
-    });
-    expect(await revisionsOf(pipeline.database, seriesId)).toEqual([
-      { timeMs: noonMs - hourMs, seenAtMs, before: before('101.1000') },
-      { timeMs: noonMs - hourMs, seenAtMs: clock.nowMs, before: before('101.20') },
-    ]);
-    expect((await storedPoints(pipeline.database, bitcoinHours)).at(-2)).toEqual({
-      ...before('101.300'),
-      period: noonMs - hourMs,
-    });
   });
 });

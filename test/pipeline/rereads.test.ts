@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { decimalText } from '../../contract/decimal.ts';
+import { type DecimalText, decimalText } from '../../contract/decimal.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
 import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
@@ -11,23 +11,25 @@ import { listGaps } from '../../store/series/gaps.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
+import { bitcoinHours, emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
 import { ask } from '../store/views/price-line.ts';
-import { failedRetryMs, graceMs, openPipeline, type Pipeline, simulate } from './run-pipeline.ts';
+import {
+  failedRetryMs,
+  graceMs,
+  openPipeline,
+  type Pipeline,
+  type PipelineOptions,
+  simulate,
+} from './run-pipeline.ts';
 import { revisionsOf, storedPoints, truthOf } from './stored.ts';
 
-const minutes: CandleSeries = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'm1',
-};
+const minutes: CandleSeries = { ...bitcoinHours, interval: 'm1' };
 const hours: CandleSeries = { ...minutes, baseId: 'ethereum', interval: 'h1' };
 const prices: HistorySeries = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' };
 const everySeries: readonly SeriesKey[] = [minutes, hours, prices];
 
 const midnightMs = Date.UTC(2024, 2, 8);
+const fromMs = midnightMs - 6 * dayMs;
 const reread = { periods: 2, rangeMs: 3 * dayMs, everyMs: dayMs };
 
 /** The range of each series that the current round has read again. */
@@ -57,12 +59,29 @@ async function untilReread(pipeline: Pipeline, roundMs: EpochMs): Promise<void> 
 }
 
 onEachBackend('the trailing range', (kind) => {
+  /** Series since `fromMs`, filled up to ten minutes after midnight. */
+  async function filled(every: readonly SeriesKey[], options: PipelineOptions = {}) {
+    const clock = { nowMs: midnightMs + 10 * minuteMs };
+    const simulator = await simulate(clock);
+    const pipeline = await openPipeline(kind, clock, simulator.url, options);
+    for (const series of every) await pipeline.track(series, fromMs, null);
+    await pipeline.backfill({}, { refresh: true });
+    const parts: TickParts = {
+      ...{ database: pipeline.database, requests: pipeline.queues.requests, trailing: reread },
+      ...{ requestsPerMinute: 60, backfillShare: 0.2, graceMs, openRefreshMs: null },
+    };
+    const load = async (other: Partial<TickParts> = {}) => {
+      await planTick({ ...parts, ...other }, clock.nowMs, 0);
+      return (await parts.requests.claimedWindows()).load;
+    };
+    return { clock, simulator, pipeline, database: pipeline.database, load };
+  }
+
   test('is reread once a day; a changed value is updated, kept as a revision, counted and reported once', async () => {
     const clock = { nowMs: midnightMs + 10 * minuteMs };
     const simulator = await simulate(clock);
     const pipeline = await openPipeline(kind, clock, simulator.url);
     const { database } = pipeline;
-    const fromMs = midnightMs - 6 * dayMs;
     const ids = new Map<SeriesKey, number>();
     for (const series of everySeries) ids.set(series, await pipeline.track(series, fromMs, null));
     const lines: string[] = [];
@@ -79,20 +98,12 @@ onEachBackend('the trailing range', (kind) => {
 
     const changedMs = midnightMs - 30 * hourMs;
     const tooOldMs = midnightMs - 3 * dayMs;
-    const fromThenMs = midnightMs + hourMs;
-    for (let minute = 0; minute < 7; minute += 1) {
-      const timeMs = changedMs + minute * minuteMs;
-      simulator.revise({
-        series: minutes,
-        timeMs,
-        fromMs: fromThenMs,
-        values: { volume: decimalText(`7.${minute}10`) },
-      });
-    }
-    for (const timeMs of [changedMs, tooOldMs]) {
-      const price = decimalText('123456789012.12345678901234567890');
-      simulator.revise({ series: prices, timeMs, fromMs: fromThenMs, values: { priceUsd: price } });
-    }
+    const revise = (series: SeriesKey, timeMs: EpochMs, values: Record<string, DecimalText>) =>
+      simulator.revise({ series, timeMs, fromMs: midnightMs + hourMs, values });
+    for (let minute = 0; minute < 7; minute += 1)
+      revise(minutes, changedMs + minute * minuteMs, { volume: decimalText(`7.${minute}10`) });
+    const price = '123456789012.12345678901234567890';
+    for (const timeMs of [changedMs, tooOldMs]) revise(prices, timeMs, { priceUsd: decimalText(price) });
     const truthThen = truthOf(simulator, prices, { startMs: fromMs, endMs: midnightMs });
 
     clock.nowMs = midnightMs + dayMs + 10 * minuteMs;
@@ -157,17 +168,12 @@ onEachBackend('the trailing range', (kind) => {
   });
 
   test('is reread through an outage, and deferred windows of the old round are deleted', async () => {
-    const clock = { nowMs: midnightMs + 10 * minuteMs };
-    const simulator = await simulate(clock);
-    const pipeline = await openPipeline(kind, clock, simulator.url, { attempts: 1 });
-    const { database } = pipeline;
-    await pipeline.track(hours, midnightMs - 6 * dayMs, null);
-    await pipeline.backfill({}, { refresh: true });
+    const { clock, simulator, pipeline, database } = await filled([hours], { attempts: 1 });
     const pending = async () =>
       (await database.pool.query('select verdict from tidemark.pending_windows')).rows;
     simulator.setFaults({ errorRate: 1 });
-    let scheduler = await pipeline.startScheduler({ refresh: true, reread });
-    const worker = await pipeline.startWorker();
+    const scheduler = await pipeline.startScheduler({ refresh: true, reread });
+    await pipeline.startWorker();
     await waitFor('the window to be deferred', async () => (await pending()).length === 1);
     expect(await listGaps(database, { nowMs: clock.nowMs, graceMs })).toEqual([]);
     await scheduler.settled();
@@ -177,58 +183,35 @@ onEachBackend('the trailing range', (kind) => {
     await untilReread(pipeline, midnightMs);
     expect(await pending()).toEqual([]);
     await scheduler.close();
-    await worker.close();
 
-    // The next round has other bounds, so the deferred windows of this round would otherwise remain.
-    clock.nowMs = midnightMs + dayMs + 10 * minuteMs;
-    await pipeline.backfill({}, { refresh: true });
-    simulator.setFaults({ errorRate: 1 });
-    scheduler = await pipeline.startScheduler({ refresh: true, reread });
-    await pipeline.startWorker();
-    await waitFor('a deferred window of this round', async () => (await pending()).length === 1);
-    await scheduler.close();
-    await deleteDueRereads(database, clock.nowMs + failedRetryMs - 1);
+    // The next round has other bounds, so a deferred window of this round would otherwise remain.
+    await database.pool.query(
+      `insert into tidemark.pending_windows (series_id, range, verdict, first_at, retry_at, of_covered)
+       select id, range_merge(reread), 'failed', to_timestamp($1), to_timestamp($1), true from tidemark.series`,
+      [clock.nowMs / 1000],
+    );
+    await deleteDueRereads(database, clock.nowMs - 1);
     const held = (await pending()).length;
-    await deleteDueRereads(database, clock.nowMs + failedRetryMs);
+    await deleteDueRereads(database, clock.nowMs);
     expect({ held, left: (await pending()).length }).toEqual({ held: 1, left: 0 });
   });
 
   test('leaves the hypertables unchanged to the byte when nothing changed', async () => {
-    const clock = { nowMs: midnightMs + 10 * minuteMs };
-    const simulator = await simulate(clock);
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    const { database } = pipeline;
-    for (const series of everySeries) await pipeline.track(series, midnightMs - 6 * dayMs, null);
-    await pipeline.backfill({}, { refresh: true });
+    const { pipeline, database, load } = await filled(everySeries);
     const tables = ['candle_points', 'asset_history_points'] as const;
     const isTimescale = (await timescaleVersion(database.pool)) !== null;
-    if (isTimescale) {
-      for (const table of tables) {
+    if (isTimescale)
+      for (const table of tables)
         await database.pool.query(`select compress_chunk(c) from show_chunks('tidemark.${table}') c`);
-      }
-    }
+    const size = isTimescale ? 'hypertable_size' : 'pg_total_relation_size';
     const sizes = async () => {
-      const result = await database.pool.query(
-        isTimescale
-          ? `select hypertable_size('tidemark.candle_points') as a, hypertable_size('tidemark.asset_history_points') as b`
-          : `select pg_total_relation_size('tidemark.candle_points') as a,
-                    pg_total_relation_size('tidemark.asset_history_points') as b`,
-      );
-      return result.rows;
+      const columns = tables.map((table) => `${size}('tidemark.${table}') as ${table}`);
+      return (await database.pool.query(`select ${columns.join()}`)).rows;
     };
     for (const table of tables) await database.pool.query(`vacuum tidemark.${table}`);
     const before = await sizes();
-    const parts: TickParts = {
-      database,
-      requests: pipeline.queues.requests,
-      requestsPerMinute: 0,
-      backfillShare: 0.2,
-      graceMs,
-      openRefreshMs: null,
-      trailing: reread,
-    };
     // Three days, of which one request can cover one day of minutes.
-    expect(await planTick(parts, clock.nowMs, 0)).toMatchObject({ added: 5 });
+    expect(await load({ requestsPerMinute: 0 })).toMatchObject({ reread: 5 });
     const worker = await pipeline.startWorker();
     await untilReread(pipeline, midnightMs);
     await worker.close();
@@ -237,14 +220,8 @@ onEachBackend('the trailing range', (kind) => {
   });
 
   test('takes few requests from backfill and none from refreshes, and all that are left', async () => {
-    const clock = { nowMs: midnightMs + 10 * minuteMs };
-    const simulator = await simulate(clock);
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    const { database } = pipeline;
-    const { requests } = pipeline.queues;
-    await pipeline.track(minutes, midnightMs - 3 * dayMs, null);
-    await pipeline.track({ ...minutes, baseId: 'ethereum' }, midnightMs - 3 * dayMs, null);
-    await pipeline.backfill({}, { refresh: true });
+    const { clock, pipeline, database, load } = await filled([minutes, { ...minutes, baseId: 'ethereum' }]);
+    onTestFinished(() => emptyQueue(pipeline.queueOptions));
     const past = await pipeline.track(
       { ...minutes, exchange: 'kraken', quoteId: 'euro' },
       midnightMs - 900 * dayMs,
@@ -252,68 +229,43 @@ onEachBackend('the trailing range', (kind) => {
     );
     // No probe for the beginning of the series.
     await postponeProbe(database, past, clock.nowMs + dayMs);
-
-    const parts: TickParts = {
-      database,
-      requests,
-      requestsPerMinute: 60,
-      backfillShare: 0.2,
-      graceMs,
-      openRefreshMs: 1,
-      trailing: reread,
-    };
     clock.nowMs += minuteMs;
-    await planTick(parts, clock.nowMs, 0);
+    const open = { openRefreshMs: 1 };
     // A twentieth of sixty. The two open candles are always refreshed.
-    expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 3, backfill: 55 });
-    await planTick({ ...parts, requestsPerMinute: 62 }, clock.nowMs, 0);
-    expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 4, backfill: 56 });
+    expect(await load(open)).toMatchObject({ refresh: 2, reread: 3, backfill: 55 });
+    const more = await load({ ...open, requestsPerMinute: 62 });
+    expect(more).toMatchObject({ refresh: 2, reread: 4, backfill: 56 });
 
     // In the queue or not: the remaining rereads are derived from the database.
     await emptyQueue(pipeline.queueOptions);
-    await planTick({ ...parts, requestsPerMinute: 3 }, clock.nowMs, 0);
-    expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 1, backfill: 0 });
+    const few = await load({ ...open, requestsPerMinute: 3 });
+    expect(few).toMatchObject({ refresh: 2, reread: 1, backfill: 0 });
     await emptyQueue(pipeline.queueOptions);
     await database.pool.query(`update tidemark.series set untracked_at = now() where exchange_id = 'kraken'`);
-    await planTick(parts, clock.nowMs, 0);
-    expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 6, backfill: 0 });
+    expect(await load(open)).toMatchObject({ refresh: 2, reread: 6, backfill: 0 });
     await emptyQueue(pipeline.queueOptions);
-    await planTick({ ...parts, trailing: { ...reread, rangeMs: 0 } }, clock.nowMs, 0);
-    expect((await requests.claimedWindows()).load).toMatchObject({ refresh: 2, reread: 0 });
-    onTestFinished(() => emptyQueue(pipeline.queueOptions));
+    const none = await load({ ...open, trailing: { ...reread, rangeMs: 0 } });
+    expect(none).toMatchObject({ refresh: 2, reread: 0 });
   });
 
   test('starts with the first round after the series begins, and ends when it is untracked', async () => {
-    const clock = { nowMs: Date.now() };
-    const simulator = await simulate(clock);
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    const { database } = pipeline;
-    const { requests } = pipeline.queues;
-    const ended = Math.floor(clock.nowMs / dayMs) * dayMs - 40 * hourMs;
-    await pipeline.track(hours, clock.nowMs - 6 * dayMs, null);
-    await pipeline.track(prices, clock.nowMs - 6 * dayMs, ended);
+    const { pipeline, database, load } = await filled([hours]);
+    const endMs = midnightMs - 40 * hourMs;
+    await pipeline.track(prices, fromMs, endMs);
     await pipeline.backfill({}, { refresh: true });
-    const parts: TickParts = {
-      database,
-      requests,
-      requestsPerMinute: 60,
-      backfillShare: 0.2,
-      graceMs,
-      openRefreshMs: null,
-      trailing: reread,
-    };
-    // Both were created today, by the real clock.
-    await planTick(parts, clock.nowMs, 0);
-    expect((await requests.claimedWindows()).load.reread).toBe(0);
-    await database.pool.query(`update tidemark.series set created_at = created_at - interval '1 day'`);
-    await planTick(parts, clock.nowMs, 0);
-    const windows = [...(await requests.claimedWindows()).windows.values()].flat();
-    const todayMs = Math.floor(clock.nowMs / dayMs) * dayMs;
-    expect(
-      windows.map(({ startMs, endMs }) => ({ startMs, endMs })).sort((a, b) => a.endMs - b.endMs),
-    ).toEqual([
-      { startMs: todayMs - 3 * dayMs, endMs: ended },
-      { startMs: todayMs - 3 * dayMs, endMs: todayMs },
-    ]);
+    const createdAt = (timeMs: EpochMs) =>
+      database.pool.query('update tidemark.series set created_at = to_timestamp($1)', [timeMs / 1000]);
+    await createdAt(midnightMs + minuteMs);
+    expect((await load()).reread).toBe(0);
+    await createdAt(midnightMs - 1);
+    await load();
+    const windows = [...(await pipeline.queues.requests.claimedWindows()).windows.values()].flat();
+    const startMs = midnightMs - 3 * dayMs;
+    expect(windows).toHaveLength(2);
+    expect(windows).toEqual(
+      expect.arrayContaining(
+        [endMs, midnightMs].map((end) => expect.objectContaining({ startMs, endMs: end })),
+      ),
+    );
   });
 });

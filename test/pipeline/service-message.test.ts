@@ -1,23 +1,21 @@
 import { expect, test } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { collectingLog, emptyQueue, type Kind, onEachBackend } from '../queue/queue-parts.ts';
+import {
+  collectingLog,
+  emptyQueue,
+  type Kind,
+  onEachBackend,
+  bitcoinHours as series,
+} from '../queue/queue-parts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { graceMs, openPipeline } from './run-pipeline.ts';
 import { coverageOf, verdictsOf } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const noonMs = Date.UTC(2024, 2, 1, 12);
-const series: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
 const hourly = { candles: { h1: hourMs } };
 
 const range = { startMs: noonMs - 40 * hourMs, endMs: noonMs - hourMs };
@@ -45,7 +43,7 @@ async function trackRetired(kind: Kind, status: number) {
 }
 
 onEachBackend('a source that answers with a service message in place of a list', (kind) => {
-  test.each([200, 429])(
+  test.each([200])(
     'with status %i is requested again automatically, and work resumes when it has data again',
     async (status) => {
       const { pipeline, server, seriesId } = await trackRetired(kind, status);

@@ -101,7 +101,19 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       return fillText.call(this, text, ...place);
     };`;
 
-  it('draws candles, gaps, volumes and times, with exact values, and loads each part once', async () => {
+  const isCandleDrawn = `(() => {
+      const probe = document.createElement('canvas').getContext('2d');
+      probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--up').trim();
+      probe.fillRect(0, 0, 1, 1);
+      const wanted = probe.getImageData(0, 0, 1, 1).data.join();
+      const canvas = document.querySelector('.chart td:nth-child(2) canvas');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      let found = 0;
+      for (let at = 0; at < data.length; at += 4) if (data.slice(at, at + 4).join() === wanted) found += 1;
+      return found > 100;
+    })()`;
+
+  it('draws candles of any size, gaps, volumes and times, with exact values, and loads each part once', async () => {
     const { page, asked } = await open(`${world.url}docs`);
     await page.addInitScript(recordDrawnTexts);
     await page.goto(at(seriesId));
@@ -141,31 +153,18 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await page.locator('.newest', { hasText: `close ${closeAt(endMs - hourMs)}` }).waitFor();
     await page.goto(at(seriesId, `&from=${day(endMs - dayMs)}T12:00Z&to=${day(endMs)}`));
     await holds(page, 'window.drawn.some((text) => /^\\d\\d:00$/.test(text))');
-  });
 
-  it.each([
-    ['very large', `12${'0'.repeat(198)}`],
-    ['very small', `0.${'0'.repeat(17)}1234`],
-  ])('draws %s prices', async (name, price) => {
-    const { page } = await open(at(await priced(name, 100, () => price)));
-    await asStored(page);
-    await holds(
-      page,
-      `(() => {
-      const probe = document.createElement('canvas').getContext('2d');
-      probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--up').trim();
-      probe.fillRect(0, 0, 1, 1);
-      const wanted = probe.getImageData(0, 0, 1, 1).data.join();
-      const canvas = document.querySelector('.chart td:nth-child(2) canvas');
-      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-      let found = 0;
-      for (let at = 0; at < data.length; at += 4) if (data.slice(at, at + 4).join() === wanted) found += 1;
-      return found > 100;
-    })()`,
-    );
-    await chartOf(page).focus();
-    await page.keyboard.press('Shift+ArrowLeft');
-    await page.locator('.exact', { hasText: `close ${price} ` }).waitFor();
+    for (const [name, price] of [
+      ['very large', `12${'0'.repeat(198)}`],
+      ['very small', `0.${'0'.repeat(17)}1234`],
+    ] as const) {
+      await page.goto(at(await priced(name, 100, () => price)));
+      await asStored(page);
+      await holds(page, isCandleDrawn);
+      await chartOf(page).focus();
+      await page.keyboard.press('Shift+ArrowLeft');
+      await page.locator('.exact', { hasText: `close ${price} ` }).waitFor();
+    }
   });
 
   it('moves by keys, wheel and drag within the series, and loads bounded pieces', async () => {
@@ -393,8 +392,36 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await page.locator('.compared').waitFor();
   });
 
-  it('says that it loads or cannot, and requests each part again after a failed response', async () => {
-    const { page } = await open(`${world.url}docs`);
+  it('has the times of a series without points, says that it loads or cannot, and requests each part again', async () => {
+    const none = { ...market, baseId: 'nothing-yet' };
+    const { seriesId: empty } = await trackSeries(store.database, none, endMs - 2000 * hourMs, endMs);
+    const { page, asked } = await open(at(empty, '&zone=local'), { timezoneId: 'UTC' });
+    await page.getByText('No stored data in this range.').waitFor();
+    // The zone is in front of the axes, also beside a narrow axis of prices.
+    const isInFront = await page.evaluate(`(() => {
+      const zone = document.querySelector('.zone');
+      zone.style.pointerEvents = 'auto';
+      const { left, top, height } = zone.getBoundingClientRect();
+      return document.elementFromPoint(left + 1, top + height / 2) === zone;
+    })()`);
+    expect(isInFront).toBe(true);
+    for (const key of ['End', 'Home']) {
+      await chartOf(page).focus();
+      await page.keyboard.press(key);
+      if (key === 'Home') await chart(page, new RegExp(`^Chart from ${day(endMs - 2000 * hourMs)}`));
+      const { fromMs, toMs } = await rangeOf(page);
+      expect(toMs - fromMs).toBe(150 * hourMs);
+      const pointedMs = timeIn(await pointAt(page, 0.5));
+      expect(Math.abs(pointedMs - (fromMs + toMs) / 2)).toBeLessThanOrEqual(2 * hourMs);
+    }
+    const future = { ...market, baseId: 'future' };
+    const { seriesId: later } = await trackSeries(store.database, future, endMs + 1000 * dayMs, null);
+    asked.length = 0;
+    await page.goto(at(later));
+    await page.getByText(`tracked from ${day(endMs + 1000 * dayMs)} onward · 0 points`).waitFor();
+    await page.getByText('No stored data in this range.').waitFor();
+    expect(pointsAsked(asked)).toHaveLength(1);
+
     const failed = new Set<string>();
     await page.route(/\/points\?|\/calendar\?|\/dashboard\/series\/\d+$|\/bands\?/, async (route) => {
       const [part = ''] = /points|calendar|bands|\d+$/.exec(new URL(route.request().url()).pathname) ?? [];
@@ -421,35 +448,5 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await button(page, '1 day').click();
     await page.getByText('Cannot load points: none today.').waitFor();
     expect(await colour()).not.toBe(calm);
-  });
-
-  it('has the times of a series without points, and of one that begins in the future', async () => {
-    const none = { ...market, baseId: 'nothing-yet' };
-    const { seriesId: empty } = await trackSeries(store.database, none, endMs - 2000 * hourMs, endMs);
-    const { page } = await open(at(empty, '&zone=local'), { timezoneId: 'UTC' });
-    await page.getByText('No stored data in this range.').waitFor();
-    // The zone is in front of the axes, also beside a narrow axis of prices.
-    const isInFront = await page.evaluate(`(() => {
-      const zone = document.querySelector('.zone');
-      zone.style.pointerEvents = 'auto';
-      const { left, top, height } = zone.getBoundingClientRect();
-      return document.elementFromPoint(left + 1, top + height / 2) === zone;
-    })()`);
-    expect(isInFront).toBe(true);
-    for (const key of ['End', 'Home']) {
-      await chartOf(page).focus();
-      await page.keyboard.press(key);
-      if (key === 'Home') await chart(page, new RegExp(`^Chart from ${day(endMs - 2000 * hourMs)}`));
-      const { fromMs, toMs } = await rangeOf(page);
-      expect(toMs - fromMs).toBe(150 * hourMs);
-      const pointedMs = timeIn(await pointAt(page, 0.5));
-      expect(Math.abs(pointedMs - (fromMs + toMs) / 2)).toBeLessThanOrEqual(2 * hourMs);
-    }
-    const future = { ...market, baseId: 'future' };
-    const { seriesId: later } = await trackSeries(store.database, future, endMs + 1000 * dayMs, null);
-    const { page: other, asked } = await open(at(later));
-    await other.getByText(`tracked from ${day(endMs + 1000 * dayMs)} onward · 0 points`).waitFor();
-    await other.getByText('No stored data in this range.').waitFor();
-    expect(pointsAsked(asked)).toHaveLength(1);
   });
 });
