@@ -2,17 +2,20 @@
 
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import type { SnapshotList } from '../../../contract/lists.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import type { Range } from '../../../planning/ranges.ts';
 import type { Database } from '../../../store/db/database.ts';
+import { trackList } from '../../../store/lists/lists.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { clockAt } from '../../parts/test-clock.ts';
+import { waitFor } from '../../parts/wait-for.ts';
 import { graceMs, openPipeline } from '../../pipeline/run-pipeline.ts';
 import { coverageOf, storedPoints } from '../../pipeline/stored.ts';
 import { openTestStore } from '../../store/open-store.ts';
 import { listening, openFacing } from './facing.ts';
-import { fill, hours, nowMs, simulator } from './stored-world.ts';
+import { commitListsAndRates, fill, hours, nowMs, simulator } from './stored-world.ts';
 
 const day = (month: number, date: number, hour = 0) => Date.UTC(2024, month - 1, date, hour);
 const minutes: SeriesKey = { ...hours, exchange: 'binance', quoteId: 'tether', interval: 'm1' };
@@ -53,6 +56,22 @@ const wholeDays = {
   after: parts([day(4, 1), day(5, 16)]),
 };
 
+const lists: readonly SnapshotList[] = [
+  { dataset: 'assets', asset: null },
+  { dataset: 'exchanges', asset: null },
+  { dataset: 'markets', asset: null },
+  { dataset: 'asset_markets', asset: 'bitcoin' },
+];
+
+/** Every value as its text. What the interface's list leaves out cannot come through it. */
+async function stateOf(database: Database, view: string): Promise<object[]> {
+  const result = await database.pool.query<{ row: Record<string, unknown> }>(
+    `select (select jsonb_object_agg(key, value) from jsonb_each_text(to_jsonb(v) - 'time' - 'vwap_24hr')) as row
+     from ${view} v order by (to_jsonb(v) - 'time')::text`,
+  );
+  return result.rows.map(({ row }) => row);
+}
+
 async function emptyOf(database: Database): Promise<string[]> {
   const result = await database.pool.query<{ found: string }>(
     `select confirmed_empty::text || before_beginning::text as found from tidemark.series`,
@@ -60,75 +79,89 @@ async function emptyOf(database: Database): Promise<string[]> {
   return result.rows.map(({ found }) => found);
 }
 
-for (const [first, second] of [
-  ['main', 'plain'],
-  ['plain', 'main'],
-] as const) {
-  describeNeeding('timescale', `from ${first} with gaps to ${second}`, () => {
-    it('keeps the gaps of the first as gaps of the second until the first fills them', async () => {
-      const origin = await openTestStore(first);
-      onTestFinished(() => origin.close());
-      for (const { key, covered } of lines)
-        for (const range of covered) await fill(origin.database, key, range);
-      const clock = { nowMs };
-      const app = await openFacing(origin, { clock: clockAt(() => clock.nowMs) });
-      const copy = await openPipeline('postgres', clock, `${await listening(app)}/v2`, { on: second });
-      const ids = new Map<SeriesKey, number>();
-      for (const { key, fromMs } of lines) ids.set(key, await copy.track(key, fromMs, null));
-      ids.set(days, await copy.track(days, day(4, 1), null));
-      const covered = (key: SeriesKey) => coverageOf(copy.database, ids.get(key) ?? 0);
-      const there = async (key: SeriesKey) => {
-        const result = await origin.database.pool.query<{ id: number }>(
-          `select id from tidemark.series where dataset = $1 and interval = $2 and (asset_id is not null or exchange_id = $3)`,
-          [key.dataset, key.interval, key.dataset === 'candles' ? key.exchange : null],
-        );
-        return coverageOf(origin.database, result.rows[0]?.id ?? 0);
-      };
-
-      await copy.backfill();
-      for (const { key } of lines) {
-        expect(await covered(key)).toEqual(await there(key));
-        expect(await storedPoints(copy.database, key)).toEqual(await storedPoints(origin.database, key));
-      }
-      expect(await covered(days)).toEqual(wholeDays.before);
-      expect(new Set(await emptyOf(copy.database))).toEqual(new Set(['{}{}']));
-      const gaps = await listGaps(copy.database, { nowMs, graceMs });
-      expect(new Set(gaps.map(({ reason }) => reason))).toEqual(new Set(['failed']));
-      for (const { message } of gaps) expect(message).toContain('does not have this itself');
-      const tries = async () => {
-        const asked = await copy.database.pool.query<{ attempt: number; requests: number }>(
-          'select attempt, count(*)::integer as requests from tidemark.fetches group by attempt',
-        );
-        return asked.rows;
-      };
-      const before = await tries();
-      expect(before.map(({ attempt }) => attempt)).toEqual([1]);
-      // Days that the first does not have show no beginning.
-      const probes = await copy.database.pool.query<{ verdict: string }>(
-        `select verdict from tidemark.fetches where lane = 'probe'`,
+describeNeeding('timescale', 'one Tidemark that ingests from another', () => {
+  it('keeps the gaps of the first as gaps of the second until the first fills them', async () => {
+    const origin = await openTestStore('main');
+    onTestFinished(() => origin.close());
+    for (const { key, covered } of lines)
+      for (const range of covered) await fill(origin.database, key, range);
+    const clock = { nowMs };
+    const app = await openFacing(origin, { clock: clockAt(() => clock.nowMs) });
+    const copy = await openPipeline('postgres', clock, `${await listening(app)}/v2`, { on: 'plain' });
+    const ids = new Map<SeriesKey, number>();
+    for (const { key, fromMs } of lines) ids.set(key, await copy.track(key, fromMs, null));
+    ids.set(days, await copy.track(days, day(4, 1), null));
+    const covered = (key: SeriesKey) => coverageOf(copy.database, ids.get(key) ?? 0);
+    const there = async (key: SeriesKey) => {
+      const result = await origin.database.pool.query<{ id: number }>(
+        `select id from tidemark.series where dataset = $1 and interval = $2 and (asset_id is not null or exchange_id = $3)`,
+        [key.dataset, key.interval, key.dataset === 'candles' ? key.exchange : null],
       );
-      expect(probes.rows).toEqual([{ verdict: 'incomplete' }]);
-      // Nothing is asked for again as long as it waits.
-      await copy.backfill();
-      expect(await tries()).toEqual(before);
+      return coverageOf(origin.database, result.rows[0]?.id ?? 0);
+    };
 
-      for (const { key, later } of lines) for (const range of later) await fill(origin.database, key, range);
-      clock.nowMs += 11 * minuteMs;
-      await copy.backfill();
-      for (const { key } of lines) {
-        expect(await covered(key)).toEqual(await there(key));
-        const wanted = await storedPoints(origin.database, key);
-        expect(wanted.length).toBeGreaterThan(40);
-        expect(await storedPoints(copy.database, key)).toEqual(wanted);
-      }
-      expect(await covered(days)).toEqual(wholeDays.after);
-      // Longer than any empty answer waits for its second one.
-      clock.nowMs += hourMs + dayMs;
-      await copy.backfill();
-      expect(new Set(await emptyOf(copy.database))).toEqual(new Set(['{}{}']));
-      for (const { key } of lines) expect(await covered(key)).toEqual(await there(key));
-      const truth = simulator.truth.candles(hours, { startMs: day(4, 1), endMs: day(5, 16, 10) });
-      expect(await storedPoints(copy.database, hours)).toEqual(truth);
+    await copy.backfill();
+    for (const { key } of lines) {
+      expect(await covered(key)).toEqual(await there(key));
+      expect(await storedPoints(copy.database, key)).toEqual(await storedPoints(origin.database, key));
+    }
+    expect(await covered(days)).toEqual(wholeDays.before);
+    expect(new Set(await emptyOf(copy.database))).toEqual(new Set(['{}{}']));
+    const gaps = await listGaps(copy.database, { nowMs, graceMs });
+    expect(new Set(gaps.map(({ reason }) => reason))).toEqual(new Set(['failed']));
+    for (const { message } of gaps) expect(message).toContain('does not have this itself');
+    const tries = async () => {
+      const asked = await copy.database.pool.query<{ attempt: number; requests: number }>(
+        'select attempt, count(*)::integer as requests from tidemark.fetches group by attempt',
+      );
+      return asked.rows;
+    };
+    const before = await tries();
+    expect(before.map(({ attempt }) => attempt)).toEqual([1]);
+    // Days that the first does not have show no beginning.
+    const probes = await copy.database.pool.query<{ verdict: string }>(
+      `select verdict from tidemark.fetches where lane = 'probe'`,
+    );
+    expect(probes.rows).toEqual([{ verdict: 'incomplete' }]);
+    // Nothing is asked for again as long as it waits.
+    await copy.backfill();
+    expect(await tries()).toEqual(before);
+
+    for (const { key, later } of lines) for (const range of later) await fill(origin.database, key, range);
+    clock.nowMs += 11 * minuteMs;
+    await copy.backfill();
+    for (const { key } of lines) {
+      expect(await covered(key)).toEqual(await there(key));
+      const wanted = await storedPoints(origin.database, key);
+      expect(wanted.length).toBeGreaterThan(40);
+      expect(await storedPoints(copy.database, key)).toEqual(wanted);
+    }
+    expect(await covered(days)).toEqual(wholeDays.after);
+    // Longer than any empty answer waits for its second one.
+    clock.nowMs += hourMs + dayMs;
+    await copy.backfill();
+    expect(new Set(await emptyOf(copy.database))).toEqual(new Set(['{}{}']));
+    for (const { key } of lines) expect(await covered(key)).toEqual(await there(key));
+    const truth = simulator.truth.candles(hours, { startMs: day(4, 1), endMs: day(5, 16, 10) });
+    expect(await storedPoints(copy.database, hours)).toEqual(truth);
+
+    // Of lists and rates it has every value as the same text.
+    await commitListsAndRates(origin.database);
+    for (const list of lists) await trackList(copy.database, list, 5 * minuteMs);
+    const settings = { tickMs: 100, refreshMs: minuteMs, ratesMs: minuteMs, backfillShare: 0.2 };
+    await copy.startScheduler({ refresh: true, settings });
+    await copy.startWorker();
+    await waitFor('every list and the rates', async () => {
+      const { rows } = await copy.database.pool.query<{ lists: number; rates: number }>(
+        `select (select count(distinct (list, asset)) from polls where completed_at is not null) as lists,
+                (select count(*) from latest_rates) as rates`,
+      );
+      return rows[0]?.lists === lists.length && rows[0].rates > 0;
     });
+    for (const view of ['assets', 'exchanges', 'markets', 'asset_markets', 'latest_rates']) {
+      const wanted = await stateOf(origin.database, view);
+      expect([view, wanted.length > 4]).toEqual([view, true]);
+      expect(await stateOf(copy.database, view)).toEqual(wanted);
+    }
   });
-}
+});

@@ -35,7 +35,7 @@ let store: TestStore;
 let app: FastifyInstance;
 let port: number;
 beforeAll(async () => {
-  store = await openStoredWorld('main');
+  store = await openStoredWorld();
   const timeouts = { requestMs: 500, silentMs: 2000, keepAliveMs: 2000 };
   app = await openFacing(store, { clock: clockAt(() => nowMs), timeouts });
   port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);

@@ -14,25 +14,19 @@ export async function loadLists(
   atMs: EpochMs,
   assetIds: readonly string[],
 ): Promise<void> {
-  const assets = simulator.truth.assets(atMs);
-  const exchanges = simulator.truth.exchanges(atMs);
-  const markets = simulator.truth.markets(atMs);
+  const { truth } = simulator;
   await store(
     database,
     'assets',
-    assets.map((row) => columnsOf(row, { id: 'asset' })),
+    truth.assets(atMs).map((row) => columnsOf(row, { id: 'asset' })),
     atMs,
   );
-  await store(
-    database,
-    'exchanges',
-    exchanges.map((row) => columnsOf(row, { id: 'exchange' })),
-    atMs,
-  );
+  const exchanges = truth.exchanges(atMs).map((row) => columnsOf(row, { id: 'exchange' }));
+  await store(database, 'exchanges', exchanges, atMs);
   await store(
     database,
     'markets',
-    markets.map((row) => columnsOf(row)),
+    truth.markets(atMs).map((row) => columnsOf(row)),
     atMs,
   );
   for (const id of assetIds) {

@@ -8,6 +8,7 @@ import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openTestStore, type TestStore } from '../../store/open-store.ts';
 import { loadLists } from './load-lists.ts';
 
@@ -16,14 +17,9 @@ export const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 export const startMs = Date.UTC(2024, 3, 1);
 export const simulator = createSimulator({ seed: 'stored', clock: { now: () => nowMs } });
 
-export const hours: CandleSeries = {
-  dataset: 'candles',
-  exchange: 'kraken',
-  baseId: 'bitcoin',
-  quoteId: 'euro',
-  interval: 'h1',
-};
-const minutes: CandleSeries = { ...hours, exchange: 'binance', quoteId: 'tether', interval: 'm1' };
+export const hours: CandleSeries = { ...bitcoinHours, exchange: 'kraken', quoteId: 'euro' };
+const minutes: CandleSeries = { ...bitcoinHours, interval: 'm1' };
+const answer = { rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 };
 const series: readonly { key: SeriesKey; fromMs: EpochMs }[] = [
   { key: hours, fromMs: startMs },
   { key: minutes, fromMs: nowMs - 3 * dayMs },
@@ -32,15 +28,21 @@ const series: readonly { key: SeriesKey; fromMs: EpochMs }[] = [
 ];
 
 /** Opens it as a store of a test's own. Of asset markets, bitcoin's are polled. */
-export async function openStoredWorld(kind: 'main' | 'plain'): Promise<TestStore> {
-  const store = await openTestStore(kind);
+export async function openStoredWorld(): Promise<TestStore> {
+  const store = await openTestStore();
   for (const { key, fromMs } of series) await fill(store.database, key, { startMs: fromMs, endMs: nowMs });
-  const answer = { rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 };
-  const rows = simulator.truth.rates(nowMs);
-  await commitRates(store.database, { answer: { ...answer, rows }, attempt: 1, nowMs });
-  await loadLists(store.database, simulator, nowMs - minuteMs, ['bitcoin']);
-  await loadLists(store.database, simulator, nowMs, ['bitcoin']);
+  await commitListsAndRates(store.database);
   return store;
+}
+
+export async function commitListsAndRates(database: Database): Promise<void> {
+  await commitRates(database, {
+    answer: { ...answer, rows: simulator.truth.rates(nowMs) },
+    attempt: 1,
+    nowMs,
+  });
+  await loadLists(database, simulator, nowMs - minuteMs, ['bitcoin']);
+  await loadLists(database, simulator, nowMs, ['bitcoin']);
 }
 
 /** Tracks the series from there on, and commits what the source has of the range. */
@@ -57,6 +59,6 @@ export async function fill(database: Database, key: SeriesKey, window: Range): P
     nowMs,
     graceMs: minuteMs,
     emptyConfirmMs: hourMs,
-    answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
+    answer: { ...answer, rows },
   } as Parameters<typeof commitWindow>[1]);
 }
