@@ -1,5 +1,7 @@
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
@@ -86,25 +88,13 @@ test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE'])(
   '%s is not allowed',
   async (method) => {
     for (const path of ['/v2', '/v2/rates', '/v2/nothing', '/v2?x']) {
-      const { status, headers, body } = await new Promise<{
-        status: number | undefined;
-        headers: Record<string, unknown>;
-        body: string;
-      }>((resolve, reject) => {
-        const sent = httpRequest(`${url}${path}`, { method }, (answer) => {
-          let body = '';
-          answer.setEncoding('utf8');
-          answer.on('data', (part) => {
-            body += part;
-          });
-          answer.on('end', () => resolve({ status: answer.statusCode, headers: answer.headers, body }));
-        });
-        sent.on('error', reject);
-        sent.end();
-      });
-      expect([method, path, status]).toEqual([method, path, 405]);
-      expect(headers.allow).toBe('GET, HEAD');
-      expect(JSON.parse(body)).toEqual({ error: 'method not allowed', timestamp: nowMs });
+      const sent = httpRequest(`${url}${path}`, { method }).end();
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      const body = await json(answer);
+      const { statusCode, headers } = answer;
+      expect([path, statusCode, headers.allow, body]).toEqual([
+        ...[path, 405, 'GET, HEAD', { error: 'method not allowed', timestamp: nowMs }],
+      ]);
     }
   },
 );

@@ -1,162 +1,141 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
-import type { Calendar, ListContents, StoredBytes, StoredEvent } from '../../../service/dashboard/shapes.ts';
+import type { Calendar, ListContents, StoredEvent } from '../../../service/dashboard/shapes.ts';
+import type { Database } from '../../../store/db/database.ts';
 import { trackList } from '../../../store/lists/lists.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
 import { commitPoints } from '../../store/committing.ts';
 import { assetOf, assets, poll } from '../../store/lists/polling.ts';
-import { openTestStore } from '../../store/open-store.ts';
-import { market, openDashboardWorld } from './dashboard-world.ts';
+import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { type DashboardWorld, market, openDashboardWorld } from './dashboard-world.ts';
 
-async function opened(kind: 'main' | 'plain', now: () => number = Date.now) {
-  const store = await openTestStore(kind);
-  const world = await openDashboardWorld(store, {}, 0, now);
-  onTestFinished(async () => {
-    await world.close();
-    await store.close();
+let now: () => number = Date.now;
+let store: TestStore;
+let world: DashboardWorld;
+let database: Database;
+beforeAll(async () => {
+  store = await openTestStore();
+  ({ database } = store);
+  world = await openDashboardWorld(store, {}, 0, () => now());
+});
+afterEach(async () => {
+  now = Date.now;
+  await database.pool.query('truncate tidemark.series, tidemark.fetches, tidemark.lists cascade');
+});
+afterAll(async () => {
+  await world.close();
+  await store.close();
+});
+
+const get = async <Answer>(path: string) => {
+  const answer = await fetch(`${world.url}dashboard/${path}`);
+  return { status: answer.status, body: (await answer.json()) as Answer };
+};
+
+it('has the wanted and covered time of each month, of one series and of all', async () => {
+  const startMs = Date.UTC(2024, 0, 20);
+  const endMs = Date.UTC(2024, 3, 1);
+  now = () => endMs + dayMs;
+  const { seriesId } = await trackSeries(database, market, startMs, endMs);
+  const other = { ...market, baseId: 'ethereum' };
+  const { seriesId: otherId } = await trackSeries(database, other, Date.UTC(2024, 2, 1), endMs);
+  await commitPoints(database, {
+    ...{ seriesId, series: market, window: { startMs, endMs: Date.UTC(2024, 1, 10) } },
   });
-  const get = async <Answer>(path: string) => {
-    const answer = await fetch(`${world.url}dashboard/${path}`);
-    return { status: answer.status, body: (await answer.json()) as Answer };
-  };
-  return { database: store.database, get };
-}
-
-function body(kind: 'main' | 'plain') {
-  it('has the wanted and covered time of each month, of one series and of all', async () => {
-    const startMs = Date.UTC(2024, 0, 20);
-    const endMs = Date.UTC(2024, 3, 1);
-    const { database, get } = await opened(kind, () => endMs + dayMs);
-    const { seriesId } = await trackSeries(database, market, startMs, endMs);
-    const other = { ...market, baseId: 'ethereum' };
-    const { seriesId: otherId } = await trackSeries(database, other, Date.UTC(2024, 2, 1), endMs);
-    await commitPoints(database, {
-      ...{ seriesId, series: market, window: { startMs, endMs: Date.UTC(2024, 1, 10) } },
-    });
-    await database.pool.query(
-      `insert into tidemark.pending_windows (series_id, range, verdict, message, first_at, retry_at)
-       values ($1, '[2024-02-20Z,2024-02-21Z)', 'failed', 'HTTP 500', now(), now()),
-              ($1, '[2024-03-05Z,2024-03-06Z)', 'empty', null, now(), now())`,
-      [seriesId],
-    );
-    const month = (place: number, days: number, covered: number, failed = false, awaiting = false) => ({
-      startMs: Date.UTC(2024, place),
-      wantedMs: days * dayMs,
-      coveredMs: covered * dayMs,
-      failed,
-      awaiting,
-    });
-    const ofOne = await get<Calendar>(`calendar?series=${seriesId}`);
-    expect(ofOne.body.months).toEqual([
-      month(0, 12, 12),
-      month(1, 29, 9, true),
-      month(2, 31, 0, false, true),
-    ]);
-    const ofAll = await get<Calendar>('calendar');
-    expect(ofAll.body.months.at(-1)).toEqual(month(2, 62, 0, false, true));
-    expect((await get<Calendar>(`calendar?series=${otherId}`)).body.months).toHaveLength(1);
-    expect((await get<Calendar>('calendar?series=4711')).body.months).toEqual([]);
-    expect((await get('calendar?series=x')).status).toBe(400);
+  await database.pool.query(
+    `insert into tidemark.pending_windows (series_id, range, verdict, message, first_at, retry_at)
+     values ($1, '[2024-02-20Z,2024-02-21Z)', 'failed', 'HTTP 500', now(), now()),
+            ($1, '[2024-03-05Z,2024-03-06Z)', 'empty', null, now(), now())`,
+    [seriesId],
+  );
+  const month = (place: number, days: number, covered: number, failed = false, awaiting = false) => ({
+    startMs: Date.UTC(2024, place),
+    wantedMs: days * dayMs,
+    coveredMs: covered * dayMs,
+    failed,
+    awaiting,
   });
+  const ofOne = await get<Calendar>(`calendar?series=${seriesId}`);
+  expect(ofOne.body.months).toEqual([month(0, 12, 12), month(1, 29, 9, true), month(2, 31, 0, false, true)]);
+  const ofAll = await get<Calendar>('calendar');
+  expect(ofAll.body.months.at(-1)).toEqual(month(2, 62, 0, false, true));
+  expect((await get<Calendar>(`calendar?series=${otherId}`)).body.months).toHaveLength(1);
+  expect((await get<Calendar>('calendar?series=4711')).body.months).toEqual([]);
+  expect((await get('calendar?series=x')).status).toBe(400);
+});
 
-  it('has the bytes of each dataset', async () => {
-    const { database, get } = await opened(kind);
-    const endMs = Date.UTC(2024, 3, 1);
-    const { seriesId } = await trackSeries(database, market, endMs - 300 * dayMs, endMs);
-    await commitPoints(database, {
-      ...{ seriesId, series: market, window: { startMs: endMs - 300 * dayMs, endMs } },
-    });
-    const { body: stored } = await get<StoredBytes[]>('storage');
-    const of = (name: string) => stored.find(({ dataset }) => dataset === name)?.bytes ?? 0;
-    // 7,200 candles and their index, as rows.
-    expect(of('candles')).toBeGreaterThan(7200 * 80);
-    expect(of('rates')).toBeLessThan(of('candles'));
-    const [whole] = (await database.pool.query('select pg_database_size(current_database()) as bytes')).rows;
-    const inAll = stored.reduce((sum, { bytes }) => sum + bytes, 0);
-    expect(inAll / whole.bytes).toBeCloseTo(1, 1);
-  });
-
-  it('logs outages, bans, revisions and untracked series, newest first', async () => {
-    const { database, get } = await opened(kind);
-    const nowMs = Date.now();
-    const { seriesId } = await trackSeries(database, market, nowMs - 10 * dayMs, null);
-    const failed = (agoMs: number, verdict: string, error: string | null) =>
-      database.pool.query(
+it('logs outages, bans, revisions and untracked series, newest first', async () => {
+  const nowMs = Date.now();
+  const { seriesId } = await trackSeries(database, market, nowMs - 10 * dayMs, null);
+  for (const [verdict, error, ...minutesAgo] of [
+    ['unreachable', 'ECONNREFUSED', 300, 299, 298, 297],
+    // Fewer are no outage.
+    ['timeout', 'no answer', 200, 199],
+    // Neither is a source that answers between its failures.
+    ['server_error', 'HTTP 500', 60, 59, 58, 57, 56],
+    ['filled', null, 59.8, 58.8, 57.8, 56.8, 55.8],
+    // A source that fails in one way and then in another is away once.
+    ['unreachable', 'ECONNREFUSED', 20],
+    ['server_error', 'HTTP 500', 19],
+    ['timeout', 'no answer', 18],
+    ['rate_limited', 'HTTP 418', 100],
+  ] as const)
+    for (const minutes of minutesAgo)
+      await database.pool.query(
         `insert into tidemark.fetches (time, dataset, series_id, lane, attempt, verdict, duration_ms, error)
          values (to_timestamp($1), 'candles', $2, 'backfill', 1, $3, 1, $4)`,
-        [(nowMs - agoMs) / 1000, seriesId, verdict, error],
+        [(nowMs - minutes * 60_000) / 1000, seriesId, verdict, error],
       );
-    for (const minutes of [300, 299, 298, 297]) await failed(minutes * 60_000, 'unreachable', 'ECONNREFUSED');
-    // Fewer are no outage.
-    for (const minutes of [200, 199]) await failed(minutes * 60_000, 'timeout', 'no answer');
-    // Neither is a source that answers between its failures.
-    for (const minutes of [60, 59, 58, 57, 56]) {
-      await failed(minutes * 60_000, 'server_error', 'HTTP 500');
-      await failed(minutes * 60_000 - 10_000, 'filled', null);
-    }
-    // A source that fails in one way and then in another is away once.
-    await failed(20 * 60_000, 'unreachable', 'ECONNREFUSED');
-    await failed(19 * 60_000, 'server_error', 'HTTP 500');
-    await failed(18 * 60_000, 'timeout', 'no answer');
-    await failed(100 * 60_000, 'rate_limited', 'HTTP 418');
-    await database.pool.query(
-      `insert into tidemark.point_revisions (series_id, time, seen_at, before)
-       select $1, to_timestamp($2) - n * interval '1 day', to_timestamp($2), '{}' from generate_series(1, 3) n`,
-      [seriesId, nowMs / 1000 - 60],
-    );
-    const gone = await trackSeries(database, { ...market, baseId: 'old' }, nowMs - dayMs, null);
-    await database.pool.query('update tidemark.series set untracked_at = now() where id = $1', [
-      gone.seriesId,
-    ]);
-    const { body: events } = await get<StoredEvent[]>('events/log');
-    // The template of the test's database was migrated some time before.
-    const told = events.map(({ kind, text }) => `${kind}: ${text}`);
-    expect(told.find((text) => text.startsWith('deploy'))).toMatch(/^deploy: schema migrated: .*_actions$/);
-    expect(told.filter((text) => !text.startsWith('deploy'))).toEqual([
-      'untracked: kraken old/euro h1',
-      'revision: 3 values revised by the source',
-      'outage: the source: no answer (3 requests)',
-      'ban: the source: HTTP 418 (1 request)',
-      'outage: the source: ECONNREFUSED (4 requests)',
-    ]);
-    const outage = events.findLast(({ kind }) => kind === 'outage');
-    expect((outage?.untilMs ?? 0) - (outage?.timeMs ?? 0)).toBe(3 * 60_000);
-    expect(events.find(({ kind }) => kind === 'revision')?.name).toBe('kraken bitcoin/euro h1');
-  });
+  await database.pool.query(
+    `insert into tidemark.point_revisions (series_id, time, seen_at, before)
+     select $1, to_timestamp($2) - n * interval '1 day', to_timestamp($2), '{}' from generate_series(1, 3) n`,
+    [seriesId, nowMs / 1000 - 60],
+  );
+  const gone = await trackSeries(database, { ...market, baseId: 'old' }, nowMs - dayMs, null);
+  await database.pool.query('update tidemark.series set untracked_at = now() where id = $1', [gone.seriesId]);
+  const { body: events } = await get<StoredEvent[]>('events/log');
+  // The template of the test's database was migrated some time before.
+  const told = events.map(({ kind, text }) => `${kind}: ${text}`);
+  expect(told.find((text) => text.startsWith('deploy'))).toMatch(/^deploy: schema migrated: .*_actions$/);
+  expect(told.filter((text) => !text.startsWith('deploy'))).toEqual([
+    'untracked: kraken old/euro h1',
+    'revision: 3 values revised by the source',
+    'outage: the source: no answer (3 requests)',
+    'ban: the source: HTTP 418 (1 request)',
+    'outage: the source: ECONNREFUSED (4 requests)',
+  ]);
+  const outage = events.findLast(({ kind }) => kind === 'outage');
+  expect((outage?.untilMs ?? 0) - (outage?.timeMs ?? 0)).toBe(3 * 60_000);
+  expect(events.find(({ kind }) => kind === 'revision')?.name).toBe('kraken bitcoin/euro h1');
+});
 
-  it('has the entries of a list, the values before, and who left', async () => {
-    const { database, get } = await opened(kind);
-    const timeMs = Math.floor(Date.now() / 1000) * 1000 - 10 * hourMs;
-    await trackList(database, assets, hourMs);
-    const long = '1.23456789012345678901234567890';
-    await poll(database, timeMs, [assetOf('bitcoin', 1, { priceUsd: long }), assetOf('gone', 2)]);
-    for (const hours of [1, 2, 3])
-      await poll(database, timeMs + hours * hourMs, [assetOf('bitcoin', 1, { priceUsd: '7.50' })]);
-    const { body: list } = await get<ListContents>('list?name=assets');
-    const place = list.columns.indexOf('price_usd');
-    expect(list.inAll).toBe(1);
-    expect(list.rows).toMatchObject([{ key: ['bitcoin'], sinceMs: timeMs + hourMs }]);
-    expect(list.rows[0]?.cells[place]).toBe('7.50');
-    expect(list.rows[0]?.before?.[place]).toBe(long);
-    expect(list.gone).toEqual([{ key: ['gone'], sinceMs: timeMs + hourMs }]);
-    expect((await get('list?name=nothing')).status).toBe(404);
-    await database.pool.query(
-      `with c as (insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat') returning id)
-       insert into tidemark.rate_points (currency_id, time, rate_usd)
-       select id, t.at, t.rate from c, (values ('2024-01-01Z'::timestamptz, 1.10), ('2024-01-02Z', 1.1050)) t (at, rate)`,
-    );
-    const { body: rates } = await get<ListContents>('list?name=rates');
-    expect(rates.rows).toEqual([
-      {
-        key: ['euro'],
-        cells: ['EUR', 'fiat', '1.1050'],
-        before: ['EUR', 'fiat', '1.10'],
-        sinceMs: Date.UTC(2024, 0, 2),
-      },
-    ]);
-  });
-}
-
-describeNeeding('timescale', 'the inventory on TimescaleDB', () => body('main'));
-describeNeeding('plainPostgres', 'the inventory on plain PostgreSQL', () => body('plain'));
+it('has the entries of a list, the values before, and who left', async () => {
+  const timeMs = Math.floor(Date.now() / 1000) * 1000 - 10 * hourMs;
+  await trackList(database, assets, hourMs);
+  const long = '1.23456789012345678901234567890';
+  await poll(database, timeMs, [assetOf('bitcoin', 1, { priceUsd: long }), assetOf('gone', 2)]);
+  for (const hours of [1, 2, 3])
+    await poll(database, timeMs + hours * hourMs, [assetOf('bitcoin', 1, { priceUsd: '7.50' })]);
+  const { body: list } = await get<ListContents>('list?name=assets');
+  const place = list.columns.indexOf('price_usd');
+  expect(list.inAll).toBe(1);
+  expect(list.rows).toMatchObject([{ key: ['bitcoin'], sinceMs: timeMs + hourMs }]);
+  expect(list.rows[0]?.cells[place]).toBe('7.50');
+  expect(list.rows[0]?.before?.[place]).toBe(long);
+  expect(list.gone).toEqual([{ key: ['gone'], sinceMs: timeMs + hourMs }]);
+  expect((await get('list?name=nothing')).status).toBe(404);
+  await database.pool.query(
+    `with c as (insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat') returning id)
+     insert into tidemark.rate_points (currency_id, time, rate_usd)
+     select id, t.at, t.rate from c, (values ('2024-01-01Z'::timestamptz, 1.10), ('2024-01-02Z', 1.1050)) t (at, rate)`,
+  );
+  const { body: rates } = await get<ListContents>('list?name=rates');
+  expect(rates.rows).toEqual([
+    {
+      key: ['euro'],
+      cells: ['EUR', 'fiat', '1.1050'],
+      before: ['EUR', 'fiat', '1.10'],
+      sinceMs: Date.UTC(2024, 0, 2),
+    },
+  ]);
+});

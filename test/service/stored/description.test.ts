@@ -55,17 +55,6 @@ it('keeps digits beyond a double in every number', async () => {
   expect(data.length).toBe(3);
 });
 
-it('serves the nulls that occur in the field', async () => {
-  const nulls = async (path: string) => {
-    const rows = (await app.inject(`/v2${path}`)).json().data as Record<string, unknown>[];
-    return [...new Set(rows.flatMap((row) => Object.keys(row).filter((name) => row[name] === null)))].sort();
-  };
-  expect(await nulls('/assets')).toEqual(['changePercent24Hr', 'maxSupply', 'priceUsd']);
-  expect(await nulls('/markets')).toEqual(['tradesCount24Hr']);
-  expect(await nulls('/exchanges')).toEqual(['exchangeUrl', 'percentTotalVolume', 'socket', 'volumeUsd']);
-  expect(await nulls('/rates')).toEqual(['currencySymbol']);
-});
-
 it('shows real responses as examples', async () => {
   const lines = [];
   for (const endpoint of Object.keys(pathTemplates) as Endpoint[]) {

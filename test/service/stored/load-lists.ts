@@ -60,20 +60,21 @@ async function store(
   atMs: EpochMs,
 ): Promise<void> {
   const { listed, snapshots, key, values } = listShape(dataset);
-  for (const row of rows) {
-    const keys = key.map((name) => row[name]);
-    const known = await database.pool.query<{ id: number }>(
-      `insert into ${listed} (${key.join(', ')}, newest) values (${key.map((_, at) => `$${at + 1}`).join(', ')}, $${key.length + 1})
-       on conflict (${key.join(', ')}) do update set newest = excluded.newest, gone_since = null returning id`,
-      [...keys, timestamp(atMs)],
-    );
-    const columns = Object.keys(values);
-    await database.pool.query(
-      `insert into ${snapshots} (listed_id, time, ${columns.join(', ')})
-       values ($1, $2, ${columns.map((_, at) => `$${at + 3}`).join(', ')})`,
-      [known.rows[0]?.id, timestamp(atMs), ...columns.map((name) => row[name])],
-    );
-  }
+  const each = `(select jsonb_populate_record(null::${listed}, e) as k, jsonb_populate_record(null::${snapshots}, e) as v
+                 from jsonb_array_elements($1::jsonb) e) as of`;
+  const given = [JSON.stringify(rows), timestamp(atMs)];
+  const columns = Object.keys(values);
+  await database.pool.query(
+    `insert into ${listed} (${key.join()}, newest) select ${key.map((name) => `(k).${name}`).join()}, $2::timestamptz from ${each}
+     on conflict (${key.join()}) do update set newest = excluded.newest, gone_since = null`,
+    given,
+  );
+  await database.pool.query(
+    `insert into ${snapshots} (listed_id, time, ${columns.join()})
+     select l.id, $2::timestamptz, ${columns.map((name) => `(v).${name}`).join()}
+     from ${each} join ${listed} l on ${key.map((name) => `l.${name} = (k).${name}`).join(' and ')}`,
+    given,
+  );
 }
 
 /** Columns that are not named as the fields of their rows. */
