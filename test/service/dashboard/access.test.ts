@@ -67,14 +67,10 @@ it.each([
 ])('%s at %s with the password %s warns %i times', async (dashboard, host, secret, times) => {
   const log = { warn: vi.fn() };
   const measurePool = vi.fn();
-  const config = readConfig({ DASHBOARD: dashboard, DASHBOARD_PASSWORD: secret });
-  const database = { url: 'postgres://nobody@127.0.0.1:1/none' };
   const closing = new Disposer(systemClock);
   const context = {
-    clock: systemClock,
-    config,
-    log,
-    database,
+    ...{ clock: systemClock, log, database: { url: 'postgres://nobody@127.0.0.1:1/none' } },
+    config: readConfig({ DASHBOARD: dashboard, DASHBOARD_PASSWORD: secret }),
     metrics: { measurePool },
   } as unknown as Context;
   expect(openDashboard(context, host, closing, {})).not.toBeNull();
@@ -107,13 +103,13 @@ function openWith(access: Access, state: { nowMs: number } = { nowMs: 1_000_000 
     await app.close();
     await database.close();
   });
-  return async (
-    url: string,
-    {
-      headers = {},
-      remoteAddress = '127.0.0.1',
-    }: { headers?: Record<string, string>; remoteAddress?: string } = {},
-  ) => app.inject({ url, remoteAddress, headers: { host: 'localhost:4000', ...headers } });
+  return (url: string, by: { headers?: Record<string, string>; remoteAddress?: string } = {}) =>
+    app.inject({
+      remoteAddress: '127.0.0.1',
+      ...by,
+      url,
+      headers: { host: 'localhost:4000', ...by.headers },
+    });
 }
 
 type Row = [remoteAddress: string, host: string, headers: Record<string, string>, status: number];
@@ -167,13 +163,14 @@ describe('without a password', () => {
 
 it('admits the host of a container and no other neighbour', async () => {
   const ask = openWith({ kind: 'local', alsoFrom: ['172.18.0.1'] });
-  const status = async (remoteAddress: string, headers = {}) =>
-    (await ask('/', { remoteAddress, headers })).statusCode;
-  expect(await status('172.18.0.1')).toBe(200);
-  expect(await status('::ffff:172.18.0.1')).toBe(200);
-  expect(await status('172.18.0.2')).toBe(302);
-  expect(await status('172.18.0.1', { host: 'rebound.example' })).toBe(302);
-  expect(await status('172.18.0.1', { via: '1.1 proxy' })).toBe(302);
+  for (const [remoteAddress, headers, status] of [
+    ['172.18.0.1', {}, 200],
+    ['::ffff:172.18.0.1', {}, 200],
+    ['172.18.0.2', {}, 302],
+    ['172.18.0.1', { host: 'rebound.example' }, 302],
+    ['172.18.0.1', { via: '1.1 proxy' }, 302],
+  ] as const)
+    expect((await ask('/', { remoteAddress, headers })).statusCode).toBe(status);
 });
 
 describe('with a password', () => {

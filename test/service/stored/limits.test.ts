@@ -260,25 +260,6 @@ describe('keys', () => {
     expect(await listKeys(store.database.pool)).toEqual(before);
   });
 
-  it('refuses methods that a page does not have', async () => {
-    const refused = async (method: 'PUT' | 'DELETE' | 'POST', url: string, type: string) => {
-      const answer = await app.inject({
-        method,
-        url,
-        payload: 'name=Ann',
-        headers: { 'content-type': type },
-      });
-      return [answer.statusCode, answer.headers.allow, answer.json().error];
-    };
-    const form = 'application/x-www-form-urlencoded';
-    for (const url of ['/keys', '/keys?a=b'])
-      for (const type of [form, 'application/json', 'text/plain'])
-        expect(await refused('PUT', url, type)).toEqual([405, 'GET, HEAD, POST', 'method not allowed']);
-    expect(await refused('DELETE', '/docs', form)).toEqual([405, 'GET, HEAD', 'method not allowed']);
-    expect(await refused('POST', '/readyz', form)).toEqual([405, 'GET, HEAD', 'method not allowed']);
-    expect((await app.inject({ method: 'PUT', url: '/elsewhere' })).statusCode).toBe(404);
-  });
-
   it('throttles the form by address', async () => {
     const statuses: number[] = [];
     for (let place = 0; place < 4; place += 1) statuses.push((await post(good, '198.51.100.77')).statusCode);
