@@ -1,12 +1,13 @@
 import { expect } from 'vitest';
-import { hourMs } from '../../contract/intervals.ts';
+import { type EpochMs, hourMs } from '../../contract/intervals.ts';
+import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { type Chance, seededTest } from '../faults/seeded.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
-import { type Misbehaviour, type Row, serveMisbehaving, timeOfRow } from './misbehaving-source.ts';
+import { serve } from '../source/local-server.ts';
 import { emptyConfirmMs, graceMs, openPipeline } from './run-pipeline.ts';
 import { coverageOf, storedPoints } from './stored.ts';
 
@@ -14,6 +15,12 @@ const startOfNowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const hours: SeriesKey = bitcoinHours;
 const minutes: SeriesKey = { ...hours, interval: 'm1' };
 const days: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
+
+type Row = Candle | HistoryPoint;
+const timeOfRow = (row: object): EpochMs => Number('period' in row ? row.period : 'time' in row && row.time);
+
+/** The remaining rows of an answer; null: status 500. `place`: the number of requests before this one. */
+type Misbehaviour = (rows: readonly Row[], asked: { range: Range; place: number }) => readonly Row[] | null;
 
 /** The rows that a cap keeps. */
 type Keep = (rows: readonly Row[], most: number) => readonly Row[];
@@ -52,11 +59,23 @@ onEachBackend('no point is missing inside coverage', (kind) => {
   ) {
     const clock = { nowMs: startOfNowMs };
     const { truth } = createSimulator({ seed: chance.seed, clock: { now: () => clock.nowMs } });
-    const source = await serveMisbehaving({ truth, series: [series], now: () => clock.nowMs }, misbehave);
+    const rowsOf = (of: Range): readonly Row[] =>
+      series.dataset === 'candles' ? truth.candles(series, of) : truth.history(series, of);
+    let place = 0;
+    const source = await serve((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://localhost');
+      const asked = { startMs: Number(searchParams.get('start')), endMs: Number(searchParams.get('end')) };
+      response.setHeader('content-type', 'application/json');
+      // It knows no other interval, as that of a probe.
+      const isKnown = searchParams.get('interval') === series.interval;
+      const data = isKnown ? misbehave(rowsOf(asked), { range: asked, place }) : [];
+      place += isKnown ? 1 : 0;
+      const status = isKnown ? (data === null ? 500 : 200) : 404;
+      response.writeHead(status).end(JSON.stringify({ data, error: 'not found', timestamp: clock.nowMs }));
+    });
     const pipeline = await openPipeline(kind, clock, source.baseUrl);
     const seriesId = await pipeline.track(series, range.startMs, range.endMs);
-    const expected =
-      series.dataset === 'candles' ? truth.candles(series, range) : truth.history(series, range);
+    const expected = rowsOf(range);
     const rowsWithin = (ranges: readonly Range[], rows: readonly object[]) =>
       rows.filter((row) =>
         ranges.some(({ startMs, endMs }) => timeOfRow(row) >= startMs && timeOfRow(row) < endMs),
@@ -71,7 +90,6 @@ onEachBackend('no point is missing inside coverage', (kind) => {
     }
     return {
       expected,
-      requests: () => source.requests.length,
       stored: () => storedPoints(pipeline.database, series),
       covered: () => coverageOf(pipeline.database, seriesId),
       gaps: () => listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs }),

@@ -2,11 +2,10 @@
 
 import { expect, it, onTestFinished } from 'vitest';
 import { type ActionLine, answers } from '../../../service/dashboard/shapes.ts';
-import { startSimulator } from '../../../simulator/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
-import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { market, processesMs, start, tidemark } from '../../scripts/command.ts';
+import { market, processesMs, tidemark } from '../../scripts/command.ts';
+import { headlineOf, listenTo } from './event-stream.ts';
 import { openServing } from './serving.ts';
 
 const json = { 'content-type': 'application/json' };
@@ -20,8 +19,8 @@ const named = {
   to: '2024-04-01',
 };
 
-async function world(more: Record<string, string> = {}) {
-  const serving = await openServing(more);
+async function world(more: Record<string, string> = {}, command?: string) {
+  const serving = await openServing(more, command);
   const { url, address } = serving;
   const database = openDatabase({
     ...{ url, applicationName: 'test', maxConnections: 1, statementTimeoutMs: 30_000 },
@@ -46,9 +45,11 @@ async function world(more: Record<string, string> = {}) {
 }
 
 it(
-  'tracks after a plan, verifies, repairs, retries, pauses, resumes and untracks, with a row for each',
+  'tracks after a plan, verifies, repairs, retries, pauses, resumes and untracks, with a row for each and a token that no log has',
   async () => {
-    const { env, simulator, address, token, database, post, rows } = await world();
+    const { env, simulator, address, token, database, post, rows, service } = await world({}, 'run');
+    expect(token).toMatch(/^[\w-]{32}$/);
+    const stream = await listenTo(`${address}dashboard/events`);
     const act = (action: string, body: unknown) => post(action, body, { 'x-tidemark-token': token });
 
     const plan = await act('plan', named);
@@ -56,7 +57,6 @@ it(
       status: 200,
       said: { series: ['binance bitcoin/tether h1'], requests: 2, requestsPerMinute: 6000, notes: [] },
     });
-    expect((await tidemark(['status'], env)).stdout).toMatch(/^nothing is tracked/);
     expect(await rows()).toEqual([]);
 
     const tracked = await act('track', named);
@@ -64,8 +64,7 @@ it(
     expect(tracked.said.result).toBe(
       'tracking binance bitcoin/tether h1 from 2024-03-01 to 2024-04-01 (id 1)',
     );
-    const run = start(['run', '--no-serve'], env);
-    await waitFor('the points', async () => /^up to date/.test((await tidemark(['status'], env)).stdout));
+    await stream.next((event) => /^up to date: 1 series/.test(headlineOf(event).text));
 
     expect((await act('pause', {})).said.result).toContain('paused: ');
     expect((await tidemark(['status'], env)).stdout).toMatch(
@@ -122,35 +121,15 @@ it(
       ['untrack', 'done'],
     ]);
     expect(found[0]).toMatchObject({ request: named, address: '127.0.0.1', user: null });
-    run.kill('SIGTERM');
-    await run.ended;
+    service.kill('SIGTERM');
+    expect((await service.ended).exitCode).toBe(0);
+    expect(service.stderr()).not.toContain('token');
   },
   processesMs,
 );
 
-it('acts with the token of the address that run prints, which no log has', async () => {
-  const { url, drop } = await createMigratedDatabase();
-  onTestFinished(drop);
-  const simulator = await startSimulator({ perMinute: null });
-  onTestFinished(() => simulator.close());
-  const run = start(['run'], { DATABASE_URL: url, SOURCE_URL: simulator.url, RATES_SECONDS: '0' });
-  await waitFor('the token', () => /#token=\S+\n/.test(run.stdout()));
-  await waitFor('the start', () => run.stderr().includes('run started'));
-  const [, address = '', token = ''] = /(http:\S+\/)#token=(\S+)\n/.exec(run.stdout()) ?? [];
-  expect(token).toMatch(/^[\w-]{32}$/);
-  expect(run.stderr()).not.toContain('token');
-  const answer = await fetch(`${address}dashboard/actions/pause`, {
-    method: 'POST',
-    headers: { ...json, 'x-tidemark-token': token },
-    body: '{}',
-  });
-  expect(answer.status).toBe(200);
-  run.kill('SIGTERM');
-  expect((await run.ended).exitCode).toBe(0);
-});
-
-it('refuses requests without the token, of other sites, of other types and of other methods, and does nothing', async () => {
-  const { address, token, post, rows, env } = await world();
+it('refuses what has no token, another site, type, method or body, does nothing, and records an action that fails', async () => {
+  const { address, token, post, rows } = await world();
   const own = { 'x-tidemark-token': token };
   const status = async (headers: Record<string, string>, body: unknown = {}, action = 'pause') =>
     (await post(action, body, headers)).status;
@@ -169,15 +148,9 @@ it('refuses requests without the token, of other sites, of other types and of ot
     expect([answer.status, answer.headers.get('allow')], method).toEqual([405, 'POST']);
   }
   const { origin } = new URL(address);
-  expect(await status({ ...own, origin, 'sec-fetch-site': 'same-origin' }, {}, 'nothing')).toBe(404);
-  expect((await tidemark(['status'], env)).stdout).toMatch(/^nothing is tracked/);
-  expect(await rows()).toEqual([]);
-  expect(await status({ ...own, origin, 'sec-fetch-site': 'same-origin' })).toBe(200);
-});
+  const ofPage = { ...own, origin, 'sec-fetch-site': 'same-origin' };
+  expect(await status(ofPage, {}, 'nothing')).toBe(404);
 
-it('refuses bodies that are no such action, and records an action that fails', async () => {
-  const { post, rows, token } = await world();
-  const own = { 'x-tidemark-token': token };
   for (const [action, body] of [
     ['pause', '{'],
     ['pause', ''],
@@ -213,15 +186,19 @@ it('refuses bodies that are no such action, and records an action that fails', a
   expect(await post('plan', { ...named, source: 'nowhere', symbol: 'BTC/USDT' }, own)).toMatchObject({
     status: 422,
   });
+  expect(await status(ofPage)).toBe(200);
   expect((await rows()).map(({ action, state }) => [action, state])).toEqual([
     ['untrack', 'failed'],
     ['retry', 'failed'],
     ['track', 'failed'],
+    ['pause', 'done'],
   ]);
 });
 
-it('needs the password where there is one, and records the user', async () => {
-  const { post, rows, service, address } = await world({ DASHBOARD_PASSWORD: 'correct horse battery' });
+it('needs the password where there is one, records the user, and names the header that a proxy has to pass', async () => {
+  const { post, rows, service, address } = await world({
+    ...{ DASHBOARD_PASSWORD: 'correct horse battery', TRUSTED_PROXIES: '1' },
+  });
   expect(service.stdout()).not.toContain('token');
   const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` });
   const answer = await fetch(`${address}dashboard/actions/pause`, {
@@ -246,25 +223,20 @@ it('needs the password where there is one, and records the user', async () => {
     ['pause', 'ann', '127.0.0.1'],
     ['resume', null, '127.0.0.1'],
   ]);
-});
 
-it('names the header that a proxy in front of it has to pass', async () => {
-  const { post, rows } = await world({ DASHBOARD_PASSWORD: 'correct horse battery', TRUSTED_PROXIES: '1' });
   const proxied = {
-    authorization: `Basic ${Buffer.from(':correct horse battery').toString('base64')}`,
-    'x-forwarded-for': '203.0.113.7',
-    origin: 'https://tidemark.example',
+    ...{ ...ann, 'x-forwarded-for': '203.0.113.7', origin: 'https://tidemark.example' },
     'sec-fetch-site': 'same-origin',
   };
-  expect(await post('pause', {}, proxied)).toMatchObject({
-    status: 403,
-    said: { error: expect.stringContaining('has to pass Host, or X-Forwarded-Host with TRUSTED_PROXIES') },
-  });
+  const refused = await post('pause', {}, proxied);
+  expect([refused.status, refused.said.error]).toEqual([
+    403,
+    expect.stringContaining('has to pass Host, or X-Forwarded-Host with TRUSTED_PROXIES'),
+  ]);
   expect(await post('pause', {}, { ...proxied, 'sec-fetch-site': 'cross-site' })).toMatchObject({
-    status: 403,
-    said: { error: 'actions are for the page of this service only' },
+    ...{ status: 403, said: { error: 'actions are for the page of this service only' } },
   });
-  expect(await rows()).toEqual([]);
+  expect(await rows()).toHaveLength(2);
   const passed = { ...proxied, 'x-forwarded-host': 'tidemark.example' };
   expect((await post('pause', {}, passed)).status).toBe(200);
 });
