@@ -1,14 +1,16 @@
+import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SnapshotList } from '../../contract/lists.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackList } from '../../store/lists/lists.ts';
 import { startChildModule } from '../parts/child-module.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
+import { serve } from '../source/local-server.ts';
 import { standingAt } from './process-clock.ts';
 import { emptyConfirmMs, failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
-import { rowOf, type ServedLists, serveLists } from './serve-lists.ts';
 import type { WorkerProcessSettings } from './worker-process.ts';
 
 const startMs = Date.UTC(2024, 2, 1, 12, 0, 30);
@@ -21,19 +23,43 @@ const everything: readonly SnapshotList[] = [
   { dataset: 'asset_markets', asset: 'króna-(x)' },
 ];
 
-const manyAssets = (count: number) =>
-  Array.from({ length: count }, (_, place) => rowOf.asset(`asset-${place}`, place + 1));
+const { truth } = createSimulator({ seed: 'polls', clock: { now: () => startMs } });
 
-function listsOfAll() {
-  return {
-    '/assets': manyAssets(2500),
-    '/exchanges': [rowOf.exchange('binance', 1), rowOf.exchange('closed', 2)],
-    '/markets': [rowOf.market('binance', 'a', 1), rowOf.market('binance', 'b', 2)],
-    '/assets/króna-(x)/markets': [
-      rowOf.assetMarket('Binance', 'a'),
-      rowOf.assetMarket('Crypto.com Exchange', 'a'),
-    ],
-  };
+const manyAssets = (count: number) =>
+  Array.from({ length: count }, (_, place) => {
+    const id = `asset-${place}`;
+    return { ...truth.assets(startMs)[0], id, symbol: id, name: id, rank: String(place + 1) };
+  });
+
+const listsOfAll = {
+  '/assets': manyAssets(2500),
+  '/exchanges': truth.exchanges(startMs).slice(0, 2),
+  '/markets': truth.markets(startMs).slice(0, 2),
+  '/assets/króna-(x)/markets': truth.assetMarkets('bitcoin', startMs).slice(0, 2),
+};
+
+interface Served {
+  /** By path, such as `/assets`. Any other path is unknown. */
+  readonly lists: Record<string, readonly object[]>;
+  /** May answer in place of the server. @returns whether it did. */
+  instead: (offset: number, response: ServerResponse) => boolean;
+}
+
+/** A source that serves lists in pages, each with the clock's time. The test changes them while it runs. */
+async function serveLists(clock: { readonly nowMs: number }, lists: Served['lists']) {
+  const served: Served = { lists: { ...lists }, instead: () => false };
+  const server = await serve((request, response) => {
+    const url = new URL(request.url ?? '', 'http://localhost');
+    const path = decodeURIComponent(url.pathname.replace(/^\/v2/, ''));
+    const offset = Number(url.searchParams.get('offset') ?? 0);
+    if (served.instead(offset, response)) return;
+    const rows = served.lists[path];
+    response.setHeader('content-type', 'application/json');
+    const data = path === '/exchanges' ? rows : rows?.slice(offset, offset + 2000);
+    if (data === undefined) response.writeHead(404).end('{"error":"that was not found","timestamp":0}');
+    else response.end(JSON.stringify({ data, timestamp: clock.nowMs }));
+  });
+  return { ...server, served };
 }
 
 async function pollsOf(database: Database, list: string) {
@@ -65,10 +91,10 @@ async function rowsKept(database: Database): Promise<number[]> {
 }
 
 /** Leaves the next request for a second page without an answer. @returns resolves when it has arrived. */
-function secondPageOf(served: ServedLists): Promise<void> {
+function secondPageOf(served: Served): Promise<void> {
   return new Promise((resolve) => {
     let isHeld = false;
-    served.instead = (_, offset) => {
+    served.instead = (offset) => {
       if (offset === 0 || isHeld) return false;
       isHeld = true;
       resolve();
@@ -80,7 +106,7 @@ function secondPageOf(served: ServedLists): Promise<void> {
 onEachBackend('polls of lists', (kind) => {
   test('read every list to its last page, and store no row when nothing changed', async () => {
     const clock = { nowMs: startMs };
-    const { baseUrl, requests, served } = await serveLists(clock, listsOfAll());
+    const { baseUrl, requests, served } = await serveLists(clock, listsOfAll);
     const { database, startScheduler, startWorker } = await openPipeline(kind, clock, baseUrl);
     for (const list of everything) await trackList(database, list, everyMs);
     const scheduler = await startScheduler({ refresh: true });
@@ -108,8 +134,8 @@ onEachBackend('polls of lists', (kind) => {
       { pages: 2, rows: 2500, changed: 0, complete: true },
     ]);
     // One price and one rank change and one entry disappears, each seen once. The rest is unchanged.
-    const [, second, ...others] = listsOfAll()['/assets'];
-    served.lists['/assets'] = [rowOf.asset('asset-0', 1, '1.50'), { ...second, rank: 3 }, ...others.slice(1)];
+    const [first, second, ...others] = listsOfAll['/assets'];
+    served.lists['/assets'] = [{ ...first, priceUsd: '1.50' }, { ...second, rank: 3 }, ...others.slice(1)];
     for (const polls of [3, 4]) {
       clock.nowMs += everyMs;
       await over(database, polls, 4);
@@ -218,19 +244,19 @@ onEachBackend('polls of lists', (kind) => {
       complete: false,
       reason: expect.stringContaining('that was not found'),
     });
-    served.lists['/exchanges'] = [rowOf.exchange('binance', 1)];
+    served.lists['/exchanges'] = listsOfAll['/exchanges'].slice(1);
     clock.nowMs += failedRetryMs;
     await waitFor('the exchanges', async () => (await rowsKept(database))[1] === 1);
 
     let answer = '{"data":{"assets":[]},"timestamp":1}';
-    served.instead = (_path, _offset, _request, response) => {
+    served.instead = (_, response) => {
       response.end(answer);
       return true;
     };
     clock.nowMs += everyMs;
     await waitFor('a failed poll', async () => (await pollsOf(database, 'assets')).at(-1).reason !== null);
     expect((await pollsOf(database, 'assets')).at(-1)).toMatchObject({
-      ...{ rows: 0, complete: false, reason: expect.stringContaining('not the expected shape') },
+      ...{ complete: false, reason: expect.stringContaining('not the expected shape') },
     });
     answer = '{"data":{"message":"This version is being retired"},"timestamp":1}';
     clock.nowMs += failedRetryMs;

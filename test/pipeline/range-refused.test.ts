@@ -36,28 +36,6 @@ onEachBackend('a source that refuses a range', (kind) => {
     expect(simulator.requests().byStatus).toEqual({ 200: 32, 400: before });
   });
 
-  test('receives half the range with any error text when it accepts that half', async () => {
-    const clock = { nowMs };
-    const server = await serveCandles(
-      () => nowMs,
-      (request, response) => {
-        const url = new URL(request.url ?? '', 'http://localhost');
-        const askedMs = Number(url.searchParams.get('end')) - Number(url.searchParams.get('start'));
-        if (askedMs <= 20 * hourMs) return false;
-        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"no"}');
-        return true;
-      },
-    );
-    const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
-    const range = { startMs: noonMs - 61 * hourMs, endMs: noonMs - hourMs };
-    const seriesId = await pipeline.track(hours, range.startMs, range.endMs);
-    await pipeline.backfill();
-    expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
-    expect(await readLongestRanges(pipeline.database)).toEqual(new Map([['candles h1', 15 * hourMs]]));
-    // Two of 60 hours, one of 30, and four of 15.
-    expect(server.requests).toHaveLength(2 + 1 + 4);
-  });
-
   test('receives no more requests when it refuses a range of any length', async () => {
     const clock = { nowMs };
     const server = await serveCandles(

@@ -94,7 +94,7 @@ it.each(every)(
   },
 );
 
-it('refuses ranges at the ends of time', async () => {
+it('answers at the ends of time, and at invalid paths', async () => {
   for (const [start, end] of [
     [0, 1],
     [999999999999998, 999999999999999],
@@ -105,9 +105,6 @@ it('refuses ranges at the ends of time', async () => {
     for (const path of [`/candles?${market}&interval=w1`, '/assets/bitcoin/history?interval=d1'])
       expect(await harmless(`${path}&start=${start}&end=${end}`)).toBeLessThan(401);
   }
-});
-
-it('responds to invalid paths', async () => {
   for (const path of [
     ...['/%', '/%00', '/assets/%00', '/assets/%E0%A4%A', '//assets', '/assets//', '/./assets'],
     ...['/assets/%2e%2e%2frates', `/assets/${'a'.repeat(3000)}`, '/assets/bitcoin/history/'],
@@ -128,7 +125,11 @@ function told(text: string): Promise<string> {
     socket.write(text);
   });
 }
-const alive = async () => expect((await fetch(`http://127.0.0.1:${port}/v2/rates`)).status).toBe(200);
+/** A machine that has other things to do may let a connection be silent for too long. */
+const alive = () =>
+  expect
+    .poll(() => told('GET /v2/rates HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'))
+    .toMatch(/^HTTP\/1\.1 200 /);
 
 it('refuses oversized URLs, headers and keys, and malformed HTTP', async () => {
   const long = 'x'.repeat(100_000);
@@ -185,7 +186,7 @@ it('disconnects a client that does not read its response', async () => {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
   const minutes = `exchange=binance&baseId=bitcoin&quoteId=tether&interval=m1&end=${nowMs}`;
-  socket.write(`GET /v2/candles?${minutes} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(100));
+  socket.write(`GET /v2/candles?${minutes} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(60));
   const itsEnd = await accepted;
   await waitFor('an answer that waits to be read', () => itsEnd.writableNeedDrain || itsEnd.destroyed);
   await waitFor('its timeout', () => itsEnd.destroyed);
@@ -198,5 +199,4 @@ it('loses no data', async () => {
     'select count(*) as series from tidemark.series',
   );
   expect(kept.rows).toEqual([{ series: 4 }]);
-  await alive();
 });
