@@ -5,8 +5,8 @@ import { listGaps } from '../../store/series/gaps.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { serve } from '../source/local-server.ts';
-import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
-import { coverageOf, storedPoints, truthOf, verdictsOf } from './stored.ts';
+import { graceMs, openPipeline, simulate } from './run-pipeline.ts';
+import { coverageOf, storedPoints, verdictsOf } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const noonMs = Date.UTC(2024, 2, 1, 12);
@@ -14,37 +14,31 @@ const noonMs = Date.UTC(2024, 2, 1, 12);
 const hourly = { candles: { h1: hourMs }, asset_history: { h1: hourMs } };
 
 onEachBackend('a source that refuses a request', (kind) => {
-  const unknown: readonly SeriesKey[] = [
-    { dataset: 'asset_history', assetId: 'no-such-asset', interval: 'h1' },
-    { ...bitcoinHours, baseId: 'no-such-asset' },
-  ];
+  test('costs few requests for an unknown id, and blocks nothing', async () => {
+    const simulator = await simulate({ nowMs });
+    const pipeline = await openPipeline(kind, { nowMs }, simulator.url);
+    const range = { startMs: noonMs - 200 * hourMs, endMs: noonMs - hourMs };
+    const unknown: SeriesKey[] = [
+      { dataset: 'asset_history', assetId: 'no-such-asset', interval: 'h1' },
+      { ...bitcoinHours, baseId: 'no-such-asset' },
+    ];
+    for (const series of unknown) await pipeline.track(series, range.startMs, range.endMs);
+    const known = { startMs: noonMs - 30 * hourMs, endMs: range.endMs };
+    const knownId = await pipeline.track(bitcoinHours, known.startMs, known.endMs);
+    await pipeline.backfill({}, { rangeLimits: hourly });
 
-  test.each(unknown)(
-    'costs few requests for an unknown id of $dataset, and blocks nothing',
-    async (series) => {
-      const clock = { nowMs };
-      const simulator = await simulate(clock);
-      const pipeline = await openPipeline(kind, clock, simulator.url);
-      const range = { startMs: noonMs - 200 * hourMs, endMs: noonMs - hourMs };
-      const unknownId = await pipeline.track(series, range.startMs, range.endMs);
-      const knownId = await pipeline.track(bitcoinHours, noonMs - 30 * hourMs, range.endMs);
-      await pipeline.backfill({}, { rangeLimits: hourly });
-
-      const gaps = await listGaps(pipeline.database, { nowMs, graceMs });
-      const message = expect.stringContaining('not found');
-      expect(gaps).toMatchObject([{ seriesId: unknownId, ...range, reason: 'blocked', message }]);
-      const status = await seriesStatus(pipeline.database, { nowMs, graceMs });
-      expect(status.find((row) => row.seriesId === unknownId)).toMatchObject({ blocked: message, points: 0 });
-      expect(await coverageOf(pipeline.database, knownId)).toEqual([
-        { startMs: noonMs - 30 * hourMs, endMs: range.endMs },
-      ]);
-      // One for each of the eight concurrent windows, and one more when the first was retried.
-      const { byStatus } = simulator.requests();
-      expect(byStatus[200]).toBe(29);
-      expect(byStatus[404]).toBeGreaterThan(1);
-      expect(byStatus[404]).toBeLessThanOrEqual(16);
-    },
-  );
+    const message = expect.stringContaining('not found');
+    const blocked = { ...range, reason: 'blocked', message };
+    expect(await listGaps(pipeline.database, { nowMs, graceMs })).toMatchObject([blocked, blocked]);
+    const status = await seriesStatus(pipeline.database, { nowMs, graceMs });
+    expect(status.filter(({ blocked }) => blocked !== null).map(({ points }) => points)).toEqual([0, 0]);
+    expect(await coverageOf(pipeline.database, knownId)).toEqual([known]);
+    // Of each one for each of the eight concurrent windows, and one more when the first was retried.
+    const { byStatus } = simulator.requests();
+    expect(byStatus[200]).toBe(29);
+    expect(byStatus[404]).toBeGreaterThan(2);
+    expect(byStatus[404]).toBeLessThanOrEqual(2 * 16);
+  });
 
   test('stores nothing when it answers in HTML, and every window gives the reason', async () => {
     const clock = { nowMs };
@@ -66,25 +60,5 @@ onEachBackend('a source that refuses a request', (kind) => {
     }
     const [status] = await seriesStatus(pipeline.database, { nowMs, graceMs });
     expect(status).toMatchObject({ missingMs: 3 * hourMs, failedMs: 3 * hourMs, coveredMs: 0 });
-  });
-
-  test('receives another request after a temporary refusal has passed', async () => {
-    const clock = { nowMs };
-    const simulator = await simulate(clock, { faults: { errorRate: 1 } });
-    const pipeline = await openPipeline(kind, clock, simulator.url, { attempts: 1 });
-    const range = { startMs: noonMs - 4 * hourMs, endMs: noonMs - hourMs };
-    await pipeline.track(bitcoinHours, range.startMs, range.endMs);
-    await pipeline.backfill();
-    simulator.setFaults({});
-    await pipeline.backfill();
-    expect(simulator.requests()).toMatchObject({ total: 1, byStatus: { 500: 1 } });
-    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual([]);
-
-    clock.nowMs += failedRetryMs;
-    await pipeline.backfill();
-    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(
-      truthOf(simulator, bitcoinHours, range),
-    );
-    expect(await listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs })).toEqual([]);
   });
 });

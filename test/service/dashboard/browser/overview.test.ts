@@ -52,13 +52,15 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       [seriesId, half.endMs / 1000, (half.endMs + hourMs) / 1000, message],
     );
   const untrackAll = () => store.database.pool.query('update tidemark.series set untracked_at = now()');
+  const hideStore = () => store.database.pool.query('alter table tidemark.series rename to away');
+  const showStore = () => store.database.pool.query('alter table tidemark.away rename to series');
 
   const connection = (page: Page, words: string) => page.locator('.connection').getByText(words).waitFor();
   const rowOf = (page: Page, seriesId: number) => page.locator(`[data-series="${seriesId}"]`);
   const headline = (page: Page, level: string, words: string) =>
     page.locator(`.headline[data-level="${level}"]`, { hasText: words }).waitFor();
 
-  it('shows tracking, queueing, failures and commits live, by one stream, while it is visible', async () => {
+  it('shows tracking, queueing, failures and commits live, by one stream', async () => {
     await untrackAll();
     const { page, asked } = await open(`${world.url}docs`);
     await page.clock.install();
@@ -116,32 +118,24 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     aheadMs += minuteMs;
     await page.clock.fastForward(20_000);
     await page.locator('.calendar [data-state="gap"]').first().waitFor({ state: 'detached' });
-
-    // A browser has six connections to a host: a hidden page keeps none.
-    const closed = page.waitForEvent('requestfailed', (request) =>
-      request.url().endsWith('/dashboard/events'),
-    );
-    await setVisibility(page, 'hidden');
-    await connection(page, 'Not connected while the page is hidden.');
-    await closed;
     await untrackAll();
-    await row.waitFor();
-    await setVisibility(page, 'visible');
-    await connection(page, 'Live');
     await row.waitFor({ state: 'detached' });
   });
 
-  it('filters, finds, sorts and turns pages in the address, requests fifty bands at a time, and returns to the place', async () => {
-    onTestFinished(async () => {
-      await untrackAll();
-    });
-    await store.database.pool.query(
+  it('filters, finds, sorts and turns pages in the address, requesting fifty bands at a time', async () => {
+    const many = await openTestStore();
+    await many.database.pool.query(
       `insert into tidemark.series (dataset, exchange_id, base_id, quote_id, interval, period, tracked, covered)
        select 'candles', 'exchange-' || i % 10, 'asset-' || i, 'tether', 'h1', '1 hour', r,
               tstzmultirange(r) - tstzmultirange(tstzrange(lower(r), lower(r) + i * interval '1 hour'))
        from generate_series(0, 99) i, tstzrange('2024-01-01Z', '2024-06-01Z') r`,
     );
-    const { page, asked } = await open(world.url, { viewport: { width: 1200, height: 400 } });
+    const beside = await openDashboardWorld(many);
+    onTestFinished(async () => {
+      await beside.close();
+      await many.close();
+    });
+    const { page, asked } = await open(beside.url);
     const first = (name: string) =>
       page.locator('.series tbody tr:first-child th', { hasText: name }).waitFor();
     await page.getByText('1 to 50 of 100 series').waitFor();
@@ -166,38 +160,28 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       page,
       "Number(document.querySelector('.series tbody rect.covered')?.getAttribute('width') ?? 240) < 100",
     );
-
-    const { rows } = await store.database.pool.query<{ id: number }>(
-      `select id from tidemark.series where base_id = 'asset-99'`,
-    );
-    await fail(rows[0]?.id ?? 0);
-    const place = async () => Number(await page.evaluate('scrollY'));
-    const scrolled = (where: string) => holds(page, `scrollY ${where}`);
-    for (const view of ['Overview', 'Problems']) {
-      await page.getByRole('link', { name: view, exact: true }).click();
-      const link = page.locator('main').getByRole('link', { name: 'asset-99/tether' }).last();
-      await link.hover();
-      const before = await place();
-      expect(before, view).toBeGreaterThan(0);
-      await link.click();
-      await page.getByRole('heading', { name: 'asset-99/tether' }).waitFor();
-      await scrolled('=== 0');
-      await page.goBack();
-      await link.waitFor();
-      await scrolled(`=== ${before}`);
-    }
-    // Within a view as well: the tile leads to the requests, which are further down.
-    await page.goto(world.url);
-    const tile = page.getByRole('link', { name: 'Queue', exact: true });
-    await tile.hover();
-    const before = await place();
-    await tile.click();
-    await scrolled(`> ${before}`);
-    await page.goBack();
-    await scrolled(`=== ${before}`);
   });
 
-  it('waits for room for its stream, reports an unreadable store, and catches up after a lost connection, with its password', async () => {
+  it('reports an unreadable store, keeps the old state, and reads again by itself when it is back', async () => {
+    const { seriesId } = await halfCovered('troubled');
+    const { page } = await open(world.url);
+    await rowOf(page, seriesId).getByText('50.00 %').waitFor();
+    await hideStore();
+    await connection(page, 'The store cannot be read. Showing the state as of');
+    await headline(page, 'bad', 'The database does not answer');
+    await page.locator('body.stale').waitFor();
+    await page.getByText(/^The figures are \d+ \w+ old\.$/).waitFor();
+    await rowOf(page, seriesId).getByText('50.00 %').waitFor();
+    await expectAccessible(page, 'the overview in trouble');
+    await page.getByRole('link', { name: 'Problems' }).click();
+    await page.getByText('Cannot load').waitFor();
+    await showStore();
+    await connection(page, 'Live');
+    await page.locator('body:not(.stale)').waitFor();
+    await page.getByText('No window failed').or(page.getByText('in all')).first().waitFor();
+  });
+
+  it('waits for room for its stream, and catches up after a lost connection, with its password', async () => {
     const { seriesId, complete } = await halfCovered('lost');
     const password = 'correct horse battery';
     const access = { kind: 'password', password } as const;
@@ -212,27 +196,12 @@ describeNeeding('chromium', 'the overview in a browser', () => {
         return request;
       }),
     );
-    const { url: address } = guarded;
+    expect((await fetch(`${guarded.url}dashboard/events`)).status).toBe(401);
+    const address = `${guarded.url}?series=${seriesId}`;
     const { page, asked } = await open(address, { httpCredentials: { username: 'operator', password } });
     await connection(page, 'Not connected, trying again.');
     for (const other of others) other.destroy();
     await connection(page, 'Live');
-    await rowOf(page, seriesId).getByText('50.00 %').waitFor();
-
-    await store.database.pool.query('alter table tidemark.series rename to away');
-    await connection(page, 'The store cannot be read. Showing the state as of');
-    await headline(page, 'bad', 'The database does not answer');
-    await page.locator('body.stale').waitFor();
-    await rowOf(page, seriesId).getByText('50.00 %').waitFor();
-    await expectAccessible(page, 'the overview in trouble');
-    await page.getByRole('link', { name: 'Problems' }).click();
-    await page.getByText('Cannot load').waitFor();
-    await store.database.pool.query('alter table tidemark.away rename to series');
-    await connection(page, 'Live');
-    await page.locator('body:not(.stale)').waitFor();
-    await page.getByText('No window failed').or(page.getByText('in all')).first().waitFor();
-
-    await page.goto(`${address}?series=${seriesId}`);
     await page.getByText('1 gap of 2 d 2 h').waitFor();
     const details = () => asked.filter((path) => path === `/dashboard/series/${seriesId}`).length;
     const before = details();
@@ -244,6 +213,27 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     guarded = await openDashboardWorld(store, { access }, Number(new URL(address).port));
     await page.locator('.facts', { hasText: '100 % covered' }).waitFor();
     await connection(page, 'Live');
+  });
+
+  it('is live in the visible tab beside many hidden tabs', async () => {
+    const { seriesId, complete } = await halfCovered('hidden');
+    const first = await open(world.url);
+    const pages = [first.page];
+    await connection(first.page, 'Live');
+    // A browser has six connections to a host.
+    for (const address of ['', `?series=${seriesId}`, '?view=problems', '', '', '', '']) {
+      for (const before of pages.slice(-1)) await setVisibility(before, 'hidden');
+      const page = await first.page.context().newPage();
+      await page.goto(`${world.url}${address}`);
+      await connection(page, 'Live');
+      pages.push(page);
+    }
+    await connection(first.page, 'Not connected while the page is hidden.');
+    await rowOf(first.page, seriesId).getByText('50.00 %').waitFor();
+    await complete();
+    await setVisibility(first.page, 'visible');
+    await connection(first.page, 'Live');
+    await rowOf(first.page, seriesId).getByText('100 %').waitFor();
   });
 
   it('is usable by keyboard from the list to a chart value and back', async () => {
@@ -272,6 +262,36 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await page.locator('.exact', { hasText: 'close' }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  });
+
+  it('returns to the place on a page that was left by a link', async () => {
+    const { seriesId, name } = await halfCovered('placed');
+    await fail(seriesId);
+    const { page } = await open(`${world.url}?find=placed`, { viewport: { width: 1200, height: 250 } });
+    const scrolled = (where: string) => holds(page, `scrollY ${where}`);
+    const place = async () => Number(await page.evaluate('scrollY'));
+    for (const view of ['Overview', 'Problems']) {
+      if (view === 'Problems') await page.getByRole('link', { name: view, exact: true }).click();
+      const link = page.locator('main').getByRole('link', { name }).last();
+      await link.hover();
+      const before = await place();
+      expect(before, view).toBeGreaterThan(0);
+      await link.click();
+      await page.getByRole('heading', { name }).waitFor();
+      await scrolled('=== 0');
+      await page.goBack();
+      await link.waitFor();
+      await scrolled(`=== ${before}`);
+    }
+    // Within a view as well: the tile leads to the requests, which are further down.
+    await page.goto(world.url);
+    const tile = page.getByRole('link', { name: 'Queue', exact: true });
+    await tile.hover();
+    const before = await place();
+    await tile.click();
+    await scrolled(`> ${before}`);
+    await page.goBack();
+    await scrolled(`=== ${before}`);
   });
 
   it('fits a narrow screen, and breaks no word of a table on a wide one', async () => {
