@@ -8,6 +8,7 @@ import type { Range } from '../../planning/ranges.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
 import type { WindowCommit, WindowResult } from '../../store/commit/prepare-window.ts';
 import type { Database } from '../../store/db/database.ts';
+import { commitRates } from '../../store/lists/rates.ts';
 
 /** A value that identifies its time, with more digits than a double holds. */
 export function closeAt(timeMs: EpochMs): string {
@@ -30,25 +31,39 @@ export function pointsOf(
   });
 }
 
+/** An answer of a source that is well. */
+export function answerOf<Row, More extends object>(rows: readonly Row[], sourceTimeMs: EpochMs, more?: More) {
+  return { rows, rejected: [], sourceTimeMs, status: 200, bytes: 1, durationMs: 1, ...more };
+}
+
 /** Commits a window whose answer has all its points. */
 export function commitPoints(
   database: Database,
   of: { seriesId: number; series: SeriesKey; window: Range; changed?: ReadonlyMap<EpochMs, string> },
 ): Promise<WindowResult> {
+  const { seriesId, series, window, changed } = of;
   const nowMs = Date.now();
-  const rows = pointsOf(of.series, of.window, of.changed);
   return commitWindow(database, {
-    seriesId: of.seriesId,
-    series: of.series,
-    window: of.window,
-    lane: 'backfill',
-    attempt: 1,
-    answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 },
-    nowMs,
-    graceMs: minuteMs,
-    emptyConfirmMs: minuteMs,
+    ...{ seriesId, series, window, lane: 'backfill', attempt: 1 },
+    answer: answerOf(pointsOf(series, window, changed), nowMs),
+    ...{ nowMs, graceMs: minuteMs, emptyConfirmMs: minuteMs },
   } as WindowCommit);
 }
+
+/** Commits a poll of the rates: USD for one unit of each currency. */
+export async function commitRatesOf(
+  database: Database,
+  timeMs: EpochMs,
+  rates: Readonly<Record<string, string>>,
+): Promise<void> {
+  const rows = Object.entries(rates).map(([id, rateUsd]) => ({
+    ...{ id, symbol: symbols[id] ?? id.toUpperCase(), currencySymbol: null, type: 'fiat' },
+    rateUsd: decimalText(rateUsd),
+  }));
+  await commitRates(database, { answer: answerOf(rows, timeMs), attempt: 1, nowMs: timeMs });
+}
+
+const symbols: Readonly<Record<string, string>> = { euro: 'EUR', tether: 'USDT', 'mexican-peso': 'MXN' };
 
 /** Every stored value of a series, as text by time. */
 export async function storedPoints(

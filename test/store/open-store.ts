@@ -1,6 +1,6 @@
-/** A migrated database for one test, on the requested server. */
+/** Migrated databases for a file or for one test, on the requested server. */
 
-import { inject, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import { type Database, openDatabase } from '../../store/db/database.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { runsOnBoth } from '../parts/on-both.ts';
@@ -17,12 +17,7 @@ export async function openTestStore(on: 'main' | 'plain' = 'main'): Promise<Test
 }
 
 export function testStoreOn({ url, drop }: TestDatabase): TestStore {
-  const database = openDatabase({
-    url,
-    applicationName: 'tidemark test',
-    maxConnections: 10,
-    statementTimeoutMs: 30_000,
-  });
+  const database = connect(url, 10);
   return {
     database,
     url,
@@ -33,20 +28,47 @@ export function testStoreOn({ url, drop }: TestDatabase): TestStore {
   };
 }
 
+/** One database for all tests of the file or group that calls this. */
+export function useStore(on: 'main' | 'plain' = 'main'): Pick<TestStore, 'database' | 'url'> {
+  let store: TestStore | undefined;
+  beforeAll(async () => {
+    store = await openTestStore(on);
+  });
+  afterAll(() => store?.close());
+  const opened = () => {
+    if (store === undefined) throw new Error('the database is opened before the first test');
+    return store;
+  };
+  return {
+    get database() {
+      return opened().database;
+    },
+    get url() {
+      return opened().url;
+    },
+  };
+}
+
+/** A migrated database until the end of the test. */
+export async function openOwnStore(on: 'main' | 'plain' = 'main'): Promise<TestStore> {
+  const store = await openTestStore(on);
+  onTestFinished(store.close);
+  return store;
+}
+
 /** A database without any schema, until the end of the test. */
 export async function openEmptyDatabase(on: 'main' | 'plain' = 'main'): Promise<Database> {
   const { url, drop } = await createTestDatabase(on);
-  const database = openDatabase({
-    url,
-    applicationName: 'tidemark test',
-    maxConnections: 2,
-    statementTimeoutMs: 30_000,
-  });
+  const database = connect(url, 4);
   onTestFinished(async () => {
     await database.close();
     await drop();
   });
   return database;
+}
+
+function connect(url: string, maxConnections: number): Database {
+  return openDatabase({ url, applicationName: 'tidemark test', maxConnections, statementTimeoutMs: 30_000 });
 }
 
 /** A group of tests on TimescaleDB, on plain PostgreSQL without it, or on both as test/parts/on-both.ts says. */

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { compareDecimals, type DecimalText, decimalText } from '../../../contract/decimal.ts';
 import { type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import { commitRates } from '../../../store/lists/rates.ts';
-import { onEachDatabase, openTestStore, type TestStore } from '../open-store.ts';
+import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
-import { ask, storeLine } from './price-line.ts';
+import { ask, priceAt, rowsIn, storeLine } from './price-line.ts';
 
 const zone = 'America/New_York';
 const yearMs = Date.UTC(2023, 11, 28);
@@ -19,16 +18,10 @@ interface Point {
   readonly price: DecimalText;
 }
 
-/** Prices with gaps, ties of other digits, zeros, and values of any size. */
-function priceAt(place: number): string | null {
-  if (place % 53 === 7 || (place > 2000 && place < 2030)) return null;
-  if (place % 997 === 5) return '0';
-  if (place % 1009 === 5) return `0.${'0'.repeat(29)}1`;
-  if (place % 1013 === 5) return `1${'0'.repeat(42)}`;
-  return `${100 + (Math.imul(place, 2654435761) >>> 28)}${['', '.0', '.50', '.500'][place % 4]}`;
-}
+const pointAt = (place: number) =>
+  place % 53 === 7 || (place > 2000 && place < 2030) ? null : priceAt(place);
 const isCovered = (place: number) => place <= 2010 || place >= 2025;
-const line = (count: number) => Array.from({ length: count }, (_, place) => priceAt(place));
+const line = (count: number) => Array.from({ length: count }, (_, place) => pointAt(place));
 
 /** Exact sum, with the most decimals of any. */
 function sum(values: readonly string[]): string {
@@ -60,7 +53,7 @@ function expected(
       (_, nth) => (begins - startMs) / everyMs + nth,
     );
     const points = places.flatMap((place) => {
-      const price = place >= 0 && place < count ? priceAt(place) : null;
+      const price = place >= 0 && place < count ? pointAt(place) : null;
       return price === null ? [] : [{ timeMs: startMs + place * everyMs, price: decimalText(price) }];
     });
     const known = places.filter((place) => place >= 0 && place < count && isCovered(place)).length;
@@ -74,18 +67,8 @@ function expected(
   });
 }
 
-const local = new Intl.DateTimeFormat('en-CA', {
-  timeZone: zone,
-  ...{
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  },
-});
-/** `2024-03-10, 03:00` */
+const local = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' });
+/** `2024-03-10 03:00` */
 const localOf = (timeMs: EpochMs) => local.format(timeMs);
 
 /** The times of a range at which the text of the local time begins anew. */
@@ -103,322 +86,209 @@ function beginnings(
 const pairs = (times: readonly EpochMs[]) =>
   times.slice(0, -1).map((timeMs, place) => [timeMs, times[place + 1] ?? 0] as const);
 
-onEachDatabase('candles of any length', (kind) => {
-  let store: TestStore;
-  const year = { startMs: yearMs, everyMs: hourMs, count: yearHours };
-  const spring = { startMs: springMs, everyMs: minuteMs, count: minutes };
-  const autumn = { startMs: autumnMs, everyMs: minuteMs, count: minutes };
-  beforeAll(async () => {
-    store = await openTestStore(kind);
-    const covered = (count: number) =>
-      [
+const store = useStore();
+const year = { startMs: yearMs, everyMs: hourMs, count: yearHours };
+const spring = { startMs: springMs, everyMs: minuteMs, count: minutes };
+const autumn = { startMs: autumnMs, everyMs: minuteMs, count: minutes };
+beforeAll(async () => {
+  for (const [base, { startMs, everyMs, count }] of Object.entries({ year, spring, autumn }))
+    await storeLine(store.database, {
+      key: market(base, everyMs === hourMs ? 'h1' : 'm1'),
+      ...{ startMs, endMs: startMs + count * everyMs, prices: line(count), volume: '0.250' },
+      covered: [
         [0, 2011],
         [2025, count],
-      ] as const;
-    for (const [base, { startMs, everyMs, count }] of [
-      ['year', year],
-      ['spring', spring],
-      ['autumn', autumn],
-    ] as const)
-      await storeLine(store.database, {
-        key: market(base, everyMs === hourMs ? 'h1' : 'm1'),
-        ...{
-          startMs,
-          endMs: startMs + count * everyMs,
-          prices: line(count),
-          covered: covered(count),
-          volume: '0.250',
-        },
-      });
-  });
-  afterAll(() => store.close());
-
-  const buckets = async (base: string, rest: string) => {
-    const columns = `to_char(time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI'), open, high, low, close, volume, coverage`;
-    return (await ask(store.url, `select ${columns} from ohlcv_by('x', '${base}', 'tether', ${rest})`)).rows;
-  };
-  const source = async (base: string, rest: string) =>
-    (await ask(store.url, `select distinct derived_from from ohlcv_by('x', '${base}', 'tether', ${rest})`))
-      .rows;
-
-  it('days of a time zone, of 23 and of 25 hours', async () => {
-    const days = pairs(
-      beginnings(Date.UTC(2024, 0, 1), Date.UTC(2024, 11, 30), hourMs, (text) => text.endsWith('00:00')),
-    );
-    expect(new Set(days.map(([begins, ends]) => (ends - begins) / hourMs))).toEqual(new Set([23, 24, 25]));
-    const range = `'2024-01-01Z', '${new Date(days.at(-1)?.[0] ?? 0).toISOString()}'::timestamptz + interval '1 second'`;
-    expect(await buckets('year', `'1 day', ${range}, zone => '${zone}'`)).toEqual(expected(days, year));
-    expect(await source('year', `'1 day', ${range}, zone => '${zone}'`)).toEqual(['h1']);
-  });
-
-  it('calendar months and quarters, of a time zone and of UTC', async () => {
-    const firsts = (toMs: EpochMs, step: number) =>
-      pairs(
-        beginnings(Date.UTC(2024, 0, 1, 1), toMs, hourMs, (text) => text.endsWith('-01, 00:00')).filter(
-          (_, place) => place % step === 0,
-        ),
-      );
-    const toMs = Date.UTC(2024, 11, 2);
-    expect(await buckets('year', `'1 month', '2024-01-01Z', '2024-11-15Z', zone => '${zone}'`)).toEqual(
-      expected(firsts(toMs, 1), year),
-    );
-    expect(await buckets('year', `'3 months', '2024-01-01Z', '2024-07-15Z', zone => '${zone}'`)).toEqual(
-      expected(firsts(toMs, 3), year),
-    );
-    const utc = [0, 1, 2].map((month) => [Date.UTC(2024, month), Date.UTC(2024, month + 1)] as const);
-    expect(await buckets('year', `'1 month', '2024-01-01Z', '2024-04-01Z'`)).toEqual(expected(utc, year));
-    expect(await source('year', `'1 month', '2024-01-01Z', '2024-04-01Z'`)).toEqual(['d1']);
-  });
-
-  it('without a beginning, the first bucket is that in which the data begin', async () => {
-    const months = Array.from(
-      { length: 13 },
-      (_, nth) => [Date.UTC(2023, 11 + nth), Date.UTC(2023, 12 + nth)] as const,
-    );
-    expect(await buckets('year', `'1 month'`)).toEqual(expected(months, year));
-    const spans = pairs([Date.UTC(2023, 0, 1), Date.UTC(2024, 0, 1), Date.UTC(2025, 0, 1)]);
-    expect(await buckets('year', `'1 year'`)).toEqual(expected(spans, year));
-    const evenings = pairs(
-      beginnings(springMs - 24 * hourMs, springMs + 4 * 24 * hourMs, minuteMs, (text) =>
-        text.endsWith('17:00'),
-      ),
-    ).slice(0, 4);
-    expect(await buckets('spring', `'1 day', zone => '${zone}', session_from => '17:00'`)).toEqual(
-      expected(evenings, spring),
-    );
-  });
-
-  it('seven minutes, which divide no day, count on', async () => {
-    const originMs = Date.UTC(2000, 0, 3);
-    const step = 7 * minuteMs;
-    const fromMs = originMs + Math.floor((springMs - originMs) / step) * step;
-    const bounds = Array.from(
-      { length: 500 },
-      (_, nth) => [fromMs + nth * step, fromMs + (nth + 1) * step] as const,
-    );
-    const to = new Date(fromMs + 500 * step).toISOString();
-    expect(await buckets('spring', `'7 minutes', to_time => '${to}'`)).toEqual(expected(bounds, spring));
-  });
-
-  it.each([
-    ['spring', spring],
-    ['autumn', autumn],
-  ] as const)('hours that divide the day begin with each day, in %s', async (base, points) => {
-    const { startMs } = points;
-    const midnights = beginnings(startMs, startMs + 3 * 24 * hourMs, hourMs, (text) =>
-      text.endsWith('00:00'),
-    );
-    const step = 6 * hourMs;
-    const bounds = pairs(midnights).flatMap(([begins, ends]) =>
-      Array.from({ length: Math.ceil((ends - begins) / step) }, (_, nth) => {
-        const at = begins + nth * step;
-        return [at, Math.min(at + step, ends)] as const;
-      }),
-    );
-    const last = new Date(midnights.at(-1) ?? 0).toISOString();
-    const first = new Date(midnights[0] ?? 0).toISOString();
-    expect(await buckets(base, `'6 hours', '${first}', '${last}', zone => '${zone}'`)).toEqual(
-      expected(bounds, points),
-    );
-  });
-
-  it('sessions of a day, whole and in parts, also over midnight', async () => {
-    const at = (clock: string, fromMs: EpochMs) =>
-      beginnings(fromMs, fromMs + 3 * 24 * hourMs, minuteMs, (text) => text.endsWith(clock));
-    const opens = at('09:30', springMs);
-    const sessions = opens.map((open) => [open, open + 6.5 * hourMs] as const);
-    const range = `'2024-03-09Z', '2024-03-12Z', '${zone}'`;
-    expect(await buckets('spring', `'1 day', ${range}, '09:30', '16:00'`)).toEqual(
-      expected(sessions, spring),
-    );
-    const halves = sessions.flatMap(([begins, ends]) => [
-      [begins, begins + 4 * hourMs] as const,
-      [begins + 4 * hourMs, ends] as const,
-    ]);
-    expect(await buckets('spring', `'4 hours', ${range}, '09:30', '16:00'`)).toEqual(
-      expected(halves, spring),
-    );
-    const evenings = pairs(at('17:00', springMs));
-    expect(evenings.map(([begins, ends]) => (ends - begins) / hourMs)).toEqual([23, 24]);
-    const trading = `'1 day', '2024-03-09Z', '2024-03-11Z', '${zone}', '17:00'`;
-    expect(await buckets('spring', trading)).toEqual(expected(evenings, spring));
-  });
-
-  // On 10 March clocks go from 02:00 to 03:00.
-  it.each([
-    ['1 day', '02:00'],
-    ['1 day', '02:15'],
-    ['15 minutes', '02:30'],
-    ['1 day', '02:00', '02:30'],
-    ['15 minutes', '02:15', '02:45'],
-  ])('has no session of %s from %s on a day that skips it', async (bucket, opens, closes = '03:00') => {
-    const range = `'2024-03-09Z', '2024-03-12Z', '${zone}', '${opens}', '${closes}'`;
-    const days = (
-      await ask(
-        store.url,
-        `select distinct time::date, ends > time from ohlcv_by('x', 'spring', 'tether', '${bucket}', ${range}) order by 1`,
-        'UTC',
-      )
-    ).rows;
-    expect(days).toEqual(['2024-03-09 | t', '2024-03-11 | t']);
-  });
-
-  // Clocks go back at 01:00 in Havana and the Azores, at 02:00 in New York, at 03:00 in Berlin.
-  it.each([
-    [
-      `'1 day', '2023-11-04', '2023-11-07', 'America/Havana'`,
-      ['11-04 04:00 24', '11-05 04:00 25', '11-06 05:00 24'],
-    ],
-    [
-      `'1 day', '2023-10-28', '2023-10-31', 'Atlantic/Azores'`,
-      ['10-28 00:00 24', '10-29 00:00 25', '10-30 01:00 24'],
-    ],
-    [
-      `'12 hours', '2023-11-05', '2023-11-06 05:00Z', 'America/Havana'`,
-      ['11-05 04:00 12', '11-05 16:00 12', '11-06 04:00 1'],
-    ],
-    [`'1 month', '2023-11-01', '2023-12-01', 'America/Havana'`, ['11-01 04:00 721']],
-    [`'1 day', '2023-10-29', '2023-10-30', 'Europe/Berlin', '02:00', '04:00'`, ['10-29 00:00 3']],
-    [`'1 day', '2023-10-28', '2023-10-29', 'Europe/Berlin', '22:00', '02:30'`, ['10-28 20:00 4.5']],
-    [`'1 day', '2023-10-29', '2023-10-30', 'Europe/Berlin', '02:30', '22:00'`, ['10-29 00:30 20.5']],
-    [`'1 day', '2023-10-28', '2023-10-30', 'Europe/Berlin', '02:30'`, ['10-28 00:30 24', '10-29 00:30 25']],
-    [`'1 day', '2023-11-05', '2023-11-06', '${zone}', '01:00', '02:00'`, ['11-05 05:00 2']],
-    [
-      `'1 day', '2023-11-04', '2023-11-06', '${zone}', '01:30', '01:15'`,
-      ['11-04 05:30 23.75', '11-05 05:30 24.75'],
-    ],
-    [`'1 day', '2023-11-04 12:00', '2023-11-05 12:00', '${zone}', '17:00', '01:00'`, ['11-04 21:00 8']],
-    [`'1 day', '2023-11-04 12:00', '2023-11-05 12:00', '${zone}', '01:00', '17:00'`, ['11-05 05:00 17']],
-  ])('begins and ends at the first of a repeated hour: %s', async (rest, expected) => {
-    const columns = `to_char(time, 'MM-DD HH24:MI ') || trim_scale(extract(epoch from ends - time) / 3600)`;
-    const sql = `select ${columns} from ohlcv_by('x', 'autumn', 'tether', ${rest})`;
-    expect((await ask(store.url, sql, 'UTC')).rows).toEqual(expected);
-  });
-
-  // Samoa skipped a day; Santiago skips an hour from midnight on, New York one from 02:00 on.
-  it.each([
-    [
-      `'1 day', '2011-12-29 10:00Z', '2011-12-31 10:00Z', 'Pacific/Apia'`,
-      ['12-29 10:00 24', '12-30 10:00 24'],
-    ],
-    [
-      `'1 day', '2023-09-02 04:00Z', '2023-09-04 03:00Z', 'America/Santiago'`,
-      ['09-02 04:00 24', '09-03 04:00 23'],
-    ],
-    [`'1 day', '2023-09-03', '2023-09-04', 'America/Santiago', '00:30', '02:00'`, ['09-03 04:00 1']],
-    [`'1 day', '2024-03-10', '2024-03-11', '${zone}', '02:30', '04:00'`, ['03-10 07:00 1']],
-  ])('begins when clocks have skipped its beginning: %s', async (rest, expected) => {
-    const [bucket, first, ending, place, opens = 'null', closes = 'null'] = rest.split(', ');
-    const sql = `select to_char(begins, 'MM-DD HH24:MI ') || trim_scale(extract(epoch from ends - begins) / 3600)
-        from tidemark.bucket_bounds(${bucket}, ${place}, ${opens}, ${closes}, ${first}, ${ending})`;
-    expect((await ask(store.url, sql, 'UTC')).rows).toEqual(expected);
-  });
-
-  it('has the same sessions whatever the time zone of the caller is', async () => {
-    const call = `ohlcv_by('x', 'spring', 'tether', '1 day', '2024-03-09Z', '2024-03-12Z', 'UTC', session_from => '00:00')`;
-    const sql = `select to_char(time at time zone 'UTC', 'DD'), ends - time, points, derived_from from ${call}`;
-    const { rows } = await ask(store.url, sql, 'UTC');
-    expect(rows).toHaveLength(3);
-    expect((await ask(store.url, sql)).rows).toEqual(rows);
-  });
-
-  it.each([
-    [`'1 month 1 day'`, 'a bucket is a number of months'],
-    [`'-1 day'`, 'a bucket is a number of months'],
-    [`'0'`, 'a bucket is a number of months'],
-    [`'1 day', zone => null`, 'zone must be given'],
-    [`'1 day', session_to => '16:00'`, 'session_from must be given'],
-    [`'7 minutes'`, 'no tracked interval of x year/tether fits'],
-    [`'1 day', zone => 'Mars'`, 'time zone "Mars" not recognized'],
-    [`'1 month', session_from => '09:00'`, 'a bucket of sessions is at most one day'],
-    [`'1 second'`, 'has more than 5000000 buckets'],
-  ])('refuses %s', async (rest, words) => {
-    await expect(ask(store.url, `select * from ohlcv_by('x', 'year', 'tether', ${rest})`)).rejects.toThrow(
-      words,
-    );
-  });
-
-  it('refuses names that nobody knows', async () => {
-    await expect(ask(store.url, `select * from ohlcv_by('x', 'yaer', 'tether', '1 day')`)).rejects.toThrow(
-      'unknown base "yaer"',
-    );
-  });
+      ],
+    });
 });
 
-onEachDatabase('candles in a currency', (kind) => {
-  let store: TestStore;
-  const startMs = Date.UTC(2024, 0, 1);
-  beforeAll(async () => {
-    store = await openTestStore(kind);
-    const prices = ['100', '110', '120.5', '130', '0'];
-    await storeLine(store.database, {
-      key: market('a', 'h1'),
-      startMs,
-      endMs: startMs + 5 * hourMs,
-      prices,
-    });
-    // Tether and euro at 23:30, 00:30 and 01:30, and later at 04:30: of two hours no rate is known in time. At 02:15 there
-    // is only the euro.
-    const polls = [
-      [-0.5, '1.00', '1.25'],
-      [0.5, '1.01', '1.0'],
-      [1.5, '0.5', '2'],
-      [2.25, null, '3'],
-      [4.5, '1', '4'],
-    ] as const;
-    for (const [hour, tether, euro] of polls) {
-      const timeMs = startMs + hour * hourMs;
-      const rate = (id: string, rateUsd: string) => ({
-        ...{ id, symbol: id.toUpperCase(), currencySymbol: null, type: 'fiat' },
-        rateUsd: decimalText(rateUsd),
-      });
-      const answer = { rejected: [], sourceTimeMs: timeMs, status: 200, bytes: 0, durationMs: 0 };
-      const rows = [...(tether === null ? [] : [rate('tether', tether)]), rate('euro', euro)];
-      await commitRates(store.database, { answer: { ...answer, rows }, attempt: 1, nowMs: timeMs });
-    }
-  });
-  afterAll(() => store.close());
+const rows = rowsIn(store);
+const buckets = (base: string, rest: string) => {
+  const columns = `to_char(time, 'YYYY-MM-DD"T"HH24:MI'), open, high, low, close, volume, coverage`;
+  return rows(`select ${columns} from ohlcv_by('x', '${base}', 'tether', ${rest})`);
+};
+const source = (base: string, rest: string) =>
+  rows(`select distinct derived_from from ohlcv_by('x', '${base}', 'tether', ${rest})`);
 
-  const columns = `to_char(time at time zone 'UTC', 'HH24'), trim_scale(open), trim_scale(high), trim_scale(low), trim_scale(close), volume, to_char(open_rate_time at time zone 'UTC', 'HH24:MI'), to_char(close_rate_time at time zone 'UTC', 'HH24:MI')`;
-  const converted = async (rest = '') =>
-    (await ask(store.url, `select ${columns} from ohlcv_in('x', 'a', 'tether', 'euro', 'h1'${rest})`)).rows;
+it('days of a time zone, of 23 and of 25 hours', async () => {
+  const days = pairs(
+    beginnings(Date.UTC(2024, 0, 1), Date.UTC(2024, 11, 30), hourMs, (text) => text.endsWith('00:00')),
+  );
+  expect(new Set(days.map(([begins, ends]) => (ends - begins) / hourMs))).toEqual(new Set([23, 24, 25]));
+  const range = `'2024-01-01Z', '${new Date(days.at(-1)?.[0] ?? 0).toISOString()}'::timestamptz + interval '1 second'`;
+  expect(await buckets('year', `'1 day', ${range}, zone => '${zone}'`)).toEqual(expected(days, year));
+  expect(await source('year', `'1 day', ${range}, zone => '${zone}'`)).toEqual(['h1']);
+});
 
-  it('opens by the rate at the start and closes by that at the end, and encloses both', async () => {
-    // 100 tether are 80 euros at the start of the first hour, and 101 at its end.
-    expect((await converted()).slice(0, 2)).toEqual([
-      '00 | 80 | 101 | 80 | 101 | 1 | 23:30 | 00:30',
-      '01 | 111.1 | 111.1 | 27.5 | 27.5 | 1 | 00:30 | 01:30',
-    ]);
-  });
-
-  it('is null where a rate is too old, and never uses a later one', async () => {
-    expect((await converted()).slice(2)).toEqual([
-      '02 | 30.125 | - | - | - | 1 | 01:30 | 01:30',
-      '03 | - | - | - | - | 1 | 01:30 | 01:30',
-      '04 | - | - | - | 0 | 1 | 01:30 | 04:30',
-    ]);
-    expect((await converted(`, max_age => '1 day'`)).slice(2)).toEqual([
-      '02 | 30.125 | 30.125 | 30.125 | 30.125 | 1 | 01:30 | 01:30',
-      '03 | 32.5 | 32.5 | 32.5 | 32.5 | 1 | 01:30 | 01:30',
-      '04 | 0 | 0 | 0 | 0 | 1 | 01:30 | 04:30',
-    ]);
-  });
-
-  it('uses the same rates wherever the range begins', async () => {
-    const since = `, '2024-01-01 03:00Z', max_age => '1 day'`;
-    expect(await converted(since)).toEqual((await converted(`, max_age => '1 day'`)).slice(3));
-    const prices = (rest: string) =>
-      ask(
-        store.url,
-        `select time, price, rate_time from prices_in('x a/tether', 'euro', 'h1', max_age => '1 day'${rest})`,
-      );
-    const [from, all] = [await prices(`, from_time => '2024-01-01 02:00Z'`), await prices('')];
-    expect(from.rows).toEqual(all.rows.slice(2));
-  });
-
-  it('refuses a currency that nobody knows', async () => {
-    await expect(ask(store.url, `select * from ohlcv_in('x', 'a', 'tether', 'eruo')`)).rejects.toThrow(
-      'unknown currency "eruo"',
+it('calendar months and quarters, of a time zone and of UTC', async () => {
+  const firsts = (toMs: EpochMs, step: number) =>
+    pairs(
+      beginnings(Date.UTC(2024, 0, 1, 1), toMs, hourMs, (text) => text.endsWith('-01 00:00')).filter(
+        (_, place) => place % step === 0,
+      ),
     );
-  });
+  const toMs = Date.UTC(2024, 11, 2);
+  expect(await buckets('year', `'1 month', '2024-01-01Z', '2024-11-15Z', zone => '${zone}'`)).toEqual(
+    expected(firsts(toMs, 1), year),
+  );
+  expect(await buckets('year', `'3 months', '2024-01-01Z', '2024-07-15Z', zone => '${zone}'`)).toEqual(
+    expected(firsts(toMs, 3), year),
+  );
+  const utc = [0, 1, 2].map((month) => [Date.UTC(2024, month), Date.UTC(2024, month + 1)] as const);
+  expect(await buckets('year', `'1 month', '2024-01-01Z', '2024-04-01Z'`)).toEqual(expected(utc, year));
+  expect(await source('year', `'1 month', '2024-01-01Z', '2024-04-01Z'`)).toEqual(['d1']);
+});
+
+it('without a beginning, the first bucket is that in which the data begin', async () => {
+  const months = Array.from(
+    { length: 13 },
+    (_, nth) => [Date.UTC(2023, 11 + nth), Date.UTC(2023, 12 + nth)] as const,
+  );
+  expect(await buckets('year', `'1 month'`)).toEqual(expected(months, year));
+  const spans = pairs([Date.UTC(2023, 0, 1), Date.UTC(2024, 0, 1), Date.UTC(2025, 0, 1)]);
+  expect(await buckets('year', `'1 year'`)).toEqual(expected(spans, year));
+  const evenings = pairs(
+    beginnings(springMs - 24 * hourMs, springMs + 4 * 24 * hourMs, minuteMs, (text) =>
+      text.endsWith('17:00'),
+    ),
+  ).slice(0, 4);
+  expect(await buckets('spring', `'1 day', zone => '${zone}', session_from => '17:00'`)).toEqual(
+    expected(evenings, spring),
+  );
+});
+
+it('seven minutes, which divide no day, count on', async () => {
+  const originMs = Date.UTC(2000, 0, 3);
+  const step = 7 * minuteMs;
+  const fromMs = originMs + Math.floor((springMs - originMs) / step) * step;
+  const bounds = Array.from(
+    { length: 500 },
+    (_, nth) => [fromMs + nth * step, fromMs + (nth + 1) * step] as const,
+  );
+  const to = new Date(fromMs + 500 * step).toISOString();
+  expect(await buckets('spring', `'7 minutes', to_time => '${to}'`)).toEqual(expected(bounds, spring));
+});
+
+it.each([
+  ['spring', spring],
+  ['autumn', autumn],
+] as const)('hours that divide the day begin with each day, in %s', async (base, points) => {
+  const { startMs } = points;
+  const midnights = beginnings(startMs, startMs + 3 * 24 * hourMs, hourMs, (text) => text.endsWith('00:00'));
+  const step = 6 * hourMs;
+  const bounds = pairs(midnights).flatMap(([begins, ends]) =>
+    Array.from({ length: Math.ceil((ends - begins) / step) }, (_, nth) => {
+      const at = begins + nth * step;
+      return [at, Math.min(at + step, ends)] as const;
+    }),
+  );
+  const last = new Date(midnights.at(-1) ?? 0).toISOString();
+  const first = new Date(midnights[0] ?? 0).toISOString();
+  expect(await buckets(base, `'6 hours', '${first}', '${last}', zone => '${zone}'`)).toEqual(
+    expected(bounds, points),
+  );
+});
+
+it('sessions of a day, whole and in parts, also over midnight', async () => {
+  const at = (clock: string, fromMs: EpochMs) =>
+    beginnings(fromMs, fromMs + 3 * 24 * hourMs, minuteMs, (text) => text.endsWith(clock));
+  const opens = at('09:30', springMs);
+  const sessions = opens.map((open) => [open, open + 6.5 * hourMs] as const);
+  const range = `'2024-03-09Z', '2024-03-12Z', '${zone}'`;
+  expect(await buckets('spring', `'1 day', ${range}, '09:30', '16:00'`)).toEqual(expected(sessions, spring));
+  const halves = sessions.flatMap(([begins, ends]) => [
+    [begins, begins + 4 * hourMs] as const,
+    [begins + 4 * hourMs, ends] as const,
+  ]);
+  expect(await buckets('spring', `'4 hours', ${range}, '09:30', '16:00'`)).toEqual(expected(halves, spring));
+  const evenings = pairs(at('17:00', springMs));
+  expect(evenings.map(([begins, ends]) => (ends - begins) / hourMs)).toEqual([23, 24]);
+  const trading = `'1 day', '2024-03-09Z', '2024-03-11Z', '${zone}', '17:00'`;
+  expect(await buckets('spring', trading)).toEqual(expected(evenings, spring));
+});
+
+// On 10 March clocks go from 02:00 to 03:00.
+it.each([
+  ['1 day', '02:00'],
+  ['1 day', '02:15'],
+  ['15 minutes', '02:30'],
+  ['1 day', '02:00', '02:30'],
+  ['15 minutes', '02:15', '02:45'],
+])('has no session of %s from %s on a day that skips it', async (bucket, opens, closes = '03:00') => {
+  const range = `'2024-03-09Z', '2024-03-12Z', '${zone}', '${opens}', '${closes}'`;
+  const days = await rows(
+    `select distinct time::date, ends > time from ohlcv_by('x', 'spring', 'tether', '${bucket}', ${range}) order by 1`,
+  );
+  expect(days).toEqual(['2024-03-09 | t', '2024-03-11 | t']);
+});
+
+// Clocks go back at 01:00 in Havana and the Azores, at 02:00 in New York, at 03:00 in Berlin.
+it.each([
+  [
+    `'1 day', '2023-11-04', '2023-11-07', 'America/Havana'`,
+    ['11-04 04:00 24', '11-05 04:00 25', '11-06 05:00 24'],
+  ],
+  [
+    `'1 day', '2023-10-28', '2023-10-31', 'Atlantic/Azores'`,
+    ['10-28 00:00 24', '10-29 00:00 25', '10-30 01:00 24'],
+  ],
+  [
+    `'12 hours', '2023-11-05', '2023-11-06 05:00Z', 'America/Havana'`,
+    ['11-05 04:00 12', '11-05 16:00 12', '11-06 04:00 1'],
+  ],
+  [`'1 month', '2023-11-01', '2023-12-01', 'America/Havana'`, ['11-01 04:00 721']],
+  [`'1 day', '2023-10-29', '2023-10-30', 'Europe/Berlin', '02:00', '04:00'`, ['10-29 00:00 3']],
+  [`'1 day', '2023-10-28', '2023-10-29', 'Europe/Berlin', '22:00', '02:30'`, ['10-28 20:00 4.5']],
+  [`'1 day', '2023-10-29', '2023-10-30', 'Europe/Berlin', '02:30', '22:00'`, ['10-29 00:30 20.5']],
+  [`'1 day', '2023-10-28', '2023-10-30', 'Europe/Berlin', '02:30'`, ['10-28 00:30 24', '10-29 00:30 25']],
+  [`'1 day', '2023-11-05', '2023-11-06', '${zone}', '01:00', '02:00'`, ['11-05 05:00 2']],
+  [
+    `'1 day', '2023-11-04', '2023-11-06', '${zone}', '01:30', '01:15'`,
+    ['11-04 05:30 23.75', '11-05 05:30 24.75'],
+  ],
+  [`'1 day', '2023-11-04 12:00', '2023-11-05 12:00', '${zone}', '17:00', '01:00'`, ['11-04 21:00 8']],
+  [`'1 day', '2023-11-04 12:00', '2023-11-05 12:00', '${zone}', '01:00', '17:00'`, ['11-05 05:00 17']],
+])('begins and ends at the first of a repeated hour: %s', async (rest, expected) => {
+  const columns = `to_char(time, 'MM-DD HH24:MI ') || trim_scale(extract(epoch from ends - time) / 3600)`;
+  const sql = `select ${columns} from ohlcv_by('x', 'autumn', 'tether', ${rest})`;
+  expect(await rows(sql)).toEqual(expected);
+});
+
+// Samoa skipped a day; Santiago skips an hour from midnight on, New York one from 02:00 on.
+it.each([
+  [`'1 day', '2011-12-29 10:00Z', '2011-12-31 10:00Z', 'Pacific/Apia'`, ['12-29 10:00 24', '12-30 10:00 24']],
+  [
+    `'1 day', '2023-09-02 04:00Z', '2023-09-04 03:00Z', 'America/Santiago'`,
+    ['09-02 04:00 24', '09-03 04:00 23'],
+  ],
+  [`'1 day', '2023-09-03', '2023-09-04', 'America/Santiago', '00:30', '02:00'`, ['09-03 04:00 1']],
+  [`'1 day', '2024-03-10', '2024-03-11', '${zone}', '02:30', '04:00'`, ['03-10 07:00 1']],
+])('begins when clocks have skipped its beginning: %s', async (rest, expected) => {
+  const [bucket, first, ending, place, opens = 'null', closes = 'null'] = rest.split(', ');
+  const sql = `select to_char(begins, 'MM-DD HH24:MI ') || trim_scale(extract(epoch from ends - begins) / 3600)
+        from tidemark.bucket_bounds(${bucket}, ${place}, ${opens}, ${closes}, ${first}, ${ending})`;
+  expect(await rows(sql)).toEqual(expected);
+});
+
+it('has the same sessions whatever the time zone of the caller is', async () => {
+  const call = `ohlcv_by('x', 'spring', 'tether', '1 day', '2024-03-09Z', '2024-03-12Z', 'UTC', session_from => '00:00')`;
+  const sql = `select to_char(time at time zone 'UTC', 'DD'), ends - time, points, derived_from from ${call}`;
+  expect(await rows(sql)).toHaveLength(3);
+  expect((await ask(store.url, sql, zone)).rows).toEqual(await rows(sql));
+});
+
+it.each([
+  [`'1 month 1 day'`, 'a bucket is a number of months'],
+  [`'-1 day'`, 'a bucket is a number of months'],
+  [`'0'`, 'a bucket is a number of months'],
+  [`'1 day', zone => null`, 'zone must be given'],
+  [`'1 day', session_to => '16:00'`, 'session_from must be given'],
+  [`'7 minutes'`, 'no tracked interval of x year/tether fits'],
+  [`'1 day', zone => 'Mars'`, 'time zone "Mars" not recognized'],
+  [`'1 month', session_from => '09:00'`, 'a bucket of sessions is at most one day'],
+  [`'1 second'`, 'has more than 5000000 buckets'],
+])('refuses %s', async (rest, words) => {
+  await expect(ask(store.url, `select * from ohlcv_by('x', 'year', 'tether', ${rest})`)).rejects.toThrow(
+    words,
+  );
 });

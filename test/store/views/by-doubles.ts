@@ -10,7 +10,6 @@ const squares = (values: readonly number[]) => {
 };
 export const sampleDeviation = (values: readonly number[]) =>
   Math.sqrt(squares(values) / (values.length - 1));
-export const populationDeviation = (values: readonly number[]) => Math.sqrt(squares(values) / values.length);
 
 /** The last `periods` values at each place; null where there are fewer, or one of them is null. */
 export function rolling(
@@ -23,12 +22,6 @@ export function rolling(
     const numbers = window.filter((value) => value !== null);
     return numbers.length === periods ? of(numbers) : null;
   });
-}
-
-export function logReturns(prices: readonly number[]): Figures {
-  return prices.map((price, place) =>
-    place === 0 ? null : Math.log(price / (prices[place - 1] ?? Number.NaN)),
-  );
 }
 
 export function ema(prices: readonly number[], periods: number): Figures {

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
-import { openTestStore, type TestStore } from '../open-store.ts';
+import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
-import { ask, storeLine } from './price-line.ts';
+import { rowsIn, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 const days = 366;
@@ -33,34 +33,21 @@ const lines = {
   },
 };
 
-let store: TestStore;
+const store = useStore();
+const rows = rowsIn(store);
+const put = (key: SeriesKey, fromMs: number, count: number, lengthMs: number) =>
+  storeLine(store.database, {
+    ...{ key, startMs: fromMs, endMs: fromMs + count * lengthMs, prices: Array<string>(count).fill('1') },
+  });
 beforeAll(async () => {
-  store = await openTestStore();
   for (const { key, prices } of Object.values(lines))
     await storeLine(store.database, { key, startMs, endMs: startMs + days * dayMs, prices });
-  await storeRecent();
-});
-afterAll(() => store?.close());
-
-/** A market that is tracked for the first day of June, at each of two intervals; the other one is tracked for the year. */
-async function storeRecent(): Promise<void> {
+  // Tracked for the first day of June; the other interval of the second one is tracked for the year.
   const june = Date.UTC(2024, 5, 1);
-  const day = (key: SeriesKey, lengthMs: number) =>
-    storeLine(store.database, {
-      key,
-      startMs: june,
-      endMs: june + dayMs,
-      prices: Array.from({ length: dayMs / lengthMs }, () => '1'),
-    });
-  await day(market('late', 'h1'), hourMs);
-  await day(market('both', 'm1'), minuteMs);
-  await storeLine(store.database, {
-    ...{ key: market('both', 'd1'), startMs, endMs: startMs + days * dayMs },
-    prices: Array.from({ length: days }, () => '1'),
-  });
-}
-
-const rows = async (sql: string) => (await ask(store.url, sql, 'UTC')).rows;
+  await put(market('late', 'h1'), june, 24, hourMs);
+  await put(market('both', 'm1'), june, 1440, minuteMs);
+  await put(market('both', 'd1'), startMs, days, dayMs);
+});
 
 it.each<[keyof typeof lines, keyof typeof lines, string, number, number, number]>([
   // How long after its time each is known, and how old a price may be.
@@ -148,22 +135,23 @@ it('several series on one grid, as rows and as one row a time', async () => {
   // A name that is given twice is one series.
   const twice = `array['a', 'x a/tether', 'a'], 'h1'`;
   expect(await rows(`select price from aligned(${twice})`)).toEqual(sorted.flatMap(([a, b]) => [b, a]));
-  await expect(rows(`select * from aligned(array['a', 'bb'], 'h1')`)).rejects.toThrow('unknown asset "bb"');
-  await expect(rows(`select * from aligned(array['a', null], 'h1')`)).rejects.toThrow('must be named');
-  for (const name of ['aligned', 'aligned_wide'])
-    await expect(rows(`select * from ${name}(null, 'h1')`)).rejects.toThrow(
-      'series must be given, and is null',
-    );
+  for (const [series, message] of [
+    [`aligned(array['a', 'bb']`, 'unknown asset "bb"'],
+    [`aligned(array['a', null]`, 'must be named'],
+    ['aligned(null', 'series must be given, and is null'],
+    ['aligned_wide(null', 'series must be given, and is null'],
+  ])
+    await expect(rows(`select * from ${series}, 'h1')`)).rejects.toThrow(message);
   expect(await rows(`select * from aligned('{}', 'h1')`)).toEqual([]);
 });
 
 it('chooses an interval for a chart that covers its range', async () => {
   const chosen = (wanted: string, from: string, to: string) =>
-    rows(`select chart_interval('x both/tether', '${wanted}', '${from}Z', '${to}Z', 600000)`);
-  expect(await chosen('auto', '2024-01-01', '2024-01-11')).toEqual(['d1']);
-  expect(await chosen('auto', '2024-06-01', '2024-06-01 23:00')).toEqual(['m15']);
+    rows(`select chart_interval('x both/tether', '${wanted}', '2024-${from}Z', '2024-${to}Z', 600000)`);
+  expect(await chosen('auto', '01-01', '01-11')).toEqual(['d1']);
+  expect(await chosen('auto', '06-01', '06-01 23:00')).toEqual(['m15']);
   // The last tenth may be open still.
-  expect(await chosen('auto', '2024-06-01', '2024-06-02 02:00')).toEqual(['m15']);
-  expect(await chosen('m15', '2024-01-01', '2024-01-11')).toEqual(['m15']);
-  await expect(chosen('auto', '2024-01-11', '2024-01-01')).rejects.toThrow('ends before that');
+  expect(await chosen('auto', '06-01', '06-02 02:00')).toEqual(['m15']);
+  expect(await chosen('m15', '01-01', '01-11')).toEqual(['m15']);
+  await expect(chosen('auto', '01-11', '01-01')).rejects.toThrow('ends before that');
 });

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { decimalText } from '../../../contract/decimal.ts';
+import { beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
-import { commitRates } from '../../../store/lists/rates.ts';
+import type { Database } from '../../../store/db/database.ts';
 import { derivedObjects } from '../../../store/views/apply.ts';
-import { openTestStore, type TestStore } from '../open-store.ts';
+import { commitRatesOf } from '../committing.ts';
+import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
-import { ask, storeLine } from './price-line.ts';
+import { rowsIn, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 const days = 12;
@@ -20,10 +20,8 @@ function priceAt(period: number): string | null {
   return String(100 + Math.round(1000 * Math.sin(period / 3)) / 100 + (period % 4));
 }
 
-/** A store that has everything up to a time, and nothing after it. */
-async function storeUpTo(untilMs: number): Promise<TestStore> {
-  const store = await openTestStore();
-  const { database } = store;
+/** Everything up to a time, and nothing after it. */
+async function storeUpTo(database: Database, untilMs: number): Promise<void> {
   const history = (interval: 'h1' | 'd1') => ({ dataset: 'asset_history', assetId: 'a', interval }) as const;
   for (const [key, lengthMs] of [
     [market('a', 'h1'), hourMs],
@@ -38,21 +36,9 @@ async function storeUpTo(untilMs: number): Promise<TestStore> {
   }
   const polls = Array.from({ length: 2 * days }, (_, poll) => startMs + poll * 12 * hourMs + 3 * hourMs);
   for (const timeMs of polls.filter((at) => at < untilMs)) {
-    const rate = (id: string, rateUsd: string) => ({
-      ...{ id, symbol: id.toUpperCase(), currencySymbol: null, type: 'fiat' },
-      rateUsd: decimalText(rateUsd),
-    });
     const ratio = 1 + ((timeMs - startMs) / dayMs) * 0.01;
-    await commitRates(database, {
-      answer: {
-        rows: [rate('euro', ratio.toFixed(8)), rate('tether', (2 - ratio).toFixed(8))],
-        ...{ rejected: [], sourceTimeMs: timeMs, status: 200, bytes: 0, durationMs: 0 },
-      },
-      attempt: 1,
-      nowMs: timeMs,
-    });
+    await commitRatesOf(database, timeMs, { euro: ratio.toFixed(8), tether: (2 - ratio).toFixed(8) });
   }
-  return store;
 }
 
 const named = `'x', 'a', 'tether'`;
@@ -98,22 +84,18 @@ const functions = new Set(
 /** They give no values. */
 const others: readonly string[] = ['intervals_of', 'chart_interval'];
 
-let whole: TestStore;
-let cut: TestStore;
+const [whole, cut] = [useStore(), useStore()];
 beforeAll(async () => {
-  whole = await storeUpTo(Number.POSITIVE_INFINITY);
-  cut = await storeUpTo(cutMs);
+  await storeUpTo(whole.database, Number.POSITIVE_INFINITY);
+  await storeUpTo(cut.database, cutMs);
 });
-afterAll(async () => {
-  await whole?.close();
-  await cut?.close();
-});
+const inBoth = (sql: string) => Promise.all([rowsIn(whole)(sql), rowsIn(cut)(sql)]);
 
 /** Rows of both stores whose period had ended when the cut was made. */
 function known(call: string, name: string) {
   const hours = call.includes(`'h4'`) ? 4 : call.includes(`'h1'`) ? 1 : 24;
-  const sql = `select * from ${name}(${call}) where "time" + interval '${hours} hours' <= '${new Date(cutMs).toISOString()}'`;
-  return Promise.all([whole, cut].map(async ({ url }) => (await ask(url, sql, 'UTC')).rows));
+  const ended = `"time" + interval '${hours} hours' <= '${new Date(cutMs).toISOString()}'`;
+  return inBoth(`select * from ${name}(${call}) where ${ended}`);
 }
 
 it('no row of any function uses what was known only later', async () => {
@@ -121,31 +103,27 @@ it('no row of any function uses what was known only later', async () => {
     if (name in ofRanges || others.includes(name)) continue;
     for (const call of calls[name] ?? byDefault) {
       const [later, then] = await known(call, name);
-      expect([name, call, then?.length]).not.toEqual([name, call, 0]);
+      expect([name, call, then.length]).not.toEqual([name, call, 0]);
       expect([name, call, later]).toEqual([name, call, then]);
     }
   }
   for (const [name, call] of Object.entries(ofRanges)) {
     const ended = new Date(cutMs - (cutMs % hourMs)).toISOString();
     const sql = `select * from ${name}(${call}, to_time => '${ended}')`;
-    const [later, then] = await Promise.all([whole, cut].map(async ({ url }) => (await ask(url, sql)).rows));
+    const [later, then] = await inBoth(sql);
     expect([name, later]).toEqual([name, then]);
   }
 });
 
-it('every function refuses a range that ends before it begins', async () => {
-  const all = [...functions, ...Object.keys(ofRanges)].filter((name) => !others.includes(name));
-  for (const name of all) {
+it.each([...functions].filter((name) => !others.includes(name)))(
+  '%s refuses a range that ends before it begins',
+  async (name) => {
     for (const call of name in ofRanges ? [ofRanges[name]] : (calls[name] ?? byDefault)) {
       const sql = `select * from ${name}(${call}, from_time => '2024-01-05', to_time => '2024-01-02')`;
-      const refused = await ask(whole.url, sql).then(
-        () => 'not refused',
-        (error: Error) => error.message,
-      );
-      expect([name, call, refused]).toEqual([name, call, expect.stringContaining('ends before that')]);
+      await expect(rowsIn(whole)(sql), call).rejects.toThrow('ends before that');
     }
-  }
-});
+  },
+);
 
 it('a function that looks ahead fails this test', async () => {
   const [later, then] = await known(`'a', 'euro', 'h1', max_age => '1 day', look_ahead => true`, 'prices_in');

@@ -1,306 +1,206 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { decimalText } from '../../../contract/decimal.ts';
-import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import { commitRates } from '../../../store/lists/rates.ts';
-import { trackSeries } from '../../../store/series/series.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import type { SeriesKey } from '../../../contract/series.ts';
 import { queries, writtenOut } from '../../deploy/grafana.ts';
-import { onEachDatabase, openTestStore, type TestStore } from '../open-store.ts';
-import { candles, market, put } from './candles.ts';
-import { ask, storeLine } from './price-line.ts';
+import { commitRatesOf } from '../committing.ts';
+import { useStore } from '../open-store.ts';
+import { market } from './candles.ts';
+import { rowsIn, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
+const laterMs = Date.UTC(2024, 0, 11);
+const asset = (assetId: string, interval: 'h1' | 'd1' = 'h1'): SeriesKey => ({
+  ...{ dataset: 'asset_history', assetId, interval },
+});
 
-/** USD for one unit, polled at two times. */
-const polls = [
-  { timeMs: startMs + 6 * hourMs, euro: '1.25', peso: '0.05' },
-  { timeMs: startMs + 12 * hourMs, euro: '1.60', peso: '0.04' },
-];
+const store = useStore();
+const rows = rowsIn(store);
+const put = (
+  key: SeriesKey,
+  prices: readonly (string | null)[],
+  more: { startMs?: number; endMs?: number } = {},
+) => storeLine(store.database, { key, startMs, endMs: startMs + dayMs, prices, ...more });
+const constant = (count: number, price: string) => Array<string>(count).fill(price);
 
-onEachDatabase('figures of markets', (kind) => {
-  let store: TestStore;
-  beforeAll(async () => {
-    store = await openTestStore(kind);
-    for (const { timeMs, euro, peso } of polls) {
-      const rate = (id: string, symbol: string, rateUsd: string) => ({
-        id,
-        symbol,
-        currencySymbol: null,
-        type: 'fiat',
-        rateUsd: decimalText(rateUsd),
-      });
-      const rows = [
-        rate('euro', 'EUR', euro),
-        rate('mexican-peso', 'MXN', peso),
-        rate('one-coin', 'TWO', '2'),
-        rate('other-coin', 'TWO', '3'),
-        rate('united-states-dollar', 'USD', '1'),
-        rate('worthless', 'WRT', '0'),
-      ];
-      await commitRates(store.database, {
-        answer: { rows, rejected: [], sourceTimeMs: timeMs, status: 200, bytes: 0, durationMs: 0 },
-        attempt: 1,
-        nowMs: timeMs,
-      });
-    }
+beforeAll(async () => {
+  const others = { 'one-coin': '2', 'other-coin': '3', 'united-states-dollar': '1', worthless: '0' };
+  for (const [hour, euro, peso] of [
+    [6, '1.25', '0.05'],
+    [12, '1.60', '0.04'],
+  ] as const)
+    await commitRatesOf(store.database, startMs + hour * hourMs, { euro, 'mexican-peso': peso, ...others });
+  await store.database.pool.query(
+    `update tidemark.currencies set symbol = 'TWO' where currency like '%-coin'`,
+  );
+  await put(asset('coin'), constant(24, '10'));
+  await put(market('v', 'h1'), constant(24, '1'));
+});
+
+it.each([
+  ['h4', 'h1'],
+  ['h4', 'h6'],
+  ['h8', 'h12'],
+  ['h6', 'h8'],
+])('refuses a vwap of %s in sessions of %s, which a period crosses', async (interval, session) => {
+  const call = `vwap('x', 'v', 'tether', '${interval}', session => '${session}')`;
+  await expect(rows(`select * from ${call}`)).rejects.toThrow(`whole number of periods of ${interval}`);
+});
+
+it('has a vwap of nulls where a period is not covered', async () => {
+  await storeLine(store.database, {
+    ...{ key: market('n', 'h1'), startMs, endMs: startMs + 4 * hourMs, prices: ['1', null, null, '4'] },
+    covered: [
+      [0, 1],
+      [3, 4],
+    ],
   });
-  afterAll(() => store.close());
-  const rows = async (sql: string) => (await ask(store.url, sql, 'UTC')).rows;
+  expect(
+    await rows(
+      `select vwap::float, volume, session_vwap::float, candles, coverage from vwap('x', 'n', 'tether', 'h1')`,
+    ),
+  ).toEqual(['1 | 1 | 1 | 1 | 1', '- | - | - | - | 0', '- | - | - | - | 0', '4 | 1 | 2.5 | 1 | 1']);
+});
 
-  it('weighs typical prices by volume, by period and since the start of the session', async () => {
-    const { seriesId } = await trackSeries(store.database, market('v', 'm1'), startMs, startMs + 2 * dayMs);
-    const minutes = candles(startMs, 7 * minuteMs, 400);
-    await put(store.database, seriesId, minutes);
-    await store.database.pool.query(
-      'update tidemark.series set covered = tstzmultirange(tracked) where id = $1',
-      [seriesId],
+it('weighs by the series that covers the range, not by a finer one that does not', async () => {
+  const endMs = startMs + 2 * dayMs;
+  await put(
+    market('w', 'h1'),
+    Array.from({ length: 48 }, (_, hour) => String(100 + hour)),
+    { endMs },
+  );
+  await put(market('w', 'm1'), constant(1440, '7'), { startMs: startMs + dayMs, endMs });
+  const of = (range: string) =>
+    rows(`select vwap::float, candles, derived_from, coverage from vwap('x', 'w', 'tether', 'd1', ${range})`);
+  expect(await of(`'2024-01-01Z', '2024-01-03Z'`)).toEqual(['111.5 | 24 | h1 | 1', '135.5 | 24 | h1 | 1']);
+  expect(await of(`'2024-01-02Z', '2024-01-03Z'`)).toEqual(['7 | 1440 | m1 | 1']);
+  expect(await of(`'2024-01-02Z', '2024-01-04Z'`)).toEqual(['7 | 1440 | m1 | 1', '- | - | m1 | 0']);
+});
+
+it('converts through the last known rate, and shows its time; a later one only when asked', async () => {
+  const at = (options: string) =>
+    rows(
+      `select to_char(time, 'HH24'), price::float, to_char(rate_time, 'HH24'), rate_age
+       from prices_in('coin', 'EUR', 'h1'${options}) where extract(hour from time) in (0, 9, 10, 12)`,
     );
-    const mean = (fromMs: number, toMs: number) => {
-      const within = minutes.filter(({ timeMs }) => timeMs >= fromMs && timeMs < toMs);
-      const volume = within.reduce((sum, candle) => sum + Number(candle.volume), 0);
-      const turnover = within.reduce(
-        (sum, { high, low, close, volume: traded }) =>
-          sum + ((Number(high) + Number(low) + Number(close)) / 3) * Number(traded),
-        0,
-      );
-      return { vwap: turnover / volume, candles: within.length };
-    };
-    const answer = await rows(
-      `select extract(epoch from time) * 1000, vwap, session_vwap, candles, derived_from, coverage
-         from vwap('x', 'v', 'tether', 'h4')`,
-    );
-    expect(answer).toHaveLength(12);
-    for (const row of answer) {
-      const [time, vwap, session, count, from, coverage] = row.split(' | ');
-      const timeMs = Number(time);
-      const expected = mean(timeMs, timeMs + 4 * hourMs);
-      expect(Number(vwap)).toBeCloseTo(expected.vwap, 9);
-      expect(Number(session)).toBeCloseTo(mean(timeMs - (timeMs % dayMs), timeMs + 4 * hourMs).vwap, 9);
-      expect([count, from, coverage]).toEqual([String(expected.candles), 'm1', '1']);
-    }
-    // A session as long as the period equals the period.
-    expect(
-      await rows(
-        `select count(*) from vwap('x', 'v', 'tether', 'h4', session => 'h4') where vwap <> session_vwap`,
-      ),
-    ).toEqual(['0']);
-    await expect(rows(`select * from vwap('x', 'v', 'tether', 'h4', session => 'h1')`)).rejects.toThrow(
-      /whole number of periods of h4/,
-    );
-  });
+  expect(await at('')).toEqual([
+    '00 | - | - | -',
+    // Known, and older than an hour.
+    '09 | - | 06 | 03:00:00',
+    '10 | - | 06 | 04:00:00',
+    '12 | 6.25 | 12 | 00:00:00',
+  ]);
+  expect((await at(`, max_age => '4 hours'`)).slice(1, 3)).toEqual([
+    '09 | 8 | 06 | 03:00:00',
+    '10 | 8 | 06 | 04:00:00',
+  ]);
+  await expect(at(`, max_age => '-1 hour'`)).rejects.toThrow('cannot be negative');
+  expect(await at(`, max_age => '12 hours', look_ahead => true`)).toEqual([
+    '00 | 8 | 06 | -06:00:00',
+    // Equally near to both: the earlier one.
+    '09 | 8 | 06 | 03:00:00',
+    '10 | 6.25 | 12 | -02:00:00',
+    '12 | 6.25 | 12 | 00:00:00',
+  ]);
+  // A range without a rate of its own uses those on either side.
+  const beside = `prices_in('coin', 'euro', 'h1', '2024-01-01 08:00Z', '2024-01-01 09:00Z', '2 hours')`;
+  expect(await rows(`select price::float, to_char(rate_time, 'HH24') from ${beside}`)).toEqual(['8 | 06']);
+});
 
-  it.each([
-    ['h4', 'h6'],
-    ['h8', 'h12'],
-    ['h6', 'h8'],
-  ])('refuses a vwap of %s in sessions of %s, which a period crosses', async (interval, session) => {
-    await storeLine(store.database, {
-      key: market(`v-${interval}`, 'h1'),
-      startMs,
-      endMs: startMs + dayMs,
-      prices: Array.from({ length: 24 }, () => '1'),
-    });
-    const call = `vwap('x', 'v-${interval}', 'tether', '${interval}', session => '${session}')`;
-    await expect(rows(`select * from ${call}`)).rejects.toThrow(`whole number of periods of ${interval}`);
-  });
-
-  it('has a vwap of nulls where a period is not covered', async () => {
-    await storeLine(store.database, {
-      key: market('n', 'h1'),
-      startMs,
-      endMs: startMs + 4 * hourMs,
-      prices: ['1', null, null, '4'],
-      covered: [
-        [0, 1],
-        [3, 4],
-      ],
-    });
-    expect(
-      await rows(
-        `select vwap::float, volume, session_vwap::float, candles, coverage from vwap('x', 'n', 'tether', 'h1')`,
-      ),
-    ).toEqual(['1 | 1 | 1 | 1 | 1', '- | - | - | - | 0', '- | - | - | - | 0', '4 | 1 | 2.5 | 1 | 1']);
-  });
-
-  it('weighs by the series that covers the range, not by a finer one that does not', async () => {
-    const hours = Array.from({ length: 48 }, (_, hour) => String(100 + hour));
-    await storeLine(store.database, {
-      key: market('w', 'h1'),
-      startMs,
-      endMs: startMs + 2 * dayMs,
-      prices: hours,
-    });
-    await storeLine(store.database, {
-      key: market('w', 'm1'),
-      startMs: startMs + dayMs,
-      endMs: startMs + 2 * dayMs,
-      prices: Array.from({ length: 1440 }, () => '7'),
-    });
-    const of = (range: string) =>
-      rows(
-        `select vwap::float, candles, derived_from, coverage from vwap('x', 'w', 'tether', 'd1', ${range})`,
-      );
-    expect(await of(`'2024-01-01Z', '2024-01-03Z'`)).toEqual(['111.5 | 24 | h1 | 1', '135.5 | 24 | h1 | 1']);
-    expect(await of(`'2024-01-02Z', '2024-01-03Z'`)).toEqual(['7 | 1440 | m1 | 1']);
-    expect(await of(`'2024-01-02Z', '2024-01-04Z'`)).toEqual(['7 | 1440 | m1 | 1', '- | - | m1 | 0']);
-  });
-
-  it('converts through the last known rate, and shows its time; a later one only when asked', async () => {
-    const key = { dataset: 'asset_history', assetId: 'coin', interval: 'h1' } as const;
-    const prices = Array.from({ length: 24 }, () => '10');
-    await storeLine(store.database, { key, startMs, endMs: startMs + dayMs, prices });
-    const at = (options: string) =>
-      rows(
-        `select to_char(time, 'HH24'), price::float, to_char(rate_time, 'HH24'), rate_age
-           from prices_in('coin', 'EUR', 'h1'${options}) where extract(hour from time) in (0, 6, 9, 10, 12, 23)`,
-      );
-    expect(await at('')).toEqual([
-      '00 | - | - | -',
-      '06 | 8 | 06 | 00:00:00',
-      // Known, and older than an hour.
-      '09 | - | 06 | 03:00:00',
-      '10 | - | 06 | 04:00:00',
-      '12 | 6.25 | 12 | 00:00:00',
-      '23 | - | 12 | 11:00:00',
-    ]);
-    expect(await at(`, max_age => '4 hours'`)).toEqual([
-      '00 | - | - | -',
-      '06 | 8 | 06 | 00:00:00',
-      '09 | 8 | 06 | 03:00:00',
-      '10 | 8 | 06 | 04:00:00',
-      '12 | 6.25 | 12 | 00:00:00',
-      '23 | - | 12 | 11:00:00',
-    ]);
-    await expect(at(`, max_age => '-1 hour'`)).rejects.toThrow('cannot be negative');
-    expect(await at(`, max_age => '12 hours', look_ahead => true`)).toEqual([
-      '00 | 8 | 06 | -06:00:00',
-      '06 | 8 | 06 | 00:00:00',
-      // Equally near to both: the earlier one.
-      '09 | 8 | 06 | 03:00:00',
-      '10 | 6.25 | 12 | -02:00:00',
-      '12 | 6.25 | 12 | 00:00:00',
-      '23 | 6.25 | 12 | 11:00:00',
-    ]);
-    // A range without a rate of its own uses those on either side.
-    expect(
-      await rows(
-        `select price::float, to_char(rate_time, 'HH24')
-           from prices_in('coin', 'euro', 'h1', '2024-01-01 08:00Z', '2024-01-01 09:00Z', '2 hours')`,
-      ),
-    ).toEqual(['8 | 06']);
-  });
-
-  it('converts a market from its quote, at the end of its periods, through both rates of one poll', async () => {
-    const key = {
-      dataset: 'candles',
-      exchange: 'x',
-      baseId: 'coin',
-      quoteId: 'mexican-peso',
-      interval: 'h1',
-    } as const;
-    await storeLine(store.database, {
-      key,
-      startMs,
-      endMs: startMs + dayMs,
-      prices: Array.from({ length: 24 }, () => '100'),
-    });
-    const answer = await rows(
+it('converts a market from its quote, at the end of its periods, through both rates of one poll', async () => {
+  const key = { ...market('coin', 'h1'), quoteId: 'mexican-peso' };
+  await put(key, constant(24, '100'));
+  expect(
+    await rows(
       `select to_char(time, 'HH24'), price::float, source_price, source_currency, to_char(rate_time, 'HH24'), rate_age
-         from prices_in('x coin/mexican-peso', 'euro', 'h1') where extract(hour from time) in (5, 11)`,
+       from prices_in('x coin/mexican-peso', 'euro', 'h1') where extract(hour from time) in (5, 11)`,
+    ),
+  ).toEqual(['05 | 4 | 100 | mexican-peso | 06 | 00:00:00', '11 | 2.5 | 100 | mexican-peso | 12 | 00:00:00']);
+  const itself = `prices_in('x coin/mexican-peso', 'MXN', 'h1') where price is not null`;
+  expect(await rows(`select distinct price = source_price from ${itself}`)).toEqual(['t']);
+});
+
+it('takes the middle of the day as the moment of a daily mean', async () => {
+  await put(asset('coin', 'd1'), ['10']);
+  expect(await rows(`select price::float, rate_age from prices_in('coin', 'EUR')`)).toEqual([
+    '6.25 | 00:00:00',
+  ]);
+});
+
+it('shows in Grafana the prices of a derived interval, and none through a rate of 0', async () => {
+  await put(
+    asset('panel'),
+    Array.from({ length: 24 }, (_, hour) => String(10 + hour)),
+  );
+  const panel = queries('rawSql').find(({ title }) => title.startsWith('Price of'))?.query ?? '';
+  const shown = (currency: string) => {
+    const named = { asset: 'panel', asset_interval: 'h6', currency };
+    const range = { fromMs: startMs + 2 * hourMs, toMs: startMs + dayMs, points: 1000 };
+    return rows(
+      `select to_char(time, 'HH24'), trim_scale(price) from (${writtenOut(panel, named, range)}) panel`,
     );
-    expect(answer).toEqual([
-      '05 | 4 | 100 | mexican-peso | 06 | 00:00:00',
-      '11 | 2.5 | 100 | mexican-peso | 12 | 00:00:00',
-    ]);
-    expect(
-      await rows(
-        `select distinct price = source_price from prices_in('x coin/mexican-peso', 'MXN', 'h1') where price is not null`,
-      ),
-    ).toEqual(['t']);
-  });
+  };
+  expect(await shown('united-states-dollar')).toEqual(['06 | 16', '12 | 22', '18 | 28']);
+  expect(await shown('worthless')).toEqual(['06 | -', '12 | -', '18 | -']);
+});
 
-  it('takes the middle of the day as the moment of a daily mean', async () => {
-    const key = { dataset: 'asset_history', assetId: 'coin', interval: 'd1' } as const;
-    await storeLine(store.database, { key, startMs, endMs: startMs + dayMs, prices: ['10'] });
-    expect(await rows(`select price::float, rate_age from prices_in('coin', 'EUR')`)).toEqual([
-      '6.25 | 00:00:00',
-    ]);
-  });
+it.each([
+  [`prices_in('coin', 'eruo')`, 'unknown currency "eruo"', 'did you mean "euro"?'],
+  [`prices_in('coin', 'TWO')`, 'the currency "TWO" is ambiguous', 'say which: "one-coin" or "other-coin"'],
+  [`ohlcv_in('x', 'v', 'tether', 'eruo')`, 'unknown currency "eruo"', 'did you mean "euro"?'],
+])('refuses %s', async (call, message, hint) => {
+  await expect(rows(`select * from ${call}`)).rejects.toMatchObject({ message, hint });
+});
 
-  it('shows in Grafana the prices of a derived interval, and none through a rate of 0', async () => {
-    const key = { dataset: 'asset_history', assetId: 'panel', interval: 'h1' } as const;
-    const prices = Array.from({ length: 24 }, (_, hour) => String(10 + hour));
-    await storeLine(store.database, { key, startMs, endMs: startMs + dayMs, prices });
-    const panel = queries('rawSql').find(({ title }) => title.startsWith('Price of'))?.query ?? '';
-    const shown = (currency: string) =>
-      rows(
-        `select to_char(time, 'HH24'), trim_scale(price) from (${writtenOut(
-          panel,
-          { asset: 'panel', asset_interval: 'h6', currency },
-          { fromMs: startMs + 2 * hourMs, toMs: startMs + dayMs, points: 1000 },
-        )}) panel`,
-      );
-    expect(await shown('united-states-dollar')).toEqual(['06 | 16', '12 | 22', '18 | 28']);
-    expect(await shown('worthless')).toEqual(['06 | -', '12 | -', '18 | -']);
-  });
+it('counts a return on the day in which it happened', async () => {
+  // The 1st of January 2024 was a Monday.
+  await put(asset('tide', 'd1'), ['100', '110', '99'], { endMs: startMs + 3 * dayMs });
+  const figures = 'weekday, name, observations, mean_return::float, share_up::float';
+  expect(await rows(`select ${figures} from seasonality_by_weekday('tide')`)).toEqual([
+    '2 | Tuesday | 1 | 0.1 | 1',
+    '3 | Wednesday | 1 | -0.1 | 0',
+  ]);
+});
 
-  it('refuses an unknown currency, and a symbol of several currencies', async () => {
-    await expect(rows(`select * from prices_in('coin', 'eruo')`)).rejects.toMatchObject({
-      message: 'unknown currency "eruo"',
-      hint: 'did you mean "euro"?',
-    });
-    await expect(rows(`select * from prices_in('coin', 'TWO')`)).rejects.toMatchObject({
-      message: 'the currency "TWO" is ambiguous',
-      hint: 'say which: "one-coin" or "other-coin"',
-    });
-  });
-
-  it('counts a return in the hour and on the day in which it happened', async () => {
-    // From 100 to 110 between 05:00 and 06:00 of each day, back between 17:00 and 18:00.
-    const prices = Array.from({ length: 72 }, (_, hour) => (hour % 24 > 5 && hour % 24 < 18 ? '110' : '100'));
-    await storeLine(store.database, {
-      key: { dataset: 'asset_history', assetId: 'tide', interval: 'h1' },
-      startMs,
-      endMs: startMs + 3 * dayMs,
-      prices,
-    });
-    // A close of 110 is the price at the end of the hour.
-    await storeLine(store.database, {
-      key: market('tide', 'h1'),
-      startMs,
-      endMs: startMs + 3 * dayMs,
-      prices: [...prices.slice(1), '100'],
-    });
-    const moved = (series: string) =>
-      rows(
-        `select hour, observations, mean_return::float, deviation::float, share_up::float from seasonality_by_hour('${series}') where mean_return <> 0`,
-      );
-    const expected = ['5 | 3 | 0.1 | 0 | 1', '17 | 3 | -0.0909090909090909 | 0 | 0'];
-    expect(await moved('tide')).toEqual(expected);
-    expect(await moved('x tide/tether')).toEqual(expected);
-    expect(
-      await rows(`select sum(observations), count(*), min(coverage) from seasonality_by_hour('tide')`),
-    ).toEqual(['71 | 24 | 1']);
-    // From 07:00 to 10:00 no price is known to exist: the return ends at 10:00.
-    await storeLine(store.database, {
-      key: { dataset: 'asset_history', assetId: 'thin', interval: 'h1' },
-      startMs,
-      endMs: startMs + dayMs,
-      prices: Array.from({ length: 24 }, (_, hour) => ({ 7: '100', 10: '110' })[hour] ?? null),
-    });
-    expect(await rows(`select hour, mean_return::float from seasonality_by_hour('thin')`)).toEqual([
-      '9 | 0.1',
-    ]);
-    // The 1st of January 2024 was a Monday.
-    await storeLine(store.database, {
-      key: { dataset: 'asset_history', assetId: 'tide', interval: 'd1' },
-      startMs,
-      endMs: startMs + 3 * dayMs,
-      prices: ['100', '110', '99'],
-    });
-    expect(
-      await rows(
-        `select weekday, name, observations, mean_return::float, share_up::float from seasonality_by_weekday('tide')`,
-      ),
-    ).toEqual(['2 | Tuesday | 1 | 0.1 | 1', '3 | Wednesday | 1 | -0.1 | 0']);
-  });
+it('opens by the rate at the start and closes by that at the end, never by a later one or one that is too old', async () => {
+  const range = { startMs: laterMs, endMs: laterMs + 5 * hourMs };
+  await put(market('a', 'h1'), ['100', '110', '120.5', '130', '0'], range);
+  // Of two hours no rate is known in time. At 02:15 there is only the euro.
+  for (const [hour, rates] of [
+    [-0.5, { tether: '1.00', euro: '1.25' }],
+    [0.5, { tether: '1.01', euro: '1.0' }],
+    [1.5, { tether: '0.5', euro: '2' }],
+    [2.25, { euro: '3' }],
+    [4.5, { tether: '1', euro: '4' }],
+  ] as const)
+    await commitRatesOf(store.database, laterMs + hour * hourMs, rates);
+  const prices = ['open', 'high', 'low', 'close'].map((name) => `trim_scale(${name})`);
+  const times = ['open', 'close'].map((name) => `to_char(${name}_rate_time, 'HH24:MI')`);
+  const columns = [`to_char(time, 'HH24')`, ...prices, 'volume', ...times];
+  const converted = (rest = '') =>
+    rows(`select ${columns} from ohlcv_in('x', 'a', 'tether', 'euro', 'h1'${rest})`);
+  // 100 tether are 80 euros at the start of the first hour, and 101 at its end.
+  const known = [
+    '00 | 80 | 101 | 80 | 101 | 1 | 23:30 | 00:30',
+    '01 | 111.1 | 111.1 | 27.5 | 27.5 | 1 | 00:30 | 01:30',
+  ];
+  expect(await converted()).toEqual([
+    ...known,
+    '02 | 30.125 | - | - | - | 1 | 01:30 | 01:30',
+    '03 | - | - | - | - | 1 | 01:30 | 01:30',
+    '04 | - | - | - | 0 | 1 | 01:30 | 04:30',
+  ]);
+  const all = await converted(`, max_age => '1 day'`);
+  expect(all).toEqual([
+    ...known,
+    '02 | 30.125 | 30.125 | 30.125 | 30.125 | 1 | 01:30 | 01:30',
+    '03 | 32.5 | 32.5 | 32.5 | 32.5 | 1 | 01:30 | 01:30',
+    '04 | 0 | 0 | 0 | 0 | 1 | 01:30 | 04:30',
+  ]);
+  // The same rates wherever the range begins.
+  expect(await converted(`, '2024-01-11 03:00Z', max_age => '1 day'`)).toEqual(all.slice(3));
+  const inEuro = (rest: string) =>
+    rows(
+      `select time, price, rate_time from prices_in('x a/tether', 'euro', 'h1', max_age => '1 day'${rest})`,
+    );
+  expect(await inEuro(`, from_time => '2024-01-11 02:00Z'`)).toEqual((await inEuro('')).slice(2));
 });

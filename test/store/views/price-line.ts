@@ -50,31 +50,57 @@ export interface Answer {
   readonly notices: string[];
 }
 
-/** Runs a query in a session of its own, whose time zone has daylight saving time by default. */
+const sessions = new Map<string, pg.Pool>();
+
+/** The sessions of a database in one time zone and role. They end with the database. */
+function sessionsOf(url: string, timeZone: string, role: string | undefined): pg.Pool {
+  const key = [url, timeZone, role].join(' ');
+  const pool =
+    sessions.get(key) ??
+    new pg.Pool({
+      connectionString: url,
+      options: `-c timezone=${timeZone}${role === undefined ? '' : ` -c role=${role}`}`,
+      types: { getTypeParser: () => (text: string | Buffer) => text },
+      idleTimeoutMillis: 0,
+      allowExitOnIdle: true,
+    });
+  if (!sessions.has(key)) pool.on('error', () => sessions.delete(key));
+  sessions.set(key, pool);
+  return pool;
+}
+
+/** Runs a query in a session whose time zone has daylight saving time by default. */
 export async function ask(
   url: string,
   sql: string,
   timeZone = 'America/New_York',
   role?: string,
 ): Promise<Answer> {
-  const client = new pg.Client({
-    connectionString: url,
-    options: `-c timezone=${timeZone}${role === undefined ? '' : ` -c role=${role}`}`,
-    types: { getTypeParser: () => (text: string | Buffer) => text },
-  });
   const notices: string[] = [];
-  client.on('notice', ({ message, hint }) => notices.push(`${message}; ${hint}`));
-  await client.connect();
+  const note = ({ message, hint }: { message?: string | undefined; hint?: string | undefined }) =>
+    notices.push(`${message}; ${hint}`);
+  const client = await sessionsOf(url, timeZone, role).connect();
+  client.on('notice', note);
   try {
     const result = await client.query<(string | null)[]>({ text: sql, rowMode: 'array' });
     return { rows: result.rows.map((row) => row.map((value) => value ?? '-').join(' | ')), notices };
   } finally {
-    await client.end();
+    client.off('notice', note);
+    client.release();
   }
 }
 
-/** A column of numbers; null stays null. For comparison with double arithmetic. */
-export async function numbersOf(url: string, sql: string): Promise<(number | null)[]> {
-  const { rows } = await ask(url, sql);
-  return rows.map((row) => (row === '-' ? null : Number(row)));
+/** Runs queries in UTC. @returns their rows. */
+export function rowsIn(store: { readonly url: string }): (sql: string) => Promise<string[]> {
+  return async (sql) => (await ask(store.url, sql, 'UTC')).rows;
+}
+
+/** Prices without the periods without trades; zeros, ties, and values of any size with any number of decimals. */
+export function priceAt(place: number): string {
+  if (place % 997 === 5) return '0';
+  if (place % 1009 === 5) return `0.${'0'.repeat(29)}1`;
+  if (place % 1013 === 5) return `1${'0'.repeat(42)}`;
+  if (place % 1019 === 5) return '0.00478300';
+  if (place % 83 === 5) return '64999.98';
+  return `${100 + (Math.imul(place, 2654435761) >>> 28)}${['', '.0', '.50', '.123456789012345678'][place % 4]}`;
 }

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { dayMs } from '../../../contract/intervals.ts';
-import { onEachDatabase, openTestStore, type TestStore } from '../open-store.ts';
-import { ask, storeLine } from './price-line.ts';
+import { openOwnStore, useStore } from '../open-store.ts';
+import { market } from './candles.ts';
+import { ask, rowsIn, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 
@@ -19,208 +20,174 @@ function distance(a: string, b: string): number {
   );
 }
 
-onEachDatabase('unknown names', (kind) => {
-  let store: TestStore;
-  beforeAll(async () => {
-    store = await openTestStore(kind);
-    const track = (exchange: string, baseId: string, quoteId: string) =>
-      storeLine(store.database, {
-        key: { dataset: 'candles', exchange, baseId, quoteId, interval: 'h8' },
-        startMs,
-        endMs: startMs + dayMs,
-        prices: ['1', '2', '3'],
-      });
-    await track('binance', 'bitcoin', 'tether');
-    await track('binance', 'bitcoin-cash', 'tether');
-    await track('kraken', 'bitcoin', 'euro');
-    await track('kraken', 'golem-(glm)', 'euro');
-    await storeLine(store.database, {
-      key: { dataset: 'asset_history', assetId: 'ethereum', interval: 'd1' },
-      startMs,
-      endMs: startMs + dayMs,
-      prices: ['1'],
-    });
-    await store.database.pool.query(
-      `insert into tidemark.currencies (currency, symbol, type) values ('bitcoin', 'BTC', 'crypto'), ('euro', 'EUR', 'fiat')`,
-    );
-  });
-  afterAll(() => store.close());
+const store = useStore();
+const day = { startMs, endMs: startMs + dayMs };
+const eightHours = { ...market('bitcoin', 'h8'), exchange: 'binance' };
+beforeAll(async () => {
+  for (const names of [
+    {},
+    { baseId: 'bitcoin-cash' },
+    { exchange: 'kraken', quoteId: 'euro' },
+    { exchange: 'kraken', baseId: 'golem-(glm)', quoteId: 'euro' },
+  ])
+    await storeLine(store.database, { key: { ...eightHours, ...names }, ...day, prices: ['1', '2', '3'] });
+  const history = { dataset: 'asset_history', assetId: 'ethereum', interval: 'd1' } as const;
+  await storeLine(store.database, { key: history, ...day, prices: ['1'] });
+  await store.database.pool.query(
+    `insert into tidemark.currencies (currency, symbol, type) values ('bitcoin', 'BTC', 'crypto'), ('euro', 'EUR', 'fiat')`,
+  );
+});
 
-  it('counts edits as defined', async () => {
-    const words = fc.stringMatching(/^[ab-]{0,6}$/);
-    const pairs = fc.sample(fc.tuple(words, words), { numRuns: 200, seed: 7 });
-    const { rows } = await store.database.pool.query<{ distance: number }>(
-      `select tidemark.edit_distance(a, b) as distance
+it('counts edits as defined', async () => {
+  const words = fc.stringMatching(/^[ab-]{0,6}$/);
+  const pairs = fc.sample(fc.tuple(words, words), { numRuns: 200, seed: 7 });
+  const { rows } = await store.database.pool.query<{ distance: number }>(
+    `select tidemark.edit_distance(a, b) as distance
          from unnest($1::text[], $2::text[]) with ordinality as u (a, b, place) order by place`,
-      [pairs.map(([a]) => a), pairs.map(([, b]) => b)],
-    );
-    expect(rows.map((row) => row.distance)).toEqual(pairs.map(([a, b]) => distance(a, b)));
-    expect(new Set(rows.map((row) => row.distance)).size).toBeGreaterThan(4);
-  });
+    [pairs.map(([a]) => a), pairs.map(([, b]) => b)],
+  );
+  expect(rows.map((row) => row.distance)).toEqual(pairs.map(([a, b]) => distance(a, b)));
+  expect(new Set(rows.map((row) => row.distance)).size).toBeGreaterThan(4);
+});
 
-  describe('are refused with suggestions', () => {
-    const market = (words: string) => `ohlcv(${words})`;
-    it.each([
-      [market(`'binanse', 'bitcoin', 'tether'`), 'unknown exchange "binanse"', 'did you mean "binance"?'],
-      [market(`'Binance', 'bitcoin', 'tether'`), 'unknown exchange "Binance"', 'did you mean "binance"?'],
-      [
-        market(`'kc', 'bitcoin', 'tether'`),
-        'unknown exchange "kc"',
-        'nothing known is near; known: binance, kraken',
-      ],
-      [
-        market(`'', 'bitcoin', 'tether'`),
-        'unknown exchange ""',
-        'nothing known is near; known: binance, kraken',
-      ],
-      [market(`null, 'bitcoin', 'tether'`), 'exchange must be named, and is null', 'known: binance, kraken'],
-      [market(`'binance', 'bitconi', 'tether'`), 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
-      [market(`'binance', 'btc', 'tether'`), 'unknown base "btc"', 'did you mean "bitcoin"?'],
-      [market(`'binance', 'bitcoin', 'thether'`), 'unknown quote "thether"', 'did you mean "tether"?'],
-      [
-        market(`'kraken', 'golem', 'euro'`),
-        'unknown base "golem"',
-        'nothing known is near; known: bitcoin, bitcoin-cash, golem-(glm)',
-      ],
-      [
-        market(`'binance', 'bitcoin', 'euro'`),
-        'no market bitcoin/euro is tracked on binance',
-        'tracked: binance bitcoin/tether, kraken bitcoin/euro',
-      ],
-      [market(`'binance', 'bitcoin', 'tether', '8h'`), 'unknown interval "8h"', 'did you mean "h8"?'],
-      [market(`'binance', 'bitcoin', 'tether', '1day'`), 'unknown interval "1day"', 'did you mean "d1"?'],
-      [
-        market(`'binance', 'bitcoin', 'tether', 'h'`),
-        'unknown interval "h"',
-        'did you mean "h1" or "h2" or "h4"?',
-      ],
-      [
-        market(`'binance', 'bitcoin', 'tether', null`),
-        'interval must be named, and is null',
-        'known: d1, h1',
-      ],
-      // Twelve hours are not a multiple of eight.
-      [
-        market(`'binance', 'bitcoin', 'tether', 'h12'`),
-        'the candles of binance bitcoin/tether are not tracked at h12, and do not follow from finer ones',
-        'tracked: h8; from these follow: d1, w1',
-      ],
-      [`price_history('etherum')`, 'unknown asset "etherum"', 'did you mean "ethereum"?'],
-      [
-        `price_history('bitcoin')`,
-        'unknown asset "bitcoin": its history is not tracked, though it is the base of a market',
-        'nothing known is near; known: ethereum',
-      ],
-      [
-        `price_history('ethereum', 'h1')`,
-        'the price history of ethereum is not tracked at h1',
-        'tracked: d1; from these follow: none',
-      ],
-      [
-        `price_history('ethereum', 'h8')`,
-        'no price history has the interval "h8"',
-        'it is one of m1, m5, m15, m30, h1, h2, h6, h12, d1',
-      ],
-      [
-        `price_history('binance bitcoin/tether', 'h8')`,
-        'unknown asset "binance bitcoin/tether"',
-        'nothing known is near',
-      ],
-      [`intervals_of('etherum')`, 'unknown asset "etherum"', 'did you mean "ethereum"?'],
-      [`intervals_of('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
-      [
-        `chart_interval('etherum', 'h1', '2024-01-01', '2024-01-02')`,
-        'unknown asset "etherum"',
-        'did you mean "ethereum"?',
-      ],
-      [`rsi('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
-      [
-        `rsi('bitcoin/tether')`,
-        'a series is a market or an asset, not "bitcoin/tether"',
-        `'binance bitcoin/tether'`,
-      ],
-      [`correlation('ethereum', 'kraken bitcoin/ero')`, 'unknown quote "ero"', 'did you mean "euro"?'],
-      [`vwap('krakne', 'bitcoin', 'euro')`, 'unknown exchange "krakne"', 'did you mean "kraken"?'],
-      [`seasonality_by_hour('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
-      [`maximum_drawdown('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
-      [
-        `candles_as_known_at('binanc', 'bitcoin', 'tether', 'h8', now())`,
-        'unknown exchange "binanc"',
-        '"binance"',
-      ],
-      [`candles('binanc', 'bitcoin', 'tether', 'h8')`, 'unknown exchange "binanc"', '"binance"'],
-      // No point is at that time, so no other part of the function is executed.
-      [
-        `candles('binance', 'bitconi', 'tether', 'h8') where time > '2100-01-01'`,
-        'unknown base "bitconi"',
-        'did you mean "bitcoin"?',
-      ],
-      [
-        `tidemark.series_id('binance', 'bitconi', 'tether', 'h8')`,
-        'unknown base "bitconi"',
-        'did you mean "bitcoin"?',
-      ],
-      [
-        `tidemark.series_id('binance', 'bitcoin', 'tether', 'd1')`,
-        'binance bitcoin/tether has no series at d1: those candles are derived',
-        `tidemark.series_id('binance', 'bitcoin', 'tether', 'h8') is the series that they are derived from`,
-      ],
-      [`tidemark.series_id('etherium', 'd1')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
-      [`history_as_known_at('etherium', 'd1', now())`, 'unknown asset "etherium"', '"ethereum"'],
-    ])('%s', async (call, message, hint) => {
-      const error = await ask(store.url, `select * from ${call}`).catch((thrown: unknown) => thrown);
-      expect(error).toMatchObject({ message, hint: expect.stringContaining(hint) });
-    });
+describe('unknown names are refused with suggestions', () => {
+  it.each([
+    [`ohlcv('binanse', 'bitcoin', 'tether')`, 'unknown exchange "binanse"', 'did you mean "binance"?'],
+    [`ohlcv('Binance', 'bitcoin', 'tether')`, 'unknown exchange "Binance"', 'did you mean "binance"?'],
+    [
+      `ohlcv('kc', 'bitcoin', 'tether')`,
+      'unknown exchange "kc"',
+      'nothing known is near; known: binance, kraken',
+    ],
+    [
+      `ohlcv('', 'bitcoin', 'tether')`,
+      'unknown exchange ""',
+      'nothing known is near; known: binance, kraken',
+    ],
+    [`ohlcv(null, 'bitcoin', 'tether')`, 'exchange must be named, and is null', 'known: binance, kraken'],
+    [`ohlcv('binance', 'bitconi', 'tether')`, 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
+    [`ohlcv('binance', 'btc', 'tether')`, 'unknown base "btc"', 'did you mean "bitcoin"?'],
+    [`ohlcv('binance', 'bitcoin', 'thether')`, 'unknown quote "thether"', 'did you mean "tether"?'],
+    [
+      `ohlcv('kraken', 'golem', 'euro')`,
+      'unknown base "golem"',
+      'nothing known is near; known: bitcoin, bitcoin-cash, golem-(glm)',
+    ],
+    [
+      `ohlcv('binance', 'bitcoin', 'euro')`,
+      'no market bitcoin/euro is tracked on binance',
+      'tracked: binance bitcoin/tether, kraken bitcoin/euro',
+    ],
+    [`ohlcv('binance', 'bitcoin', 'tether', '8h')`, 'unknown interval "8h"', 'did you mean "h8"?'],
+    [`ohlcv('binance', 'bitcoin', 'tether', '1day')`, 'unknown interval "1day"', 'did you mean "d1"?'],
+    [
+      `ohlcv('binance', 'bitcoin', 'tether', 'h')`,
+      'unknown interval "h"',
+      'did you mean "h1" or "h2" or "h4"?',
+    ],
+    [`ohlcv('binance', 'bitcoin', 'tether', null)`, 'interval must be named, and is null', 'known: d1, h1'],
+    // Twelve hours are not a multiple of eight.
+    [
+      `ohlcv('binance', 'bitcoin', 'tether', 'h12')`,
+      'the candles of binance bitcoin/tether are not tracked at h12, and do not follow from finer ones',
+      'tracked: h8; from these follow: d1, w1',
+    ],
+    [`price_history('etherum')`, 'unknown asset "etherum"', 'did you mean "ethereum"?'],
+    [
+      `price_history('bitcoin')`,
+      'unknown asset "bitcoin": its history is not tracked, though it is the base of a market',
+      'nothing known is near; known: ethereum',
+    ],
+    [
+      `price_history('ethereum', 'h1')`,
+      'the price history of ethereum is not tracked at h1',
+      'tracked: d1; from these follow: none',
+    ],
+    [
+      `price_history('ethereum', 'h8')`,
+      'no price history has the interval "h8"',
+      'it is one of m1, m5, m15, m30, h1, h2, h6, h12, d1',
+    ],
+    [
+      `price_history('binance bitcoin/tether', 'h8')`,
+      'unknown asset "binance bitcoin/tether"',
+      'nothing known is near',
+    ],
+    [`intervals_of('etherum')`, 'unknown asset "etherum"', 'did you mean "ethereum"?'],
+    [`intervals_of('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
+    [
+      `chart_interval('etherum', 'h1', '2024-01-01', '2024-01-02')`,
+      'unknown asset "etherum"',
+      'did you mean "ethereum"?',
+    ],
+    [`rsi('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
+    [
+      `rsi('bitcoin/tether')`,
+      'a series is a market or an asset, not "bitcoin/tether"',
+      `'binance bitcoin/tether'`,
+    ],
+    [`correlation('ethereum', 'kraken bitcoin/ero')`, 'unknown quote "ero"', 'did you mean "euro"?'],
+    [`vwap('krakne', 'bitcoin', 'euro')`, 'unknown exchange "krakne"', 'did you mean "kraken"?'],
+    [`seasonality_by_hour('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
+    [`maximum_drawdown('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
+    [
+      `candles_as_known_at('binanc', 'bitcoin', 'tether', 'h8', now())`,
+      'unknown exchange "binanc"',
+      '"binance"',
+    ],
+    [`candles('binanc', 'bitcoin', 'tether', 'h8')`, 'unknown exchange "binanc"', '"binance"'],
+    // No point is at that time, so no other part of the function is executed.
+    [
+      `candles('binance', 'bitconi', 'tether', 'h8') where time > '2100-01-01'`,
+      'unknown base "bitconi"',
+      'did you mean "bitcoin"?',
+    ],
+    [
+      `tidemark.series_id('binance', 'bitconi', 'tether', 'h8')`,
+      'unknown base "bitconi"',
+      'did you mean "bitcoin"?',
+    ],
+    [
+      `tidemark.series_id('binance', 'bitcoin', 'tether', 'd1')`,
+      'binance bitcoin/tether has no series at d1: those candles are derived',
+      `tidemark.series_id('binance', 'bitcoin', 'tether', 'h8') is the series that they are derived from`,
+    ],
+    [`tidemark.series_id('etherium', 'd1')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
+    [`history_as_known_at('etherium', 'd1', now())`, 'unknown asset "etherium"', '"ethereum"'],
+  ])('%s', async (call, message, hint) => {
+    const error = await ask(store.url, `select * from ${call}`).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message, hint: expect.stringContaining(hint) });
   });
+});
 
-  it('are told from the codes of a source that stand for ids', async () => {
-    const own = await openTestStore(kind);
-    try {
-      const key = {
-        dataset: 'candles',
-        exchange: 'binance',
-        baseId: 'bitcoin',
-        quoteId: 'tether',
-      } as const;
-      const line = { startMs, endMs: startMs + dayMs, prices: ['1', '2', '3'] };
-      await storeLine(own.database, { key: { ...key, interval: 'h8' }, ...line });
-      await own.database.pool.query(`
-          insert into tidemark.asset_aliases (source, code, asset) values ('', 'BTC', 'bitcoin'), ('', 'XBT', 'bitcoin'), ('', 'USDT', 'tether');
-          insert into tidemark.source_symbols (source, symbol, base, quote, trading, seen_at)
-          values ('binance', 'BTCUSDT', 'BTC', 'USDT', true, now());
-          insert into tidemark.series_sources (series_id, rank, source, symbol, archive)
-          select id, 1, 'binance', 'BTCUSDT', false from tidemark.series`);
-      for (const [base, quote, message, hint] of [
-        ['BTC', 'USDTX', 'unknown quote "USDTX"', 'did you mean "USDT"?'],
-        ['BTCX', 'USDT', 'unknown base "BTCX"', 'did you mean "BTC"?'],
-        ['XBT', 'USDTX', 'unknown quote "USDTX"', 'did you mean "USDT"?'],
-      ] as const)
-        await expect(
-          ask(own.url, `select * from candles('binance', '${base}', '${quote}', 'h8')`),
-        ).rejects.toMatchObject({ message, hint });
-      for (const names of ["'BTC', 'USDT'", "'BTC', 'tether'"])
-        expect(
-          (await ask(own.url, `select close from candles('binance', ${names}, 'h8')`)).rows,
-        ).toHaveLength(3);
-    } finally {
-      await own.close();
-    }
-  });
+it('unknown names are told from the codes of a source that stand for ids', async () => {
+  const own = await openOwnStore();
+  await storeLine(own.database, { key: eightHours, ...day, prices: ['1', '2', '3'] });
+  await own.database.pool.query(`
+    insert into tidemark.asset_aliases (source, code, asset)
+    values ('', 'BTC', 'bitcoin'), ('', 'XBT', 'bitcoin'), ('', 'USDT', 'tether');
+    insert into tidemark.source_symbols (source, symbol, base, quote, trading, seen_at)
+    values ('binance', 'BTCUSDT', 'BTC', 'USDT', true, now());
+    insert into tidemark.series_sources (series_id, rank, source, symbol, archive)
+    select id, 1, 'binance', 'BTCUSDT', false from tidemark.series`);
+  const closes = (names: string) => rowsIn(own)(`select close from candles('binance', ${names}, 'h8')`);
+  for (const [names, message, hint] of [
+    [`'BTC', 'USDTX'`, 'unknown quote "USDTX"', 'did you mean "USDT"?'],
+    [`'BTCX', 'USDT'`, 'unknown base "BTCX"', 'did you mean "BTC"?'],
+    [`'XBT', 'USDTX'`, 'unknown quote "USDTX"', 'did you mean "USDT"?'],
+  ] as const)
+    await expect(closes(names)).rejects.toMatchObject({ message, hint });
+  for (const names of ["'BTC', 'USDT'", "'BTC', 'tether'"]) expect(await closes(names)).toHaveLength(3);
+});
 
-  it('of any length cost no more than forty characters do', async () => {
-    await expect(
-      ask(store.url, `select * from ohlcv(repeat('binance', 100000), 'bitcoin', 'tether')`),
-    ).rejects.toThrow(/^unknown exchange ".{200}"$/);
-  });
+it('unknown names of any length cost no more than forty characters do', async () => {
+  await expect(
+    ask(store.url, `select * from ohlcv(repeat('binance', 100000), 'bitcoin', 'tether')`),
+  ).rejects.toThrow(/^unknown exchange ".{200}"$/);
+});
 
-  it('are distinguished from an empty store', async () => {
-    const empty = await openTestStore(kind);
-    try {
-      for (const call of [`ohlcv('binance', 'bitcoin', 'tether')`, `price_history('bitcoin')`]) {
-        await expect(ask(empty.url, `select * from ${call}`)).rejects.toThrow(/: nothing is tracked$/);
-      }
-    } finally {
-      await empty.close();
-    }
-  });
+it('unknown names are distinguished from an empty store', async () => {
+  const empty = await openOwnStore();
+  for (const call of [`ohlcv('binance', 'bitcoin', 'tether')`, `price_history('bitcoin')`])
+    await expect(ask(empty.url, `select * from ${call}`)).rejects.toThrow(/: nothing is tracked$/);
 });

@@ -4,15 +4,15 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { dayMs, type EpochMs, hourMs } from '../../../contract/intervals.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { derivedObjects } from '../../../store/views/apply.ts';
-import { openTestStore, type TestStore } from '../open-store.ts';
+import { useStore } from '../open-store.ts';
 import * as doubles from './by-doubles.ts';
 import { market, put, type StoredCandle } from './candles.ts';
-import { ask, storeLine } from './price-line.ts';
+import { priceAt, rowsIn, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 const hours = 366 * 24;
@@ -21,15 +21,6 @@ const at = (hour: number) => startMs + hour * hourMs;
 /** Not requested; it begins and ends within a day. */
 const hole = [2011, 2059] as const;
 const isCovered = (hour: number) => hour < hole[0] || hour >= hole[1];
-
-function priceAt(place: number): string {
-  if (place % 997 === 5) return '0';
-  if (place % 1009 === 5) return `0.${'0'.repeat(29)}1`;
-  if (place % 1013 === 5) return `1${'0'.repeat(42)}`;
-  if (place % 1019 === 5) return '0.00478300';
-  if (place % 83 === 5) return '64999.98';
-  return `${100 + (Math.imul(place, 2654435761) >>> 28)}${['', '.0', '.50', '.123456789012345678'][place % 4]}`;
-}
 
 /** A price in units of 1e-30. */
 function units(text: string): bigint {
@@ -82,16 +73,15 @@ const lines: Readonly<Record<string, readonly Row[]>> = {
 };
 const seriesNames = Object.keys(lines);
 
-/** USD for one unit, polled every seven hours, with an outage of ten days. */
+/** USD for one unit, polled every seven hours, with rates of zero and an outage of ten days. */
 const polls = Array.from({ length: Math.ceil((hours * hourMs) / (7 * hourMs)) }, (_, poll) => ({
   timeMs: startMs + poll * 7 * hourMs,
   tether: ['1', '0.9998', '1.00021', '0.5'][poll % 4] ?? '1',
-  euro: `1.0${poll % 97}7`,
+  euro: poll % 401 === 9 ? '0' : `1.0${poll % 97}7`,
 })).filter(({ timeMs }) => timeMs < Date.UTC(2024, 6, 1) || timeMs > Date.UTC(2024, 6, 11));
 
-let store: TestStore;
+const store = useStore();
 beforeAll(async () => {
-  store = await openTestStore();
   const { database } = store;
   const { seriesId } = await trackSeries(database, market('year', 'h1'), startMs, at(hours));
   await put(database, seriesId, candles);
@@ -120,9 +110,8 @@ beforeAll(async () => {
     ],
   );
 });
-afterAll(() => store?.close());
 
-const query = async (sql: string) => (await ask(store.url, sql, 'UTC')).rows.map((row) => row.split(' | '));
+const query = async (sql: string) => (await rowsIn(store)(sql)).map((row) => row.split(' | '));
 /** A column of a function's rows as text; null stays null. */
 const column = async (name: string, call: string) =>
   (await query(`select ${name} from ${call}`)).map(([value = '-']) => (value === '-' ? null : value));
@@ -311,40 +300,63 @@ it('volume-weighted prices, by period and since the beginning of the session', a
   }
 });
 
+const isMissing = (value: unknown) => value === null;
+
 it('prices in another currency, by the last rate or the nearest one', async () => {
   for (const [series, call, aheadMs, oldestMs, looksAhead] of [
     ['x year/tether', `, max_age => '5 hours'`, hourMs, 5 * hourMs, false],
     ['year', '', 0, hourMs, false],
     ['year', `, max_age => '2 hours', look_ahead => true`, 0, 2 * hourMs, true],
   ] as const) {
-    let nulls = 0;
     const wanted = (lines[series] ?? []).map(({ timeMs, text }) => {
       const moment = timeMs + aheadMs;
       const last = polls.findLast((rates) => rates.timeMs <= moment);
       const next = polls.find((rates) => rates.timeMs >= moment);
-      const ahead =
-        looksAhead &&
-        next !== undefined &&
-        (last === undefined || next.timeMs - moment < moment - last.timeMs);
-      const used = ahead ? next : last;
-      if (text === null || used === undefined || Math.abs(moment - used.timeMs) > oldestMs) {
-        nulls += 1;
-        return null;
-      }
+      const isNearer = next !== undefined && (!last || next.timeMs - moment < moment - last.timeMs);
+      const used = looksAhead && isNearer ? next : last;
+      const isTooOld = used === undefined || Math.abs(moment - used.timeMs) > oldestMs;
+      if (text === null || isTooOld || used.euro === '0') return null;
       return (Number(text) * (series === 'year' ? 1 : Number(used.tether))) / Number(used.euro);
     });
-    expect(nulls).toBeGreaterThan(200);
+    expect(wanted.filter(isMissing).length).toBeGreaterThan(200);
     expectNear(await column('price', `prices_in('${series}', 'euro', 'h1'${call})`), wanted);
   }
 });
 
-it.each(seriesNames)('sixteen figures of a price of %s, whatever its size', async (series) => {
-  const given = await column(
-    'price',
-    `prices_in('${series}', 'euro', 'h1', max_age => '5 hours') where price > 0`,
+it('candles in another currency, by the rates at their beginning and end, which both lie within them', async () => {
+  const rateAt = (moment: EpochMs) => {
+    const last = polls.findLast((rates) => rates.timeMs <= moment);
+    const isUsable = last !== undefined && moment - last.timeMs <= 5 * hourMs && last.euro !== '0';
+    return isUsable ? Number(last.tether) / Number(last.euro) : null;
+  };
+  const rates = candles.map(({ timeMs }) => [rateAt(timeMs), rateAt(timeMs + hourMs)] as const);
+  const outer = (side: typeof Math.max, [first, last]: readonly [number | null, number | null]) =>
+    first === null || last === null ? null : side(first, last);
+  const rateOf = {
+    open: rates.map(([first]) => first),
+    high: rates.map((both) => outer(Math.max, both)),
+    low: rates.map((both) => outer(Math.min, both)),
+    close: rates.map(([, last]) => last),
+  };
+  for (const name of ['open', 'high', 'low', 'close'] as const) {
+    const wanted = rateOf[name].map((rate, place) =>
+      rate === null ? null : Number(candles[place]?.[name]) * rate,
+    );
+    expect(wanted.filter(isMissing).length).toBeGreaterThan(200);
+    const call = `ohlcv_in('x', 'year', 'tether', 'euro', 'h1', max_age => '5 hours')`;
+    expectNear(await column(name, `${call} where volume is not null`), wanted);
+  }
+});
+
+it.each([
+  ...seriesNames.map((name) => ['price', `prices_in('${name}', `] as const),
+  ...['open', 'high', 'low', 'close'].map((name) => [name, `ohlcv_in('x', 'year', 'tether', `] as const),
+])('sixteen figures of each %s of %s...), whatever its size', async (price, call) => {
+  const sized = `${call}'euro', 'h1', max_age => '5 hours') where ${price} > 0`;
+  const figures = (await column(price, sized)).map(
+    (text) => text?.replace('.', '').replace(/^0+/, '').length,
   );
-  const figures = given.map((text) => (text ?? '').replace('.', '').replace(/^0+/, '').length);
-  expect(Math.min(...figures)).toBeGreaterThanOrEqual(16);
+  expect(Math.min(...figures.map(Number))).toBeGreaterThanOrEqual(16);
 });
 
 it('correlations of the whole range and of windows', async () => {
@@ -522,7 +534,7 @@ it('values as they were known at a time', async () => {
 it('every function is compared with its definition over a year, here or in the test that its name leads to', () => {
   const folder = new URL('.', import.meta.url);
   const texts = readdirSync(folder)
-    .filter((name) => /^(year|currency-year|buckets|joins)\.test\.ts$/.test(name))
+    .filter((name) => /^(year|buckets|joins)\.test\.ts$/.test(name))
     .map((name) => readFileSync(new URL(name, folder), 'utf8'))
     .join('');
   const functions = new Set(
