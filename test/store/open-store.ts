@@ -67,7 +67,7 @@ export async function openEmptyDatabase(on: 'main' | 'plain' = 'main'): Promise<
   return database;
 }
 
-function connect(url: string, maxConnections: number): Database {
+export function connect(url: string, maxConnections: number): Database {
   return openDatabase({ url, applicationName: 'tidemark test', maxConnections, statementTimeoutMs: 30_000 });
 }
 

@@ -1,11 +1,11 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { SnapshotList } from '../../../contract/lists.ts';
 import { parseExactJson } from '../../../source/json.ts';
 import { type RowReader, readAsset, readAssetMarket, readExchange } from '../../../source/rows.ts';
 import { trackList } from '../../../store/lists/lists.ts';
 import type { SnapshotRow } from '../../../store/lists/shapes.ts';
 import { describeRecordings, recording } from '../../recordings.ts';
-import { onEachDatabase, openTestStore } from '../open-store.ts';
+import { openOwnStore } from '../open-store.ts';
 import { assets, poll } from './polling.ts';
 
 interface Recorded {
@@ -68,39 +68,32 @@ const lists: readonly Recorded[] = [
   },
 ];
 
-onEachDatabase('recorded lists', (kind) => {
-  describeRecordings('recordings', () => {
-    it.each(lists)(
-      '$name is stored verbatim with nulls and every digit, and another poll adds no row',
-      async (recorded) => {
-        const { name, list, read, fields } = recorded;
-        const store = await openTestStore(kind);
-        onTestFinished(() => store.close());
-        const came = parseExactJson(recording(name)) as { data: Readonly<Record<string, unknown>>[] };
-        const rows = came.data.map((row) => {
-          const known = read(row);
-          if (typeof known === 'string') throw new Error(known);
-          return known;
-        });
-        const startMs = Date.UTC(2024, 0, 1);
-        await trackList(store.database, list, 1000);
-        await poll(store.database, startMs, rows);
-        await poll(store.database, startMs + 1000, rows);
-        const columns = Object.keys(fields).map((column) => `${column}::text`);
-        const stored = await store.database.pool.query<{ row: unknown[] }>(
-          `select json_build_array(${columns.join(', ')}) as row from ${list.dataset}`,
-        );
-        const wanted = came.data.map((row) =>
-          Object.values(fields).map((field) => (row[field] == null ? null : String(row[field]))),
-        );
-        const asText = (row: unknown) => JSON.stringify(row);
-        expect(stored.rows.map(({ row }) => asText(row)).sort()).toEqual(wanted.map(asText).sort());
-        const polls = await store.database.pool.query('select rows, changed from polls order by time');
-        expect(polls.rows).toEqual([
-          { rows: rows.length, changed: rows.length },
-          { rows: rows.length, changed: 0 },
-        ]);
-      },
-    );
-  });
+describeRecordings('recorded lists', () => {
+  it.each(lists)(
+    '$name is stored verbatim with nulls and every digit, and another poll adds no row',
+    async (recorded) => {
+      const { name, list, read, fields } = recorded;
+      const { database } = await openOwnStore();
+      const came = parseExactJson(recording(name)) as { data: Readonly<Record<string, unknown>>[] };
+      const rows = came.data.map((row) => {
+        const known = read(row);
+        if (typeof known === 'string') throw new Error(known);
+        return known;
+      });
+      const startMs = Date.UTC(2024, 0, 1);
+      await trackList(database, list, 1000);
+      for (const timeMs of [startMs, startMs + 1000]) await poll(database, timeMs, rows);
+      const columns = Object.keys(fields).map((column) => `${column}::text`);
+      const stored = await database.pool.query<{ row: unknown[] }>(
+        `select json_build_array(${columns.join(', ')}) as row from ${list.dataset}`,
+      );
+      const wanted = came.data.map((row) =>
+        Object.values(fields).map((field) => (row[field] == null ? null : String(row[field]))),
+      );
+      const asText = (row: unknown) => JSON.stringify(row);
+      expect(stored.rows.map(({ row }) => asText(row)).sort()).toEqual(wanted.map(asText).sort());
+      const polls = await database.pool.query('select rows, changed from polls order by time');
+      expect(polls.rows).toEqual([rows.length, 0].map((changed) => ({ rows: rows.length, changed })));
+    },
+  );
 });
