@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
-import type { CandleSeries } from '../../../contract/series.ts';
 import { createChunks } from '../../../store/commit/create-chunks.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { commitPoints, storedPoints } from '../committing.ts';
-import { openTestStore, type TestStore } from '../open-store.ts';
+import { useStore } from '../open-store.ts';
+import { market } from '../views/candles.ts';
 
 const startMs = Date.UTC(2020, 0, 1);
 const points = (days: readonly number[], perDay = 400) => ({
@@ -16,16 +16,10 @@ const points = (days: readonly number[], perDay = 400) => ({
 });
 
 describeNeeding('timescale', 'chunks', () => {
-  let store: TestStore;
+  const store = useStore();
   let database: Database;
-  let number = 0;
-
-  beforeAll(async () => {
-    store = await openTestStore('main');
-    database = store.database;
-  });
-  afterAll(() => store.close());
   beforeEach(async () => {
+    ({ database } = store);
     await database.pool.query('truncate tidemark.candle_points, tidemark.asset_history_points');
   });
 
@@ -38,18 +32,10 @@ describeNeeding('timescale', 'chunks', () => {
     return rows;
   };
 
-  async function track() {
-    number += 1;
-    const series: CandleSeries = {
-      dataset: 'candles',
-      exchange: 'x',
-      baseId: `chunk-${number}`,
-      quoteId: 'tether',
-      interval: 'm1',
-    };
-    const { seriesId } = await trackSeries(database, series, startMs, null);
-    return { seriesId, series };
-  }
+  const track = async (base: string) => {
+    const series = market(base, 'm1');
+    return { ...(await trackSeries(database, series, startMs, null)), series };
+  };
 
   it('are created for every given time and no other, without a row, and once', async () => {
     const all = [points([0, 1, 2]), points([40, 41]), points([400])];
@@ -77,7 +63,7 @@ describeNeeding('timescale', 'chunks', () => {
   });
 
   it('do not make a commit wait for another one that is not finished', async () => {
-    const [first, second] = [await track(), await track()];
+    const [first, second] = [await track('first'), await track('second')];
     const window = (day: number) => ({ startMs: startMs + day * dayMs, endMs: startMs + (day + 1) * dayMs });
     const blocker = await database.pool.connect();
     try {

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { CandleSeries } from '../../../contract/series.ts';
 import { beyondDepthText } from '../../../planning/periods.ts';
@@ -7,7 +7,7 @@ import { readSeriesLines } from '../../../store/dashboard/lines.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { seriesStatus } from '../../../store/series/status.ts';
 import { commitPoints } from '../committing.ts';
-import { openTestStore } from '../open-store.ts';
+import { openOwnStore } from '../open-store.ts';
 
 const market: CandleSeries = {
   dataset: 'candles',
@@ -18,11 +18,7 @@ const market: CandleSeries = {
 };
 const graceMs = minuteMs;
 
-async function opened() {
-  const store = await openTestStore();
-  onTestFinished(() => store.close());
-  return store.database;
-}
+const opened = async () => (await openOwnStore()).database;
 
 it('shows the figures of `status` for a series, and the remaining requests', async () => {
   const database = await opened();

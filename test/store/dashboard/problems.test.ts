@@ -1,9 +1,9 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
 import { readFailureCauses, readFailures } from '../../../store/dashboard/problems.ts';
 import { blockSeries, trackSeries } from '../../../store/series/series.ts';
-import { openTestStore } from '../open-store.ts';
+import { openOwnStore } from '../open-store.ts';
 
 const market = (baseId: string): CandleSeries => ({
   dataset: 'candles',
@@ -14,8 +14,7 @@ const market = (baseId: string): CandleSeries => ({
 });
 
 it('lists refused series with their time, and failed windows of the others', async () => {
-  const { database, close } = await openTestStore();
-  onTestFinished(close);
+  const { database } = await openOwnStore();
   const startMs = Date.UTC(2024, 0, 1);
   const nowMs = startMs + 30 * dayMs;
   const untilMs = nowMs + hourMs;
@@ -69,8 +68,7 @@ it('lists refused series with their time, and failed windows of the others', asy
 });
 
 it('counts a failure that names its series as that of the others', async () => {
-  const { database, close } = await openTestStore();
-  onTestFinished(close);
+  const { database } = await openOwnStore();
   const startMs = Date.UTC(2024, 0, 1);
   const untilMs = startMs + dayMs;
   const refuse = async (series: SeriesKey, message: string, symbol?: string) => {

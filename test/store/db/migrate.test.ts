@@ -1,11 +1,11 @@
 import { describe, expect, inject, it } from 'vitest';
-import type { openDatabase } from '../../../store/db/database.ts';
+import type { Database } from '../../../store/db/database.ts';
 import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { openEmptyDatabase } from '../open-store.ts';
 
-async function objects(url: ReturnType<typeof openDatabase>) {
-  const result = await url.pool.query<{ name: string }>(
+async function objects({ pool }: Database) {
+  const result = await pool.query<{ name: string }>(
     `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where (n.nspname = 'tidemark' or (n.nspname = 'public' and c.relkind = 'v')) and c.relkind in ('r', 'v')
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
@@ -14,13 +14,15 @@ async function objects(url: ReturnType<typeof openDatabase>) {
   return result.rows.map((row) => row.name);
 }
 
+const up = ({ url }: Database) => migrate({ url, direction: 'up', ifBusy: 'wait' });
+
 describe('migrate', () => {
   it('continues when another start creates the schema at the same time', async () => {
     const database = await openEmptyDatabase();
     const other = await database.pool.connect();
     await other.query('begin');
     await other.query('create schema tidemark');
-    const migrating = migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    const migrating = up(database);
     await waitFor('the migration to wait for the other one', async () => {
       // Not on the other connection: within a transaction the view does not change.
       const { rowCount } = await database.pool.query(
@@ -34,31 +36,15 @@ describe('migrate', () => {
     await assertMigrated(database.pool);
   });
 
-  it('migrates up, down and up again, leaving nothing behind in between', async () => {
-    const database = await openEmptyDatabase();
-    const up = () => migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
-    await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
-    const names = await up();
-    expect(names.length).toBeGreaterThan(0);
-    await assertMigrated(database.pool);
-    const migrated = await objects(database);
-    expect(migrated).toContain('public.candles');
-    expect(await up()).toEqual([]);
-
-    expect(await migrate({ url: database.url, direction: 'down', ifBusy: 'wait' })).toEqual(
-      [...names].reverse(),
-    );
-    expect(await objects(database)).toEqual(['tidemark.migrations']);
-    await expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
-    await up();
-    expect(await objects(database)).toEqual(migrated);
-  });
-
-  it('sets JIT, bitmap scans and the batches of the columnstore for its role in this database, unless the role has settings of its own', async () => {
+  it('migrates up, down and up again, leaving nothing behind in between, and sets what its role does not set itself', async () => {
     const database = await openEmptyDatabase();
     const name = new URL(database.url).pathname.slice(1);
-    const migrated = (direction: 'up' | 'down') =>
-      migrate({ url: database.url, direction, ifBusy: 'wait' }).then(settings);
+    const down = () => migrate({ url: database.url, direction: 'down', ifBusy: 'wait' });
+    const isRefused = () =>
+      expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
+    const alter = (setting: string) =>
+      database.pool.query(`alter role current_user in database ${name} ${setting}`);
+    /** JIT, bitmap scans and the batches of the columnstore, of the role in this database. */
     async function settings(): Promise<string[]> {
       const { rows } = await database.pool.query<{ set: string }>(
         `select unnest(setconfig) as set from pg_db_role_setting s join pg_database d on d.oid = setdatabase
@@ -70,16 +56,27 @@ describe('migrate', () => {
       inject('hasTimescale') ? [`timescaledb.compression_batch_size_limit=${rows}`] : [];
     // The server of the test may have it off for everybody.
     await database.pool.query(`alter database ${name} set jit = on`);
-    expect(await migrated('up')).toEqual(['enable_bitmapscan=off', 'jit=off', ...batches(3000)]);
-    expect(await migrated('up')).toEqual(['enable_bitmapscan=off', 'jit=off', ...batches(3000)]);
-    expect(await migrated('down')).toEqual([]);
-    await database.pool.query(`alter role current_user in database ${name} set jit = on`);
-    await database.pool.query(`alter role current_user in database ${name} set enable_bitmapscan = on`);
-    for (const setting of batches(500))
-      await database.pool.query(`alter role current_user in database ${name} set ${setting}`);
-    expect(await migrated('up')).toEqual(['enable_bitmapscan=on', 'jit=on', ...batches(500)]);
-    expect(await migrated('down')).toEqual(['enable_bitmapscan=on', 'jit=on', ...batches(500)]);
-    await database.pool.query(`alter role current_user in database ${name} reset all`);
+    await isRefused();
+    const names = await up(database);
+    expect(names.length).toBeGreaterThan(0);
+    await assertMigrated(database.pool);
+    const migrated = await objects(database);
+    expect(migrated).toContain('public.candles');
+    expect(await up(database)).toEqual([]);
+    expect(await settings()).toEqual(['enable_bitmapscan=off', 'jit=off', ...batches(3000)]);
+
+    expect(await down()).toEqual([...names].reverse());
+    expect(await objects(database)).toEqual(['tidemark.migrations']);
+    expect(await settings()).toEqual([]);
+    await isRefused();
+
+    const own = ['enable_bitmapscan=on', 'jit=on', ...batches(500)];
+    for (const setting of own) await alter(`set ${setting}`);
+    await up(database);
+    expect([await objects(database), await settings()]).toEqual([migrated, own]);
+    await down();
+    expect(await settings()).toEqual(own);
+    await alter('reset all');
   });
 
   it('works for an owner that is not a superuser, and uses TimescaleDB where it is loaded', async () => {
@@ -108,7 +105,7 @@ describe('migrate', () => {
     await expect(migrate({ url: database.url, direction: 'up', ifBusy: 'refuse' })).rejects.toMatchObject({
       code: 'MIGRATION_RUNNING',
     });
-    const waiting = migrate({ url: database.url, direction: 'up', ifBusy: 'wait' });
+    const waiting = up(database);
     await holder.query('select pg_advisory_unlock(7241865325823964)');
     holder.release();
     expect((await waiting).length).toBeGreaterThan(0);
@@ -118,7 +115,7 @@ describe('migrate', () => {
   it('runs all migrations or none', async () => {
     const database = await openEmptyDatabase();
     await database.pool.query('create view public.rates as select 1 as taken');
-    await expect(migrate({ url: database.url, direction: 'up', ifBusy: 'wait' })).rejects.toThrow(/rates/);
+    await expect(up(database)).rejects.toThrow(/rates/);
     expect(await objects(database)).toEqual(['public.rates', 'tidemark.migrations']);
   });
 });

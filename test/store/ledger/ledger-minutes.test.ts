@@ -1,10 +1,10 @@
-import type pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { readServiceMessage, recordFetch, tallyFetches } from '../../../store/ledger/ledger.ts';
 import { ledgerMinutes, recentRequests } from '../../../store/ledger/ledger-minutes.ts';
-import { openTestStore, type TestStore } from '../open-store.ts';
+import { useStore } from '../open-store.ts';
+import { nodesOf, planOf } from '../plan.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 /** One request in ten milliseconds for half an hour, as from a source without a limit. */
@@ -12,12 +12,11 @@ const everyMs = 10;
 const startMs = nowMs - hourMs / 2;
 const rows = (nowMs - startMs) / everyMs;
 
-describe.each(['main', 'plain'] as const)('a read of a large ledger, on %s', (on) => {
-  let store: TestStore;
+describe('a read of a large ledger', () => {
+  const store = useStore();
   let database: Database;
-  beforeEach(async () => {
-    store = await openTestStore(on);
-    database = store.database;
+  beforeAll(async () => {
+    ({ database } = store);
     await database.pool.query(
       `insert into tidemark.fetches (time, dataset, series_id, lane, attempt, verdict, status, fresh, changed, unchanged,
                                      rejected, bytes, duration_ms, error)
@@ -28,7 +27,8 @@ describe.each(['main', 'plain'] as const)('a read of a large ledger, on %s', (on
     );
     await database.pool.query('analyze tidemark.fetches');
   });
-  afterEach(() => store.close());
+  // The requests of a test.
+  afterEach(() => database.pool.query('delete from tidemark.fetches where attempt = 2'));
 
   /** The database, and a count of the ledger rows that its statements read. */
   function counting(): { watched: Database; rowsRead: () => Promise<number> } {
@@ -42,35 +42,15 @@ describe.each(['main', 'plain'] as const)('a read of a large ledger, on %s', (on
             }
           : Reflect.get(target, name),
     });
-    return {
-      watched: { ...database, pool },
-      async rowsRead() {
-        let sum = 0;
-        for (const { text, values } of asked.splice(0)) {
-          const { rows: plans } = await database.pool.query<{ 'QUERY PLAN': { Plan: Node }[] }>(
-            `explain (analyze, format json) ${text}`,
-            values,
-          );
-          sum += scanned(plans[0]?.['QUERY PLAN'][0]?.Plan);
-        }
-        return sum;
-      },
+    const rowsRead = async () => {
+      let sum = 0;
+      for (const { text, values } of asked.splice(0))
+        for (const node of nodesOf(await planOf(database, text, values)))
+          if (/^(?!CTE).*Scan$/.test(node['Node Type']))
+            sum += (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+      return sum;
     };
-  }
-
-  interface Node {
-    readonly 'Node Type': string;
-    readonly 'Actual Rows': number;
-    readonly 'Actual Loops': number;
-    readonly 'Rows Removed by Filter'?: number;
-    readonly Plans?: readonly Node[];
-  }
-
-  function scanned(node: Node | undefined): number {
-    if (node === undefined) return 0;
-    const mine = node['Node Type'].endsWith('Scan') && !node['Node Type'].startsWith('CTE');
-    const read = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
-    return (mine ? read : 0) + (node.Plans ?? []).reduce((sum, child) => sum + scanned(child), 0);
+    return { watched: { ...database, pool }, rowsRead };
   }
 
   const perMinute = minuteMs / everyMs;
@@ -142,22 +122,9 @@ describe.each(['main', 'plain'] as const)('a read of a large ledger, on %s', (on
   });
 
   async function put(timeMs: EpochMs, verdict: string, error: string | null): Promise<void> {
-    await recordFetch(database.pool as pg.Pool, {
-      timeMs,
-      dataset: 'candles',
-      seriesId: 1,
-      range: null,
-      lane: 'backfill',
-      attempt: 1,
-      verdict,
-      status: 200,
-      fresh: 0,
-      changed: 0,
-      unchanged: 0,
-      rejected: 0,
-      bytes: 1,
-      durationMs: 1,
-      error,
+    await recordFetch(database.pool, {
+      ...{ timeMs, dataset: 'candles', seriesId: 1, range: null, lane: 'backfill', attempt: 2 },
+      ...{ verdict, status: 200, bytes: 1, durationMs: 1, error },
     });
   }
 });

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { minuteMs } from '../../../contract/intervals.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import {
@@ -6,13 +6,12 @@ import {
   readRateRefusals,
   readRecentAnswers,
 } from '../../../store/ledger/recent-answers.ts';
-import { openTestStore } from '../open-store.ts';
+import { openOwnStore } from '../open-store.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 6);
 
 async function ledger() {
-  const { database, close } = await openTestStore();
-  onTestFinished(close);
+  const { database } = await openOwnStore();
   return {
     database,
     record: (agoMs: number, verdict: string, lane = 'backfill', source: string | null = null) =>

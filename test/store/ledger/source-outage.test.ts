@@ -1,74 +1,52 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import type { Database } from '../../../store/db/database.ts';
 import { type NewEntry, recordFetch } from '../../../store/ledger/ledger.ts';
 import { readOutageOf } from '../../../store/ledger/source-outage.ts';
-import { onEachDatabase, openTestStore, type TestStore } from '../open-store.ts';
+import { useStore } from '../open-store.ts';
 
-onEachDatabase('an outage', (kind) => {
-  let store: TestStore;
-  let database: Database;
-  // The clock of the database decides what is recent.
-  const startedMs = Date.now();
+const store = useStore();
+// The clock of the database decides what is recent.
+const startedMs = Date.now();
+beforeEach(async () => {
+  await store.database.pool.query('truncate tidemark.fetches');
+});
 
-  beforeAll(async () => {
-    store = await openTestStore(kind);
-    database = store.database;
-  });
-  afterAll(() => store.close());
-  beforeEach(async () => {
-    await database.pool.query('truncate tidemark.fetches');
-  });
-
-  const answer = (
-    agoMs: number,
-    failure?: Pick<NewEntry, 'verdict' | 'error'>,
-    source: string | null = null,
-  ) =>
-    recordFetch(database.pool, {
+const answer = (agoMs: number, failure?: Pick<NewEntry, 'verdict' | 'error'>, source: string | null = null) =>
+  recordFetch(store.database.pool, {
+    ...{
       timeMs: startedMs - agoMs,
       dataset: 'candles',
       seriesId: null,
       range: null,
       lane: 'backfill',
       attempt: 1,
-      verdict: 'filled',
-      status: failure === undefined ? 200 : 503,
-      rejected: 0,
-      bytes: 0,
-      durationMs: 1,
-      source,
-      ...failure,
+    },
+    ...{ verdict: 'filled', status: failure === undefined ? 200 : 503, rejected: 0, bytes: 0, durationMs: 1 },
+    ...{ source, ...failure },
+  });
+const fail = async (...agoMs: number[]) => {
+  for (const ago of agoMs) await answer(ago, { verdict: 'server_error', error: 'status 503' });
+};
+const outage = (source: string | null = null) => readOutageOf(store.database, source);
+
+it.each([true, false])(
+  'an outage is read back to its start, however long it lasts (a success before it: %s)',
+  async (isAfter) => {
+    if (isAfter) await answer(9 * dayMs);
+    await fail(8 * dayMs, 5 * dayMs, 2 * dayMs, 0.1 * dayMs);
+    expect(await outage()).toMatchObject({
+      ...{ kind: 'server_error', sinceMs: startedMs - 8 * dayMs, lastTriedMs: startedMs - 0.1 * dayMs },
     });
-  const failed = { verdict: 'server_error', error: 'status 503' };
+  },
+);
 
-  it('is read back to its start, however long it lasts', async () => {
-    await answer(9 * dayMs);
-    for (const days of [8, 5, 2, 0.1]) await answer(days * dayMs, failed);
-    expect(await readOutageOf(database, null)).toMatchObject({
-      kind: 'server_error',
-      sinceMs: startedMs - 8 * dayMs,
-      lastTriedMs: startedMs - 0.1 * dayMs,
-    });
-  });
-
-  it('is read without any success', async () => {
-    for (const days of [8, 5, 2]) await answer(days * dayMs, failed);
-    expect(await readOutageOf(database, null)).toMatchObject({ sinceMs: startedMs - 8 * dayMs });
-  });
-
-  it('begins after the newest success of its source', async () => {
-    for (const days of [8, 5, 2]) await answer(days * dayMs, failed);
-    await answer(3 * hourMs);
-    for (const minutes of [50, 40, 30]) await answer(minutes * minuteMs, failed);
-    await answer(10 * minuteMs, undefined, 'kraken');
-    expect(await readOutageOf(database, null)).toMatchObject({ sinceMs: startedMs - 50 * minuteMs });
-    expect(await readOutageOf(database, 'kraken')).toBeNull();
-  });
-
-  it('ends with a success', async () => {
-    for (const minutes of [50, 40, 30]) await answer(minutes * minuteMs, failed);
-    await answer(10 * minuteMs);
-    expect(await readOutageOf(database, null)).toBeNull();
-  });
+it('an outage begins after the newest success of its source, and ends with one', async () => {
+  await fail(8 * dayMs, 5 * dayMs, 2 * dayMs);
+  await answer(3 * hourMs);
+  await fail(50 * minuteMs, 40 * minuteMs, 30 * minuteMs);
+  await answer(10 * minuteMs, undefined, 'kraken');
+  expect(await outage()).toMatchObject({ sinceMs: startedMs - 50 * minuteMs });
+  expect(await outage('kraken')).toBeNull();
+  await answer(10 * minuteMs);
+  expect(await outage()).toBeNull();
 });

@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { bytesPerPoint } from '../../../store/measures/measures.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { onEachDatabase, openTestStore, type TestStore } from '../open-store.ts';
+import { onEachDatabase, useStore } from '../open-store.ts';
+import { market } from '../views/candles.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 
 onEachDatabase('what a point takes', (kind) => {
-  let store: TestStore;
+  const store = useStore(kind);
   beforeAll(async () => {
-    store = await openTestStore(kind);
-    const series = {
-      ...({ dataset: 'candles', exchange: 'binance', interval: 'm1' } as const),
-      baseId: 'bitcoin',
-      quoteId: 'tether',
-    };
-    const { seriesId } = await trackSeries(store.database, series, startMs, null);
+    const { seriesId } = await trackSeries(store.database, market('bitcoin', 'm1'), startMs, null);
     const { pool } = store.database;
     await pool.query(
       `insert into tidemark.candle_points (series_id, time, open, high, low, close, volume)
@@ -25,7 +20,6 @@ onEachDatabase('what a point takes', (kind) => {
     );
     await pool.query('update tidemark.series set points = 120000 where id = $1', [seriesId]);
   });
-  afterAll(() => store.close());
 
   if (kind === 'plain') {
     it('is measured from the stored points, once there are enough', async () => {

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import { inTransaction } from '../../../store/db/database.ts';
 import { isListKnown, trackList, untrackList } from '../../../store/lists/lists.ts';
@@ -6,13 +6,12 @@ import { failPoll } from '../../../store/lists/polls.ts';
 import { readListStates, readPollStates, requestListPoll } from '../../../store/settings/polled-lists.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { answerPage, assetOf, assets, onlyPage } from '../lists/polling.ts';
-import { openTestStore } from '../open-store.ts';
+import { openOwnStore } from '../open-store.ts';
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
 
 async function openStore() {
-  const { database, close } = await openTestStore();
-  onTestFinished(close);
+  const { database } = await openOwnStore();
   const ask = (atMs: number, isPatient = true) =>
     requestListPoll(database, { list: assets, nowMs: atMs, isPatient });
   const complete = async (atMs: number) => {
@@ -63,11 +62,7 @@ test('a failed poll is not begun again for a while, unless the request is impati
   expect(await readPollStates(database, [id])).toMatchObject([{ state: 'given_up', reason: 'away' }]);
   expect(await ask(nowMs + 10 * minuteMs - 1)).toBeNull();
   expect(await ask(nowMs + 10 * minuteMs)).not.toBeNull();
-  await failPoll(database, {
-    pollId: Number(await ask(nowMs + 10 * minuteMs)),
-    message: 'away',
-    nowMs: nowMs + 10 * minuteMs,
-    latestMs: nowMs + 10 * minuteMs + 1,
-  });
+  const again = { pollId: Number(await ask(nowMs + 10 * minuteMs)), nowMs: nowMs + 10 * minuteMs };
+  await failPoll(database, { ...again, message: 'away', latestMs: again.nowMs + 1 });
   expect(await ask(nowMs + 11 * minuteMs, false)).not.toBeNull();
 });

@@ -1,23 +1,17 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { dayMs } from '../../../contract/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { inSnapshot } from '../../../store/transfer/export-series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { commitPoints } from '../committing.ts';
-import { openTestStore } from '../open-store.ts';
+import { openOwnStore } from '../open-store.ts';
+import { market } from '../views/candles.ts';
 
 describeNeeding('timescale', 'an export while a policy moves chunks to the columnstore', () => {
   it('sees every point, whichever chunk holds it', async () => {
-    const store = await openTestStore('main');
-    onTestFinished(() => store.close());
-    const series = {
-      dataset: 'candles' as const,
-      exchange: 'binance',
-      baseId: 'bitcoin',
-      quoteId: 'tether',
-      interval: 'h1' as const,
-    };
+    const store = await openOwnStore();
+    const series = market('bitcoin', 'h1');
     const startMs = Date.UTC(2024, 0, 1);
     const window = { startMs, endMs: startMs + 100 * dayMs };
     const { seriesId } = await trackSeries(store.database, series, window.startMs, window.endMs);
