@@ -8,7 +8,7 @@ import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts'
 import { trackSeries } from '../../../store/series/series.ts';
 import { applyDerived, derivedObjects, dropDerived } from '../../../store/views/apply.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { openEmptyDatabase } from '../open-store.ts';
+import { openEmptyDatabase, openOwnStore } from '../open-store.ts';
 import { candles, expectRollupsToAgree, market, put } from './candles.ts';
 
 const up = ({ url }: Database) => migrate({ url, direction: 'up', ifBusy: 'wait' });
@@ -29,8 +29,7 @@ async function rollups(database: Database) {
 
 describe('derived objects', () => {
   it('are created once, and again only when one differs or is missing', async () => {
-    const database = await openEmptyDatabase();
-    expect((await up(database)).at(-1)).toBe('views and rollups');
+    const { database } = await openOwnStore();
     const made = await rollups(database);
     expect(made).toHaveLength(11);
     expect(await up(database)).toEqual([]);
@@ -67,8 +66,7 @@ describe('derived objects', () => {
   });
 
   it("keep a user's view on them, and name one that is in the way of `down`", async () => {
-    const database = await openEmptyDatabase();
-    await up(database);
+    const { database } = await openOwnStore();
     await database.pool.query('create view public.mine as select * from public.candles');
     await forget(database);
     expect(await up(database)).toEqual(['views and rollups']);
@@ -90,8 +88,7 @@ describe('derived objects', () => {
 
 describeNeeding('timescale', 'a database without the extension at first', () => {
   it('keeps its values once its points are a hypertable', async () => {
-    const database = await openEmptyDatabase();
-    await up(database);
+    const { database } = await openOwnStore();
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     onTestFinished(() => client.end());
@@ -123,8 +120,7 @@ describeNeeding('timescale', 'a database without the extension at first', () => 
 
 describeNeeding('timescale', 'a database of a version with continuous aggregates', () => {
   it('is converted: values, grants and views on candles stay, and every day is rolled up', async () => {
-    const database = await openEmptyDatabase();
-    await up(database);
+    const { database } = await openOwnStore();
     const { pool } = database;
     const { seriesId } = await trackSeries(database, market('a', 'm1'), 0, null);
     await put(database, seriesId, candles(Date.UTC(2024, 0, 1), 7 * minuteMs, 500));

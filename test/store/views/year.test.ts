@@ -131,6 +131,27 @@ function expectNear(
   }
 }
 
+type Scale = (place: number) => number;
+/** Compares columns of a function's rows, by their names; each with its scale, if it has another one. */
+async function expectColumns(
+  call: string,
+  wanted: Readonly<Record<string, doubles.Figures | readonly [doubles.Figures, Scale]>>,
+): Promise<void> {
+  const names = Object.keys(wanted);
+  const given = await query(`select ${names.join()} from ${call}`);
+  for (const [nth, name] of names.entries()) {
+    const [figures, scale] = (Array.isArray(wanted[name]?.[0]) ? wanted[name] : [wanted[name]]) as [
+      doubles.Figures,
+      Scale?,
+    ];
+    expectNear(
+      given.map((row) => (row[nth] === '-' ? null : (row[nth] ?? null))),
+      figures,
+      scale,
+    );
+  }
+}
+
 const numbers = (line: readonly Row[]) => line.map(({ text }) => (text === null ? null : Number(text)));
 
 it.each(seriesNames)('returns, volatility and drawdowns of %s', async (series) => {
@@ -143,17 +164,15 @@ it.each(seriesNames)('returns, volatility and drawdowns of %s', async (series) =
   const logs = both.map(([before, price]) =>
     before === null || price === null || before === 0 || price === 0 ? null : Math.log(price / before),
   );
-  expectNear(await column('simple_return', `returns('${series}', 'h1')`), simple, (place) =>
-    Math.max(1, Math.abs(simple[place] ?? 0)),
-  );
-  expectNear(await column('log_return', `returns('${series}', 'h1')`), logs, () => 1);
+  await expectColumns(`returns('${series}', 'h1')`, {
+    simple_return: [simple, (place) => Math.max(1, Math.abs(simple[place] ?? 0))],
+    log_return: [logs, () => 1],
+  });
   const perYear = Math.sqrt(8760);
-  const volatilities = doubles.rolling(logs, 9, (window) => doubles.sampleDeviation(window) * perYear);
-  expectNear(
-    await column('volatility', `volatility('${series}', 'h1', periods => 9)`),
-    volatilities,
-    (place) => 3 * perYear + (volatilities[place] ?? 0),
-  );
+  const volatility = doubles.rolling(logs, 9, (window) => doubles.sampleDeviation(window) * perYear);
+  await expectColumns(`volatility('${series}', 'h1', periods => 9)`, {
+    volatility: [volatility, (place) => 3 * perYear + (volatility[place] ?? 0)],
+  });
 
   let peak: bigint | null = null;
   let deepest: number | null = null;
@@ -170,8 +189,10 @@ it.each(seriesNames)('returns, volatility and drawdowns of %s', async (series) =
       [deepest, troughMs, peakOfTroughMs, priceToReach] = [fall, timeMs, peakMs, peak];
     deepestYet.push(deepest);
   }
-  expectNear(await column('drawdown', `drawdown('${series}', 'h1')`), falls, () => 1);
-  expectNear(await column('maximum_drawdown', `drawdown('${series}', 'h1')`), deepestYet, () => 1);
+  await expectColumns(`drawdown('${series}', 'h1')`, {
+    drawdown: [falls, () => 1],
+    maximum_drawdown: [deepestYet, () => 1],
+  });
   const recovered = line.find(
     ({ timeMs, text }) => timeMs > troughMs && text !== null && units(text) >= priceToReach,
   );
@@ -200,34 +221,29 @@ it.each(seriesNames)('averages, bands and the strength index of %s', async (seri
     const deviation = (Math.sqrt(Number(count * squares - total * total)) / periods) * perUnit;
     return { mean: (Number(total) / periods) * perUnit, deviation };
   });
-  const scale = (place: number) => (windows[place]?.mean ?? 0) + 2 * (windows[place]?.deviation ?? 0);
   const call = `('${series}', 'h1', periods => ${periods})`;
-  expectNear(
-    await column('sma', `sma${call}`),
-    windows.map((window) => window?.mean ?? null),
-  );
-  const bands: Readonly<
-    Record<string, (window: { mean: number; deviation: number }, place: number) => number | null>
-  > = {
-    middle_band: ({ mean }) => mean,
-    lower_band: ({ mean, deviation }) => mean - 2 * deviation,
-    upper_band: ({ mean, deviation }) => mean + 2 * deviation,
-    bandwidth: ({ mean, deviation }) => (mean > 0 ? (4 * deviation) / mean : null),
-    percent_b: ({ mean, deviation }, place) =>
-      deviation > 0 ? ((prices[place] ?? 0) - mean + 2 * deviation) / (4 * deviation) : null,
-  };
-  for (const [name, band] of Object.entries(bands)) {
-    const wanted = windows.map((window, place) => (window === null ? null : band(window, place)));
-    const ofPrice = name.endsWith('_band');
-    expectNear(
-      await column(name, `bollinger${call}`),
-      wanted,
-      ofPrice
-        ? scale
-        : (place) =>
-            10 * Math.max(1, Math.abs(wanted[place] ?? 0), scale(place) / (windows[place]?.deviation || 1)),
-    );
-  }
+  const banded = (of: (window: { mean: number; deviation: number }, place: number) => number | null) =>
+    windows.map((window, place) => (window === null ? null : of(window, place)));
+  const sma = banded(({ mean }) => mean);
+  await expectColumns(`sma${call}`, { sma });
+  const scale = (place: number) => (windows[place]?.mean ?? 0) + 2 * (windows[place]?.deviation ?? 0);
+  const relative = (figures: doubles.Figures) =>
+    [
+      figures,
+      (place: number) =>
+        10 * Math.max(1, Math.abs(figures[place] ?? 0), scale(place) / (windows[place]?.deviation || 1)),
+    ] as const;
+  await expectColumns(`bollinger${call}`, {
+    middle_band: [sma, scale],
+    lower_band: [banded(({ mean, deviation }) => mean - 2 * deviation), scale],
+    upper_band: [banded(({ mean, deviation }) => mean + 2 * deviation), scale],
+    bandwidth: relative(banded(({ mean, deviation }) => (mean > 0 ? (4 * deviation) / mean : null))),
+    percent_b: relative(
+      banded(({ mean, deviation }, place) =>
+        deviation > 0 ? ((prices[place] ?? 0) - mean + 2 * deviation) / (4 * deviation) : null,
+      ),
+    ),
+  });
 
   // Runs of known prices: an average begins anew after each gap.
   const ends = prices.flatMap((price, place) => (price === null ? [place] : [])).concat(prices.length);
@@ -240,17 +256,13 @@ it.each(seriesNames)('averages, bands and the strength index of %s', async (seri
     return values;
   };
   // Each price has a share in all that follow: the largest of them is the scale.
-  const averages = restarting((run) => doubles.ema(run, 9));
-  expectNear(
-    await column('ema', `ema('${series}', 'h1', periods => 9)`),
-    averages,
-    (place) => 100 * Math.abs(averages[place] ?? 0),
-  );
-  expectNear(
-    await column('rsi', `rsi('${series}', 'h1', periods => 5)`),
-    restarting((run) => doubles.rsi(run, 5)),
-    () => 1e4,
-  );
+  const ema = restarting((run) => doubles.ema(run, 9));
+  await expectColumns(`ema('${series}', 'h1', periods => 9)`, {
+    ema: [ema, (place) => 100 * Math.abs(ema[place] ?? 0)],
+  });
+  await expectColumns(`rsi('${series}', 'h1', periods => 5)`, {
+    rsi: [restarting((run) => doubles.rsi(run, 5)), () => 1e4],
+  });
 });
 
 it('volume-weighted prices, by period and since the beginning of the session', async () => {
@@ -262,16 +274,11 @@ it('volume-weighted prices, by period and since the beginning of the session', a
     const periods = new Map<EpochMs, { turnover: bigint; volume: bigint; count: number }>();
     for (const { timeMs, high, low, close, volume } of candles) {
       const begins = timeMs - (timeMs % lengthMs);
-      const {
-        turnover,
-        volume: traded,
-        count,
-      } = periods.get(begins) ?? { turnover: 0n, volume: 0n, count: 0 };
-      periods.set(begins, {
-        turnover: turnover + (units(high) + units(low) + units(close)) * units(volume),
-        volume: traded + units(volume),
-        count: count + 1,
-      });
+      const sums = periods.get(begins) ?? { turnover: 0n, volume: 0n, count: 0 };
+      sums.turnover += (units(high) + units(low) + units(close)) * units(volume);
+      sums.volume += units(volume);
+      sums.count += 1;
+      periods.set(begins, sums);
     }
     let session = { begins: 0, turnover: 0n, volume: 0n };
     const mean = ({ turnover, volume }: { turnover: bigint; volume: bigint }) =>
@@ -282,21 +289,14 @@ it('volume-weighted prices, by period and since the beginning of the session', a
       session = { begins, turnover: session.turnover + turnover, volume: session.volume + volume };
       return { timeMs, count, vwap: mean({ turnover, volume }), session: mean(session) };
     });
-    const given = await query(
-      `select ${millis('time')}, candles, vwap, session_vwap from vwap('x', 'year', 'tether', '${interval}') where candles is not null`,
+    const call = `vwap('x', 'year', 'tether', '${interval}') where candles is not null`;
+    expect(await query(`select ${millis('time')}, candles from ${call}`)).toEqual(
+      wanted.map(({ timeMs, count }) => [String(timeMs), String(count)]),
     );
-    const text = (place: number) => given.map((row) => (row[place] === '-' ? null : (row[place] ?? null)));
-    expect(given.map(([time, count]) => [Number(time), Number(count)])).toEqual(
-      wanted.map(({ timeMs, count }) => [timeMs, count]),
-    );
-    expectNear(
-      text(2),
-      wanted.map(({ vwap }) => vwap),
-    );
-    expectNear(
-      text(3),
-      wanted.map(({ session: since }) => since),
-    );
+    await expectColumns(call, {
+      vwap: wanted.map(({ vwap }) => vwap),
+      session_vwap: wanted.map(({ session: since }) => since),
+    });
   }
 });
 
@@ -319,7 +319,7 @@ it('prices in another currency, by the last rate or the nearest one', async () =
       return (Number(text) * (series === 'year' ? 1 : Number(used.tether))) / Number(used.euro);
     });
     expect(wanted.filter(isMissing).length).toBeGreaterThan(200);
-    expectNear(await column('price', `prices_in('${series}', 'euro', 'h1'${call})`), wanted);
+    await expectColumns(`prices_in('${series}', 'euro', 'h1'${call})`, { price: wanted });
   }
 });
 
@@ -338,14 +338,13 @@ it('candles in another currency, by the rates at their beginning and end, which 
     low: rates.map((both) => outer(Math.min, both)),
     close: rates.map(([, last]) => last),
   };
-  for (const name of ['open', 'high', 'low', 'close'] as const) {
-    const wanted = rateOf[name].map((rate, place) =>
-      rate === null ? null : Number(candles[place]?.[name]) * rate,
-    );
-    expect(wanted.filter(isMissing).length).toBeGreaterThan(200);
-    const call = `ohlcv_in('x', 'year', 'tether', 'euro', 'h1', max_age => '5 hours')`;
-    expectNear(await column(name, `${call} where volume is not null`), wanted);
-  }
+  const converted = (name: keyof typeof rateOf) =>
+    rateOf[name].map((rate, place) => (rate === null ? null : Number(candles[place]?.[name]) * rate));
+  expect(converted('high').filter(isMissing).length).toBeGreaterThan(200);
+  await expectColumns(
+    `ohlcv_in('x', 'year', 'tether', 'euro', 'h1', max_age => '5 hours') where volume is not null`,
+    { open: converted('open'), high: converted('high'), low: converted('low'), close: converted('close') },
+  );
 });
 
 it.each([
@@ -397,18 +396,11 @@ it('correlations of the whole range and of windows', async () => {
     const window = figuresOf(pairs.slice(Math.max(0, place - 11), place + 1));
     return window.count === 12 ? window : null;
   });
-  const call = `rolling_correlation(${names}, periods => 12)`;
-  const roundly = () => 1e6;
-  expectNear(
-    await column('correlation', call),
-    windows.map((window) => window?.correlation ?? null),
-    roundly,
-  );
-  expectNear(
-    await column('beta', call),
-    windows.map((window) => window?.beta ?? null),
-    (place) => 1e6 * Math.max(1, Math.abs(windows[place]?.beta ?? 0)),
-  );
+  const betas = windows.map((window) => window?.beta ?? null);
+  await expectColumns(`rolling_correlation(${names}, periods => 12)`, {
+    correlation: [windows.map((window) => window?.correlation ?? null), () => 1e6],
+    beta: [betas, (place) => 1e6 * Math.max(1, Math.abs(betas[place] ?? 0))],
+  });
 });
 
 it.each(seriesNames)('seasons of %s', async (series) => {
@@ -442,20 +434,19 @@ it.each(seriesNames)('seasons of %s', async (series) => {
           up,
         };
       });
-    const given = await query(
-      `select ${name}, observations, mean_return, deviation, share_up from ${call}('${series}', 'h1')`,
+    const seasons = `${call}('${series}', 'h1')`;
+    expect(await query(`select ${name}, observations from ${seasons}`)).toEqual(
+      wanted.map(({ key, count }) => [String(key), String(count)]),
     );
-    expect(given.map(([key, count]) => [Number(key), Number(count)])).toEqual(
-      wanted.map(({ key, count }) => [key, count]),
-    );
-    for (const [place, of] of ['mean', 'deviation', 'up'].entries()) {
-      const figures = wanted.map((season) => season[of as 'mean' | 'deviation' | 'up']);
-      expectNear(
-        given.map((row) => row[place + 2] ?? null),
-        figures,
-        (nth) => 1000 * Math.max(1, Math.abs(figures[nth] ?? 0)),
-      );
-    }
+    const figures = (of: 'mean' | 'deviation' | 'up') => {
+      const values = wanted.map((season) => season[of]);
+      return [values, (nth: number) => 1000 * Math.max(1, Math.abs(values[nth] ?? 0))] as const;
+    };
+    await expectColumns(seasons, {
+      mean_return: figures('mean'),
+      deviation: figures('deviation'),
+      share_up: figures('up'),
+    });
   }
 });
 
