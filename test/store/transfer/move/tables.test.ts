@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { movedTables, skippedTables } from '../../../../store/transfer/move/tables.ts';
-import { openOwnStore } from '../../open-store.ts';
+import { useStore } from '../../open-store.ts';
 
 /** Fails for a migration with a table that store/transfer/move/tables.ts does not list. */
+const store = useStore();
+
 it('a move lists every table of the migrations', async () => {
-  const store = await openOwnStore();
   const tables = await store.database.pool.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace in ('tidemark'::regnamespace, 'public'::regnamespace)
        and relkind in ('r', 'p', 'm', 'f')
@@ -15,7 +16,6 @@ it('a move lists every table of the migrations', async () => {
 });
 
 it('a table is moved after the tables that it refers to', async () => {
-  const store = await openOwnStore();
   const references = await store.database.pool.query<{ from: string; to: string }>(
     `select f.relname as from, t.relname as to from pg_constraint c
      join pg_class f on f.oid = c.conrelid join pg_class t on t.oid = c.confrelid
