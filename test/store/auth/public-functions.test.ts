@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { grantViewer, readerRole } from '../../../store/auth/roles.ts';
 import { migrate } from '../../../store/db/migrate.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { openTestStore, type TestStore } from '../open-store.ts';
+import { useStore } from '../open-store.ts';
 
 /**
  * Volatile functions of the server that change no stored data: locks, sleeping, randomness, sequences without
@@ -14,15 +14,13 @@ const harmless =
   /^(pg_(try_)?advisory_|pg_sleep|pg_notify|pg_(cancel|terminate)_backend|random|setseed|gen_random_uuid|clock_timestamp|timeofday|currval|lastval|nextval|setval|set_config|lo_(open|close|get|lseek|tell|export)|loread|pg_stat_|pg_log|pg_lock_status|txid_|pg_current_xact|pg_export_snapshot)/;
 
 describeNeeding('timescale', 'read-only roles', () => {
-  let store: TestStore;
+  const store = useStore();
   const viewer = `looks_${randomBytes(4).toString('hex')}`;
   beforeAll(async () => {
-    store = await openTestStore();
     await grantViewer(store.database, { role: viewer, password: null });
   });
   afterAll(async () => {
     await store.database.pool.query(`drop owned by ${viewer}; drop role ${viewer}`);
-    await store.close();
   });
 
   /** Runs statements as the role, each in a transaction that may write. */

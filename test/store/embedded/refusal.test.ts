@@ -7,7 +7,7 @@ import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
 import { launchAs, unprivilegedAccount } from '../../../store/embedded/unprivileged.ts';
 import { describeMissing } from '../../parts/describe-needing.ts';
 import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
-import { existingDirectory, query, scratchDirectory, serverPid } from './scratch.ts';
+import { existingDirectory, expectToWork, query, scratchDirectory, serverPid } from './scratch.ts';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -26,8 +26,7 @@ async function refusalOf(directory: string): Promise<TidemarkError> {
 /** A directory with a stopped database. */
 async function stoppedDatabase(): Promise<string> {
   const directory = scratchDirectory();
-  const { release } = await acquireEmbeddedDatabase({ directory });
-  await release();
+  await (await acquireEmbeddedDatabase({ directory })).release();
   return directory;
 }
 
@@ -40,17 +39,28 @@ describe('an unusable directory', () => {
     expect(`${error.message} ${error.remedy}`).not.toContain('\n');
   });
 
-  it('is named when its password is missing or wrong', async () => {
+  it('is named when its password is missing or wrong, or files are of another version or not readable', async () => {
     const directory = await stoppedDatabase();
-    rmSync(join(directory, 'password'));
-    expect((await refusalOf(directory)).message).toMatch(/password is missing/);
-    writeFileSync(join(directory, 'password'), 'another');
-    const error = await refusalOf(directory);
-    expect(error.message).toMatch(/password authentication failed/);
-    expect(error.remedy).toMatch(/restore it/);
+    const [password, version, settings] = ['password', 'postgres/PG_VERSION', 'postgres/postgresql.conf'];
+    for (const [name = '', content, reason] of [
+      [password, null, /password is missing/],
+      [password, 'another', /password authentication failed/],
+      [settings, 'no_such_setting = 1\n', /did not start: .*configuration file/],
+      [version, '15\n', /was created by another version of PostgreSQL/],
+    ] as const) {
+      const file = join(directory, name);
+      const before = readFileSync(file, 'utf8');
+      if (content === null) rmSync(file);
+      else writeFileSync(file, content);
+      const { code, message, remedy } = await refusalOf(directory);
+      expect([code, message]).toEqual(['EMBEDDED_DATABASE', expect.stringMatching(reason)]);
+      if (content === 'another') expect(remedy).toMatch(/restore it/);
+      expect(serverPid(directory)).toBeNull();
+      writeFileSync(file, before, { mode: 0o600 });
+    }
   });
 
-  it('leaves no server running that refuses connections, or has no template database', async () => {
+  it('leaves no server running that has no template database', async () => {
     const directory = scratchDirectory();
     const { url, release } = await acquireEmbeddedDatabase({ directory });
     const server = new URL(url);
@@ -60,48 +70,27 @@ describe('an unusable directory', () => {
     await release();
     expect((await refusalOf(directory)).message).toMatch(/template1/);
     expect(serverPid(directory)).toBeNull();
-
-    writeFileSync(join(directory, 'password'), 'another');
-    expect((await refusalOf(directory)).message).toMatch(/password authentication failed/);
-    expect(serverPid(directory)).toBeNull();
-  });
-
-  it('is named when another version of PostgreSQL created it', async () => {
-    const directory = await stoppedDatabase();
-    writeFileSync(join(directory, 'postgres', 'PG_VERSION'), '15\n');
-    const error = await refusalOf(directory);
-    expect(error.message).toMatch(/was created by another version of PostgreSQL/);
-    expect(serverPid(directory)).toBeNull();
-  });
-
-  it("reports PostgreSQL's reason", async () => {
-    const directory = await stoppedDatabase();
-    writeFileSync(join(directory, 'postgres', 'postgresql.conf'), 'no_such_setting = 1\n');
-    const error = await refusalOf(directory);
-    expect(error.code).toBe('EMBEDDED_DATABASE');
-    expect(error.message).toMatch(/did not start: .*configuration file/);
   });
 });
 
 describe('permissions', () => {
+  const modeOf = (...path: string[]) => statSync(join(...path)).mode & 0o777;
+
   it('that are too open are restricted', async () => {
     const directory = await stoppedDatabase();
     chmodSync(directory, 0o777);
     chmodSync(join(directory, 'postgres'), 0o755);
     chmodSync(join(directory, 'password'), 0o644);
-    const { release } = await acquireEmbeddedDatabase({ directory });
-    await release();
-    expect(statSync(directory).mode & 0o067).toBe(0);
-    expect(statSync(join(directory, 'postgres')).mode & 0o777).toBe(0o700);
-    expect(statSync(join(directory, 'password')).mode & 0o777).toBe(0o600);
+    await expectToWork(directory);
+    expect(modeOf(directory) & 0o067).toBe(0);
+    expect([modeOf(directory, 'postgres'), modeOf(directory, 'password')]).toEqual([0o700, 0o600]);
   });
 
   it('of a directory that holds other things are left alone', async () => {
     const directory = existingDirectory('other');
     chmodSync(directory, 0o755);
-    const { release } = await acquireEmbeddedDatabase({ directory });
-    await release();
-    expect(statSync(directory).mode & 0o777).toBe(0o755);
+    await expectToWork(directory);
+    expect(modeOf(directory)).toBe(0o755);
   });
 });
 
@@ -162,8 +151,6 @@ describeWithSmallDisk('a full disk', () => {
     expect((await refusalOf(directory)).code).toBe('DATABASE_FULL');
 
     rmSync(ballast);
-    const second = await acquireEmbeddedDatabase({ directory });
-    expect(await query(second.url, 'select * from kept')).toEqual([{ one: 1 }]);
-    await second.release();
+    await expectToWork(directory, 'select * from kept');
   });
 });

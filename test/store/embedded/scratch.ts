@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
 import { isAlive } from '../../../store/embedded/postmaster.ts';
 import { type ChildModule, startChildModule } from '../../parts/child-module.ts';
 import { waitFor } from '../../parts/wait-for.ts';
@@ -76,4 +77,12 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   } finally {
     await client.end();
   }
+}
+
+/** Whether a database can be acquired in the directory, answers, and is released. */
+export async function expectToWork(directory: string, ...more: string[]): Promise<void> {
+  const { url, release } = await acquireEmbeddedDatabase({ directory });
+  for (const sql of ['select 1 as one', ...more]) expect(await query(url, sql)).toEqual([{ one: 1 }]);
+  await release();
+  expect(serverPid(directory)).toBeNull();
 }
