@@ -1,22 +1,14 @@
 import { beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs, periodStart, weekMs } from '../../../contract/intervals.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
+import { listGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../../store/series/series.ts';
-import { tidemark } from '../../scripts/command.ts';
+import { graceMs } from '../../../store/views/ranges.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { rowsIn, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
-interface ListedGap {
-  readonly seriesId: number;
-  readonly start: string;
-  readonly end: string;
-  readonly reason: string;
-  readonly message: string | null;
-  readonly retryAt: string | null;
-}
-
 const store = useStore();
 const rows = rowsIn(store);
 beforeAll(async () => {
@@ -43,7 +35,7 @@ beforeAll(async () => {
   );
   const coin = { dataset: 'asset_history', assetId: 'coin', interval: 'h1' } as const;
   const blocked = await storeLine(database, { key: coin, ...hours, prices: hours.prices.slice(0, 6) });
-  const untilMs = Date.now() + dayMs;
+  const untilMs = Math.floor(Date.now() / 1000) * 1000 + dayMs;
   await blockSeries(database, { seriesId: blocked, kind: 'x', message: 'no', untilMs });
   // Open-ended, by weeks, so that the present place within its period does not matter.
   const weeks = { key: market('weeks', 'w1'), startMs: periodStart(Date.now(), 'w1') - 3 * weekMs };
@@ -53,20 +45,19 @@ beforeAll(async () => {
   await trackSeries(database, market('future', 'w1'), Date.now() + 2 * weekMs, null);
 });
 
-it('lists the same gaps as the command', async () => {
-  const ended = await tidemark(['gaps', '--json'], { DATABASE_URL: store.url });
-  const listed = (JSON.parse(ended.stdout) as { gaps: ListedGap[] }).gaps;
-  const iso = (time: string) => `to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+it('lists the same gaps as `tidemark gaps` does', async () => {
+  const listed = await listGaps(store.database, { nowMs: Date.now(), graceMs });
+  const millis = (time: string) => `(extract(epoch from ${time}) * 1000)::bigint`;
   const shown = await rows(
-    `select series_id, ${iso('from_time')}, ${iso('to_time')}, reason, message, ${iso('retry_at')}
+    `select series_id, ${millis('from_time')}, ${millis('to_time')}, reason, message, ${millis('retry_at')}
      from gaps order by series_id, from_time`,
   );
   expect(new Set(listed.map((gap) => gap.reason))).toEqual(
     new Set(['not_asked', 'failed', 'awaits_second_answer', 'blocked']),
   );
   expect(shown).toEqual(
-    listed.map(({ seriesId, start, end, reason, message, retryAt }) =>
-      [seriesId, start, end, reason, message ?? '-', retryAt ?? '-'].join(' | '),
+    listed.map(({ seriesId, startMs, endMs, reason, message, retryAtMs }) =>
+      [seriesId, startMs, endMs, reason, message ?? '-', retryAtMs ?? '-'].join(' | '),
     ),
   );
 });
