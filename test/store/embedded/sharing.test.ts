@@ -9,12 +9,25 @@ import { leave, query, scratchDirectory, serverPid, startHolder, urlHeldBy } fro
 const modeOf = (...path: string[]) => statSync(join(...path)).mode & 0o777;
 
 describe('the first command', () => {
-  it('creates the database, and finds it again the next time', async () => {
+  it('creates the database with a password, on loopback only, and finds it again the next time', async () => {
     const directory = scratchDirectory();
     const first = await acquireEmbeddedDatabase({ directory });
     await query(first.url, `create table kept as select '0.1000000000000000'::numeric as price`);
+    const password = readFileSync(join(directory, 'password'), 'utf8');
+    const wrong = first.url.replace(password, 'guess');
+    await expect(query(wrong, 'select 1')).rejects.toThrow(/password authentication failed/);
+    await expect(query(first.url.replace(`:${password}`, ''), 'select 1')).rejects.toThrow(/password/);
+    const [settings] = await query(
+      first.url,
+      `select current_setting('listen_addresses') as addresses, current_setting('unix_socket_directories') as sockets,
+              current_setting('timezone') as zone, current_setting('server_encoding') as encoding`,
+    );
     await first.release();
     expect(serverPid(directory)).toBeNull();
+    expect(password).toMatch(/^[0-9a-f]{64}$/);
+    expect(settings).toEqual({ addresses: '127.0.0.1', sockets: '', zone: 'UTC', encoding: 'UTF8' });
+    expect([modeOf(directory, 'password'), modeOf(directory, 'postgres')]).toEqual([0o600, 0o700]);
+    expect(modeOf(directory) & 0o067).toBe(0);
 
     const second = await acquireEmbeddedDatabase({ directory });
     const rows = await query(second.url, 'select price::text from kept');
@@ -23,45 +36,14 @@ describe('the first command', () => {
     expect(new URL(second.url).port).toBe(new URL(first.url).port);
   });
 
-  it('requires the password, and listens on loopback only', async () => {
-    const directory = scratchDirectory();
-    const { url, release } = await acquireEmbeddedDatabase({ directory });
-    const password = readFileSync(join(directory, 'password'), 'utf8');
-    const wrong = url.replace(password, 'guess');
-    const without = url.replace(`:${password}`, '');
-    const refusals = [
-      await query(wrong, 'select 1').catch(String),
-      await query(without, 'select 1').catch(String),
-    ];
-    const [settings] = await query(
-      url,
-      `select current_setting('listen_addresses') as addresses, current_setting('unix_socket_directories') as sockets,
-              current_setting('timezone') as zone, current_setting('server_encoding') as encoding`,
-    );
-    await release();
-    expect(password).toMatch(/^[0-9a-f]{64}$/);
-    expect(refusals[0]).toMatch(/password authentication failed/);
-    expect(refusals[1]).toMatch(/password/);
-    expect(settings).toEqual({ addresses: '127.0.0.1', sockets: '', zone: 'UTC', encoding: 'UTF8' });
-    expect(modeOf(directory, 'password')).toBe(0o600);
-    expect(modeOf(directory, 'postgres')).toBe(0o700);
-    expect(modeOf(directory) & 0o067).toBe(0);
-  });
-
-  it('does not confuse two directories', async () => {
+  it('does not confuse two directories, also with shell characters in a name', async () => {
     const one = await acquireEmbeddedDatabase({ directory: scratchDirectory() });
-    const other = await acquireEmbeddedDatabase({ directory: scratchDirectory() });
+    const directory = `${scratchDirectory()} "$HOME" 'a' \`b\``;
+    const other = await acquireEmbeddedDatabase({ directory });
     expect(other.url).not.toBe(one.url);
     await one.release();
     expect(await query(other.url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await other.release();
-  });
-
-  it('works in a directory with shell characters in its name', async () => {
-    const directory = `${scratchDirectory()} "$HOME" 'a' \`b\``;
-    const { url, release } = await acquireEmbeddedDatabase({ directory });
-    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
-    await release();
     expect(serverPid(directory)).toBeNull();
   });
 });
