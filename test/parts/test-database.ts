@@ -1,6 +1,7 @@
 /** A separate database for a test. */
 
 import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { inject } from 'vitest';
@@ -78,6 +79,9 @@ export async function createFrom(template: string, serverUrl: string): Promise<T
   return {
     url: url.href,
     drop: async () => {
+      // A connection that is being closed would be told that it is ended by force, where nobody listens any more.
+      for (let waits = 0; waits < 50 && (await countSessions(server, name)) > 0; waits += 1)
+        await setTimeout(10);
       await server.query(`drop database if exists ${name} with (force)`);
       const queue = queuesBeside.get(name);
       if (queue !== undefined) await removeQueue(queue);
@@ -114,6 +118,14 @@ export async function removeQueue({ redisUrl = '', namespace }: QueueBackendOpti
   const keys = await redis.keys(`{${namespace}}:*`);
   if (keys.length > 0) await redis.del(...keys);
   redis.disconnect();
+}
+
+async function countSessions(server: pg.Client, database: string): Promise<number> {
+  const { rows } = await server.query<{ sessions: number }>(
+    'select count(*)::int as sessions from pg_stat_activity where datname = $1',
+    [database],
+  );
+  return rows[0]?.sessions ?? 0;
 }
 
 const administrators = new Map<string, Promise<pg.Client>>();
