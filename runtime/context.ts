@@ -109,13 +109,13 @@ export async function openContext(options: ContextOptions): Promise<Context> {
   )
     throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(config.directory)}`);
   const log = await openLog(config.logLevel ?? options.defaultLogLevel);
-  const phases = openPhases(options.defaultLogLevel === 'info' ? (line) => log.info(line) : undefined, clock);
-  const { phase } = phases;
   // First, so that an occupied port fails at once.
   const metrics =
     options.isMeasured === true ? await openMetrics(options.command, { clock, config, log }) : null;
   const tracing =
     options.isMeasured === true ? await openTracing(options.command, { clock, config, log }) : null;
+  const phases = openPhases(options.defaultLogLevel === 'info' ? (line) => log.info(line) : undefined, clock);
+  const { phase } = phases;
   const { url, release } = await databaseOf({ clock, config, log, phase }).catch(async (error: unknown) => {
     phases.close();
     await metrics?.close();

@@ -599,6 +599,7 @@ export class PriceChart {
     }
     this.#loaded = loaded;
     if (before?.interval !== loaded.interval) {
+      this.#isByHand = false;
       this.#comparedRows = new Map();
       this.#isComparedLoaded = false;
     }

@@ -220,11 +220,9 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       return (await chartOf(page).getAttribute('aria-label')) ?? '';
     };
     await expect.poll(() => turn(300), { interval: 50 }).toMatch(everything);
-    for (let turns = 0; turns < 10; turns += 1) {
-      await turn(300);
-      const shown = await rangeOf(page);
-      expect(shown.toMs - shown.fromMs).toBeLessThan((endMs - startMs) * 1.05);
-    }
+    await turn(300);
+    const shown = await rangeOf(page);
+    expect(shown.toMs - shown.fromMs).toBeLessThan((endMs - startMs) * 1.05);
     await expect.poll(() => turn(-170), { interval: 50 }).toMatch(/ values of h1/);
     expect(asked.filter((path) => /points\?.*\./.test(path))).toEqual([]);
   });
