@@ -7,7 +7,7 @@ const containers = ['test/deploy/compose.test.ts'];
 const slow = [
   'test/{faults,fuzz,hostile,model}/**/*.test.ts',
   'test/deploy/{package,scraped}.test.ts',
-  'test/docs/{backup,screens,screenshots}.test.ts',
+  'test/docs/backup.test.ts',
   'test/queue/{cluster,outage}.test.ts',
   'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,phases,sources,verify-against}.test.ts',
   'test/service/dashboard/{actions,headline,browser/{actions,every-view}}.test.ts',

@@ -1,18 +1,17 @@
 /**
- * The pictures of the dashboard in README.md and docs/dashboard.md, of a simulated year. `npm run docs` takes them
- * again. Otherwise only their contents are checked, because browsers draw letters differently.
+ * The pictures of the dashboard in README.md and docs/dashboard.md, of a simulated year. `npm run docs` takes them.
+ * test/service/dashboard tests what the page shows.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Locator } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
 import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { describeNeeding } from '../parts/describe-needing.ts';
 import { open, withBrowser } from '../service/dashboard/browser/browser.ts';
 import { type DashboardWorld, openDashboardWorld, quietQueue } from '../service/dashboard/dashboard-world.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
@@ -42,7 +41,8 @@ it('every picture in the documents exists and is small', () => {
   }
 });
 
-describeNeeding('chromium', 'pictures of the dashboard', () => {
+const describeTaking = inject('updatesDocs') ? describe : () => {};
+describeTaking('pictures of the dashboard', () => {
   withBrowser();
   let store: TestStore;
   let world: DashboardWorld;
@@ -116,7 +116,7 @@ describeNeeding('chromium', 'pictures of the dashboard', () => {
           'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
         );
         const path = `docs/images/${name}-${colorScheme}.png`;
-        if (inject('updatesDocs')) await (part ?? page).screenshot({ path });
+        await (part ?? page).screenshot({ path });
       };
       await page.getByText('synthetic data').waitFor();
       await page.locator('rect.inFlight').first().waitFor();
