@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { type Logger, pino } from 'pino';
-import { describe, inject, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, inject, onTestFinished } from 'vitest';
 import type { CandleSeries } from '../../contract/series.ts';
 import type { Window } from '../../planning/windows.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from '../../queue/backend.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { runsOnBoth } from '../parts/on-both.ts';
-import { createTestDatabase, removeQueue } from '../parts/test-database.ts';
+import { createTestDatabase, removeQueue, type TestDatabase } from '../parts/test-database.ts';
 
 export type Kind = QueueBackend['kind'];
 
@@ -31,12 +31,31 @@ export function defaultKind(): Kind {
   return inject('redisUrl') === null ? 'postgres' : 'redis';
 }
 
+/** The database of a group. The namespace of a test is a schema there. */
+let shared: TestDatabase | undefined;
+
 /** A group of tests on one backend, Redis where it is available, or on both as test/parts/on-both.ts says. */
 export function onEachBackend(title: string, body: (kind: Kind) => void): void {
   const isRedisAbsent = inject('absent').redis !== '';
   const isOnBoth = runsOnBoth('queues');
-  if (isOnBoth || isRedisAbsent) describe(`${title}, on PostgreSQL`, () => body('postgres'));
+  if (isOnBoth || isRedisAbsent)
+    describe(`${title}, on PostgreSQL`, () => {
+      beforeAll(async () => {
+        shared = await createTestDatabase();
+      });
+      afterAll(async () => {
+        await shared?.drop();
+        shared = undefined;
+      });
+      body('postgres');
+    });
   if (isOnBoth || !isRedisAbsent) describeNeeding('redis', `${title}, on Redis`, () => body('redis'));
+}
+
+async function ownDatabase(): Promise<string> {
+  const { url, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  return url;
 }
 
 /** A namespace of the test's own, removed when the test has finished. */
@@ -47,11 +66,7 @@ export async function prepareQueue(
 ): Promise<QueueBackendOptions> {
   const namespace = `test_${randomBytes(6).toString('hex')}`;
   const redisUrl = kind === 'redis' ? (ownRedisUrl ?? inject('redisUrl') ?? undefined) : undefined;
-  if (databaseUrl === undefined && kind === 'postgres') {
-    const database = await createTestDatabase();
-    onTestFinished(() => database.drop());
-    databaseUrl = database.url;
-  }
+  if (databaseUrl === undefined && kind === 'postgres') databaseUrl = shared?.url ?? (await ownDatabase());
   // Redis needs no database.
   const options = { redisUrl, databaseUrl: databaseUrl ?? 'postgres://127.0.0.1:1/none', namespace };
   await migrateQueueBackend(options, 'up');
