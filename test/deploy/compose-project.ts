@@ -17,7 +17,7 @@ export interface Project {
 }
 
 /** The timeout of a test of a dozen containers on a busy machine. */
-export const containersMs = 900_000;
+export const containersMs = 1_800_000;
 export const patient = { everyMs: 200, withinMs: 240_000 };
 export const apiKey = 'key-of-the-source';
 
