@@ -35,7 +35,7 @@ interface Status {
 async function fetchMarket(compose: Compose, base: string, interrupt: () => Promise<unknown>): Promise<void> {
   const market = ['--exchange', 'binance', '--base', base, '--quote', 'tether', '--interval', 'm1'];
   const range = ['--from', isoDay(fromMs), '--to', isoDay(untilMs)];
-  const tracked = await compose('exec', '-T', 'worker', 'tidemark', 'track', 'candles', ...market, ...range);
+  const tracked = await compose.inside('worker', 'tidemark', 'track', 'candles', ...market, ...range);
   expect(tracked).toContain(`tracking binance ${base}/tether m1`);
   const count = `select count(*) from candles where base = '${base}' and interval = 'm1'`;
   await waitFor('the first of its points', async () => (await sql(compose, count)) !== '0', patient);
@@ -45,7 +45,7 @@ async function fetchMarket(compose: Compose, base: string, interrupt: () => Prom
 }
 
 async function isComplete(compose: Compose): Promise<boolean> {
-  const text = await compose('exec', '-T', 'worker', 'tidemark', 'status', '--json').catch(() => null);
+  const text = await compose.inside('worker', 'tidemark', 'status', '--json').catch(() => null);
   if (text === null) return false;
   const { series } = JSON.parse(text) as Status;
   return series.length > 0 && series.every(({ missingSeconds }) => missingSeconds === 0);
@@ -105,7 +105,7 @@ const sigkill = `
 
 /** The container ends with its process, and its restart policy starts it again. */
 async function killWorker(compose: Compose): Promise<void> {
-  await compose('exec', '-T', '--index=1', 'worker', 'node', '-e', sigkill).catch((error) => {
+  await compose.inside('worker', 'node', '-e', sigkill).catch((error) => {
     // The end of the container kills this process too, unless it was faster.
     if (error.code !== 137) throw error;
   });
@@ -131,10 +131,10 @@ async function expectHardened(compose: Compose): Promise<void> {
     "select distinct usename from pg_stat_activity where application_name in ('tidemark serve', 'tidemark dashboard')";
   expect(await sql(compose, roles)).toBe('tidemark_service');
 
-  expect(await compose('exec', '-T', 'redis', 'redis-cli', 'ping')).toContain('NOAUTH');
+  expect(await compose.inside('redis', 'redis-cli', 'ping')).toContain('NOAUTH');
   // Without users of the queue even its host name is unknown.
-  await expect(compose('exec', '-T', 'database', 'getent', 'hosts', 'redis')).rejects.toThrow();
-  await compose('exec', '-T', 'database', 'getent', 'hosts', 'scheduler');
+  await expect(compose.inside('database', 'getent', 'hosts', 'redis')).rejects.toThrow();
+  await compose.inside('database', 'getent', 'hosts', 'scheduler');
 }
 
 interface Target {
@@ -212,7 +212,7 @@ describeWithEngine('docker compose', () => {
     await fetchMarket(compose, 'ethereum', () => compose('restart', 'database'));
     await fetchMarket(compose, 'cardano', async () => {
       const flush = 'REDISCLI_AUTH=$(cat /var/lib/tidemark-redis/password) redis-cli flushall';
-      expect(await compose('exec', '-T', 'redis', 'sh', '-c', flush)).toBe('OK\n');
+      expect(await compose.inside('redis', 'sh', '-c', flush)).toBe('OK');
     });
     await expectStored(compose, assets);
 

@@ -51,11 +51,28 @@ export function composeProject(
 ) {
   const [program = '', ...first] = composeWords ?? [];
   const options = ['--project-name', name, ...files.flatMap((file) => ['--file', file])];
-  return async (...words: string[]): Promise<string> => {
+  const compose = async (...words: string[]): Promise<string> => {
     const { stdout } = await run(program, [...first, ...options, ...words], {
       env: { ...process.env, ...env },
       maxBuffer: 2 ** 28,
     });
     return stdout;
   };
+  /** The ids of its containers, of those of a service, or of the first one of a service. */
+  const ids = async (service?: string, number?: number): Promise<string[]> => {
+    const labels = Object.entries({ project: name, service, 'container-number': number });
+    const filters = labels.flatMap(([label, value]) =>
+      value === undefined ? [] : ['--filter', `label=com.docker.compose.${label}=${value}`],
+    );
+    const text = await docker('ps', '--all', '--quiet', ...filters);
+    return text === '' ? [] : text.split('\n');
+  };
+  return Object.assign(compose, {
+    ids,
+    /** Runs a program in the first container of a service. Compose itself takes seconds each time. */
+    inside: async (service: string, ...words: string[]): Promise<string> => {
+      const [id = ''] = await ids(service, 1);
+      return docker('exec', id, ...words);
+    },
+  });
 }
