@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
-import { describeNeeding } from '../parts/describe-needing.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { verdictsOf } from '../pipeline/stored.ts';
-import { proxyTo } from '../queue/cuttable-proxy.ts';
 import { collectingLog, type Kind, onEachBackend } from '../queue/queue-parts.ts';
 import { beginBackfill, concurrency, type FaultyBackfill, lockMs } from './backfill.ts';
 import { databaseAt } from './database-away.ts';
@@ -68,23 +66,6 @@ onEachBackend('a group of windows that is being committed', (kind) => {
     },
   );
 
-  seededTest('is requested again, at no cost of attempts, when the network breaks', async (chance) => {
-    let cut = async () => {};
-    const { backfill, held } = await inGroupCommit(kind, chance, async (begun) => {
-      const proxy = await proxyTo(begun.database.url);
-      cut = async () => {
-        await proxy.cut();
-        await proxy.mend();
-      };
-      await begun.pipeline.startWorker({ ...begun.worker, database: databaseAt(proxy.url) });
-    });
-    await cut();
-    await held.releaseGroups();
-    await untilWhole(backfill);
-    await expectWhole(backfill);
-    backfill.expectFewRequests({ extra: concurrency });
-  });
-
   seededTest('is committed window by window when it takes too long', async (chance) => {
     const lines: string[] = [];
     const { backfill } = await inGroupCommit(
@@ -103,23 +84,5 @@ onEachBackend('a group of windows that is being committed', (kind) => {
     // the group is requested again.
     expect(lines.every((line) => /(statement|lock) timeout/.test(line))).toBe(true);
     backfill.expectFewRequests({ extra: lines.length });
-  });
-});
-
-describeNeeding('redis', 'a window whose commit times out', () => {
-  seededTest('is requested again, and stored once the commit has enough time', async (chance) => {
-    const backfill = await beginBackfill('redis', chance, { windows, attempts: 10 });
-    const held = await holdCommits(backfill.database);
-    await backfill.pipeline.startScheduler(backfill.scheduler);
-    const lines: string[] = [];
-    const database = databaseAt(backfill.database.url, 1000);
-    await backfill.pipeline.startWorker({ ...backfill.worker, database, log: collectingLog(lines) });
-    await waitFor('commits that took too long', () => lines.length > 0);
-    await held.releaseSingles();
-    await held.releaseGroups();
-    await untilWhole(backfill);
-    await expectWhole(backfill);
-    backfill.expectFewRequests({ extra: lines.length });
-    expect(lines.every((line) => /(statement|lock) timeout/.test(line))).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { collectingLog, onEachBackend } from '../queue/queue-parts.ts';
 import { beginBackfill, concurrency, type FaultyBackfill, lockMs } from './backfill.ts';
-import { storeToCrash, storeToCut, terminateSome, untilItAnswers } from './database-away.ts';
+import { storeToCrash, storeToCut, untilItAnswers } from './database-away.ts';
 import { type Chance, seededTest } from './seeded.ts';
 import { expectWhole, untilWhole, watch } from './witness.ts';
 
@@ -58,18 +58,5 @@ onEachBackend('a backfill', (kind) => {
       await proxy.cut();
       await proxy.mend();
     });
-  });
-
-  seededTest('loses nothing when random sessions are terminated', async (chance) => {
-    const backfill = await beginBackfill(kind, chance, {
-      windows,
-      requestsPerMinute: 1200,
-      complaints: anything,
-    });
-    let ended = 0;
-    await strike(backfill, chance, async () => {
-      ended += await terminateSome(backfill.database, chance.whole(3, 8) / 10);
-    });
-    expect(ended).toBeGreaterThan(0);
   });
 });

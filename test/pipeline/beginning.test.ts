@@ -5,7 +5,6 @@ import { bornIn2019Ms } from '../../simulator/catalogue.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
-import { serve } from '../source/local-server.ts';
 import { emptyConfirmMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { coverageOf, storedPoints, truthOf } from './stored.ts';
 
@@ -67,34 +66,6 @@ onEachBackend('the years before a market begins', (kind) => {
     expect(await storedPoints(pipeline.database, born)).toEqual(truthOf(simulator, born, range));
     expect(await seriesStatus(pipeline.database, { nowMs: clock.nowMs, graceMs })).toMatchObject([
       { missingMs: 0, confirmedEmptyMs: years.endMs - years.startMs },
-    ]);
-  });
-
-  test('are requested window by window when daily candles are not available', async () => {
-    const clock = { nowMs };
-    const simulator = await simulate(clock);
-    // The source answers requests for days as if it did not know the market by days.
-    const server = await serve((request, response) => {
-      const url = new URL(request.url ?? '', 'http://localhost');
-      if (url.searchParams.get('interval') === 'd1') {
-        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"use valid interval"}');
-        return;
-      }
-      const path = url.pathname.slice('/v2'.length) + url.search;
-      void fetch(`${simulator.url}${path}`).then(async (answer) => {
-        response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
-      });
-    });
-    const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
-    const days = { startMs: bornIn2019Ms - 20 * dayMs, endMs: bornIn2019Ms + 12 * dayMs };
-    const seriesId = await pipeline.track(born, days.startMs, days.endMs);
-    await pipeline.backfill();
-    clock.nowMs += emptyConfirmMs;
-    await pipeline.backfill();
-    expect(await coverageOf(pipeline.database, seriesId)).toEqual([days]);
-    expect(await storedPoints(pipeline.database, born)).toEqual(truthOf(simulator, born, days));
-    expect(await seriesStatus(pipeline.database, { nowMs: clock.nowMs, graceMs })).toMatchObject([
-      { missingMs: 0, beforeBeginningMs: 0, confirmedEmptyMs: 20 * dayMs },
     ]);
   });
 

@@ -107,24 +107,6 @@ onEachBackend('a source that states which ranges it lacks', (kind) => {
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
   });
 
-  test('is not trusted to have a range when its statement is unreadable', async () => {
-    const clock = { nowMs: noonMs + 90_000 };
-    const rows = await truth(clock);
-    const source = await serveRows(() => ({
-      rows,
-      timestampMs: clock.nowMs,
-      coverage: () => 'share=1, gaps=0',
-    }));
-    const pipeline = await openPipeline(kind, clock, source.baseUrl);
-    const seriesId = await pipeline.track(candles, hour(-40), hour(-20));
-    await pipeline.backfill();
-    expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
-    expect(await storedPoints(pipeline.database, candles)).toEqual([]);
-    expect(source.requests).toHaveLength(1);
-    const [gap] = await listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs });
-    expect(gap?.message).toContain('cannot be read: share=1, gaps=0');
-  });
-
   test('is refreshed without delay when it lags: the open candle is stored', async () => {
     const clock = { nowMs: noonMs + 65_000 };
     const rows = await truth(clock);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { dayMs, hourMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { hourMs } from '../../contract/intervals.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
@@ -36,34 +35,5 @@ onEachBackend('an empty answer', (kind) => {
     expect(await seriesStatus(pipeline.database, { nowMs: clock.nowMs, graceMs })).toMatchObject([
       { missingMs: 0, confirmedEmptyMs: 0 },
     ]);
-  });
-
-  test('is confirmed by a second answer when it is truly empty, and then requested no more', async () => {
-    const clock = { nowMs };
-    const simulator = await simulate(clock);
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    // The market had no trades in the first week of March.
-    const series: SeriesKey = { ...bitcoinHours, exchange: 'kraken', baseId: 'litecoin', quoteId: 'euro' };
-    const suspended = { startMs: Date.UTC(2021, 2, 1), endMs: Date.UTC(2021, 2, 8) };
-    const around = { startMs: suspended.startMs - 2 * dayMs, endMs: suspended.endMs + dayMs };
-    const seriesId = await pipeline.track(series, around.startMs, around.endMs);
-    const daily = { rangeLimits: { candles: { h1: dayMs } } };
-    await pipeline.backfill({}, daily);
-    expect(simulator.requests().total).toBe(10);
-    expect(await coverageOf(pipeline.database, seriesId)).toEqual([
-      { startMs: around.startMs, endMs: suspended.startMs },
-      { startMs: suspended.endMs, endMs: around.endMs },
-    ]);
-    clock.nowMs += emptyConfirmMs;
-    await pipeline.backfill({}, daily);
-    expect(simulator.requests().total).toBe(17);
-    expect(await coverageOf(pipeline.database, seriesId)).toEqual([around]);
-    expect(await seriesStatus(pipeline.database, { nowMs: clock.nowMs, graceMs })).toMatchObject([
-      { missingMs: 0, confirmedEmptyMs: 7 * dayMs },
-    ]);
-    expect(await storedPoints(pipeline.database, series)).toEqual(truthOf(simulator, series, around));
-    clock.nowMs += emptyConfirmMs;
-    await pipeline.backfill({}, daily);
-    expect(simulator.requests().total).toBe(17);
   });
 });

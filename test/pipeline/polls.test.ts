@@ -104,53 +104,6 @@ function secondPageOf(served: Served): Promise<void> {
 }
 
 onEachBackend('polls of lists', (kind) => {
-  test('read every list to its last page, and store no row when nothing changed', async () => {
-    const clock = { nowMs: startMs };
-    const { baseUrl, requests, served } = await serveLists(clock, listsOfAll);
-    const { database, startScheduler, startWorker } = await openPipeline(kind, clock, baseUrl);
-    for (const list of everything) await trackList(database, list, everyMs);
-    const scheduler = await startScheduler({ refresh: true });
-    await startWorker();
-    await over(database, 1, 4);
-    const pages = requests.map(({ url }) => decodeURIComponent(url)).sort();
-    expect(pages).toEqual([
-      '/v2/assets/króna-(x)/markets?limit=2000&offset=0',
-      '/v2/assets/króna-(x)/markets?limit=2000&offset=2',
-      '/v2/assets?limit=2000&offset=0',
-      '/v2/assets?limit=2000&offset=2000',
-      // The previous page is shorter than the first, but the page size is not known yet.
-      '/v2/assets?limit=2000&offset=2500',
-      '/v2/exchanges',
-      '/v2/markets?limit=2000&offset=0',
-      '/v2/markets?limit=2000&offset=2',
-    ]);
-    const all = [2500, 2, 2, 2];
-    expect(await rowsKept(database)).toEqual(all);
-    clock.nowMs += everyMs;
-    await over(database, 2, 4);
-    expect(await rowsKept(database)).toEqual(all);
-    expect(await pollsOf(database, 'assets')).toMatchObject([
-      { pages: 3, rows: 2500, changed: 2500, complete: true },
-      { pages: 2, rows: 2500, changed: 0, complete: true },
-    ]);
-    // One price and one rank change and one entry disappears, each seen once. The rest is unchanged.
-    const [first, second, ...others] = listsOfAll['/assets'];
-    served.lists['/assets'] = [{ ...first, priceUsd: '1.50' }, { ...second, rank: 3 }, ...others.slice(1)];
-    for (const polls of [3, 4]) {
-      clock.nowMs += everyMs;
-      await over(database, polls, 4);
-    }
-    await scheduler.close();
-    expect((await pollsOf(database, 'assets')).slice(2)).toMatchObject([
-      { rows: 2499, changed: 2, gone: 0 },
-      { rows: 2499, changed: 0, gone: 1 },
-    ]);
-    const gone = await database.pool.query(
-      'select asset, gone_since from assets where gone_since is not null',
-    );
-    expect(gone.rows).toEqual([{ asset: 'asset-2', gone_since: startMs + 2 * everyMs }]);
-  });
-
   test('resume after the worker is lost and the queue is flushed, and are given up when that takes too long', async () => {
     const clock = { nowMs: startMs };
     const { baseUrl, requests, served } = await serveLists(clock, { '/assets': manyAssets(2500) });

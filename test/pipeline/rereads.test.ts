@@ -5,21 +5,12 @@ import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
 import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
 import { postponeProbe } from '../../store/commit/commit-probe.ts';
-import { deleteDueRereads } from '../../store/commit/deferred-windows.ts';
 import type { Database } from '../../store/db/database.ts';
-import { listGaps } from '../../store/series/gaps.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { bitcoinHours, emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
-import {
-  failedRetryMs,
-  graceMs,
-  openPipeline,
-  type Pipeline,
-  type PipelineOptions,
-  simulate,
-} from './run-pipeline.ts';
+import { graceMs, openPipeline, type Pipeline, type PipelineOptions, simulate } from './run-pipeline.ts';
 import { revisionsOf, storedPoints, truthOf } from './stored.ts';
 
 const minutes: CandleSeries = { ...bitcoinHours, interval: 'm1' };
@@ -154,35 +145,6 @@ onEachBackend('the trailing range', (kind) => {
     });
   });
 
-  test('is reread through an outage, and deferred windows of the old round are deleted', async () => {
-    const { clock, simulator, pipeline, database } = await filled([hours], { attempts: 1 });
-    const pending = async () =>
-      (await database.pool.query('select verdict from tidemark.pending_windows')).rows;
-    simulator.setFaults({ errorRate: 1 });
-    const scheduler = await pipeline.startScheduler({ refresh: true, reread });
-    await pipeline.startWorker();
-    await waitFor('the window to be deferred', async () => (await pending()).length === 1);
-    expect(await listGaps(database, { nowMs: clock.nowMs, graceMs })).toEqual([]);
-    await scheduler.settled();
-    expect(await requestsOf(database, 'reread')).toMatchObject({ requests: 1 });
-    simulator.setFaults({});
-    clock.nowMs += failedRetryMs;
-    await untilReread(pipeline, midnightMs);
-    expect(await pending()).toEqual([]);
-    await scheduler.close();
-
-    // The next round has other bounds, so a deferred window of this round would otherwise remain.
-    await database.pool.query(
-      `insert into tidemark.pending_windows (series_id, range, verdict, first_at, retry_at, of_covered)
-       select id, range_merge(reread), 'failed', to_timestamp($1), to_timestamp($1), true from tidemark.series`,
-      [clock.nowMs / 1000],
-    );
-    await deleteDueRereads(database, clock.nowMs - 1);
-    const held = (await pending()).length;
-    await deleteDueRereads(database, clock.nowMs);
-    expect({ held, left: (await pending()).length }).toEqual({ held: 1, left: 0 });
-  });
-
   test('leaves the hypertables unchanged to the byte when nothing changed', async () => {
     const { pipeline, database, load } = await filled(everySeries);
     const tables = ['candle_points', 'asset_history_points'] as const;
@@ -233,26 +195,5 @@ onEachBackend('the trailing range', (kind) => {
     await emptyQueue(pipeline.queueOptions);
     const none = await load({ ...open, trailing: { ...reread, rangeMs: 0 } });
     expect(none).toMatchObject({ refresh: 2, reread: 0 });
-  });
-
-  test('starts with the first round after the series begins, and ends when it is untracked', async () => {
-    const { pipeline, database, load } = await filled([hours]);
-    const endMs = midnightMs - 40 * hourMs;
-    await pipeline.track(prices, fromMs, endMs);
-    await pipeline.backfill({}, { refresh: true });
-    const createdAt = (timeMs: EpochMs) =>
-      database.pool.query('update tidemark.series set created_at = to_timestamp($1)', [timeMs / 1000]);
-    await createdAt(midnightMs + minuteMs);
-    expect((await load()).reread).toBe(0);
-    await createdAt(midnightMs - 1);
-    await load();
-    const windows = [...(await pipeline.queues.requests.claimedWindows()).windows.values()].flat();
-    const startMs = midnightMs - 3 * dayMs;
-    expect(windows).toHaveLength(2);
-    expect(windows).toEqual(
-      expect.arrayContaining(
-        [endMs, midnightMs].map((end) => expect.objectContaining({ startMs, endMs: end })),
-      ),
-    );
   });
 });

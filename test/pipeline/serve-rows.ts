@@ -40,20 +40,3 @@ export function serveRows(
     response.end(`{"data":[${rows.map((row) => row.json).join(',')}]${timestamp}}`);
   });
 }
-
-/** The rows of a recorded answer, each as its own JSON text. */
-export function rowsIn(text: string): ServedRow[] {
-  const parsed: { data: object[] } = JSON.parse(text);
-  // Rows contain no objects, so each lies between one pair of braces.
-  const rows = text.slice(text.indexOf('[')).match(/\{[^{}]*\}/g) ?? [];
-  if (rows.length !== parsed.data.length) throw new Error('the recording is not a list of flat rows');
-  return rows.map((json) => {
-    const row: { period?: number; time?: number } = JSON.parse(json);
-    return { timeMs: row.period ?? row.time ?? null, json };
-  });
-}
-
-/** The recorded text with every decimal as a JSON number, as some services of this interface write it. */
-export function withNumbers(text: string): string {
-  return text.replaceAll(/"(-?(?:0|[1-9]\d*)\.\d+)"/g, '$1');
-}

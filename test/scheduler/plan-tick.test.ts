@@ -67,17 +67,6 @@ onEachBackend('a planning pass', (kind) => {
     expect(claimed.load).toMatchObject({ refresh: 0, backfill: 2 });
   });
 
-  test('queues the newest data as a refresh, and the open candle only when refreshes are on', async () => {
-    const parts = await openParts(kind);
-    await trackSeries(parts.database, candleSeries, noonMs, null);
-    const halfPastMs = noonMs + hourMs / 2;
-    expect(await planTick(tickParts(parts), halfPastMs, 0)).toMatchObject({ added: 0 });
-    expect(await planTick(tickParts(parts, { openRefreshMs: 1000 }), halfPastMs, 0)).toMatchObject({
-      added: 1,
-    });
-    expect((await parts.queues.requests.claimedWindows()).load).toMatchObject({ refresh: 1, backfill: 0 });
-  });
-
   test('polls lists in the room that refreshes leave, and leaves backfill its share', async () => {
     const parts = await openParts(kind);
     await trackSeries(parts.database, candleSeries, noonMs - 1000 * hourMs, null);
@@ -94,12 +83,6 @@ onEachBackend('a planning pass', (kind) => {
     expect(await pass()).toMatchObject({ added: 0, queued: 50 });
     const open = await parts.database.pool.query('select from tidemark.list_polls');
     expect(open.rowCount).toBe(60);
-  });
-
-  test('polls no list unless polling is on', async () => {
-    const parts = await openParts(kind);
-    await trackList(parts.database, { dataset: 'assets', asset: null }, 60_000);
-    expect(await planTick(tickParts(parts), noonMs, 0)).toMatchObject({ added: 0, queued: 0 });
   });
 });
 

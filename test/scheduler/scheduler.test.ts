@@ -7,15 +7,14 @@ import { trackSeries } from '../../store/series/series.ts';
 import { setSeriesSources } from '../../store/series/sources.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { emptyQueue, onEachBackend, openQueue, silent } from '../queue/queue-parts.ts';
-import { priceAt, serveCandles } from '../workers/candle-server.ts';
+import { emptyQueue, onEachBackend, silent } from '../queue/queue-parts.ts';
+import { serveCandles } from '../workers/candle-server.ts';
 import {
   candleSeries,
   hourMs,
   ledgerOf,
   noonMs,
   openParts,
-  settings,
   startTestWorker,
   type WorkerParts,
 } from '../workers/worker-parts.ts';
@@ -56,35 +55,6 @@ function noGapLeft(parts: WorkerParts): Promise<void> {
 }
 
 onEachBackend('scheduler and worker', (kind) => {
-  test('fill a gap with one request for each window, and then stop', async () => {
-    const parts = await openParts(kind);
-    const server = await serveCandles(() => noonMs);
-    const hours = 200;
-    await trackSeries(parts.database, candleSeries, noonMs - hours * hourMs, noonMs);
-    await startTestWorker(parts, server.baseUrl, { settings: { ...settings, concurrency: 8 } });
-    const scheduler = await startTestScheduler(parts);
-    await noGapLeft(parts);
-    expect(server.requests).toHaveLength(hours / 2);
-    const stored = await parts.database.pool.query<{ close: string }>(
-      'select close::text from candles where derived_from is null order by time',
-    );
-    expect(stored.rows.map((row) => row.close)).toEqual(
-      Array.from({ length: hours }, (_, place) => priceAt(noonMs - (hours - place) * hourMs)),
-    );
-
-    // A second run over the same range finds nothing to request.
-    await scheduler.close();
-    let passes = 0;
-    await startTestScheduler(parts, {
-      clock: clockAt(() => {
-        passes += 1;
-        return noonMs;
-      }),
-    });
-    await waitFor('three passes', () => passes >= 3);
-    expect(server.requests).toHaveLength(hours / 2);
-  });
-
   test.each([
     ['the default source', null],
     ['a named source', 'files'],
@@ -128,21 +98,6 @@ onEachBackend('scheduler and worker', (kind) => {
     });
     await waitFor('old rows to be gone', async () => !(await ages()).includes(40));
     expect(await ages()).toEqual([3, 30]);
-  });
-
-  test('share the work without repeating any when there are two of each', async () => {
-    const parts = await openParts(kind);
-    const other = { ...parts, queues: await openQueue(parts.queueOptions) };
-    const server = await serveCandles(() => noonMs);
-    await trackSeries(parts.database, candleSeries, noonMs - 240 * hourMs, noonMs);
-    for (const each of [parts, other]) {
-      // One budget for all: after some seconds each worker uses the lowest of the connected workers.
-      const budget = { requestsPerMinute: 1200 };
-      await startTestWorker(each, server.baseUrl, { settings: { ...settings, concurrency: 4 }, ...budget });
-      await startTestScheduler(each, budget);
-    }
-    await noGapLeft(parts);
-    expect(server.requests).toHaveLength(120);
   });
 
   test('plan the jobs and the schedules of a flushed queue again', async () => {

@@ -90,14 +90,6 @@ test('the order of the sources changes, and a source is left out', async () => {
   expect(await ranks()).toEqual(['1 first true']);
 });
 
-test('what neither gives waits for its next try', async () => {
-  const { planned, defer } = await open();
-  await defer(1, 'first');
-  await defer(1, 'next');
-  expect(await planned('next')).toEqual([]);
-  expect(await planned('first')).toEqual([0, 2, 3]);
-});
-
 test('a source that does not know the series leaves all of it to the next one', async () => {
   const { database, seriesId, planned } = await open();
   const untilMs = noonMs + hourMs;

@@ -42,7 +42,6 @@ function linesOf(zip: Buffer): string[] {
 
 describe.each([
   ['2024-05', Date.UTC(2024, 4, 1), Date.UTC(2024, 5, 1), 1],
-  ['2024-12', Date.UTC(2024, 11, 1), Date.UTC(2025, 0, 1), 1],
   ['2025-01', Date.UTC(2025, 0, 1), Date.UTC(2025, 1, 1), 1000],
 ])('the file of %s', (name, startMs, endMs, unit) => {
   test('equals the truth, in its unit of time, and its checksum', async () => {
@@ -73,19 +72,4 @@ test('has files of days, and none that is not over yet or unknown', async () => 
   expect((await get('monthly/klines/XYZUSDT/1h/XYZUSDT-1h-2024-05.zip')).body.toString()).toContain(
     'NoSuchKey',
   );
-});
-
-test('spoils files on request, each in one way, and always the same', async () => {
-  const { month } = await open({ badFileRate: 1 });
-  const kinds = new Set<string>();
-  for (const year of [2019, 2020, 2021, 2022, 2023, 2024]) {
-    for (const name of [`${year}-02`, `${year}-07`]) {
-      const [file, stated] = [await month(name), await month(name, '.CHECKSUM')];
-      const sum = createHash('sha256').update(file.body).digest('hex');
-      const isRight = stated.body.toString().startsWith(sum);
-      kinds.add(`${file.status} ${stated.status} ${isRight}`);
-      expect(await month(name)).toEqual(file);
-    }
-  }
-  expect([...kinds].sort()).toEqual(['200 200 false', '200 200 true', '200 404 false', '404 404 false']);
 });

@@ -1,10 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { CandleSeries, HistorySeries } from '../../contract/series.ts';
+import type { CandleSeries } from '../../contract/series.ts';
 import type { Faults } from '../../simulator/faults/faults.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
 import { clockAt } from '../parts/test-clock.ts';
-import { waitFor } from '../parts/wait-for.ts';
 
 let simulator: RunningSimulator | undefined;
 afterEach(() => simulator?.close());
@@ -18,7 +17,6 @@ const candles: CandleSeries = {
   quoteId: 'tether',
   interval: 'm1',
 };
-const history: HistorySeries = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'm1' };
 const range = { startMs, endMs: nowMs + hourMs };
 const query = `exchange=binance&interval=m1&baseId=bitcoin&quoteId=tether&start=${startMs}&end=${range.endMs}`;
 
@@ -44,29 +42,6 @@ test('resets the connection within the body', async () => {
   expect(requests()).toMatchObject({ byFault: { reset: 1 }, byStatus: {} });
 });
 
-test('drips bytes until the client disconnects', async () => {
-  const { url, requests } = await startWith({ dripRate: 1 });
-  const leave = new AbortController();
-  const response = await fetch(`${url}/candles?${query}`, { signal: leave.signal });
-  const reader = response.body?.getReader();
-  let text = '';
-  await waitFor('some bytes, one after the other', async () => {
-    text += Buffer.from((await reader?.read())?.value ?? []).toString();
-    return text.length > 12;
-  });
-  leave.abort();
-  expect(text.startsWith('{"data":[  ')).toBe(true);
-  expect(requests()).toMatchObject({ byFault: { drip: 1 }, byStatus: {} });
-});
-
-test('sends a huge body as an empty list of exactly that size', async () => {
-  const hugeBytes = 200_001;
-  const { url } = await startWith({ hugeRate: 1, hugeBytes });
-  const text = await (await fetch(`${url}/candles?${query}`)).text();
-  expect(text).toHaveLength(hugeBytes);
-  expect(JSON.parse(text)).toEqual({ data: [], timestamp: 0 });
-});
-
 test('sends the data and timestamp of the past in a stale response', async () => {
   const { url, truth, setFaults } = await startWith({ staleRate: 1, staleMs: 10 * minuteMs });
   const stale = await asked(`${url}/candles?${query}`);
@@ -76,14 +51,6 @@ test('sends the data and timestamp of the past in a stale response', async () =>
   const fresh = await asked(`${url}/candles?${query}`);
   expect(fresh).toEqual({ data: truth.candles(candles, range), timestamp: nowMs });
   expect(fresh.data.length).toBeGreaterThan(stale.data.length);
-});
-
-test.each([5 * minuteMs, -5 * minuteMs])('applies a clock offset of %i ms', async (clockOffsetMs) => {
-  const { url, truth } = await startWith({ clockOffsetMs });
-  const answer = await asked(`${url}/candles?${query}`);
-  expect(answer.timestamp).toBe(nowMs + clockOffsetMs);
-  expect(answer.data).toEqual(truth.candles(candles, range));
-  expect(answer.data.at(-1)?.period).toBe(nowMs - 500 + clockOffsetMs);
 });
 
 test.each([
@@ -98,17 +65,4 @@ test.each([
   expect(headers.get(name)).toEqual(value);
   const told = [...headers.keys()].filter((key) => ['x-ratelimit-reset', 'retry-after'].includes(key));
   expect(told).toEqual(rateLimitHeader === 'none' ? [] : [name]);
-});
-
-test('applies a revision at its time to responses and truth', async () => {
-  const { url, truth } = await startWith({ reviseRate: 0.3, reviseAfterMs: hourMs });
-  const early = await asked(`${url}/candles?${query}`);
-  expect(early.data).toEqual(truth.candles(candles, range));
-  const final = truth.candles(candles, range, nowMs + 3 * hourMs).slice(0, early.data.length - 1);
-  const changed = final.filter((row, place) => row.volume !== early.data[place]?.volume);
-  expect(changed.length).toBeGreaterThan(5);
-  // What closed an hour ago has been revised by now.
-  expect(Math.min(...changed.map((row) => row.period))).toBeGreaterThan(nowMs - hourMs - minuteMs);
-  const prices = (asOfMs: number) => truth.history(history, { startMs, endMs: nowMs - minuteMs }, asOfMs);
-  expect(prices(nowMs)).not.toEqual(prices(nowMs + 3 * hourMs));
 });

@@ -1,29 +1,10 @@
-import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { RateLimit, RollingMinute } from '../../simulator/requests.ts';
+import { RateLimit } from '../../simulator/requests.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
 import { clockAt } from '../parts/test-clock.ts';
 
 let simulator: RunningSimulator | undefined;
 afterEach(() => simulator?.close());
-
-test('counts a rolling minute like a naive list', () => {
-  fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 60 }), (steps) => {
-      const minute = new RollingMinute();
-      const all: number[] = [];
-      let nowMs = 1_000_000;
-      for (const step of steps) {
-        nowMs += step;
-        minute.add(nowMs);
-        all.push(nowMs);
-        const within = all.filter((time) => time > nowMs - 60_000);
-        expect(minute.count(nowMs)).toBe(within.length);
-        expect(minute.freeAt(nowMs)).toBe((within[0] ?? 0) + 60_000);
-      }
-    }),
-  );
-});
 
 test('limits each caller to 200 requests without a key and 500 with one', () => {
   const limit = new RateLimit(undefined);
@@ -59,12 +40,4 @@ test('refuses requests over the limit in plain text with the reset time', async 
   expect(counts).toMatchObject({ total: 5, largestRollingMinute: 4, count429: 1 });
   expect(counts.byRoute).toEqual({ '/v2/rates/:id': 5 });
   expect(counts.recent.map((request) => request.status)).toEqual([200, 200, 200, 429, 200]);
-});
-
-test('reports a port in use', async () => {
-  simulator = await startSimulator();
-  await expect(startSimulator({ port: simulator.port })).rejects.toMatchObject({
-    code: 'PORT_IN_USE',
-    message: `port ${simulator.port} on 127.0.0.1 is in use`,
-  });
 });

@@ -7,9 +7,11 @@ import {
   startVenueSimulator,
   type VenueSimulatorOptions,
 } from '../../simulator/venues/start.ts';
+import { profiles } from '../../source/profiles/profiles.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { describeRecordings, recording } from '../recordings.ts';
 import { runInProcess } from '../scripts/in-process.ts';
+import { sourceAt } from '../source/local-server.ts';
 import { candleSeries } from './exact.ts';
 
 const startMs = Date.UTC(2024, 4, 16, 10, 7, 31, 250);
@@ -66,19 +68,6 @@ function shape(value: unknown): unknown {
 describe('binance', () => {
   const klines = (query: string) => `/api/v3/klines?symbol=BTCUSDT&${query}`;
 
-  test('gives the truth ascending, both bounds inclusive by the opening', async () => {
-    await begin('binance');
-    const fromMs = Date.UTC(2024, 4, 16, 9);
-    const rows = await body<string[][]>(
-      klines(`interval=1m&startTime=${fromMs}&endTime=${fromMs + 10 * minuteMs}`),
-    );
-    expect(rows.map((row) => row.slice(0, 6))).toEqual(
-      truth('binance bitcoin/tether', 'm1', fromMs, fromMs + 10 * minuteMs + 1).map(ohlcv),
-    );
-    expect(rows).toHaveLength(11);
-    expect(rows.map((row) => Number(row[6]) - Number(row[0]))).toEqual(rows.map(() => minuteMs - 1));
-  });
-
   test('gives 500 rows, at most 1,000, the newest without a start, the last one open', async () => {
     await begin('binance');
     const open = (await body<string[][]>(klines('interval=1h'))).at(-1);
@@ -125,50 +114,15 @@ describe('binance', () => {
     expect(venue?.requests().byRoute).toEqual({ '/api/v3/exchangeInfo': 2, '/api/v3/klines': 14 });
   });
 
-  test('starts a new count with a minute of the clock', async () => {
-    await begin('binance', { perMinute: 4 });
-    nowMs = Date.UTC(2024, 4, 16, 10, 0, 59, 999);
-    for (let at = 0; at < 2; at++) expect((await get(klines('interval=1m&limit=1'))).status).toBe(200);
-    nowMs += 1;
-    for (let at = 0; at < 2; at++) expect((await get(klines('interval=1m&limit=1'))).status).toBe(200);
-    expect((await get(klines('interval=1m&limit=1'))).status).toBe(429);
-  });
-
-  test('bans every address when asked to', async () => {
-    await begin('binance', { faults: { banMs: 180_000 } });
-    const banned = await get(klines('interval=1m'));
-    expect([banned.status, banned.headers.get('retry-after')]).toEqual([418, '180']);
-    nowMs += 180_000;
-    expect((await get(klines('interval=1m'))).status).toBe(200);
-  });
-
   test.each([
     ['', -1102],
-    ['symbol=BTCUSDT', -1102],
     ['symbol=btcusdt&interval=1m', -1100],
-    ['symbol=BTCUSDT&interval=1m&startTime=2024-01-01', -1100],
-    ['symbol=BTCUSDT&interval=m1', -1120],
     ['symbol=BTCXYZ&interval=1m', -1121],
   ])('refuses klines?%s with %i', async (query, code) => {
     await begin('binance');
     const { status, text } = await get(`/api/v3/klines?${query}`);
     expect(status).toBe(400);
     expect(JSON.parse(text)).toEqual({ code, msg: expect.any(String) });
-  });
-
-  test('lists its markets', async () => {
-    await begin('binance');
-    const { symbols, rateLimits } = await body<{ symbols: object[]; rateLimits: object[] }>(
-      '/api/v3/exchangeInfo',
-    );
-    expect(symbols).toHaveLength(13);
-    expect(symbols[0]).toMatchObject({
-      symbol: 'BTCUSDT',
-      status: 'TRADING',
-      baseAsset: 'BTC',
-      quoteAsset: 'USDT',
-    });
-    expect(rateLimits[0]).toMatchObject({ rateLimitType: 'REQUEST_WEIGHT', limit: '6000' });
   });
 });
 
@@ -201,20 +155,6 @@ describe('kraken', () => {
     const traded = truth('kraken litecoin/euro', 'm1', nowMs - 719 * minuteMs - 31_250, nowMs);
     expect(traded.length).toBeLessThan(700);
     expect(rows.filter((row) => row[6] !== '0.00000000').map(inMs)).toEqual(traded.map(ohlcv));
-    // In a week without trading, the close of the minute before it.
-    nowMs = Date.UTC(2021, 2, 7);
-    const [last] = truth('kraken litecoin/euro', 'm1', Date.UTC(2021, 1, 27), nowMs).slice(-1);
-    const quiet = await rowsOf('pair=LTCEUR', 'XLTCZEUR');
-    expect(quiet).toHaveLength(720);
-    expect(quiet[0]?.slice(1, 5)).toEqual(new Array(4).fill(last?.close));
-  });
-
-  test('gives rows after `since`, and the open one always', async () => {
-    await begin('kraken');
-    const at = Date.UTC(2024, 4, 16, 8) / 1000;
-    const rows = await rowsOf(`pair=XBTUSD&interval=60&since=${at}`, 'XXBTZUSD');
-    expect(rows.map((row) => Number(row[0]) - at)).toEqual([3600, 7200]);
-    expect(await rowsOf(`pair=XBTUSD&interval=60&since=${at + 9e6}`, 'XXBTZUSD')).toHaveLength(1);
   });
 
   test('refuses in a 200 after a burst, then one a second', async () => {
@@ -232,30 +172,9 @@ describe('kraken', () => {
   test.each([
     ['OHLC?pair=XBTXYZ', 'EQuery:Unknown asset pair'],
     ['OHLC?pair=XBTUSD&interval=2', 'EGeneral:Invalid arguments'],
-    ['OHLC?pair=XBTUSD&since=now', 'EGeneral:Invalid arguments'],
-    ['AssetPairs?pair=XBTUSD,XYZ', 'EQuery:Unknown asset pair'],
   ])('refuses %s in a 200', async (path, error) => {
     await begin('kraken');
     expect(await get(`/0/public/${path}`)).toMatchObject({ status: 200, text: `{"error":["${error}"]}` });
-  });
-
-  test('lists its pairs', async () => {
-    await begin('kraken');
-    const { result } = await body<Ohlc>('/0/public/AssetPairs');
-    expect(Object.keys(result)).toEqual([
-      'XXBTZUSD',
-      'XXBTZEUR',
-      'XETHZEUR',
-      'USDTZUSD',
-      'XLTCZEUR',
-      'XXRPZEUR',
-    ]);
-    expect(result.XXBTZUSD).toMatchObject({
-      altname: 'XBTUSD',
-      wsname: 'XBT/USD',
-      base: 'XXBT',
-      quote: 'ZUSD',
-    });
   });
 });
 
@@ -288,30 +207,6 @@ describe('coinbase', () => {
     }
     const { text } = await get(candles(`granularity=60&start=${iso(fromMs)}&end=${iso(fromMs)}`));
     expect(text).toMatch(/^\[\[\d+(,\d+\.\d{16}){5}\]\]$/);
-  });
-
-  test('gives the newest 300 periods without a range, also if a bound is missing', async () => {
-    await begin('coinbase');
-    for (const query of ['granularity=60', 'granularity=60&start=2020-01-01']) {
-      const rows = await body<string[][]>(candles(query));
-      expect(rows).toHaveLength(300);
-      expect(rows.map(placed)).toEqual(
-        truth(market, 'm1', nowMs - 300 * minuteMs, nowMs)
-          .map(ohlcv)
-          .toReversed(),
-      );
-    }
-  });
-
-  test('omits minutes without a trade', async () => {
-    await begin('coinbase');
-    const rows = await body<string[][]>(candles('granularity=60', 'BTC-USDC'));
-    expect(rows.length).toBeLessThan(300);
-    expect(rows.map(placed)).toEqual(
-      truth('coinbase bitcoin/usd-coin', 'm1', nowMs - 300 * minuteMs, nowMs)
-        .map(ohlcv)
-        .toReversed(),
-    );
   });
 
   test('refuses more than 300 periods', async () => {
@@ -353,24 +248,10 @@ describe('coinbase', () => {
 
   test.each([
     ['/products/BTC-XYZ/candles', 404, 'NotFound'],
-    ['/nothing', 404, 'NotFound'],
     ['/products/BTC-USD/candles?granularity=7', 400, 'Unsupported granularity'],
-    ['/products/BTC-USD/candles?start=x&end=y', 400, 'invalid start or end'],
   ])('answers %s with %i', async (path, status, message) => {
     await begin('coinbase');
     expect(await get(path)).toMatchObject({ status, text: JSON.stringify({ message }) });
-  });
-
-  test('lists its products', async () => {
-    await begin('coinbase');
-    const products = await body<object[]>('/products');
-    expect(products).toHaveLength(5);
-    expect(products[0]).toMatchObject({
-      id: 'BTC-USD',
-      base_currency: 'BTC',
-      quote_currency: 'USD',
-      status: 'online',
-    });
   });
 });
 
@@ -384,17 +265,6 @@ describe('bybit', () => {
   const listOf = async (query: string) => (await body<Bybit>(kline(query))).result.list;
   const market = 'bybit bitcoin/tether';
   const fromMs = Date.UTC(2024, 4, 16, 9);
-
-  test('gives the truth of its own exchange, descending, both bounds inclusive', async () => {
-    await begin('bybit');
-    const list = await listOf(`interval=5&start=${fromMs}&end=${fromMs + 20 * minuteMs}`);
-    expect(list.map((row) => row.slice(0, 6))).toEqual(
-      truth(market, 'm5', fromMs, fromMs + 20 * minuteMs + 1)
-        .map(ohlcv)
-        .toReversed(),
-    );
-    expect(list).toHaveLength(5);
-  });
 
   test('gives the newest rows of a range: 200, at most 1,000, the first one open', async () => {
     await begin('bybit');
@@ -432,41 +302,14 @@ describe('bybit', () => {
     expect((await get(path)).status).toBe(200);
   });
 
-  test('refuses with 10006 in a 200 as a fault', async () => {
-    await begin('bybit', { faults: { rateLimitRate: 1 } });
-    const { status, text } = await get(kline('interval=1'));
-    expect(status).toBe(200);
-    expect(JSON.parse(text)).toEqual({
-      retCode: 10006,
-      retMsg: 'Too many visits!',
-      result: {},
-      retExtInfo: {},
-      time: nowMs,
-    });
-  });
-
   test.each([
     ['symbol=BTCUSDT&interval=1', 'Illegal category'],
     ['category=spot&symbol=BTCXYZ&interval=1', 'Not supported symbols'],
-    ['category=spot&symbol=BTCUSDT&interval=7', 'Invalid period!'],
-    ['category=spot&symbol=BTCUSDT&interval=1&start=x', 'params error: start invalid'],
   ])('refuses kline?%s in a 200', async (query, retMsg) => {
     await begin('bybit');
     const { status, text } = await get(`/v5/market/kline?${query}`);
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({ retCode: 10001, retMsg, result: {} });
-  });
-
-  test('lists its instruments', async () => {
-    await begin('bybit');
-    const { result } = await body<Bybit>('/v5/market/instruments-info?category=spot');
-    expect(result.list).toHaveLength(13);
-    expect(result.list[0]).toMatchObject({
-      symbol: 'BTCUSDT',
-      baseCoin: 'BTC',
-      quoteCoin: 'USDT',
-      status: 'Trading',
-    });
   });
 });
 
@@ -479,19 +322,6 @@ describe('okx', () => {
   const dataOf = async (path: string) => (await body<Okx>(path)).data;
   const market = 'okx bitcoin/tether';
   const fromMs = Date.UTC(2024, 4, 16, 9);
-
-  test('gives the truth of its own exchange, descending, both bounds exclusive', async () => {
-    await begin('okx');
-    const data = await dataOf(history(`bar=1m&before=${fromMs - 1}&after=${fromMs + 5 * minuteMs}`));
-    const expected = truth(market, 'm1', fromMs, fromMs + 5 * minuteMs)
-      .map(ohlcv)
-      .toReversed();
-    expect(data.map((row) => row.slice(0, 6))).toEqual(expected);
-    expect(data).toHaveLength(5);
-    expect(await dataOf(history(`before=${fromMs}&after=${fromMs + 5 * minuteMs}`))).toEqual(
-      data.slice(0, 4),
-    );
-  });
 
   test('gives the newest 100 closed candles of a range', async () => {
     await begin('okx');
@@ -536,31 +366,13 @@ describe('okx', () => {
 
   test.each([
     ['market/history-candles?instId=BTC-XYZ', 200, '51001'],
-    ['market/history-candles', 400, '50014'],
     ['market/history-candles?instId=BTC-USDT&bar=1D', 400, '51000'],
-    ['market/candles?instId=BTC-USDT&after=now', 400, '51000'],
-    ['public/instruments', 400, '50014'],
     ['public/instruments?instType=SPOT&instId=BTC-XYZ', 200, '51001'],
   ])('answers %s with %i and %s', async (path, status, code) => {
     await begin('okx');
     const answer = await get(`/api/v5/${path}`);
     expect(answer.status).toBe(status);
     expect(JSON.parse(answer.text)).toEqual({ code, msg: expect.any(String), data: [] });
-  });
-
-  test('lists its instruments with the time of their listing', async () => {
-    await begin('okx');
-    const data = (await dataOf('/api/v5/public/instruments?instType=SPOT')) as object[];
-    expect(data).toHaveLength(13);
-    expect(data).toContainEqual(
-      expect.objectContaining({
-        instId: 'DOGE-USDT',
-        baseCcy: 'DOGE',
-        quoteCcy: 'USDT',
-        state: 'live',
-        listTime: String(Date.UTC(2019, 5, 1)),
-      }),
-    );
   });
 });
 
@@ -588,24 +400,6 @@ describe('coincap-v3', () => {
         date: new Date(time).toISOString(),
         circulatingSupply: expect.stringMatching(/^\d+\.\d{16}$/),
       })),
-    );
-  });
-
-  test('gives the lists of the synthetic market', async () => {
-    await begin('coincap-v3');
-    const assets = venue?.truth.assets() ?? [];
-    expect(await dataOf('/assets')).toEqual(
-      assets.map((asset) => ({ ...asset, rank: String(asset.rank), explorer: null, tokens: {} })),
-    );
-    expect(await dataOf('/assets?ids=tether,bitcoin')).toHaveLength(2);
-    expect(await dataOf('/rates')).toEqual(venue?.truth.rates());
-    expect(await dataOf('/markets?exchangeId=kraken')).toHaveLength(6);
-    expect(await dataOf('/assets/bitcoin/markets')).toHaveLength(9);
-    expect((await dataOf<{ exchangeId: string }>('/exchanges')).map((row) => row.exchangeId)).toEqual(
-      venue?.truth.exchanges().map((exchange) => exchange.id),
-    );
-    expect((await get('/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=m1')).status).toBe(
-      404,
     );
   });
 
@@ -642,46 +436,36 @@ describe('coincap-v3', () => {
   });
 
   test.each([
-    ['/assets/nothing', 404],
     ['/assets/nothing/history?interval=h1', 404],
-    ['/assets/bitcoin/history?interval=h4', 400],
     ['/assets/bitcoin/history?interval=m1&start=0&end=99999999999', 400],
-    ['/markets?limit=5000', 400],
   ])('answers %s with %i', async (path, status) => {
     await begin('coincap-v3');
     const answer = await get(path);
     expect(answer.status).toBe(status);
     expect(JSON.parse(answer.text)).toEqual({ error: expect.any(String), timestamp: nowMs });
   });
+});
 
-  test('gives an empty list as a fault', async () => {
-    await begin('coincap-v3', { faults: { emptyRate: 1 } });
-    expect(await body(history)).toEqual({ timestamp: String(nowMs), data: [] });
-  });
+test.each([
+  ['binance', 13, 'BTCUSDT BTC USDT'],
+  ['kraken', 6, 'XBTUSD BTC USD'],
+  ['coinbase', 5, 'BTC-USD BTC USD'],
+  ['bybit', 13, 'BTCUSDT BTC USDT'],
+  ['okx', 13, 'BTC-USDT BTC USDT'],
+] as const)('%s lists its markets as its profile reads them', async (name, count, first) => {
+  await begin(name);
+  const profile = profiles[name];
+  if (profile === undefined) throw new Error('no profile');
+  const { rows, rejected } = await sourceAt(venue?.url ?? '', { profile }).symbols();
+  expect(rejected).toEqual([]);
+  expect(rows).toHaveLength(count);
+  expect(rows.filter(({ isTrading }) => isTrading)).toHaveLength(count);
+  const [market] = rows;
+  expect(`${market?.symbol} ${market?.base} ${market?.quote}`).toBe(first);
 });
 
 describe('faults', () => {
   const path = '/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=9';
-
-  test('cuts an answer silently', async () => {
-    await begin('binance', { faults: { maxRows: 2 } });
-    expect(await body(path)).toHaveLength(2);
-    venue?.setFaults({ emptyRate: 1 });
-    expect(await body(path)).toEqual([]);
-    venue?.setFaults({ truncateRate: 1 });
-    const { text } = await get(path);
-    expect(() => JSON.parse(text)).toThrow(SyntaxError);
-  });
-
-  test.each([
-    [{ errorRate: 1 }, 500],
-    [{ htmlRate: 1 }, 200],
-    [{ notFoundRate: 1 }, 404],
-    [{ rateLimitRate: 1 }, 429],
-  ])('answers as %o says', async (faults, status) => {
-    await begin('binance', { faults });
-    expect((await get(path)).status).toBe(status);
-  });
 
   const lists = [
     ['binance', path, (found: never) => found],
@@ -712,20 +496,6 @@ describe('faults', () => {
     await get(path);
     expect(venue?.requests().refused).toBe(2);
   });
-
-  test('breaks the connection, and serves data of the past', async () => {
-    await begin('binance', { faults: { resetRate: 1 } });
-    await expect(get(path)).rejects.toThrow();
-    venue?.setFaults({ staleRate: 1, staleMs: dayMs });
-    expect((await body<string[][]>(path)).at(-1)?.[0]).toBe(String(Date.UTC(2024, 4, 15, 10, 7)));
-  });
-
-  test('revises what it gave, as the truth does', async () => {
-    await begin('binance', { faults: { reviseRate: 1, reviseAfterMs: hourMs } });
-    const early = await body<string[][]>(path);
-    const rows = () => truth('binance bitcoin/tether', 'm1', nowMs - 9 * minuteMs, nowMs).map(ohlcv);
-    expect(early.map((row) => row.slice(0, 6))).toEqual(rows());
-  });
 });
 
 describe('the command', () => {
@@ -733,13 +503,7 @@ describe('the command', () => {
 
   test.each([
     [['--profile', 'nonsense'], 'nonsense'],
-    [
-      ['--profile', 'binance', '--rate-limit-header', 'reset'],
-      'the profile binance has no --rate-limit-header',
-    ],
-    [['--profile', 'binance', '--rows-before-start', '3'], 'the profile binance has no --rows-before-start'],
     [['--ban-ms', '3'], 'the profile market-data-service has no --ban-ms'],
-    [['--profile', 'okx', '--api-key', 'one'], 'the profile okx has no --api-key'],
     [['--profile', 'coincap-v3', '--credits-per-month', 'many'], '--credits-per-month'],
   ])('refuses %j', async (words, said) => {
     const ended = await simulate(...words);

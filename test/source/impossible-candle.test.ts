@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { candle } from '../../contract/resources.ts';
 import { impossible } from '../../source/rows.ts';
-import { describeRecordings, recordedLists, recording } from '../recordings.ts';
 
 const noon = Date.UTC(2024, 4, 6, 12); // a Monday
 const possible = { open: '2', high: '3.0', low: '1', close: '2.50', volume: '0', period: noon };
@@ -37,15 +36,4 @@ test('a day must start at midnight, a week on any day', () => {
   expect(impossible(midnight, 'd1')).toBeNull();
   expect(impossible(midnight, 'w1')).toBeNull();
   expect(impossible(candle.parse(possible), 'w1')).toBe('does not start a period of w1');
-});
-
-describeRecordings('recorded candles', () => {
-  const lists = recordedLists.filter((list) => list.resource === 'candle');
-  test.each(lists)('$name: every recorded candle is valid', ({ name, interval }) => {
-    const { data }: { data: unknown[] } = JSON.parse(recording(name));
-    const reasons = data
-      .map((row) => impossible(candle.parse(row), interval))
-      .filter((reason) => reason !== null);
-    expect(reasons).toEqual([]);
-  });
 });

@@ -27,12 +27,6 @@ describe('a request', () => {
     expect(ports.size).toBe(1);
   });
 
-  test('uses the path of the base URL, with or without a trailing slash', async () => {
-    const server = await serveBody({ data: [] });
-    await sourceAt(server.baseUrl.replace('/v2', '/proxy/v2/')).rates();
-    expect(server.requests[0]?.url).toBe('/proxy/v2/rates');
-  });
-
   test.each(['', 'not an address', 'ftp://127.0.0.1/v2', '127.0.0.1/v2'])(
     'rejects the base URL %j',
     (baseUrl) => {

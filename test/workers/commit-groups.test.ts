@@ -134,36 +134,6 @@ describe('a group of waiting windows', () => {
     ]);
   });
 
-  test('stores a window once when it contains it twice, and reports the second as unchanged', async () => {
-    const results = await together(groupCommits(database, pLimit(1)), [
-      candles(1, 0),
-      candles(1, 0),
-      candles(1, 1),
-    ]);
-    expect(results).toMatchObject([
-      { value: { fresh: 60, unchanged: 0 } },
-      { value: { fresh: 0, unchanged: 60 } },
-      { value: { fresh: 60, unchanged: 0 } },
-    ]);
-  });
-
-  test('merges known points and keeps their old values, beside new windows', async () => {
-    const commitWindow = groupCommits(database, pLimit(1));
-    await commitWindow(candles(1, 0));
-    const revised = [...minutesOf(0).slice(1), candle(startMs, '1.51')];
-    const results = await together(commitWindow, [candles(1, 0, revised), candles(1, 1)]);
-    expect(results).toMatchObject([
-      { value: { fresh: 0, changed: 1, unchanged: 59 } },
-      { value: { fresh: 60 } },
-    ]);
-    const { rows } = await database.pool.query<{ close: string; before: string }>(
-      `select p.close, r.before ->> 'close' as before from tidemark.candle_points p
-       join tidemark.point_revisions r using (series_id, time) where p.series_id = $1`,
-      [ids[1]],
-    );
-    expect(rows).toEqual([{ close: '1.51', before: '1.50' }]);
-  });
-
   test('stores the other windows when one cannot be stored', async () => {
     await database.pool.query(
       `alter table tidemark.candle_points add constraint poison check (close <> ${poison})`,

@@ -68,12 +68,6 @@ test('learns nothing from a temporary refusal', () => {
   expect(lengthOf(trials.shortened(dayOf(0)))).toBe(dayMs);
 });
 
-test('does not halve further for requests that were in flight during a halving', () => {
-  const trials = createRangeLimitLearner({ restMs });
-  for (const place of [0, 1, 2, 3]) expect(trials.refused(dayOf(place), clear)).toBe('again');
-  expect(lengthOf(trials.shortened(dayOf(2)))).toBe(12 * hourMs);
-});
-
 test('gives up after some attempts, pauses the series, and then retries', () => {
   const trials = createRangeLimitLearner({ restMs });
   const first = ask(trials, dayOf(0), 0);

@@ -65,13 +65,6 @@ describe('the reaction to a failed attempt', () => {
     });
   });
 
-  test('unauthorized: pauses after any attempt', () => {
-    expect(reactionTo(error('unauthorized'), { ...context, last: true })).toEqual({
-      kind: 'pause',
-      forMs: 60_000,
-    });
-  });
-
   test('notice: pauses for the computed time after any attempt', () => {
     const waiting = { ...context, last: true, serviceMessagePauseMs: 120_000 };
     expect(reactionTo(error('notice'), waiting)).toEqual({ kind: 'pause', forMs: 120_000 });

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { QueueBackend } from '../../queue/backend.ts';
-import { SourceError } from '../../source/source-error.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import type { AttemptParts } from '../../workers/attempt-parts.ts';
@@ -12,7 +11,7 @@ import type { Work } from '../../workers/work.ts';
 import { freePort } from '../parts/free-port.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { defaultKind, silent } from '../queue/queue-parts.ts';
-import { ledgerOf, noonMs, openParts, trackHours, type WorkerParts } from './worker-parts.ts';
+import { noonMs, openParts, trackHours, type WorkerParts } from './worker-parts.ts';
 
 function withCode(code: string, message = 'refused'): Error {
   return Object.assign(new Error(message), { code });
@@ -140,18 +139,5 @@ describe('an attempt whose answer cannot be stored', () => {
     const { storeBreaker } = whileAway;
     expect(await runAttempt(work, attempt(true), { ...parts, storeBreaker })).toEqual(retried);
     expect(requests).toBe(2);
-  });
-
-  test('a failure that cannot be written to the ledger is retried', async () => {
-    const { parts, workOf, all } = await prepare();
-    const away = await unreachableDatabase();
-    const work = {
-      ...workOf(new Error('unused')),
-      fetch: () => Promise.reject(new SourceError({ kind: 'refused', message: 'no' })),
-    };
-    const outcome = await runAttempt(work, attempt(true), attemptParts(all.queues, away));
-    expect(outcome).toEqual({ kind: 'retry', inMs: 1000, counted: false });
-    expect(await runAttempt(work, attempt(true), parts)).toEqual({ kind: 'done' });
-    expect(await ledgerOf(all.database)).toMatchObject([{ verdict: 'refused' }]);
   });
 });

@@ -146,11 +146,6 @@ describe.each(Object.entries(forms))(
       expect(answer.known).toBeNull();
     });
 
-    test('an answer without candles is empty', async () => {
-      const answer = await candles(name, body([]));
-      expect([answer.rows, answer.rejected]).toEqual([[], []]);
-    });
-
     test('a bad row is rejected alone', async () => {
       const answer = await candles(
         name,

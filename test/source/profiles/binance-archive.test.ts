@@ -182,15 +182,6 @@ test('periods without a candle are stated as missing, at the ends and within', a
   ]);
 });
 
-test('a file of rejected rows alone states nothing as missing: no row of it is readable', async () => {
-  const { rows, rejected, known } = await read(line(startMs, '1.50', 1000) + line(endMs - minuteMs, '9.00'));
-  expect({ rows: rows.length, rejected: rejected.length, missing: known?.missing }).toEqual({
-    rows: 0,
-    rejected: 2,
-    missing: [],
-  });
-});
-
 test.each<[string, Buffer | null, string | null, string]>([
   ['an absent file', null, null, 'the archive has no such file'],
   ['an absent checksum', zip(whole), null, 'the file has no checksum (status 404)'],

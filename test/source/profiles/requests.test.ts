@@ -78,13 +78,6 @@ describe.each(Object.entries(paths))('%s', (name, expected) => {
       }
     }
   });
-
-  test('sends no key to an interface that takes none', async () => {
-    const { server, source } = await venueAt(name, '', { apiKey: 'sesame-street' });
-    await failureOf(source, (it) => it.symbols());
-    const sent = JSON.stringify(server.requests[0]?.headers).includes('sesame-street');
-    expect(sent).toBe(name === 'binance');
-  });
 });
 
 test('coinbase: the longest range asks for at most 300 candles, the first and the last among them', async () => {
@@ -102,11 +95,6 @@ test('okx: periods of half a day and longer begin by UTC, not by the time of Hon
     ),
   );
   expect(bars).toEqual(['12Hutc', '1Dutc', '1Wutc']);
-});
-
-test('kraken has no weeks: they would begin on Thursdays', () => {
-  expect(profiles.kraken?.longestRangeMs.candles).not.toHaveProperty('w1');
-  expect(profiles.kraken?.depthPeriods).toBe(720);
 });
 
 test('coincap-v3 requests histories and lists with the key as bearer, and has no candles', async () => {
