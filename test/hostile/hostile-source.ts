@@ -4,8 +4,7 @@
  */
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { systemClock } from '../../clock.ts';
 import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
@@ -44,8 +43,6 @@ export function truthOf(range: Range): readonly Candle[] {
 interface SourceState {
   count: number;
   firstMs: EpochMs;
-  /** How often each period was requested. */
-  readonly asked: Map<EpochMs, number>;
   /** Periods in an empty answer. */
   readonly emptied: Set<EpochMs>;
 }
@@ -57,17 +54,7 @@ function periodsOf({ startMs, endMs }: Range): EpochMs[] {
   );
 }
 
-/** Counts a request of every period of the range. @returns how often each was requested before. */
-function countRequest(asked: Map<EpochMs, number>, range: Range): number[] {
-  return periodsOf(range).map((timeMs) => {
-    const count = asked.get(timeMs) ?? 0;
-    asked.set(timeMs, count + 1);
-    return count;
-  });
-}
-
-/** @param tls a key and a self-signed certificate; absent: plain HTTP. */
-export async function startHostileSource(tls?: { key: string; cert: string }): Promise<HostileSource> {
+export async function startHostileSource(): Promise<HostileSource> {
   /** The behaviour of a URL where it differs from its name. Null: correct. */
   const behaviours = new Map<string, string | null>();
   const states = new Map<string, SourceState>();
@@ -87,21 +74,17 @@ export async function startHostileSource(tls?: { key: string; cert: string }): P
     const state = states.get(name) ?? {
       count: 0,
       firstMs: Date.now(),
-      asked: new Map(),
       emptied: new Set(),
     };
     states.set(name, state);
     state.count += 1;
-    const times = 1 + Math.min(...countRequest(state.asked, range));
     const answer: Answer = {
       rows: truthOf(range),
       range,
       count: state.count,
-      times,
       isNeverEmptied: periodsOf(range).every((timeMs) => !state.emptied.has(timeMs)),
       sinceMs: Date.now() - state.firstMs,
       response,
-      url,
       send: (rows, timestampMs = Date.now()) => {
         if (rows.length === 0) for (const timeMs of periodsOf(range)) state.emptied.add(timeMs);
         response
@@ -115,10 +98,10 @@ export async function startHostileSource(tls?: { key: string; cert: string }): P
     else misbehave(answer);
   }
 
-  const server: Server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
+  const server = createServer(listener);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const origin = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${portOf(server.address())}`;
+  const origin = `http://127.0.0.1:${portOf(server.address())}`;
   return {
     url: (name) => `${origin}/${encodeURIComponent(name)}/v2`,
     calm: (name) => void behaviours.set(name, null),

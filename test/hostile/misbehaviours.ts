@@ -1,8 +1,7 @@
 /** The ways in which a source misbehaves, one function each. */
 
 import type { ServerResponse } from 'node:http';
-import { gzipSync } from 'node:zlib';
-import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { Range } from '../../planning/ranges.ts';
 
@@ -14,17 +13,11 @@ export interface Answer {
   readonly range: Range;
   /** The number of this request at this source, from 1. */
   readonly count: number;
-  /**
-   * How often all of the range was requested, this request included. Counted by period: a planning pass may cut the same
-   * gap into other windows, and a source that is empty twice for a period is believed.
-   */
-  readonly times: number;
   /** Whether no period of the range was in an empty answer before. */
   readonly isNeverEmptied: boolean;
   /** Time since the first request. */
   readonly sinceMs: number;
   readonly response: ServerResponse;
-  readonly url: URL;
   /** Answers with these rows and status 200. @param timestampMs the source's clock; default: the true time. */
   send(rows: readonly Row[], timestampMs?: EpochMs): void;
 }
@@ -35,8 +28,6 @@ export interface Misbehaviour {
   readonly completes: boolean;
   /** Whether existing rows are rejected. */
   readonly rejects?: boolean;
-  /** Other values that the source sent for the row. */
-  readonly alsoGave?: (row: Candle) => readonly Candle[];
 }
 
 const everyThird = (misbehave: (answer: Answer) => void): Misbehaviour => ({
@@ -56,15 +47,11 @@ const cap = (most: (answer: Answer) => number, keeps: 'first' | 'last'): Misbeha
   },
   completes: true,
 });
-const shrinking = ({ count }: Answer) => 145 - count;
 /** No two in a row are equal, and none is predictable from earlier ones. */
 const varying = ({ count }: Answer) => 20 + ((count * 7919) % 120);
 
 const shifted = (rows: readonly Candle[], byMs: number) =>
   rows.map((row) => ({ ...row, period: row.period + byMs }));
-const changed = (row: Candle): Candle => ({ ...row, volume: `${row.volume}1` as Candle['volume'] });
-
-const bomb = gzipSync(Buffer.alloc(64_000_000, ' '));
 
 export const misbehaviours: Readonly<Record<string, Misbehaviour>> = {
   'rows outside the range': {
@@ -73,17 +60,9 @@ export const misbehaviours: Readonly<Record<string, Misbehaviour>> = {
     // An answer with only out-of-range rows does not mean that the range is empty.
     completes: false,
   },
-  'each row twice': { answer: ({ rows, send }) => send(rows.flatMap((row) => [row, row])), completes: true },
-  'newest first': { answer: ({ rows, send }) => send(rows.toReversed()), completes: true },
   'two rows in three off by seconds': {
     answer: ({ rows, send }) =>
       send(rows.map((row, place) => (place % 3 === 0 ? row : { ...row, period: row.period + 7000 }))),
-    completes: false,
-    rejects: true,
-  },
-  'impossible candles': {
-    answer: ({ rows, send }) =>
-      send(rows.map((row, place) => (place % 50 === 7 ? { ...row, low: '1e9' } : row))),
     completes: false,
     rejects: true,
   },
@@ -110,11 +89,6 @@ export const misbehaviours: Readonly<Record<string, Misbehaviour>> = {
     completes: false,
     rejects: true,
   },
-  'truncated bodies': everyThird(({ rows, response }) => {
-    const body = text(rows);
-    response.writeHead(200, { ...json, 'content-length': body.length });
-    response.write(body.slice(0, body.length / 2), () => response.destroy());
-  }),
   'truncated JSON': everyThird(({ rows, response }) => {
     const body = text(rows);
     response.writeHead(200, json).end(body.slice(0, body.length / 2));
@@ -124,61 +98,21 @@ export const misbehaviours: Readonly<Record<string, Misbehaviour>> = {
     const drip = setInterval(() => response.write(' '), 100);
     response.on('close', () => clearInterval(drip));
   }),
-  'decompression bombs': everyThird(({ response }) => {
-    response.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end(bomb);
-  }),
-  'errors with status 200': raw(200, '{"error":"internal","timestamp":0}', json),
   'pages of HTML': raw(200, '<html><body>maintenance</body></html>', { 'content-type': 'text/html' }),
-  'redirects elsewhere': raw(302, '', { location: 'http://127.0.0.1:1/v2/candles' }),
-  'redirects to itself': everyThird(({ response, url }) => {
-    response.writeHead(307, { location: url.pathname + url.search }).end();
-  }),
   'bursts of errors': {
     answer: ({ sinceMs, rows, response, send }) =>
       sinceMs < 4000 ? response.writeHead(503).end('overloaded') : send(rows),
     completes: true,
   },
-  '404 as text': raw(404, 'not found'),
   '429 with seconds': raw(429, 'slow down', { 'retry-after': '1' }),
-  '429 with a date': everyThird(({ response }) => {
-    response.writeHead(429, { 'retry-after': new Date(Date.now() + 2000).toUTCString() }).end('slow down');
-  }),
-  '429 with a reset': everyThird(({ response }) => {
-    response
-      .writeHead(429, { 'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + 1) })
-      .end('slow down');
-  }),
   'connections that are reset': everyThird(({ response }) => response.socket?.resetAndDestroy()),
-  'values that change': {
-    answer: ({ rows, times, send }) => send(times % 2 === 0 ? rows.map(changed) : rows),
-    completes: true,
-    alsoGave: (row) => [changed(row)],
-  },
   'empty answers': {
     answer: ({ count, isNeverEmptied, rows, send }) => send(count % 2 === 1 && isNeverEmptied ? [] : rows),
     completes: true,
   },
-  'empty answers that are refuted': {
-    // Nothing; then, of a window that begins with an hour, its first part; then, twice, nothing for the rest.
-    answer: ({ times, rows, range, send }) => {
-      const isWhole = new Date(range.startMs).getUTCMinutes() === 0;
-      if (times === 1 || times === 3 || times === 4) send([]);
-      else send(isWhole && times === 2 ? rows.slice(0, 40) : rows);
-    },
-    completes: true,
-  },
-  'a cap of the first rows': cap(() => 50, 'first'),
-  'a cap of the last rows': cap(() => 50, 'last'),
-  'a cap that shrinks, first rows': cap(shrinking, 'first'),
-  'a cap that shrinks, last rows': cap(shrinking, 'last'),
   'a cap that varies, first rows': cap(varying, 'first'),
   'a cap that varies, last rows': cap(varying, 'last'),
   'a cap that falls to a few rows': cap(({ count }) => (count <= 20 ? 100 : 18), 'first'),
-  'a clock ahead': { answer: ({ rows, send }) => send(rows, Date.now() + 6 * hourMs), completes: true },
-  'a clock behind by minutes': {
-    answer: ({ rows, send }) => send(rows, Date.now() - 5 * minuteMs),
-    completes: true,
-  },
   'stale copies': {
     // A copy from a time within the range, without later rows.
     answer: ({ count, rows, range, send }) => {

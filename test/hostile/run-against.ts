@@ -10,7 +10,6 @@ import { market } from '../scripts/command.ts';
 import type { Ended } from '../scripts/ended.ts';
 import { runInProcess } from '../scripts/in-process.ts';
 import { truthOf } from './hostile-source.ts';
-import type { Misbehaviour } from './misbehaviours.ts';
 
 export interface Outcome {
   readonly exitCode: number | null;
@@ -36,10 +35,7 @@ export interface HostileRun {
 export async function prepareRun(
   sourceUrl: string,
   range: Range,
-  {
-    redisUrl,
-    alsoGave = () => [],
-  }: { redisUrl: string | null; alsoGave?: Misbehaviour['alsoGave'] | undefined },
+  redisUrl: string | null,
 ): Promise<HostileRun> {
   const database = await createMigratedDatabase();
   const env = {
@@ -68,7 +64,7 @@ export async function prepareRun(
   return {
     async backfill(...more) {
       const ended = await runInProcess(['backfill', ...words, '--from', from, '--to', to, ...more], env);
-      return { ...saidBy(ended), ...(await compare(database.url, range, alsoGave)) };
+      return { ...saidBy(ended), ...(await compare(database.url, range)) };
     },
     close: () => database.drop(),
   };
@@ -79,11 +75,7 @@ function saidBy({ exitCode, stdout, stderr }: Ended): Pick<Outcome, 'exitCode' |
 }
 
 /** Compares the stored points with the correct ones. */
-export async function compare(
-  url: string,
-  range: Range,
-  alsoGave: NonNullable<Misbehaviour['alsoGave']>,
-): Promise<Omit<Outcome, 'exitCode' | 'said'>> {
+export async function compare(url: string, range: Range): Promise<Omit<Outcome, 'exitCode' | 'said'>> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -94,9 +86,12 @@ export async function compare(
        from candles where derived_from is null`,
     );
     const truth = truthOf(range);
-    const textOf = (row: (typeof truth)[number]) =>
-      [row.open, row.high, row.low, row.close, row.volume].join('|');
-    const given = new Map(truth.map((row) => [String(row.period), [row, ...alsoGave(row)].map(textOf)]));
+    const given = new Map(
+      truth.map(({ period, open, high, low, close, volume }) => [
+        String(period),
+        [open, high, low, close, volume].join('|'),
+      ]),
+    );
     const stored = new Map(points.rows.map(({ period, values }) => [period, values]));
     const missing = [...given.keys()].filter((period) => !stored.has(period));
     // A rejected row belongs to the period that it names, or the one that contains its time.
@@ -112,7 +107,7 @@ export async function compare(
     const rejected = await client.query('select from tidemark.quarantine');
     return {
       silent: silent.rowCount ?? 0,
-      wrong: [...stored].filter(([period, values]) => !given.get(period)?.includes(values)).length,
+      wrong: [...stored].filter(([period, values]) => given.get(period) !== values).length,
       missing: missing.length,
       rejected: rejected.rowCount ?? 0,
     };

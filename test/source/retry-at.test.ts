@@ -14,16 +14,13 @@ test.each([
   ['Retry-After before the reset', { 'retry-after': '7', 'x-ratelimit-reset': '1706745600' }, 7000],
   ['a minute, without a word', {}, 60_000],
   ['a minute, when Retry-After is no time', { 'retry-after': 'soon' }, 60_000],
-  ['a minute, when Retry-After is negative', { 'retry-after': '-1' }, 60_000],
   ['a minute, when the date is past', { 'retry-after': 'Wed, 31 Jan 2024 23:59:00 GMT' }, 60_000],
-  ['a minute, when the reset is past', { 'x-ratelimit-reset': '1706745500' }, 60_000],
   [
     'the reset time when Retry-After gives no future time',
     { 'retry-after': '0', 'x-ratelimit-reset': '1706745600' },
     29_750,
   ],
   ['an hour at most, of seconds', { 'retry-after': '999999999999999999999' }, 3_600_000],
-  ['an hour at most, of a date', { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' }, 3_600_000],
   ['an hour at most, of a reset in milliseconds', { 'x-ratelimit-reset': '1706745600000' }, 3_600_000],
 ])('comes back after %s', (_, headers, delayMs) => {
   expect(at(headers)).toBe(delayMs);

@@ -8,17 +8,12 @@ describe('an answer of another shape', () => {
   test.each([
     ['HTML', '<!doctype html><html>sorry</html>', 'HTML instead of JSON'],
     ['truncated JSON', '{"data":[{"id":"bitcoin","ra', 'not JSON'],
-    ['truncated JSON with figures', '{"data":[{"rateUsd":0.5},{"id":"bitcoin","ra', 'not JSON'],
-    ['text', 'service moved', 'not JSON'],
     ['nothing', '', 'an empty body'],
     ['a number', '1', 'no list'],
     ['null', 'null', 'no list'],
     ['data that is no list', '{"data":{"id":"bitcoin"}}', 'no list'],
-    ['data that is null', '{"data":null}', 'no list'],
-    ['another JSON', '{"status":"ok"}', 'no list'],
     ['an error in a 200', '{"error":"internal"}', 'internal'],
     ['an empty list with an error', '{"data":[],"error":"rate limit exceeded","timestamp":1}', 'rate limit'],
-    ['an empty list beside a message', '{"data":[],"message":"maintenance"}', 'maintenance'],
     ['an empty list beside an error with a code', '{"data":[],"error":{"code":1,"message":"busy"}}', 'busy'],
   ])('%s', async (_, body, words) => {
     const error = await failureAt(answering(200, body));
@@ -27,16 +22,13 @@ describe('an answer of another shape', () => {
     expect(error.message).toContain(words);
   });
 
-  test.each([200, 403, 404, 410, 429])(
-    'a service message with status %i is no rate limit',
-    async (status) => {
-      const error = await failureAt(
-        answering(status, '{"data":{"message":"We are deprecating this version"},"timestamp":1}'),
-      );
-      expect(error).toMatchObject({ kind: 'notice', status, retryAtMs: null });
-      expect(error.message).toContain('We are deprecating this version');
-    },
-  );
+  test.each([200, 404, 429])('a service message with status %i is no rate limit', async (status) => {
+    const error = await failureAt(
+      answering(status, '{"data":{"message":"We are deprecating this version"},"timestamp":1}'),
+    );
+    expect(error).toMatchObject({ kind: 'notice', status, retryAtMs: null });
+    expect(error.message).toContain('We are deprecating this version');
+  });
 
   test('bytes that are not UTF-8', async () => {
     const error = await failureAt(

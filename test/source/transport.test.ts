@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { createServer } from 'node:https';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../parts/free-port.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { failureAt, failureOf } from './failure-at.ts';
-import { serve, sourceAt } from './local-server.ts';
+import { portOf, serve, sourceAt } from './local-server.ts';
 
 describe('a failed connection', () => {
   test('connection refused', async () => {
@@ -28,6 +31,30 @@ describe('a failed connection', () => {
     );
     expect(chunked).toMatchObject({ kind: 'unreachable', status: 200 });
   });
+});
+
+/** A self-signed certificate and its key in one text, or null without openssl. */
+function selfSigned(): Buffer | null {
+  const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
+  const toOutput = ['-keyout', '/dev/stdout', '-out', '/dev/stdout'];
+  try {
+    return execFileSync('openssl', [...words, ...toOutput], { stdio: ['ignore', 'pipe', 'ignore'] });
+  } catch {
+    return null;
+  }
+}
+
+test('an untrusted certificate is not trusted, and the error names it', async (context) => {
+  const pem = selfSigned() ?? context.skip('openssl is not installed');
+  const server = createServer({ key: pem, cert: pem }, (_, response) => response.end('{"data":[]}')).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const error = await failureOf(sourceAt(`https://127.0.0.1:${portOf(server.address())}/v2`));
+  expect(error).toMatchObject({ kind: 'unreachable', status: null });
+  expect(error.message).toMatch(/certificate/i);
 });
 
 describe('deadline', () => {

@@ -49,12 +49,9 @@ onEachBackend('a worker', (kind) => {
     expect((await ledgerOf(database)).every(({ attempt }) => attempt === 1)).toBe(true);
   });
 
-  test.each([
-    ['of a copy from before the window', { data: [], timestamp: noonMs - 10 * hourMs }],
-    ['without a readable row', { data: [{ period: noonMs }], timestamp: noonMs }],
-  ])('defers a window after an answer %s no longer than any', async (_, body) => {
+  test('defers a window after an answer without a readable row no longer than any', async () => {
     const parts = await openParts(kind);
-    const server = await serveBody(body);
+    const server = await serveBody({ data: [{ period: noonMs }], timestamp: noonMs });
     await parts.queues.requests.addWindows(await trackHours(parts, 1));
     await startTestWorker(parts, server.baseUrl, { settings: { ...settings, failedRetryMs: 5000 } });
     await untilIdle(parts);

@@ -94,10 +94,6 @@ test.each([
     'open_time,open,high,low,close,volume,close_time,quote_volume,count,a,b,ignore\n',
   ],
   [
-    'of names in words',
-    'Open time,Open,High,Low,Close,Volume,Close time,Quote asset volume,Number of trades,A,B,Ignore\n',
-  ],
-  [
     'after a byte order mark',
     '\uFEFFopen_time,open,high,low,close,volume,close_time,quote_volume,count,a,b,ignore\n',
   ],
@@ -152,13 +148,6 @@ test.each([
     startMs + minuteMs,
   ],
   [
-    'a column too few',
-    `${startMs + minuteMs},1.50,2.00,1.00,1.50,1,1,1,1,1,1`,
-    '11 columns',
-    startMs + minuteMs,
-  ],
-  ['no time', 'garbage,1.50,2.00,1.00,1.50,1,1,1,1,1,1,0', 'the time is not in milliseconds', undefined],
-  [
     'no decimal',
     `${startMs + minuteMs},1.50,2.00,nan,1.50,1,1,1,1,1,1,0`,
     'low: not a decimal',
@@ -185,15 +174,8 @@ test('periods without a candle are stated as missing, at the ends and within', a
 test.each<[string, Buffer | null, string | null, string]>([
   ['an absent file', null, null, 'the archive has no such file'],
   ['an absent checksum', zip(whole), null, 'the file has no checksum (status 404)'],
-  ['a checksum that is none', zip(whole), 'not found', 'the file has no checksum (status 200)'],
   ['a wrong checksum', zip(whole), 'a'.repeat(64), `and ${'a'.repeat(64)} is stated beside it`],
   ['a file that is no zip', Buffer.from('<html>'), sha256(Buffer.from('<html>')), 'cannot be unzipped'],
-  [
-    'a zip without a CSV file',
-    zip(whole, 'readme.txt'),
-    sha256(zip(whole, 'readme.txt')),
-    'does not hold one CSV file',
-  ],
   [
     'a file of another time',
     zip(line(startMs - minuteMs)),
