@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import { closedUpTo } from '../../planning/periods.ts';
-import { listGaps } from '../../store/series/gaps.ts';
+import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { coverageOf, revisionsOf, storedPoints, truthOf } from './stored.ts';
@@ -41,46 +38,5 @@ onEachBackend('refreshing', (kind) => {
     expect(simulator.requests().total).toBe(4);
     // A change of an open candle is no revision.
     expect(await revisionsOf(pipeline.database, seriesId)).toEqual([]);
-  });
-
-  test('keeps open-ended series of every kind up to date, each minute and after days of downtime', async () => {
-    const clock = { nowMs: noonMs + 10_000 };
-    const simulator = await simulate(clock);
-    const pipeline = await openPipeline(kind, clock, simulator.url);
-    const startMs = noonMs - 2 * hourMs;
-    const every: readonly SeriesKey[] = [
-      { ...bitcoinHours, interval: 'm1' },
-      { ...bitcoinHours, exchange: 'bitso', baseId: 'xrp', quoteId: 'mexican-peso', interval: 'm1' },
-      bitcoinHours,
-      { dataset: 'asset_history', assetId: 'ethereum', interval: 'm1' },
-      { dataset: 'asset_history', assetId: 'ethereum', interval: 'm5' },
-    ];
-    const tracked = new Map<number, SeriesKey>();
-    for (const series of every) tracked.set(await pipeline.track(series, startMs, null), series);
-    let scheduler = await pipeline.startScheduler({ refresh: true });
-    const worker = await pipeline.startWorker();
-
-    async function expectKeptUp(): Promise<void> {
-      await scheduler.settled();
-      for (const [seriesId, series] of tracked) {
-        const endMs = closedUpTo(series, clock.nowMs, graceMs);
-        expect(await coverageOf(pipeline.database, seriesId)).toEqual([{ startMs, endMs }]);
-        expect(await storedPoints(pipeline.database, series)).toEqual(
-          truthOf(simulator, series, { startMs, endMs: clock.nowMs + 1 }),
-        );
-      }
-      expect(await listGaps(pipeline.database, { nowMs: clock.nowMs, graceMs })).toEqual([]);
-    }
-
-    await expectKeptUp();
-    for (const aheadMs of [minuteMs, minuteMs, 2 * minuteMs, hourMs]) {
-      clock.nowMs += aheadMs;
-      await expectKeptUp();
-    }
-    await scheduler.close();
-    clock.nowMs += 3 * dayMs;
-    scheduler = await pipeline.startScheduler({ refresh: true });
-    await expectKeptUp();
-    await worker.close();
   });
 });

@@ -19,28 +19,6 @@ describeNeeding('timescale', 'the rollup keeper', () => {
   });
   afterEach(() => store.close());
 
-  it('keeps rollups equal to a backfill of old data with several schedulers, and stops when closed', async () => {
-    const { database } = store;
-    const { seriesId } = await trackSeries(database, market('a', 'h1'), nowMs - 30 * dayMs, null);
-    await put(database, seriesId, candles(nowMs - 10 * dayMs, hourMs, 240));
-    await refreshRollups(database, { nowMs });
-    const keepers = [1, 2].map(() =>
-      keepRollups({ database, everyMs: 20, log: silent, clock: clockAt(() => nowMs) }),
-    );
-    onTestFinished(async () => {
-      await Promise.all(keepers.map((keeper) => keeper.close()));
-    });
-    await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 100));
-    await waitFor(
-      'the rollups to be refreshed',
-      async () => (await rangesBehind(database, { nowMs })).length === 0,
-    );
-    await expectRollupsToAgree(database);
-    await Promise.all(keepers.map((keeper) => keeper.close()));
-    await put(database, seriesId, candles(nowMs - 20 * dayMs, hourMs, 100));
-    expect(await rangesBehind(database)).not.toEqual([]);
-  });
-
   it('rolls up every ended day, and the next one an hour after its end', async () => {
     const { database } = store;
     const { seriesId } = await trackSeries(database, market('a', 'h1'), nowMs - 30 * dayMs, null);

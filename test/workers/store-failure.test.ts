@@ -25,6 +25,7 @@ test.each([
   ['40001', true],
   ['ECONNREFUSED', true],
   ['ERR_INVALID_ARG_TYPE', false],
+  ['53400', false],
   ['23514', false],
 ])('whether SQLSTATE or code %s is transient: %s', (code, isTransient) => {
   expect(storeTroubleOf(withCode(code)).isTransient).toBe(isTransient);

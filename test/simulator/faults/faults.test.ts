@@ -57,3 +57,17 @@ test.each<[keyof Faults, number, RegExp, RegExp]>([
   expect(await answer.text()).toMatch(body);
   if (status === 429) expect(answer.headers.get('x-ratelimit-reset')).toBe('1704067202');
 });
+
+test.each([
+  ['reset', 'x-ratelimit-reset', String(Math.ceil(nowMs / 1000) + 3)],
+  ['seconds', 'retry-after', '3'],
+  ['date', 'retry-after', new Date(nowMs + 3500).toUTCString()],
+  ['none', 'date', expect.any(String)],
+] as const)('a 429 says when to come back: %s', async (rateLimitHeader, name, value) => {
+  const url = await startWith({ rateLimitRate: 1, rateLimitResetMs: 3000, rateLimitHeader });
+  const { status, headers } = await fetch(url);
+  expect(status).toBe(429);
+  expect(headers.get(name)).toEqual(value);
+  const told = [...headers.keys()].filter((key) => ['x-ratelimit-reset', 'retry-after'].includes(key));
+  expect(told).toEqual(rateLimitHeader === 'none' ? [] : [name]);
+});
