@@ -140,7 +140,6 @@ describeNeeding('redis', 'an hour of everything at once', () => {
         if (looks % looksBetweenComparisons !== 0) continue;
         const found = await compare(cluster.url, range);
         console.log(new Date().toISOString(), JSON.stringify(found), JSON.stringify(counts));
-        if (found.silent > 0) console.log(JSON.stringify(await readUnstored(cluster.url), null, 2));
         expect(found).toMatchObject({ silent: 0, wrong: 0 });
       }
 
@@ -172,29 +171,6 @@ const lockPoints = (url: string, forMs: number) =>
     await client.query('begin; lock table tidemark.candle_points in access exclusive mode');
     await delay(forMs);
     await client.query('rollback');
-  });
-
-/** Covered times without a point, with the requests that concern them. */
-const readUnstored = (url: string) =>
-  withClient(url, async (client) => {
-    const { rows } = await client.query(
-      `with unstored as (
-         select time from tidemark.series, unnest(covered) r,
-                generate_series(lower(r), upper(r) - interval '1 minute', interval '1 minute') time
-         where not exists (select from tidemark.candle_points p where p.time = time.time)
-       ), runs as (
-         select min(time) as first, max(time) as last
-         from (select time, time - row_number() over (order by time) * interval '1 minute' as run from unstored) u
-         group by run
-       )
-       select first, last, (
-         select json_agg(json_build_object('at', f.time, 'range', f.range, 'lane', lane, 'verdict', verdict, 'fresh', fresh)
-                         order by f.time)
-         from tidemark.fetches f where f.range && tstzrange(first, last, '[]')
-       ) as requests
-       from runs order by last - first desc limit 20`,
-    );
-    return rows;
   });
 
 /** Starts every background job at once and ignores failures: the scheduler does the remaining work. */

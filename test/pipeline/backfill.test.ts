@@ -35,11 +35,6 @@ const datasets: readonly [Dataset, ...Dataset[]] = [
     maxEmptyMs: 30 * minuteMs,
   },
   {
-    series: candles('coinbase', 'ethereum', 'united-states-dollar', 'h1'),
-    range: { startMs: Date.UTC(2023, 9, 1, 5), endMs: Date.UTC(2024, 0, 1) },
-    requests: 4,
-  },
-  {
     series: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' },
     range: { startMs: Date.UTC(2013, 2, 1), endMs: Date.UTC(2024, 2, 1) },
     requests: 1,
@@ -51,7 +46,7 @@ const datasets: readonly [Dataset, ...Dataset[]] = [
   },
 ];
 
-function candles(exchange: string, baseId: string, quoteId: string, interval: 'm1' | 'h1'): SeriesKey {
+function candles(exchange: string, baseId: string, quoteId: string, interval: 'm1'): SeriesKey {
   return { dataset: 'candles', exchange, baseId, quoteId, interval };
 }
 

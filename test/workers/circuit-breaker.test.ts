@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { createCircuitBreaker, serviceMessagePauses } from '../../workers/circuit-breaker.ts';
+import { createCircuitBreaker } from '../../workers/circuit-breaker.ts';
 import { collectingLog, silent } from '../queue/queue-parts.ts';
 
 function watch(lines: string[] = []) {
@@ -29,29 +29,6 @@ test('the pause doubles with each failed attempt, up to a minute', () => {
     nowMs += pauseMs;
   }
   expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1000));
-});
-
-test('the pause after a service message grows from a minute up to an hour', () => {
-  const lines: string[] = [];
-  const said = { begins: 'it speaks', ends: 'it is quiet' };
-  const log = collectingLog(lines);
-  const serviceMessage = createCircuitBreaker({
-    what: 'the source',
-    threshold: 1,
-    log,
-    pauses: serviceMessagePauses,
-    messages: said,
-  });
-  const pauses: number[] = [];
-  let nowMs = 0;
-  for (let tries = 0; tries < 8; tries += 1) {
-    const pauseMs = serviceMessage.failed(failAt(nowMs));
-    pauses.push(pauseMs / 60_000);
-    nowMs += pauseMs;
-  }
-  expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
-  expect(lines).toHaveLength(1);
-  expect(lines[0]).toContain('it speaks');
 });
 
 test('concurrent failed attempts lengthen the pause once', () => {

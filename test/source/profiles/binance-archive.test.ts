@@ -61,17 +61,6 @@ test('requests the file of a month, and its checksum', async () => {
   expect(server.requests.map(({ url }) => url)).toEqual([path, `${path}.CHECKSUM`]);
 });
 
-test('requests the file of a day from the daily archive', async () => {
-  const server = await serve((_, response) => response.writeHead(404).end());
-  const profile = profiles['binance-archive-daily'];
-  if (profile === undefined) throw new Error('no profile');
-  const source = sourceAt(server.baseUrl.replace(/\/v2$/, ''), { profile });
-  await failureOf(source, (it) => it.candles(asked(startMs, startMs + 24 * 60 * minuteMs)));
-  expect(server.requests.map(({ url }) => url)).toEqual([
-    '/data/spot/daily/klines/ADABTC/1m/ADABTC-1m-2024-05-01.zip',
-  ]);
-});
-
 test('keeps every digit, and gives the rows of the requested range alone', async () => {
   const csv = [0, 1, 2, 3].map((place) => line(startMs + place * minuteMs, `1.${place}0`)).join('');
   const answer = await read(csv, asked(startMs + minuteMs, startMs + 3 * minuteMs));
