@@ -38,20 +38,24 @@ afterAll(async () => {
 });
 
 const statuses = [
-  ...['200 OK', '200', '204 No Content', '206 Partial Content', '302 Found'],
-  ...['304 Not Modified', '400 Bad', '403 Forbidden', '404 Not Found', '408 Timeout'],
-  ...['429 Too Many', '500 Oops', '502 Bad Gateway', '503 Away', '599 X', '100 Continue', '101 Switching'],
-  ...['103 Early Hints', '000 None', '20 Short', 'OK 200', '200 \u00e9\u0007'],
+  ...['200 OK', '200', '200 ', '201 Created', '204 No Content', '206 Partial Content', '301 Moved'],
+  ...['302 Found', '304 Not Modified', '400 Bad', '401 Unauthorized', '403 Forbidden', '404 Not Found'],
+  ...['408 Timeout', '429 Too Many', '500 Oops', '502 Bad Gateway', '503 Away', '599 X'],
+  ...['100 Continue', '101 Switching', '103 Early Hints', '000 None', '999 Beyond', '20 Short'],
+  ...['2000 Long', 'OK 200', '-200 X', '200 \u00e9\u0007'],
 ];
 const headers = [
-  ...['content-length: 10', 'content-length: 99999999999999999999', 'content-length: -1'],
-  ...['transfer-encoding: chunked', 'transfer-encoding: gzip'],
-  ...['content-encoding: gzip', 'content-encoding: deflate'],
-  ...['content-encoding: gzip, gzip', 'content-encoding: identity', 'content-type: text/html'],
-  ...['connection: keep-alive', 'connection: upgrade', 'upgrade: websocket', 'location: http://127.0.0.1:1/'],
-  ...['retry-after: 1e99', 'retry-after: Thu, 01 Jan 1970 00:00:00 GMT', 'x-ratelimit-reset: x'],
-  ...['x-ratelimit-reset: 99999999999999999999', 'set-cookie: a=b', 'no colon', ': no name', ' folded: x'],
-  ...['\u0000: nul', 'x: \u0000', 'x: \u00ff', `x: ${'y'.repeat(20_000)}`, 'x: a\rb', 'trailer: x'],
+  ...['content-length: 0', 'content-length: 10', 'content-length: 99999999999999999999'],
+  ...['content-length: -1', 'content-length: x', 'transfer-encoding: chunked'],
+  ...['transfer-encoding: gzip', 'transfer-encoding: identity', 'content-encoding: gzip'],
+  ...['content-encoding: GZIP', 'content-encoding: br', 'content-encoding: deflate'],
+  ...['content-encoding: gzip, gzip', 'content-encoding:', 'content-encoding: identity'],
+  ...['content-type: text/html', 'connection: keep-alive', 'connection: upgrade', 'upgrade: websocket'],
+  ...['location: http://127.0.0.1:1/', 'retry-after: -1', 'retry-after: 1e99'],
+  ...['retry-after: Thu, 01 Jan 1970 00:00:00 GMT', 'x-ratelimit-reset: x'],
+  ...['x-ratelimit-reset: 99999999999999999999', 'set-cookie: a=b', 'no colon', ': no name'],
+  ...[' folded: x', '\u0000: nul', 'x: \u0000', 'x: \u00ff', `x: ${'y'.repeat(20_000)}`, 'x: a\rb'],
+  ...['trailer: x'],
 ];
 const packings = [
   'plain',
