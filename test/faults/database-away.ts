@@ -8,11 +8,11 @@ import { waitFor } from '../parts/wait-for.ts';
 import { type CuttableProxy, proxyTo } from '../queue/cuttable-proxy.ts';
 import { openTestStore } from '../store/open-store.ts';
 
-export function databaseAt(url: string, statementTimeoutMs = 30_000, maxConnections = 10): Database {
+export function databaseAt(url: string, statementTimeoutMs = 30_000): Database {
   const database = openDatabase({
     url,
     applicationName: 'tidemark test',
-    maxConnections,
+    maxConnections: 10,
     statementTimeoutMs,
   });
   onTestFinished(() => database.close());
