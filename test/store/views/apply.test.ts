@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { minuteMs } from '../../../contract/intervals.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
 import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { applyDerived, derivedObjects, dropDerived } from '../../../store/views/apply.ts';
+import { derivedObjects } from '../../../store/views/apply.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openEmptyDatabase, openOwnStore } from '../open-store.ts';
 import { candles, expectRollupsToAgree, market, put } from './candles.ts';
@@ -83,38 +82,6 @@ describe('derived objects', () => {
     expect(await up(database)).toEqual([]);
     await database.pool.query('drop view weekly, mine');
     expect(await down(database)).toContain('views and rollups');
-  });
-});
-
-describeNeeding('timescale', 'a database without the extension at first', () => {
-  it('keeps its values once its points are a hypertable', async () => {
-    const { database } = await openOwnStore();
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    onTestFinished(() => client.end());
-    await dropDerived(client);
-    await client.query(`
-      create table tidemark.plain_points (like tidemark.candle_points including all);
-      drop table tidemark.candle_points;
-      alter table tidemark.plain_points rename to candle_points`);
-    expect(await applyDerived(client)).toBe(true);
-    expect(await applyDerived(client)).toBe(false);
-    await client.query('create view public.mine as select * from public.candles');
-    const { seriesId } = await trackSeries(database, market('a', 'm1'), 0, null);
-    await put(database, seriesId, candles(Date.UTC(2024, 0, 1), 7 * minuteMs, 500));
-    await expectRollupsToAgree(database);
-    expect(await refreshRollups(database, { nowMs: Date.UTC(2024, 6, 1) })).toBe(true);
-    await expectRollupsToAgree(database);
-    const derived = `select base, interval, time, high::text, derived_from from mine order by 1, 2, 3`;
-    const before = await client.query(derived);
-
-    await client.query(
-      `select create_hypertable('tidemark.candle_points', by_range('time'), migrate_data => true)`,
-    );
-    expect(await applyDerived(client)).toBe(true);
-    await expectRollupsToAgree(database);
-    expect((await client.query(derived)).rows).toEqual(before.rows);
-    expect(before.rows.length).toBeGreaterThan(500);
   });
 });
 

@@ -45,16 +45,6 @@ onEachDatabase('plans', (kind) => {
     expect(plan.match(/ on (?:_hyper_\w+|candle_points)/g)).toHaveLength(1);
   });
 
-  it('reads the newest point of a named series from its index alone', async () => {
-    const newest = `select time, close from tidemark.candle_points
-                    where series_id = tidemark.series_id('x', 'b', 'tether', 'h1') order by time desc limit 1`;
-    const plan = await explained(newest);
-    expect(plan).toMatch(/Index Scan Backward|Custom Scan \(ChunkAppend\)/);
-    expect(plan).not.toContain('Sort Key');
-    const { rows: points } = await store.database.pool.query(newest);
-    expect(points).toEqual([{ time: startMs + days * dayMs - hourMs, close: '1.5' }]);
-  });
-
   it('reads the newest candles of a named market from its index alone', async () => {
     const newest = `select time, close from candles('x', 'b', 'tether', 'h1') order by time desc limit 2`;
     const scans = nodesOf(await planOf(store.database, newest)).filter((node) =>
@@ -84,28 +74,6 @@ onEachDatabase('plans', (kind) => {
       expect(called).toEqual(await of(`candles where ${named}`));
     },
   );
-
-  it('plans only the chunks of its range', async () => {
-    const chunks = async (from: string, to: string) => {
-      const range = `'2023-${from}Z', '${to}Z'`;
-      const plan = await planOfCall(`tidemark.ohlcv_statement('x', 'b', 'tether', 'h1', ${range}, false)`);
-      return new Set(plan.match(/_hyper_\d+_\d+_chunk\b/g)).size;
-    };
-    expect(await chunks('06-01', '2023-06-01 12:00')).toBe(kind === 'main' ? 1 : 0);
-    if (kind === 'main') expect(await chunks('01-01', '2024-01-01')).toBeGreaterThan(5);
-  });
-
-  it('looks up the nearest rates in their own range of time', async () => {
-    await store.database.pool.query(`
-      insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat'), ('tether', 'USDT', 'crypto');
-      insert into tidemark.rate_points select c.id, t, 2 from tidemark.currencies c,
-        generate_series('2023-01-01 12:00Z'::timestamptz, '2024-02-04 12:00Z', '1 day') t`);
-    const id = (name: string) => `(select id from tidemark.currencies where currency = '${name}')`;
-    const around = `tidemark.rates_around(${id('tether')}, ${id('euro')}, '2023-06-01Z', '2023-06-03Z')`;
-    expect(await rows(`select count(*), min(time)::date, max(time)::date from ${around}`)).toEqual([
-      '4 | 2023-05-31 | 2023-06-03',
-    ]);
-  });
 });
 
 describeNeeding('timescale', 'plans on the columnstore', () => {

@@ -64,6 +64,7 @@ it('computes volatility, correlation and beta of minutes to the last digits', as
   await put('long', 'm1', ['30000.01', '30000.03', '29999.98', '30000.02', '30000.05']);
   await put('short', 'm1', ['2000.017', '2000.019', '2000.013', '2000.014', '2000.018']);
   const pair = `correlation('x long/tether', 'x short/tether', 'm1')`;
+  const rolling = `rolling_${pair.slice(0, -1)}, periods => 4)`;
   // From logarithms to sixty digits.
   for (const [figure, call, expected] of [
     [
@@ -73,6 +74,8 @@ it('computes volatility, correlation and beta of minutes to the last digits', as
     ],
     ['correlation', pair, '0.919873510463319988742656862715459920'],
     ['beta', pair, '0.575628516984097773093050154331794375'],
+    ['correlation', rolling, '0.919873510463319988742656862715459920'],
+    ['beta', rolling, '0.575628516984097773093050154331794375'],
   ]) {
     const near = `select '${figure}', abs(${figure} - ${expected}) < 3e-16 from ${call} where ${figure} is not null`;
     expect(await rows(near)).toEqual([`${figure} | t`]);
@@ -101,39 +104,6 @@ it('offers ema and rsi over any column, in several partitions at once', async ()
        join rsi('x ${base}/tether', periods => 5) using (time) order by time`,
     );
   expect(over).toEqual([...(await single('a')), ...(await single('b'))]);
-});
-
-it('bounds the digits that an average carries', async () => {
-  const scales = await rows(
-    `with long as (select n, sin(n)::numeric + 1.00000000000000000000000000000000000001 as value from generate_series(1, 3000) n),
-          steps as (select n, ema(value, 7) over (order by n) as e, rsi(value, 7) over (order by n) as r from long)
-     select max(scale(e)), max(scale(r)), (select max(scale(s)) from unnest(tidemark.ema_step(array[7, 1 / 3.0, 7], 0.1, 7)) s)
-     from steps`,
-  );
-  expect(scales).toEqual(['16 | 16 | 32']);
-});
-
-it.each([28, 33, 300])('computes ema and rsi of prices of 1e-%i', async (size) => {
-  const wanted = [doubles.ema(a.map(Number), 9), doubles.rsi(a.map(Number), 14)];
-  const given = await rows(
-    `select ema(price * 1e-${size}, 9) over (order by time) / 1e-${size}, rsi(price * 1e-${size}, 14) over (order by time)
-     from prices('x a/tether') order by time`,
-  );
-  const rounded = (value: number | null | undefined) => (value == null ? '-' : value.toPrecision(9));
-  const numbers = (text: string) => (text === '-' ? null : Number(text));
-  expect(given.map((row) => row.split(' | ').map(numbers).map(rounded))).toEqual(
-    a.map((_, place) => wanted.map((figures) => rounded(figures[place]))),
-  );
-});
-
-it('keeps the relative strength index while no price changes', async () => {
-  const [changed, long] = await rows(
-    `select rsi from (
-       select n, rsi(case when n > 5 then 7 else n * n % 7 end, 3) over (order by n) from generate_series(1, 4000) n
-     ) long where n in (6, 4000)`,
-  );
-  expect(Number(changed)).toBeGreaterThan(0);
-  expect(long).toBe(changed);
 });
 
 it('takes no return across a gap of one series where the other had no trade', async () => {

@@ -124,8 +124,3 @@ it.each([...functions].filter((name) => !others.includes(name)))(
     }
   },
 );
-
-it('a function that looks ahead fails this test', async () => {
-  const [later, then] = await known(`'a', 'euro', 'h1', max_age => '1 day', look_ahead => true`, 'prices_in');
-  expect(later).not.toEqual(then);
-});

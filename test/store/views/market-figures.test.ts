@@ -1,7 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
-import { queries, writtenOut } from '../../deploy/grafana.ts';
 import { commitRatesOf } from '../committing.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
@@ -38,8 +37,6 @@ beforeAll(async () => {
 
 it.each([
   ['h4', 'h1'],
-  ['h4', 'h6'],
-  ['h8', 'h12'],
   ['h6', 'h8'],
 ])('refuses a vwap of %s in sessions of %s, which a period crosses', async (interval, session) => {
   const call = `vwap('x', 'v', 'tether', '${interval}', session => '${session}')`;
@@ -101,6 +98,7 @@ it('converts through the last known rate, and shows its time; a later one only w
     '10 | 6.25 | 12 | -02:00:00',
     '12 | 6.25 | 12 | 00:00:00',
   ]);
+  expect(await rows(`select from prices_in('coin', 'worthless', 'h1') where price is not null`)).toEqual([]);
   // A range without a rate of its own uses those on either side.
   const beside = `prices_in('coin', 'euro', 'h1', '2024-01-01 08:00Z', '2024-01-01 09:00Z', '2 hours')`;
   expect(await rows(`select price::float, to_char(rate_time, 'HH24') from ${beside}`)).toEqual(['8 | 06']);
@@ -126,29 +124,28 @@ it('takes the middle of the day as the moment of a daily mean', async () => {
   ]);
 });
 
-it('shows in Grafana the prices of a derived interval, and none through a rate of 0', async () => {
-  await put(
-    asset('panel'),
-    Array.from({ length: 24 }, (_, hour) => String(10 + hour)),
-  );
-  const panel = queries('rawSql').find(({ title }) => title.startsWith('Price of'))?.query ?? '';
-  const shown = (currency: string) => {
-    const named = { asset: 'panel', asset_interval: 'h6', currency };
-    const range = { fromMs: startMs + 2 * hourMs, toMs: startMs + dayMs, points: 1000 };
-    return rows(
-      `select to_char(time, 'HH24'), trim_scale(price) from (${writtenOut(panel, named, range)}) panel`,
-    );
-  };
-  expect(await shown('united-states-dollar')).toEqual(['06 | 16', '12 | 22', '18 | 28']);
-  expect(await shown('worthless')).toEqual(['06 | -', '12 | -', '18 | -']);
-});
-
 it.each([
   [`prices_in('coin', 'eruo')`, 'unknown currency "eruo"', 'did you mean "euro"?'],
   [`prices_in('coin', 'TWO')`, 'the currency "TWO" is ambiguous', 'say which: "one-coin" or "other-coin"'],
   [`ohlcv_in('x', 'v', 'tether', 'eruo')`, 'unknown currency "eruo"', 'did you mean "euro"?'],
 ])('refuses %s', async (call, message, hint) => {
   await expect(rows(`select * from ${call}`)).rejects.toMatchObject({ message, hint });
+});
+
+it('keeps sixteen figures of a converted price, however small', async () => {
+  const tiny = constant(24, `0.${'0'.repeat(29)}1`);
+  await put(asset('tiny'), tiny);
+  await put({ ...market('tiny', 'h1'), quoteId: 'united-states-dollar' }, tiny);
+  for (const [price, call] of [
+    ['price', `prices_in('tiny', 'other-coin', 'h1')`],
+    ['open', `ohlcv_in('x', 'tiny', 'united-states-dollar', 'other-coin', 'h1')`],
+    ['close', `ohlcv_in('x', 'tiny', 'united-states-dollar', 'other-coin', 'h1')`],
+  ])
+    expect(await rows(`select ${price} from ${call} where ${price} is not null limit 1`)).toEqual([
+      expect.stringMatching(/^0\.0{30}3{16,}$/),
+    ]);
+  const worthless = `ohlcv_in('x', 'tiny', 'united-states-dollar', 'worthless', 'h1')`;
+  expect(await rows(`select from ${worthless} where close is not null`)).toEqual([]);
 });
 
 it('counts a return on the day in which it happened', async () => {

@@ -1,33 +1,10 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { applyDerived, derivedObjects, dropDerived, objectsIn } from '../../../store/views/apply.ts';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { applyDerived, derivedObjects, dropDerived } from '../../../store/views/apply.ts';
 import { openOwnStore, useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { ask, rowsIn, storeLine } from './price-line.ts';
-
-describe('objectsIn', () => {
-  it('reads names and argument types', () => {
-    const objects = objectsIn(`
--- Comment.
-create or replace function a.one(x text, "from" timestamptz default null, n integer default 2, out y text) returns text
-language sql as $$ select (x) $$;
-comment on function a.one is 'one';
-create or replace aggregate a.two(value numeric, n integer) (sfunc = f, stype = numeric[]);
-create or replace view a.three as select 1;
-`);
-    expect(objects.map(({ name, drop }) => [name, drop])).toEqual([
-      ['a.one(text,timestamptz,integer)', 'drop function a.one(text,timestamptz,integer)'],
-      ['a.two(numeric,integer)', 'drop aggregate a.two(numeric,integer)'],
-      ['a.three', 'drop view a.three'],
-    ]);
-    expect(objects[0]?.create).toContain(`comment on function a.one is 'one';`);
-  });
-
-  it('refuses a text that creates nothing', () => {
-    expect(() => objectsIn('select 1;')).toThrow(/not the making/);
-  });
-});
 
 /** Functions of neither an extension nor a migration that run with their owner's rights. */
 const present = `

@@ -47,8 +47,6 @@ describeNeeding('timescale', 'a query of candles by names', () => {
 
   it.each([
     ['a range', `select time, close from SOURCE and ${march}`],
-    ['all columns', `select time, open, high, low, close, volume from SOURCE and ${march}`],
-    ['an aggregate', `select count(*), max(high) from SOURCE and ${march}`],
     ['everything', 'select time, close from SOURCE'],
   ])('reads the same chunks as one by id, and at most a tenth more pages: %s', async (_, sql) => {
     const byId = await plan(sql.replace('SOURCE', `tidemark.candle_points where series_id = ${ids[0]}`));
@@ -72,14 +70,5 @@ describeNeeding('timescale', 'a query of candles by names', () => {
     const all = await chunksIn(nodesOf(await plan(`select * from ${named('m1')}`)));
     expect(await chunksIn(nodesOf(newest).filter(isRead))).toEqual(all.slice(-1));
     expect(pages(newest)).toBeLessThan(50);
-  });
-
-  it.each([
-    ['w1', '168:00:00', '08:00:00'],
-    ['h8', '08:00:00', '168:00:00'],
-  ])('of %s does not plan levels that it does not request', async (interval, own, other) => {
-    const text = JSON.stringify(await plan(`select * from ${named(interval)}`));
-    expect(text).toContain(own);
-    expect(text).not.toContain(other);
   });
 });

@@ -92,7 +92,6 @@ it('leaves out periods that had not ended, and reports when nothing was stored y
 });
 
 it.each([
-  ['2024-02-03Z', '2.20', '05', '3.30', '09'],
   ['2024-02-07Z', '2.250', '09', '3.30', '09'],
   ['2024-02-20Z', '2.3', '-', '3.35', '-'],
 ])('derives two hours from the values of %s', async (at, first, firstChange, second, change) => {

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { dayMs } from '../../../contract/intervals.ts';
 import { openOwnStore, useStore } from '../open-store.ts';
@@ -7,29 +6,11 @@ import { ask, rowsIn, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 
-/** Edits with swaps of neighbours, directly from the definition. */
-function distance(a: string, b: string): number {
-  if (a === '' || b === '') return a.length + b.length;
-  const same = a.at(-1) === b.at(-1) ? 0 : 1;
-  const swapped = a.length > 1 && b.length > 1 && a.at(-1) === b.at(-2) && a.at(-2) === b.at(-1);
-  return Math.min(
-    distance(a.slice(0, -1), b) + 1,
-    distance(a, b.slice(0, -1)) + 1,
-    distance(a.slice(0, -1), b.slice(0, -1)) + same,
-    swapped ? distance(a.slice(0, -2), b.slice(0, -2)) + 1 : Number.POSITIVE_INFINITY,
-  );
-}
-
 const store = useStore();
 const day = { startMs, endMs: startMs + dayMs };
 const eightHours = { ...market('bitcoin', 'h8'), exchange: 'binance' };
 beforeAll(async () => {
-  for (const names of [
-    {},
-    { baseId: 'bitcoin-cash' },
-    { exchange: 'kraken', quoteId: 'euro' },
-    { exchange: 'kraken', baseId: 'golem-(glm)', quoteId: 'euro' },
-  ])
+  for (const names of [{}, { baseId: 'bitcoin-cash' }, { exchange: 'kraken', quoteId: 'euro' }])
     await storeLine(store.database, { key: { ...eightHours, ...names }, ...day, prices: ['1', '2', '3'] });
   const history = { dataset: 'asset_history', assetId: 'ethereum', interval: 'd1' } as const;
   await storeLine(store.database, { key: history, ...day, prices: ['1'] });
@@ -38,54 +19,23 @@ beforeAll(async () => {
   );
 });
 
-it('counts edits as defined', async () => {
-  const words = fc.stringMatching(/^[ab-]{0,6}$/);
-  const pairs = fc.sample(fc.tuple(words, words), { numRuns: 200, seed: 7 });
-  const { rows } = await store.database.pool.query<{ distance: number }>(
-    `select tidemark.edit_distance(a, b) as distance
-         from unnest($1::text[], $2::text[]) with ordinality as u (a, b, place) order by place`,
-    [pairs.map(([a]) => a), pairs.map(([, b]) => b)],
-  );
-  expect(rows.map((row) => row.distance)).toEqual(pairs.map(([a, b]) => distance(a, b)));
-  expect(new Set(rows.map((row) => row.distance)).size).toBeGreaterThan(4);
-});
-
 describe('unknown names are refused with suggestions', () => {
   it.each([
     [`ohlcv('binanse', 'bitcoin', 'tether')`, 'unknown exchange "binanse"', 'did you mean "binance"?'],
-    [`ohlcv('Binance', 'bitcoin', 'tether')`, 'unknown exchange "Binance"', 'did you mean "binance"?'],
     [
       `ohlcv('kc', 'bitcoin', 'tether')`,
       'unknown exchange "kc"',
       'nothing known is near; known: binance, kraken',
     ],
-    [
-      `ohlcv('', 'bitcoin', 'tether')`,
-      'unknown exchange ""',
-      'nothing known is near; known: binance, kraken',
-    ],
     [`ohlcv(null, 'bitcoin', 'tether')`, 'exchange must be named, and is null', 'known: binance, kraken'],
     [`ohlcv('binance', 'bitconi', 'tether')`, 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
     [`ohlcv('binance', 'btc', 'tether')`, 'unknown base "btc"', 'did you mean "bitcoin"?'],
-    [`ohlcv('binance', 'bitcoin', 'thether')`, 'unknown quote "thether"', 'did you mean "tether"?'],
-    [
-      `ohlcv('kraken', 'golem', 'euro')`,
-      'unknown base "golem"',
-      'nothing known is near; known: bitcoin, bitcoin-cash, golem-(glm)',
-    ],
     [
       `ohlcv('binance', 'bitcoin', 'euro')`,
       'no market bitcoin/euro is tracked on binance',
       'tracked: binance bitcoin/tether, kraken bitcoin/euro',
     ],
-    [`ohlcv('binance', 'bitcoin', 'tether', '8h')`, 'unknown interval "8h"', 'did you mean "h8"?'],
     [`ohlcv('binance', 'bitcoin', 'tether', '1day')`, 'unknown interval "1day"', 'did you mean "d1"?'],
-    [
-      `ohlcv('binance', 'bitcoin', 'tether', 'h')`,
-      'unknown interval "h"',
-      'did you mean "h1" or "h2" or "h4"?',
-    ],
-    [`ohlcv('binance', 'bitcoin', 'tether', null)`, 'interval must be named, and is null', 'known: d1, h1'],
     // Twelve hours are not a multiple of eight.
     [
       `ohlcv('binance', 'bitcoin', 'tether', 'h12')`,
@@ -108,12 +58,6 @@ describe('unknown names are refused with suggestions', () => {
       'no price history has the interval "h8"',
       'it is one of m1, m5, m15, m30, h1, h2, h6, h12, d1',
     ],
-    [
-      `price_history('binance bitcoin/tether', 'h8')`,
-      'unknown asset "binance bitcoin/tether"',
-      'nothing known is near',
-    ],
-    [`intervals_of('etherum')`, 'unknown asset "etherum"', 'did you mean "ethereum"?'],
     [`intervals_of('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
     [
       `chart_interval('etherum', 'h1', '2024-01-01', '2024-01-02')`,
@@ -126,7 +70,6 @@ describe('unknown names are refused with suggestions', () => {
       'a series is a market or an asset, not "bitcoin/tether"',
       `'binance bitcoin/tether'`,
     ],
-    [`correlation('ethereum', 'kraken bitcoin/ero')`, 'unknown quote "ero"', 'did you mean "euro"?'],
     [`vwap('krakne', 'bitcoin', 'euro')`, 'unknown exchange "krakne"', 'did you mean "kraken"?'],
     [`seasonality_by_hour('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
     [`maximum_drawdown('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
@@ -143,16 +86,10 @@ describe('unknown names are refused with suggestions', () => {
       'did you mean "bitcoin"?',
     ],
     [
-      `tidemark.series_id('binance', 'bitconi', 'tether', 'h8')`,
-      'unknown base "bitconi"',
-      'did you mean "bitcoin"?',
-    ],
-    [
       `tidemark.series_id('binance', 'bitcoin', 'tether', 'd1')`,
       'binance bitcoin/tether has no series at d1: those candles are derived',
       `tidemark.series_id('binance', 'bitcoin', 'tether', 'h8') is the series that they are derived from`,
     ],
-    [`tidemark.series_id('etherium', 'd1')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
     [`history_as_known_at('etherium', 'd1', now())`, 'unknown asset "etherium"', '"ethereum"'],
   ])('%s', async (call, message, hint) => {
     const error = await ask(store.url, `select * from ${call}`).catch((thrown: unknown) => thrown);
@@ -178,12 +115,6 @@ it('unknown names are told from the codes of a source that stand for ids', async
   ] as const)
     await expect(closes(names)).rejects.toMatchObject({ message, hint });
   for (const names of ["'BTC', 'USDT'", "'BTC', 'tether'"]) expect(await closes(names)).toHaveLength(3);
-});
-
-it('unknown names of any length cost no more than forty characters do', async () => {
-  await expect(
-    ask(store.url, `select * from ohlcv(repeat('binance', 100000), 'bitcoin', 'tether')`),
-  ).rejects.toThrow(/^unknown exchange ".{200}"$/);
 });
 
 it('unknown names are distinguished from an empty store', async () => {

@@ -1,14 +1,12 @@
 /**
- * Every function beside a naive computation of its definition, over a year of hours with gaps, hours without trades, ties,
+ * Functions beside a naive computation of their definitions, over a year of hours with gaps, hours without trades, ties,
  * zeros, and values from 1e-30 to 1e42. Prices are whole numbers of 1e-30 here, so that sums and variances are exact.
  */
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
 import { dayMs, type EpochMs, hourMs } from '../../../contract/intervals.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { derivedObjects } from '../../../store/views/apply.ts';
 import { useStore } from '../open-store.ts';
 import * as doubles from './by-doubles.ts';
 import { market, put, type StoredCandle } from './candles.ts';
@@ -73,13 +71,6 @@ const lines: Readonly<Record<string, readonly Row[]>> = {
 };
 const seriesNames = Object.keys(lines);
 
-/** USD for one unit, polled every seven hours, with rates of zero and an outage of ten days. */
-const polls = Array.from({ length: Math.ceil((hours * hourMs) / (7 * hourMs)) }, (_, poll) => ({
-  timeMs: startMs + poll * 7 * hourMs,
-  tether: ['1', '0.9998', '1.00021', '0.5'][poll % 4] ?? '1',
-  euro: poll % 401 === 9 ? '0' : `1.0${poll % 97}7`,
-})).filter(({ timeMs }) => timeMs < Date.UTC(2024, 6, 1) || timeMs > Date.UTC(2024, 6, 11));
-
 const store = useStore();
 beforeAll(async () => {
   const { database } = store;
@@ -95,26 +86,9 @@ beforeAll(async () => {
     `update tidemark.series set covered = tstzmultirange(tstzrange($1, $2), tstzrange($3, $4)), created_at = $1`,
     [startMs, at(hole[0]), at(hole[1]), at(hours)].map(timestamp),
   );
-  await database.pool.query(
-    `with added as (
-       insert into tidemark.currencies (currency, symbol, type)
-       values ('tether', 'USDT', 'crypto'), ('euro', 'EUR', 'fiat') returning id, currency
-     )
-     insert into tidemark.rate_points
-     select id, time, case currency when 'tether' then tether else euro end
-     from added, unnest($1::timestamptz[], $2::numeric[], $3::numeric[]) as polls (time, tether, euro)`,
-    [
-      polls.map(({ timeMs }) => timestamp(timeMs)),
-      polls.map(({ tether }) => tether),
-      polls.map(({ euro }) => euro),
-    ],
-  );
 });
 
 const query = async (sql: string) => (await rowsIn(store)(sql)).map((row) => row.split(' | '));
-/** A column of a function's rows as text; null stays null. */
-const column = async (name: string, call: string) =>
-  (await query(`select ${name} from ${call}`)).map(([value = '-']) => (value === '-' ? null : value));
 
 /** Compares to fifteen figures of the scale of the computation, or to the sixteen decimals of the result. */
 function expectNear(
@@ -300,109 +274,6 @@ it('volume-weighted prices, by period and since the beginning of the session', a
   }
 });
 
-const isMissing = (value: unknown) => value === null;
-
-it('prices in another currency, by the last rate or the nearest one', async () => {
-  for (const [series, call, aheadMs, oldestMs, looksAhead] of [
-    ['x year/tether', `, max_age => '5 hours'`, hourMs, 5 * hourMs, false],
-    ['year', '', 0, hourMs, false],
-    ['year', `, max_age => '2 hours', look_ahead => true`, 0, 2 * hourMs, true],
-  ] as const) {
-    const wanted = (lines[series] ?? []).map(({ timeMs, text }) => {
-      const moment = timeMs + aheadMs;
-      const last = polls.findLast((rates) => rates.timeMs <= moment);
-      const next = polls.find((rates) => rates.timeMs >= moment);
-      const isNearer = next !== undefined && (!last || next.timeMs - moment < moment - last.timeMs);
-      const used = looksAhead && isNearer ? next : last;
-      const isTooOld = used === undefined || Math.abs(moment - used.timeMs) > oldestMs;
-      if (text === null || isTooOld || used.euro === '0') return null;
-      return (Number(text) * (series === 'year' ? 1 : Number(used.tether))) / Number(used.euro);
-    });
-    expect(wanted.filter(isMissing).length).toBeGreaterThan(200);
-    await expectColumns(`prices_in('${series}', 'euro', 'h1'${call})`, { price: wanted });
-  }
-});
-
-it('candles in another currency, by the rates at their beginning and end, which both lie within them', async () => {
-  const rateAt = (moment: EpochMs) => {
-    const last = polls.findLast((rates) => rates.timeMs <= moment);
-    const isUsable = last !== undefined && moment - last.timeMs <= 5 * hourMs && last.euro !== '0';
-    return isUsable ? Number(last.tether) / Number(last.euro) : null;
-  };
-  const rates = candles.map(({ timeMs }) => [rateAt(timeMs), rateAt(timeMs + hourMs)] as const);
-  const outer = (side: typeof Math.max, [first, last]: readonly [number | null, number | null]) =>
-    first === null || last === null ? null : side(first, last);
-  const rateOf = {
-    open: rates.map(([first]) => first),
-    high: rates.map((both) => outer(Math.max, both)),
-    low: rates.map((both) => outer(Math.min, both)),
-    close: rates.map(([, last]) => last),
-  };
-  const converted = (name: keyof typeof rateOf) =>
-    rateOf[name].map((rate, place) => (rate === null ? null : Number(candles[place]?.[name]) * rate));
-  expect(converted('high').filter(isMissing).length).toBeGreaterThan(200);
-  await expectColumns(
-    `ohlcv_in('x', 'year', 'tether', 'euro', 'h1', max_age => '5 hours') where volume is not null`,
-    { open: converted('open'), high: converted('high'), low: converted('low'), close: converted('close') },
-  );
-});
-
-it.each([
-  ...seriesNames.map((name) => ['price', `prices_in('${name}', `] as const),
-  ...['open', 'high', 'low', 'close'].map((name) => [name, `ohlcv_in('x', 'year', 'tether', `] as const),
-])('sixteen figures of each %s of %s...), whatever its size', async (price, call) => {
-  const sized = `${call}'euro', 'h1', max_age => '5 hours') where ${price} > 0`;
-  const figures = (await column(price, sized)).map(
-    (text) => text?.replace('.', '').replace(/^0+/, '').length,
-  );
-  expect(Math.min(...figures.map(Number))).toBeGreaterThanOrEqual(16);
-});
-
-it('correlations of the whole range and of windows', async () => {
-  const [left, right] = seriesNames.map(
-    (name) => new Map((lines[name] ?? []).map(({ timeMs, text }) => [timeMs, text])),
-  );
-  const times = [...(left?.keys() ?? [])].filter((timeMs) => right?.has(timeMs));
-  const logsOf = (line: ReadonlyMap<EpochMs, string | null> | undefined) =>
-    times.map((timeMs, place) => {
-      const [before, price] = [line?.get(times[place - 1] ?? 0) ?? null, line?.get(timeMs) ?? null];
-      return before === null || price === null || Number(before) === 0 || Number(price) === 0
-        ? null
-        : Math.log(Number(price) / Number(before));
-    });
-  const [x, y] = [logsOf(left), logsOf(right)];
-  const pairs = times.map((_, place) => [x[place] ?? null, y[place] ?? null] as const);
-  const figuresOf = (some: typeof pairs) => {
-    const known = some.filter(
-      (pair): pair is readonly [number, number] => pair[0] !== null && pair[1] !== null,
-    );
-    return {
-      ...doubles.correlation(
-        known.map(([one]) => one),
-        known.map(([, other]) => other),
-      ),
-      count: known.length,
-    };
-  };
-  const names = `'x year/tether', 'year', 'h1'`;
-  const whole = figuresOf(pairs);
-  const [correlation = '', beta = '', observations = ''] =
-    (await query(`select * from correlation(${names})`))[0] ?? [];
-  expect([Number(correlation), Number(beta)].map((figure) => figure.toFixed(12))).toEqual(
-    [whole.correlation, whole.beta].map((figure) => figure.toFixed(12)),
-  );
-  expect(Number(observations)).toBe(whole.count);
-  const windows = times.map((_, place) => {
-    const window = figuresOf(pairs.slice(Math.max(0, place - 11), place + 1));
-    return window.count === 12 ? window : null;
-  });
-  const betas = windows.map((window) => window?.beta ?? null);
-  await expectColumns(`rolling_correlation(${names}, periods => 12)`, {
-    correlation: [windows.map((window) => window?.correlation ?? null), () => 1e6],
-    beta: [betas, (place) => 1e6 * Math.max(1, Math.abs(betas[place] ?? 0))],
-  });
-});
-
 it.each(seriesNames)('seasons of %s', async (series) => {
   const line = lines[series] ?? [];
   const changes = line.flatMap(({ timeMs, text }, place) => {
@@ -450,7 +321,7 @@ it.each(seriesNames)('seasons of %s', async (series) => {
   }
 });
 
-it('derived candles, filled hours, and prices at longer intervals', async () => {
+it('prices at longer intervals', async () => {
   for (const interval of [2, 6, 12]) {
     const given = await query(
       `select ${millis('time')}, price_usd, coverage from price_history('year', 'h${interval}')`,
@@ -463,77 +334,4 @@ it('derived candles, filled hours, and prices at longer intervals', async () => 
     );
     expect(given).toEqual(wanted);
   }
-  const closes = new Map(candles.map(({ timeMs, close }) => [timeMs, close]));
-  let last: string | null = null;
-  const filled = Array.from({ length: hours }, (_, hour) => {
-    const close = closes.get(at(hour)) ?? null;
-    last = isCovered(hour) ? (close ?? last) : null;
-    return [last ?? '-', close === null && isCovered(hour) ? 't' : 'f', isCovered(hour) ? '1' : '0'];
-  });
-  expect(
-    await query(`select close, filled, coverage from ohlcv('x', 'year', 'tether', 'h1', gap_fill => true)`),
-  ).toEqual(filled);
-});
-
-it('values as they were known at a time', async () => {
-  const { database } = store;
-  // Every fifth hour changed in February, every eighth in March.
-  const change = (every: number, seen: string, close: string) =>
-    database.pool.query(
-      `insert into tidemark.point_revisions (series_id, time, seen_at, before)
-       select series_id, time, $2::timestamptz, jsonb_build_object('open', open, 'high', high, 'low', low, 'close', $3::numeric, 'volume', volume, 'price_usd', $3::numeric)
-       from (select series_id, time, open, high, low, volume from tidemark.candle_points
-             union all select series_id, time, null, null, null, null from tidemark.asset_history_points) p
-       where mod(extract(epoch from time)::bigint / 3600, $1) = 0`,
-      [every, seen, close],
-    );
-  await change(5, '2025-02-01Z', '7.10');
-  await change(8, '2025-03-01Z', '8.20');
-  const isNth = (timeMs: EpochMs, every: number) => (timeMs / hourMs) % every === 0;
-  for (const [known, february, march] of [
-    ['2025-01-15Z', true, true],
-    ['2025-02-01Z', false, true],
-    ['2025-03-01Z', false, false],
-  ] as const) {
-    const then = (timeMs: EpochMs, now: string) =>
-      february && isNth(timeMs, 5) ? '7.10' : march && isNth(timeMs, 8) ? '8.20' : now;
-    const calls = {
-      'x year/tether': `candles_as_known_at('x', 'year', 'tether', 'h1'`,
-      year: `history_as_known_at('year', 'h1'`,
-    };
-    for (const [series, call] of Object.entries(calls)) {
-      const name = series === 'year' ? 'price_usd' : 'close';
-      const wanted = (lines[series] ?? []).map(({ timeMs, text }) =>
-        text === null ? null : then(timeMs, text),
-      );
-      expect(await column(name, `${call}, '${known}')`)).toEqual(wanted);
-    }
-    const days = groupBy(candles, ({ timeMs }) => timeMs - (timeMs % dayMs));
-    const closes = [...days].map(([, ofDay]) => {
-      const { timeMs = 0, close = '' } = ofDay.at(-1) ?? {};
-      return then(timeMs, close);
-    });
-    expect(
-      await column(
-        'close',
-        `candles_as_known_at('x', 'year', 'tether', 'd1', '${known}') where close is not null`,
-      ),
-    ).toEqual(closes);
-  }
-});
-
-it('every function is compared with its definition over a year, here or in the test that its name leads to', () => {
-  const folder = new URL('.', import.meta.url);
-  const texts = readdirSync(folder)
-    .filter((name) => /^(year|buckets|joins)\.test\.ts$/.test(name))
-    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
-    .join('');
-  const functions = new Set(
-    derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
-  );
-  // They give no values, or are the others: `prices` is below every function of a price, `candles` below `ohlcv`.
-  for (const name of ['intervals_of', 'chart_interval', 'coverage_share', 'prices', 'candles'])
-    functions.delete(name);
-  const missing = [...functions].filter((name) => !new RegExp(`\\b${name}\\b`).test(texts));
-  expect(missing).toEqual([]);
 });
