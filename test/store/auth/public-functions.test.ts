@@ -65,13 +65,10 @@ describeNeeding('timescale', 'read-only roles', () => {
   it.each([
     `select add_job('pg_sleep', '1h')`,
     `select compress_chunk(c) from show_chunks('tidemark.candle_points') c`,
-    `select drop_chunks('tidemark.candle_points', now())`,
-    `select delete_job(job_id) from timescaledb_information.jobs`,
     `call run_job(1)`,
     `call refresh_continuous_aggregate('tidemark.rollup_d1', null, null)`,
     `select _timescaledb_functions.stop_background_workers()`,
     `select lo_from_bytea(0, 'x')`,
-    `select lo_create(0)`,
   ])('is refused: %s', async (statement) => {
     for (const role of [viewer, readerRole]) expect(await as(role, statement)).toBe('42501');
   });
@@ -81,10 +78,6 @@ describeNeeding('timescale', 'read-only roles', () => {
      from candles group by 1`,
     `select hypertable_size('tidemark.candle_points')`,
     'select * from timescaledb_information.hypertables',
-    'select * from timescaledb_information.chunks',
-    'select * from timescaledb_information.continuous_aggregates',
-    'select * from timescaledb_information.jobs',
-    'select * from timescaledb_information.job_stats',
     'select * from tidemark.rollups_behind',
     `select * from ohlcv('x', 'a', 'tether', 'd1')`,
   ])('a viewer may still read: %s', async (statement) => {

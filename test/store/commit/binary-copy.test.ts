@@ -73,27 +73,6 @@ test('COPY reads the same values in the binary format as in text', async () => {
   );
 });
 
-test('writes several rows of a series, from their places in the text', async () => {
-  const database = await openEmptyDatabase();
-  await database.pool.query(
-    'create table candles (series_id int, time timestamptz, one numeric, other numeric)',
-  );
-  const timesMs = [0, 60_000, 120_000];
-  const text = Buffer.from('time,1.50,2,x\n\t0\t1e3\nopen_time,-3.25,0.0000,x\n');
-  const points = { timesMs, text, starts: [5, 15, text.indexOf('-')] };
-  await inTransaction(database, (client) =>
-    copyData(client, 'copy candles from stdin (format binary)', binaryCopy([{ seriesId: 7, points }], 2)),
-  );
-  const stored = await database.pool.query(
-    'select series_id, time, one::text, other::text from candles order by time',
-  );
-  expect(stored.rows).toEqual([
-    { series_id: 7, time: 0, one: '1.50', other: '2' },
-    { series_id: 7, time: 60_000, one: '0', other: '1000' },
-    { series_id: 7, time: 120_000, one: '-3.25', other: '0.0000' },
-  ]);
-});
-
 test('a COPY of several pieces fails as a whole at a row that exists, and when a piece cannot be made', async () => {
   const database = await openEmptyDatabase();
   await database.pool.query(

@@ -10,7 +10,6 @@ import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { acceptEmptyAnswers } from '../../../store/commit/empty-answers.ts';
 import type { PointAnswer, WindowCommit } from '../../../store/commit/prepare-window.ts';
 import { timestamp } from '../../../store/db/database.ts';
-import { countFetchesSince } from '../../../store/ledger/ledger.ts';
 import { countRejected, readQuarantined } from '../../../store/ledger/quarantine.ts';
 import { consumeResults } from '../../../store/recheck/command-results.ts';
 import { readOldEmptyRanges } from '../../../store/recheck/reread.ts';
@@ -204,14 +203,6 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await gaps()).toEqual([]);
   });
 
-  it('confirms a short silence at the newest end by an empty answer an hour later', async () => {
-    await commit(upTo(20));
-    await commit([candle(19)], requested(20, 60));
-    const tail = { ...within(20, 60), lane: 'refresh' as const };
-    expect(await answered([], tail)).toBe('empty');
-    expect(await answered([], { ...tail, ...later(1) })).toBe('confirmed_empty 20-60');
-  });
-
   it('requests again an hour later when hours are silent, however soon an empty answer agrees', async () => {
     await track(startMs, minute(240));
     await commit(upTo(60));
@@ -223,17 +214,6 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await gaps()).toEqual(['60-240 awaits_second_answer']);
     expect(await answered([], { ...rest, nowMs: nowMs + hourMs - 1 })).toBe('empty');
     expect(await answered([], { ...rest, ...later(1) })).toBe('confirmed_empty 60-240');
-  });
-
-  it('confirms a part of hours that were silent when the part is answered empty twice', async () => {
-    await track(startMs, minute(240));
-    await commit([candle(-1, '1.0')], requested(0, 240));
-    expect(await answered([], within(0, 180))).toBe('empty');
-    expect(await answered([], { ...within(0, 180), ...later(1) })).toBe('confirmed_empty 0-180');
-    expect(await gaps()).toEqual(['180-240 awaits_second_answer']);
-    expect(await answered([], { ...within(180, 240), ...later(1) })).toBe('empty');
-    expect(await answered([], { ...within(180, 240), ...later(2) })).toBe('confirmed_empty 180-240');
-    expect(await pending()).toEqual([]);
   });
 
   it('confirms nothing by tail answers that hold only the points before it', async () => {
@@ -287,21 +267,6 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await gaps()).toEqual(['0-10 not_asked', '30-60 not_asked']);
   });
 
-  it('counts a new point before a window of which no period has closed', async () => {
-    await track(startMs, null);
-    const soon = { ...within(0, 30), emptyConfirmMs: 1000 };
-    for (const atMs of [minute(31), minute(31) + 1000]) await commit([], { ...soon, nowMs: atMs });
-    await commit([candle(29)], { ...requested(30, 31), nowMs: minute(31) + 2000 });
-    expect(await stored()).toHaveLength(1);
-    expect(
-      await known(
-        'points, newest, confirmed_empty @> $2::timestamptz as empty, covered @> $2::timestamptz as covered',
-        minute(29),
-      ),
-    ).toEqual({ points: 1, newest: minute(29), empty: false, covered: true });
-    expect((await gaps())[0]).toMatch(/^0-29 /);
-  });
-
   it('uses a larger answer of another series as proof that pauses of a thin market were not truncated', async () => {
     const other = { ...series, baseId: `${series.baseId}-beside` };
     const { seriesId: otherId } = await trackSeries(store.database, other, window.startMs, window.endMs);
@@ -318,12 +283,6 @@ onEachDatabase('commitWindow', (kind) => {
     await commit(rows, { seriesId: hoursId, series: hours, ...within(-50 * 60, 0) });
     await commit(upTo(21), { ...within(0, 21), ...later(-2) });
     expect(await answered(upTo(20), within(0, 40))).toMatch(/^cut_short/);
-  });
-
-  it('continues a capped window that was requested twice at once', async () => {
-    await commit(upTo(20));
-    await commit(upTo(20));
-    expect(await gaps()).toEqual(['20-60 not_asked']);
   });
 
   it('stores the open candle without covering it', async () => {
@@ -359,16 +318,6 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await select('1', 'point_revisions where series_id = $1')).toEqual([]);
   });
 
-  it('does not request a quiet market repeatedly, and covers the silence with its next trade', async () => {
-    // Long enough ago that its size no longer counts.
-    await commit(upTo(21), { ...within(0, 21), ...later(-2) });
-    const refresh = { lane: 'refresh' as const };
-    expect(await answered([candle(20)], { ...within(20, 40), ...refresh })).toMatch(/^empty/);
-    expect((await gaps())[0]).toBe('21-40 awaits_second_answer');
-    await commit([candle(20), candle(59)], { ...within(20, 60), ...refresh });
-    expect(await gaps()).toEqual([]);
-  });
-
   it('drops points outside the window, sorts the rest and takes the last of a duplicate', async () => {
     const result = await commit([candle(5, '2'), candle(3), candle(5, '3'), candle(-1, '9'), candle(60)]);
     expect(result).toMatchObject({ fresh: 2, dropped: 3 });
@@ -376,11 +325,6 @@ onEachDatabase('commitWindow', (kind) => {
       [minute(3), '1.3000'],
       [minute(5), '3'],
     ]);
-  });
-
-  it('defers a window whose answer is stale instead of covering it', async () => {
-    expect(await answered([], { answer: { sourceTimeMs: startMs - 1 } })).toBe('stale');
-    expect(await gaps()).toEqual(['0-60 stale']);
   });
 
   it('keeps rejected rows in quarantine, once, and the rest of the window', async () => {
@@ -392,15 +336,6 @@ onEachDatabase('commitWindow', (kind) => {
   });
 
   const inSeconds = { raw: 'in another unit', reason: 'the time is not in milliseconds', timeMs: startMs };
-
-  it('keeps rejected rows of what the source lacks with the requested range', async () => {
-    const known = { untilMs: nowMs, missing: [minutes(0, 2)] };
-    const answer = { rejected: [inSeconds], known, isWhole: true, sourceTimeMs: null };
-    expect(await answered(candlesOf(2, 60), { answer })).toMatch(/^filled/);
-    expect(
-      await select('lower(range) as from, upper(range) as to', 'quarantine where series_id = $1'),
-    ).toEqual([{ from: window.startMs, to: window.endMs }]);
-  });
 
   it('leaves a file without a readable row to the next source, as one that is absent', async () => {
     for (const isWhole of [false, true]) {
@@ -443,23 +378,6 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await counts()).toBe(0);
   });
 
-  it('counts the rejected rows of months while few of its points have come', async () => {
-    const [months, minutesOfMonth] = [4, 30 * 24 * 60];
-    const all = minutes(0, months * minutesOfMonth);
-    const more = { nowMs: all.endMs + hourMs };
-    const facts = { sourceTimeMs: null, isWhole: true };
-    for (let first = 0; first < months * minutesOfMonth; first += minutesOfMonth) {
-      const rejected = candlesOf(first, first + minutesOfMonth).map(({ period }) => ({
-        ...{ raw: `${period}000`, reason: 'the time is not in milliseconds', timeMs: period },
-      }));
-      const answer = { rejected, ...facts };
-      await commit([], { ...more, ...within(first, first + minutesOfMonth), answer });
-    }
-    await commit(upTo(1000), { ...more, ...within(0, 1000), answer: facts });
-    const rejected = await countRejected(store.database, new Map([[seriesId, all]]));
-    expect(rejected).toBe(months * minutesOfMonth - 1000);
-  });
-
   /** Four hundred days before the window, without the last one. */
   const years = { startMs: startMs - 400 * dayMs, endMs: startMs - dayMs };
   const probe = (atMs: EpochMs, timesMs: readonly EpochMs[] = [], run?: string) =>
@@ -499,17 +417,6 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await probe(nowMs + 3 * hourMs)).toMatchObject({ doubt: expect.any(String) });
   });
 
-  it('knows of a stored witness that reopens the years before the beginning', async () => {
-    await probedTwice();
-    await commit(candlesOf(-10_001, -9999), { ...requested(-10_000, -9999), ...later(2) });
-    expect(
-      await known(
-        'covered @> $2::timestamptz as covered, uncovered_points @> $2::timestamptz as outside',
-        minute(-10_001),
-      ),
-    ).toEqual({ covered: false, outside: true });
-  });
-
   it('reopens the years before the beginning when a later probe finds a day there', async () => {
     await probedTwice();
     const old = (sinceMs: number) => readOldEmptyRanges(store.database, sinceMs, [seriesId]);
@@ -526,14 +433,6 @@ onEachDatabase('commitWindow', (kind) => {
       `${-400 * 1440}-${-101 * 1440} awaits_second_answer`,
       `${-101 * 1440}-60 not_asked`,
     ]);
-  });
-
-  it('deletes a pending first probe when a point turns up there', async () => {
-    await track(years.startMs, window.endMs);
-    await probe(nowMs);
-    expect((await gaps()).join()).toContain('awaits_second_answer');
-    await commit([candle(-30_000)], within(-30_000, -29_999));
-    expect((await gaps()).join()).not.toContain('awaits_second_answer');
   });
 
   it('shows a deferred window with its reason, leaves it out until its time, and then covers it', async () => {
@@ -589,12 +488,5 @@ onEachDatabase('commitWindow', (kind) => {
     await pool.query('alter table tidemark.fetches drop constraint broken');
     expect(await stored()).toEqual([]);
     expect(await gaps()).toEqual(['0-60 not_asked']);
-  });
-
-  it('counts the ledger by lane', async () => {
-    const count = async () => (await countFetchesSince(store.database, nowMs - 1)).refresh;
-    const before = await count();
-    await commit(upTo(60), { lane: 'refresh' });
-    expect(await count()).toBe(before + 1);
   });
 });

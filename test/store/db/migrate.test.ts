@@ -1,7 +1,6 @@
 import { describe, expect, inject, it } from 'vitest';
 import type { Database } from '../../../store/db/database.ts';
 import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
-import { waitFor } from '../../parts/wait-for.ts';
 import { openEmptyDatabase } from '../open-store.ts';
 
 async function objects({ pool }: Database) {
@@ -17,25 +16,6 @@ async function objects({ pool }: Database) {
 const up = ({ url }: Database) => migrate({ url, direction: 'up', ifBusy: 'wait' });
 
 describe('migrate', () => {
-  it('continues when another start creates the schema at the same time', async () => {
-    const database = await openEmptyDatabase();
-    const other = await database.pool.connect();
-    await other.query('begin');
-    await other.query('create schema tidemark');
-    const migrating = up(database);
-    await waitFor('the migration to wait for the other one', async () => {
-      // Not on the other connection: within a transaction the view does not change.
-      const { rowCount } = await database.pool.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return rowCount === 1;
-    });
-    await other.query('commit');
-    other.release();
-    expect(await migrating).not.toEqual([]);
-    await assertMigrated(database.pool);
-  });
-
   it('migrates up, down and up again, leaving nothing behind in between, and sets what its role does not set itself', async () => {
     const database = await openEmptyDatabase();
     const name = new URL(database.url).pathname.slice(1);

@@ -9,11 +9,6 @@ import { answerOf } from '../committing.ts';
 import { openOwnStore } from '../open-store.ts';
 import { market } from '../views/candles.ts';
 
-it('does not compile statements: the views have thousands of expressions, of which a query runs few', async () => {
-  const { database } = await openOwnStore();
-  expect((await database.pool.query('show jit')).rows).toEqual([{ jit: 'off' }]);
-});
-
 it('inTransaction throws when the server answers COMMIT with ROLLBACK, and keeps the connection', async () => {
   const { database } = await openOwnStore();
   await database.pool.query('create table kept (id int primary key)');

@@ -1,10 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TidemarkError } from '../../../errors.ts';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
-import { launchAs, unprivilegedAccount } from '../../../store/embedded/unprivileged.ts';
 import { describeMissing } from '../../parts/describe-needing.ts';
 import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
 import { existingDirectory, expectToWork, query, scratchDirectory, serverPid } from './scratch.ts';
@@ -59,18 +57,6 @@ describe('an unusable directory', () => {
       writeFileSync(file, before, { mode: 0o600 });
     }
   });
-
-  it('leaves no server running that has no template database', async () => {
-    const directory = scratchDirectory();
-    const { url, release } = await acquireEmbeddedDatabase({ directory });
-    const server = new URL(url);
-    server.pathname = '/postgres';
-    await query(server.href, 'drop database tidemark');
-    await query(server.href, 'alter database template1 rename to template_away');
-    await release();
-    expect((await refusalOf(directory)).message).toMatch(/template1/);
-    expect(serverPid(directory)).toBeNull();
-  });
 });
 
 describe('permissions', () => {
@@ -84,13 +70,6 @@ describe('permissions', () => {
     await expectToWork(directory);
     expect(modeOf(directory) & 0o067).toBe(0);
     expect([modeOf(directory, 'postgres'), modeOf(directory, 'password')]).toEqual([0o700, 0o600]);
-  });
-
-  it('of a directory that holds other things are left alone', async () => {
-    const directory = existingDirectory('other');
-    chmodSync(directory, 0o755);
-    await expectToWork(directory);
-    expect(modeOf(directory)).toBe(0o755);
   });
 });
 
@@ -110,15 +89,6 @@ describeAsRoot('as root, the server runs as another user', () => {
     // Bit 2 is dac_read_search; bit 1 is dac_override, in a container without the other.
     expect(status).toMatch(/^CapEff:\s+000000000000000[24]$/m);
     expect(serverPid(directory)).toBeNull();
-  });
-
-  it('without any capability where every user may enter', () => {
-    const directory = mkdtempSync(join(tmpdir(), 'tidemark-embedded-'));
-    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-    const account = unprivilegedAccount();
-    expect(launchAs(account, '/usr/bin/env', directory).prefix).not.toEqual([]);
-    chmodSync(directory, 0o755);
-    expect(launchAs(account, '/usr/bin/env', directory)).toEqual({ account, prefix: [] });
   });
 });
 

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { readServiceMessage, recordFetch, tallyFetches } from '../../../store/ledger/ledger.ts';
-import { ledgerMinutes, recentRequests } from '../../../store/ledger/ledger-minutes.ts';
+import { ledgerMinutes } from '../../../store/ledger/ledger-minutes.ts';
 import { useStore } from '../open-store.ts';
 import { nodesOf, planOf } from '../plan.ts';
 
@@ -86,26 +86,6 @@ describe('a read of a large ledger', () => {
     expect(tallyFetches(await minutes.read(nowMs + 4 * minuteMs)).requests).toBe(rows + 1);
     expect(tallyFetches(await minutes.recount(nowMs + 4 * minuteMs)).requests).toBe(rows + 2);
     expect(tallyFetches(await minutes.read(nowMs + 4 * minuteMs + 1000)).requests).toBe(rows + 2);
-  });
-
-  it('drops minutes that no longer count', async () => {
-    const minutes = ledgerMinutes(database, { keptMs: 5 * minuteMs, seriesIds: [1] });
-    const requests = async (atMs: EpochMs) => tallyFetches(await minutes.read(atMs)).requests;
-    // Whole minutes, of one of two series.
-    expect(await requests(nowMs)).toBe((5 * perMinute) / 2);
-    expect(await requests(nowMs + 3 * minuteMs)).toBeLessThanOrEqual((3 * perMinute) / 2);
-    expect(await requests(nowMs + hourMs)).toBe(0);
-  });
-
-  it('of `status --watch` reads the last minutes, and the hour once', async () => {
-    const { watched, rowsRead } = counting();
-    const look = recentRequests(watched);
-    expect((await look(nowMs)).failures).toEqual({ timeout: rows / 100 });
-    await rowsRead();
-    const { failures, lanes } = await look(nowMs + 2000);
-    expect(await rowsRead()).toBeLessThanOrEqual(4 * perMinute);
-    expect(failures).toEqual({ timeout: rows / 100 });
-    expect(lanes.backfill).toBeGreaterThan(0);
   });
 
   it('for a service message reads no further back than to the newest success', async () => {

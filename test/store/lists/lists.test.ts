@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { Asset } from '../../../contract/resources.ts';
-import { readAssetMarket } from '../../../source/rows.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { trackList, untrackList } from '../../../store/lists/lists.ts';
 import { beginPolls, failPoll, openPages } from '../../../store/lists/polls.ts';
@@ -109,13 +108,6 @@ it('an entry that two complete polls in a row do not list is gone since the firs
   ]);
 });
 
-it('an entry that only one poll does not list is not gone', async () => {
-  const [a, b] = [assetOf('a', 1), assetOf('b', 2)];
-  for (const [n, rows] of [[a, b], [a], [a, b], [a], [a, b]].entries()) await poll(database, at(n), rows);
-  expect(await stateNow()).toMatchObject([{ gone_since: null }, { gone_since: null, time: at(0) }]);
-  expect(await count('asset_snapshots')).toBe(2);
-});
-
 it('a suddenly empty list is gone only after the time that confirms an empty window', async () => {
   const rows = many(30);
   const gone = async () =>
@@ -172,11 +164,6 @@ it('a copy of an older answer ends its poll and stores nothing', async () => {
   expect(await count('polls where given_up_at is not null and reason is not null')).toBe(1);
 });
 
-it('a time far ahead is not used as the time of an answer', async () => {
-  await answerNext([assetOf('a', 1)], { timeMs: at(0) + 400 * 24 * hourMs, nowMs: at(0) });
-  expect(await stateNow()).toMatchObject([{ time: at(0) }]);
-});
-
 it('a poll with pages too far apart is given up, and the next one starts over', async () => {
   await poll(database, at(0), [assetOf('a', 1), assetOf('b', 2)]);
   await answerNext([assetOf('a', 5)], { timeMs: at(1) });
@@ -226,27 +213,6 @@ it('a page that cannot be stored leaves nothing behind', async () => {
   expect(await count('tidemark.listed_assets')).toBe(1);
   expect(await count('asset_snapshots')).toBe(1);
   expect(await onlyPage(database)).toEqual(page);
-});
-
-it('the longest names that are accepted can be stored, whatever they are made of', async () => {
-  await untrackList(database, assets, at(0));
-  const [three, four] = ['\u{20ac}'.repeat(200), '\u{1f600}'.repeat(100)];
-  const list = { dataset: 'asset_markets', asset: three } as const;
-  await trackList(database, list, minuteMs);
-  const nothing = {
-    volumeUsd24Hr: null,
-    priceUsd: null,
-    volumePercent: null,
-    baseSymbol: '',
-    quoteSymbol: '',
-  };
-  const row = readAssetMarket({ exchangeId: three, baseId: three, quoteId: three, ...nothing });
-  const other = readAssetMarket({ exchangeId: four, baseId: four, quoteId: four, ...nothing });
-  if (typeof row === 'string' || typeof other === 'string') throw new Error('refused');
-  await poll(database, at(0), [row, other]);
-  expect(await count('asset_markets')).toBe(2);
-  expect(readAssetMarket({ ...row, exchangeId: `${three}x` })).toMatch(/exchangeId/);
-  await database.pool.query('truncate tidemark.listed_asset_markets, tidemark.asset_market_states');
 });
 
 it('polls begin once when they are due, and the pause after failures grows', async () => {

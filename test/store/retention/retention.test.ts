@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest';
 import { readConfig } from '../../../config.ts';
-import { decimalText } from '../../../contract/decimal.ts';
 import { dayMs, type EpochMs, periodStart, weekMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
-import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { pruneLedger, recordFetch } from '../../../store/ledger/ledger.ts';
@@ -12,7 +10,7 @@ import { listRetentions, writeRetention } from '../../../store/retention/retenti
 import { listGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { answerOf, commitPoints, commitRatesOf, storedPoints } from '../committing.ts';
+import { commitPoints, commitRatesOf, storedPoints } from '../committing.ts';
 import { onEachDatabase, openOwnStore } from '../open-store.ts';
 import { market } from '../views/candles.ts';
 
@@ -130,27 +128,6 @@ onEachDatabase('retention', (kind) => {
     expect(await listGaps(database, gapQuery)).toEqual([]);
     const pending = await database.pool.query('select 1 from tidemark.pending_windows');
     expect(pending.rows).toEqual([]);
-  });
-
-  it('knows of the kept point of a week that began before the cut', async () => {
-    const { database, track, apply, timesOf } = await opened(kind);
-    const weeks = await track(market('a', 'w1'), edgeMs - weekMs);
-    const value = decimalText('1');
-    // The source's weeks begin on a Sunday.
-    const period = edgeMs + 3 * dayMs;
-    const point = { open: value, high: value, low: value, close: value, volume: value, period };
-    await commitWindow(database, {
-      ...{ ...weeks, series: market('a', 'w1'), window: { startMs: edgeMs - weekMs, endMs: nowMs } },
-      ...{ lane: 'backfill', attempt: 1, answer: answerOf([point], nowMs), ...gapQuery, emptyConfirmMs: 1 },
-    });
-    await keepNinetyDays(database);
-    await apply();
-    expect(await timesOf(weeks)).toEqual([period]);
-    const known = await database.pool.query(
-      'select earliest, newest, points, uncovered_points @> $1::timestamptz as outside from tidemark.series',
-      [timestamp(period)],
-    );
-    expect(known.rows).toEqual([{ earliest: period, newest: period, points: 1, outside: true }]);
   });
 
   it('applies to one dataset, polled rates included, and stops when it is removed', async () => {

@@ -1,6 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
-import { daysBehind } from '../../../store/rollups/behind.ts';
 import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -9,21 +8,6 @@ import { candles, market, put } from '../views/candles.ts';
 import { ask } from '../views/price-line.ts';
 
 const startMs = Date.UTC(2023, 0, 1);
-
-describe('the days behind', () => {
-  it('are whole days, of series with intervals shorter than a day', () => {
-    const range = { startMs: startMs + 5 * hourMs, endMs: startMs + dayMs + 1 };
-    const days = '[2023-01-01T00:00:00.000Z,2023-01-03T00:00:00.000Z)';
-    expect(daysBehind(market('a', 'm1'), range)).toBe(days);
-    expect(daysBehind(market('a', 'h12'), range)).toBe(days);
-    expect(daysBehind(market('a', 'd1'), range)).toBe(null);
-    expect(daysBehind(market('a', 'w1'), range)).toBe(null);
-    expect(daysBehind({ dataset: 'asset_history', assetId: 'a', interval: 'm1' }, range)).toBe(null);
-    expect(daysBehind(market('a', 'm1'), { startMs, endMs: startMs + dayMs })).toBe(
-      '[2023-01-01T00:00:00.000Z,2023-01-02T00:00:00.000Z)',
-    );
-  });
-});
 
 describeNeeding('timescale', 'ohlcv of days that await a refresh', () => {
   it('reads covered periods from the points, and does not show them as without trades', async () => {

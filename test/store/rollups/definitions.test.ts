@@ -1,32 +1,12 @@
-import { describe, expect, it } from 'vitest';
-import {
-  type CandleInterval,
-  dayMs,
-  gridOriginMs,
-  hourMs,
-  intervalMs,
-  minuteMs,
-} from '../../../contract/intervals.ts';
+import { expect, it } from 'vitest';
+import { type CandleInterval, dayMs, hourMs, intervalMs, minuteMs } from '../../../contract/intervals.ts';
 import { timestamp } from '../../../store/db/database.ts';
-import { rollupLevels } from '../../../store/rollups/levels.ts';
 import { trackSeries, untrackSeries } from '../../../store/series/series.ts';
 import { useStore } from '../open-store.ts';
 import { candles, expectRollupsToAgree, market, put } from '../views/candles.ts';
 
 /** A Wednesday, so that weeks begin within the range. */
 const startMs = Date.UTC(2024, 0, 3, 5);
-
-describe('the levels', () => {
-  it('are whole multiples of their source, and weeks begin on the grid, on Mondays', () => {
-    expect(rollupLevels.map(({ interval }) => interval)).toEqual([
-      ...['m5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h6', 'h8', 'h12', 'd1', 'w1'],
-    ]);
-    for (const { from, periodMs } of rollupLevels) {
-      expect(periodMs % (from === null ? minuteMs : from.periodMs)).toBe(0);
-    }
-    expect(new Date(gridOriginMs).getUTCDay()).toBe(1);
-  });
-});
 
 const store = useStore();
 const track = async (base: string, interval: CandleInterval, endMs: number | null = null) =>

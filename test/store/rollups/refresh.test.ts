@@ -1,9 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readConfig } from '../../../config.ts';
-import { dayMs, hourMs, intervalMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
-import { applyRetention } from '../../../store/retention/drop-old.ts';
-import { writeRetention } from '../../../store/retention/retention.ts';
 import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -52,26 +49,6 @@ onEachDatabase('refreshing rollups', (kind) => {
     expect(await stored('rollup_days')).toHaveLength((todayMs - startMs) / dayMs);
   });
 
-  it('stores no rollup of a series at its own interval or a finer one', async () => {
-    for (const interval of ['m30', 'h1', 'h12', 'd1', 'w1'] as const) {
-      const other = await trackSeries(database, market(interval, interval), startMs, null);
-      await put(database, other.seriesId, candles(startMs, intervalMs[interval], 20));
-    }
-    await refresh();
-    await expectRollupsToAgree(database);
-    await expectCandlesToAgree(database);
-    const names = async (table: 'rollup_hours' | 'rollup_days') => {
-      const ids = [...new Set((await stored(table)).map((row) => row.series_id))];
-      const result = await database.pool.query<{ interval: string }>(
-        'select interval from tidemark.series where id = any ($1) order by period',
-        [ids],
-      );
-      return result.rows.map(({ interval }) => interval);
-    };
-    expect(await names('rollup_hours')).toEqual(['m1', 'm30']);
-    expect(await names('rollup_days')).toEqual(['m1', 'm30', 'h1', 'h12']);
-  });
-
   it('includes a backfill that comes out of order, and touches no other series', async () => {
     await refresh();
     const before = await stored('rollup_hours');
@@ -89,20 +66,6 @@ onEachDatabase('refreshing rollups', (kind) => {
     await expectRollupsToAgree(database);
     await expectCandlesToAgree(database);
     expect((await stored('rollup_hours')).filter((row) => row.series_id === seriesId)).toEqual(before);
-  });
-
-  it('refreshes only the given series', async () => {
-    const other = await trackSeries(database, market('b', 'h1'), startMs, null);
-    await put(database, other.seriesId, candles(startMs, hourMs, 100));
-    const done: string[] = [];
-    await refreshRollups(database, {
-      nowMs,
-      seriesIds: [other.seriesId],
-      onSeries: (at, of) => done.push(`${at} of ${of}`),
-    });
-    expect(done).toEqual(['0 of 1']);
-    expect((await behind()).map((range) => range.seriesId)).toEqual([seriesId]);
-    await expectRollupsToAgree(database);
   });
 
   it('recomputes the day of a revision, lists it in between, and rewrites nothing else', async () => {
@@ -125,17 +88,6 @@ onEachDatabase('refreshing rollups', (kind) => {
     const after = new Map((await stored('rollup_days')).map(({ time, version }) => [time, version]));
     const rewritten = before.filter(({ time, version }) => after.get(time) !== version);
     expect(rewritten.map(({ time }) => time)).toEqual([dayStartMs]);
-  });
-
-  it('drops what retention drops', async () => {
-    await refresh();
-    const { chunkDays } = readConfig({}).storage;
-    await writeRetention(database.pool, 'candles', '6w');
-    const [dropped] = await applyRetention(database, { nowMs, chunkDays });
-    expect(dropped?.points).toBeGreaterThan(300);
-    expect(await behind()).toEqual([]);
-    await expectRollupsToAgree(database);
-    expect((await stored('rollup_hours'))[0]?.time).toBe(dropped?.cutMs);
   });
 
   it('misses nothing of a commit that has not ended, and several refresh at once', async () => {

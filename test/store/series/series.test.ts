@@ -48,11 +48,6 @@ it('widens the tracked range to whole periods and ends the gap at the last close
   expect(await gapsOf(hours.seriesId)).toEqual([[Date.UTC(2024, 5, 1), Date.UTC(2024, 5, 12, 8)]]);
 });
 
-it('has no gap before its range, or when the range is in the future', async () => {
-  const { seriesId } = await track('future', nowMs + dayMs);
-  expect(await gapsOf(seriesId)).toEqual([]);
-});
-
 it('stays one series when it is tracked again, and its range grows', async () => {
   const first = await track('b', fromMs, fromMs + dayMs);
   const second = await track('b', fromMs - 3 * dayMs, fromMs - 2 * dayMs);

@@ -103,33 +103,6 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
     expect((await storedPoints(database, candles)).size).toBe(11 * 1440);
   });
 
-  it('ends with the same hypertables, indexes and columnstore as a database created with the extension', async () => {
-    const { admin, database } = await restrictedDatabase();
-    await up(database);
-    await admin.pool.query('create extension timescaledb schema public');
-    await up(database);
-    const born = await openEmptyDatabase();
-    await up(born);
-    expect(await chunkDaysOf(database)).toEqual(await chunkDaysOf(born));
-    for (const [sql, least] of [
-      [`select indexdef from pg_indexes where schemaname = 'tidemark'`, 20],
-      [
-        `select (select relname from pg_class where oid = hypertable), segmentby, orderby, compress_interval_length
-         from timescaledb_information.hypertable_columnstore_settings`,
-        9,
-      ],
-      [
-        `select hypertable_name, config->>'compress_after'
-         from timescaledb_information.jobs where proc_name = 'policy_compression'`,
-        9,
-      ],
-    ] as const) {
-      const lines = await linesOf(born, sql);
-      expect(lines.length).toBeGreaterThanOrEqual(least);
-      expect(await linesOf(database, sql)).toEqual(lines);
-    }
-  });
-
   it('leaves every table plain when one of them cannot be converted', async () => {
     const { admin, database } = await restrictedDatabase();
     await up(database);

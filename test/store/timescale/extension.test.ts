@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { explainDatabaseError } from '../../../store/db/failure.ts';
 import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
-import { assertTimescaleUsable, isTooOld, upgradeRemedy } from '../../../store/timescale/extension.ts';
+import { isTooOld, upgradeRemedy } from '../../../store/timescale/extension.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { connect, openEmptyDatabase } from '../open-store.ts';
 
@@ -53,12 +53,6 @@ describeNeeding('timescale', 'a database with TimescaleDB', () => {
 });
 
 describeNeeding('plainPostgres', 'a server without TimescaleDB', () => {
-  it('works with plain tables', async () => {
-    const { database } = await migrated('plain');
-    await assertMigrated(database.pool);
-    await assertTimescaleUsable(database.pool);
-  });
-
   it.each([
     ['2.27.2', 'TIMESCALE_TOO_OLD', "upgrade the server's TimescaleDB package"],
     ['2.28.3', 'TIMESCALE_NOT_LOADED', 'shared_preload_libraries'],

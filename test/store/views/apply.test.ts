@@ -121,16 +121,6 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
     await refreshRollups(database, { nowMs: Date.UTC(2024, 6, 1) });
     await expectRollupsToAgree(database);
     expect((await pool.query(derived)).rows).toEqual(before.rows);
-
-    // A view of one's own on an aggregate is named, and stays.
-    await makeOld(database, role);
-    await pool.query('create view public.weekly as select * from tidemark.rollup_w1');
-    await expect(up(database)).rejects.toMatchObject({
-      code: 'VIEW_IN_THE_WAY',
-      message: expect.stringMatching(/^view weekly depends on .*, which has to be recreated$/),
-    });
-    await pool.query('drop view weekly');
-    expect(await up(database)).toEqual(['views and rollups']);
   });
 });
 

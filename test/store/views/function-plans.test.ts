@@ -1,9 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import { dayMs } from '../../../contract/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { onEachDatabase, openOwnStore, useStore } from '../open-store.ts';
-import { nodesOf, planOf } from '../plan.ts';
 import { market } from './candles.ts';
 import { rowsIn, storeLine } from './price-line.ts';
 
@@ -43,21 +42,6 @@ onEachDatabase('plans', (kind) => {
       ),
     );
     expect(plan.match(/ on (?:_hyper_\w+|candle_points)/g)).toHaveLength(1);
-  });
-
-  it('reads the newest candles of a named market from its index alone', async () => {
-    const newest = `select time, close from candles('x', 'b', 'tether', 'h1') order by time desc limit 2`;
-    const scans = nodesOf(await planOf(store.database, newest)).filter((node) =>
-      /Scan/.test(node['Node Type']),
-    );
-    const read = scans.filter((node) => node['Relation Name'] !== undefined);
-    expect(read.length).toBeGreaterThan(0);
-    // Each chunk may show its newest row, to find the newest of all.
-    expect(read.reduce((sum, node) => sum + node['Actual Rows'], 0)).toBeLessThan(100);
-    const { rows: candles } = await store.database.pool.query(newest);
-    expect(candles).toEqual(
-      [1, 2].map((hour) => ({ time: startMs + days * dayMs - hour * hourMs, close: '1.5' })),
-    );
   });
 
   it.each(['h1', 'h4', 'd1', 'w1'])(

@@ -63,7 +63,6 @@ it('fills periods without trades on request, and nothing after a gap', async () 
 });
 
 it.each([
-  ['10 02:00', '10 03:00', ['02 | 101.50 | 0 | t | 1']],
   ['10 01:30', '10 02:30', ['02 | 101.50 | 0 | t | 1']],
   ['10 09:00', '10 10:00', ['09 | - | 0 | t | 1']],
   // Outside the tracked range.
@@ -109,13 +108,6 @@ it('answers an interval that follows from a finer one as candles does, with the 
     '2024-03-10 | 100.50 | 123.50 | 4.500 | h1 | 0.875',
     '2024-03-11 | - | - | - | h1 | 0',
   ]);
-});
-
-it('has the same periods in a time zone that loses an hour on that day', async () => {
-  const sql = `select time at time zone 'UTC', close, coverage from ohlcv('x', 'a', 'tether', 'h4', '2024-03-10Z', '2024-03-11Z', true)`;
-  const there = await ask(store.url, sql, 'America/New_York');
-  expect(there.rows).toHaveLength(6);
-  expect(await rows(sql)).toEqual(there.rows);
 });
 
 it('returns an open candle with its covered share, and no row for a period that has not ended', async () => {
