@@ -22,21 +22,15 @@ it('lists as many missing ranges as it has room for', () => {
 it.each([
   '',
   'share=1',
-  'share=1, gaps=0',
-  'share=1, gaps=0, until=',
   'share=1, gaps=0, until=-1',
-  'share=1, gaps=0, until=1e9',
   'share=1, gaps=0, until=9999999999999999',
   'share=1, gaps=0, until=10, missing=',
-  'share=1, gaps=0, until=10, share=1',
   // What it counts it must tell.
   'share=0.5, gaps=1, until=10',
   'share=0.5, gaps=2, until=10, missing=0-5',
   'share=0.5, gaps=0, until=10, missing=0-5',
-  'share=0.5, gaps=33, until=10, missing=0-5',
   // Backwards, empty, touching, out of order, beyond what it speaks of.
   'share=0.5, gaps=1, until=10, missing=5-0',
-  'share=0.5, gaps=1, until=10, missing=5-5',
   'share=0.5, gaps=2, until=10, missing=0-5 5-6',
   'share=0.5, gaps=2, until=10, missing=6-7 0-5',
   'share=0.5, gaps=1, until=10, missing=5-11',

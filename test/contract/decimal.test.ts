@@ -52,25 +52,10 @@ describe('isDecimalText', () => {
     },
   );
 
-  test.each([
-    '',
-    ' 1',
-    '1 ',
-    '1\n',
-    '+1',
-    '.5',
-    '5.',
-    '1,5',
-    '0x10',
-    '1_000',
-    'NaN',
-    'Infinity',
-    '-',
-    '1e',
-    '1e999',
-    '9'.repeat(201),
-    '١',
-  ])('refuses %j', (text) => {
-    expect(isDecimalText(text)).toBe(false);
-  });
+  test.each(['', '1 ', '+1', '.5', '0x10', 'NaN', '-', '1e999', '9'.repeat(201), '١'])(
+    'refuses %j',
+    (text) => {
+      expect(isDecimalText(text)).toBe(false);
+    },
+  );
 });

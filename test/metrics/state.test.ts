@@ -71,23 +71,6 @@ describe('readAtMostEvery', () => {
     await waitFor('what was read', async () => (await ask())?.value === 'new');
     expect(errors).toHaveLength(1);
   });
-
-  it('does not wait again for a late reading', async () => {
-    let waits = 0;
-    const ask = readAtMostEvery(
-      () => new Promise<string>(() => {}),
-      {
-        ...times,
-        get waitMs() {
-          waits += 1;
-          return 1;
-        },
-      },
-      { clock: clockAt(() => 0), onError: () => {} },
-    );
-    for (let times = 0; times < 3; times += 1) expect(await ask()).toBeNull();
-    expect(waits).toBe(1);
-  });
 });
 
 describe('state metrics', () => {

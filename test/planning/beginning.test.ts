@@ -50,13 +50,6 @@ describe('the ranges held back until the beginning of a series is known', () => 
     expect(held(nothing, { spanMs: 300 * dayMs })).toEqual(all);
   });
 
-  it('wait for claimed windows, but not for the newest data', () => {
-    const claim = { startMs: day(5), endMs: day(6) };
-    expect(held(nothing, { claimed: [{ ...claim, lane: 'probe' }] }).ahead).toBeNull();
-    expect(held(nothing, { claimed: [{ ...claim, lane: 'backfill' }] }).ahead).toBeNull();
-    expect(held(nothing, { claimed: [{ ...claim, lane: 'refresh' }] }).ahead).not.toBeNull();
-  });
-
   it('are probed in pieces when the maximum range of days is shorter', () => {
     const { ahead } = held({ ...nothing, isAsked: true }, { probeSpanMs: 365 * dayMs });
     expect(ahead).toEqual({ startMs, endMs: day(364), lane: 'probe' });
@@ -93,11 +86,6 @@ describe('the answer of a probe', () => {
     expect(judged([day(5000)])).toEqual(doubtful);
     // An open day has no point of history yet.
     expect(judged([], { knownMs, closedDaysMs: day(800) })).toMatchObject({ doubt: null });
-  });
-
-  it('counts the day that contains the start', () => {
-    const window = { startMs: startMs + 6 * 60 * minuteMs, endMs: day(100) };
-    expect(judged([day(0)], { window })).toEqual({ beginsMs: day(0), empty: null, doubt: null });
   });
 });
 

@@ -30,16 +30,10 @@ describe('limiterFor', () => {
       }),
     );
   });
-
-  it('is absent for a source without a limit', () => {
-    expect(limiterFor(0)).toBeNull();
-  });
 });
 
 describe('requestsPerMinuteOf', () => {
   it.each([
-    [1, 1000],
-    [10, 1000],
     [20, 2000],
     [600, 5000],
   ])('leaves room for late starts in a limit of %i in %i ms', (amount, periodMs) => {
@@ -50,10 +44,6 @@ describe('requestsPerMinuteOf', () => {
     // One that starts late, at the end of the period before, does not exceed it either.
     if (amount > 1) expect(most + 1).toBeLessThanOrEqual(amount);
     expect((perMinute * periodMs) / 60_000).toBeGreaterThanOrEqual(0.8 * amount);
-  });
-
-  it('uses all of a limit of minutes', () => {
-    expect(requestsPerMinuteOf([{ amount: 6000, periodMs: 60_000 }], 2, null)).toBe(3000);
   });
 });
 

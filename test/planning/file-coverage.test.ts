@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { minuteMs } from '../../contract/intervals.ts';
 import { periodOf } from '../../planning/periods.ts';
-import { confirmedRanges, holds } from '../../planning/ranges.ts';
+import { confirmedRanges } from '../../planning/ranges.ts';
 
 const minute = (index: number) => Date.UTC(2024, 0, 1) + index * minuteMs;
 const range = (from: number, to: number) => ({ startMs: minute(from), endMs: minute(to) });
@@ -12,14 +12,4 @@ it('takes the stated ranges within the window, without the periods of rejected r
   expect(confirmedRanges([range(0, 10)], { ...read, window: range(5, 5) })).toEqual([]);
   const holes = [periodOf(minute(5) + 1, 'm1')];
   expect(confirmedRanges([range(0, 10)], { ...read, holes })).toEqual([range(0, 5), range(6, 10)]);
-});
-
-it('finds the range that contains a time', () => {
-  const ranges = [range(0, 2), range(4, 6), range(9, 10)];
-  const held = Array.from({ length: 12 }, (_, index) => index).filter((index) =>
-    holds(ranges, minute(index)),
-  );
-  expect(held).toEqual([0, 1, 4, 5, 9]);
-  expect(holds(ranges, minute(2) - 1)).toBe(true);
-  expect(holds([], 0)).toBe(false);
 });

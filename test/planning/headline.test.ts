@@ -66,7 +66,6 @@ const due = {
 
 const states: [string, Headline['kind'], Headline['level'], string, Partial<StateFacts>][] = [
   ['nothing missing', 'healthy', 'ok', 'up to date: 310 series', {}],
-  ['a period that closed just now', 'healthy', 'ok', 'up to date: 310 series', { left: 3 }],
   ['no series', 'nothing_tracked', 'waiting', 'nothing is tracked', { series: 0, arriving: 0, sources: [] }],
   ['a backlog', 'catching_up', 'working', 'catching up: 7,000 windows left, ETA 35 min', due],
   [
@@ -91,13 +90,6 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     { ...due, sources: [{ ...answering, outage }], queue: paused },
   ],
   [
-    'a dead source while requests are paused',
-    'source_away',
-    'bad',
-    'the source is unreachable since 2026-01-31 05:50Z: connect ECONNREFUSED 127.0.0.1:1; last tried 2026-01-31 05:59Z',
-    { sources: [{ ...answering, outage }], pause: { sinceMs: nowMs, by: null } },
-  ],
-  [
     'one dead source of several',
     'source_away',
     'bad',
@@ -115,22 +107,6 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     { sources: [{ ...answering, outage: { ...outage, kind: 'notice', message: 'retired' } }], queue: paused },
   ],
   [
-    'an exchange that does not serve this country',
-    'source_refuses_key',
-    'bad',
-    'okx refuses this address or its API key since 2026-01-31 05:50Z: status 451; retrying now',
-    {
-      sources: [
-        {
-          ...answering,
-          source: 'okx',
-          outage: { ...outage, source: 'okx', kind: 'unauthorized', message: 'status 451' },
-        },
-      ],
-      queue: { schedulers: 1, sources: [{ ...running, source: 'okx' }] },
-    },
-  ],
-  [
     'a refused key',
     'source_refuses_key',
     'bad',
@@ -146,20 +122,6 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'waiting',
     'the source accepts no request until 2026-01-31 06:00:30Z: status 429',
     { ...due, sources: [{ ...answering, refusal: { timeMs: nowMs, message: 'status 429' } }], queue: paused },
-  ],
-  [
-    'a ban after an outage',
-    'banned',
-    'waiting',
-    'the source accepts no request until 2026-01-31 06:00:30Z: status 429',
-    { sources: [{ ...answering, outage, refusal: { timeMs: nowMs, message: 'status 429' } }], queue: paused },
-  ],
-  [
-    'a refusal before an outage',
-    'source_away',
-    'bad',
-    'the source is unreachable since 2026-01-31 05:50Z: connect ECONNREFUSED 127.0.0.1:1; retry at 2026-01-31 06:00:30Z',
-    { sources: [{ ...answering, outage, refusal: { timeMs: 0, message: 'status 429' } }], queue: paused },
   ],
   [
     'a pause',
@@ -186,20 +148,6 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     { ...due, queue: { schedulers: 1, sources: [{ ...running, workers: 0 }] } },
   ],
   [
-    'no worker for one of two sources',
-    'no_worker',
-    'bad',
-    'no worker is connected for okx: new periods are not fetched',
-    { sources: [answering, { ...answering, source: 'okx' }] },
-  ],
-  [
-    'no process',
-    'no_worker',
-    'bad',
-    'no worker and no scheduler is connected: new periods are not fetched',
-    { queue: { schedulers: 0, sources: [] } },
-  ],
-  [
     'no scheduler',
     'no_scheduler',
     'bad',
@@ -224,13 +172,6 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'bad',
     '3 ranges failed: status 500',
     { failed: { ranges: 3, first: 'status 500' } },
-  ],
-  [
-    'a refused series',
-    'ranges_failed',
-    'bad',
-    '1 range is refused by the source: unknown asset',
-    { blocked: { ranges: 1, first: 'unknown asset' } },
   ],
   [
     'ranges that the source no longer keeps',
@@ -300,11 +241,6 @@ describe('the headline', () => {
     expect(kinds({ queue })).toEqual([]);
   });
 
-  it('calls for no worker where nothing is left and no period follows', () => {
-    const given = { arriving: 0, queue: { schedulers: 0, sources: [] } };
-    expect(stateOf(facts(given)).headline.kind).toBe('healthy');
-  });
-
   it('calls for a worker of a source only where that source has something to do', () => {
     const idle = { ...answering, source: 'okx' };
     const of = (one: SourceFacts) => stateOf(facts({ ...due, sources: [...due.sources, one] })).headline;
@@ -323,11 +259,6 @@ describe('the headline', () => {
 describe('the ETA', () => {
   const eta = (given: Partial<StateFacts>) => stateOf(facts({ ...due, arriving: 0, ...given })).etaMs;
 
-  it('counts every lane that fills gaps', () => {
-    expect(eta({})).toBeCloseTo(35 * minuteMs);
-    expect(eta({ recent: steadily(200, 170) })).toBeCloseTo(35 * minuteMs);
-  });
-
   it('counts a window for each period that closes, but no more than refreshes fetch', () => {
     expect(eta({ arriving: 60, recent: steadily(200, 60) })).toBeCloseTo(50 * minuteMs);
     expect(eta({ arriving: 1000, recent: steadily(200, 60) })).toBeCloseTo(50 * minuteMs);
@@ -341,14 +272,6 @@ describe('the ETA', () => {
     expect(eta({ recent: steadily(1000), sources, queue })).toBeCloseTo(17.5 * minuteMs);
   });
 
-  it('depends on no source from which only lists are polled', () => {
-    const polled = { ...answering, source: 'lists', isFollowed: false, outage };
-    const named = { ...answering, left: 7000 };
-    expect(eta({ sources: [polled, named] })).toBeCloseTo(35 * minuteMs);
-    const { headline, also } = stateOf(facts({ ...due, sources: [polled, { ...named, lastMinute: 120 }] }));
-    expect([headline, ...also].map(({ kind }) => kind)).toEqual(['source_away', 'catching_up']);
-  });
-
   it('excludes the time in which the source was away', () => {
     const before = steadily(200).slice(0, 95);
     const after = steadily(200).slice(-1);
@@ -356,17 +279,13 @@ describe('the ETA', () => {
   });
 
   it.each<[string, Partial<StateFacts>]>([
-    ['nothing was fetched', { recent: [] }],
     ['the last answer is old', { recent: steadily(200).slice(0, 108) }],
     ['the source is away', { sources: [{ ...answering, outage }] }],
-    ['one of the sources is away', { sources: [answering, { ...answering, source: 'okx', outage }] }],
     [
       'the source has banned',
       { sources: [{ ...answering, refusal: { timeMs: 0, message: '' } }], queue: paused },
     ],
     ['somebody has paused', { pause: { sinceMs: 0, by: null } }],
-    ['no worker is connected', { queue: { schedulers: 1, sources: [{ ...running, workers: 0 }] } }],
-    ['no scheduler is connected', { queue: { schedulers: 0, sources: [running] } }],
     ['the queue is away', { queue: { away: '' } }],
   ])('is unknown while %s', (_, given) => {
     expect(eta(given)).toBeNull();

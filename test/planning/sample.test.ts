@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayMs, hourMs, latestMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { commandSlots } from '../../planning/budget.ts';
 import {
@@ -66,21 +66,6 @@ describe('sampleWindows', () => {
       }
     }
     expect([...seen.values()]).toEqual([8, 8, 8, 8, 8]);
-  });
-
-  it('computes only the drawn windows of a range', () => {
-    const list = [{ seriesId: 1, series: minutes, ranges: [{ startMs: 0, endMs: latestMs }] }];
-    const draws = [0.25, 0.75, 0.5];
-    // The range has 144 billion windows: a walk through them would not end.
-    const drawn = [
-      ...sampleWindows(
-        list,
-        () => minuteMs,
-        3,
-        () => draws.shift() ?? 0,
-      ),
-    ];
-    expect(drawn.map(({ startMs }) => Math.round((100 * startMs) / latestMs))).toEqual([25, 50, 75]);
   });
 });
 

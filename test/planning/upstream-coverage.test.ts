@@ -9,21 +9,6 @@ const hours = (from: number, to: number) => ({ startMs: at(from), endMs: at(to) 
 describe('the part of a window that an answer covers', () => {
   const window = hours(0, 24);
 
-  it('is the whole window without a statement, and ends at the stated end without missing ranges', () => {
-    expect(upstreamPart(window, 'h1', null)).toEqual({
-      window,
-      untilMs: Number.POSITIVE_INFINITY,
-      missing: [],
-      holes: [],
-    });
-    expect(upstreamPart(window, 'h1', { untilMs: at(20), missing: [] })).toEqual({
-      window,
-      untilMs: at(20),
-      missing: [],
-      holes: [],
-    });
-  });
-
   it('is the last range without missing periods', () => {
     const missing = [hours(2, 3), hours(10, 12)];
     expect(upstreamPart(window, 'h1', { untilMs: at(24), missing })).toEqual({

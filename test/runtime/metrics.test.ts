@@ -1,11 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
 import { metricsAddress, scraperOf, secrets, startProcesses, sumOf } from '../metrics/running-processes.ts';
 import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { emptyDirectory, processesMs, start, tidemark } from '../scripts/command.ts';
+import { processesMs, start, tidemark } from '../scripts/command.ts';
 
 it(
   'each process exports its own work, and the scheduler the state, without names in labels',
@@ -112,37 +110,3 @@ it(
   },
   processesMs,
 );
-
-it(
-  'loads no metrics or tracing library when neither is configured',
-  async () => {
-    const { url, drop } = await createMigratedDatabase();
-    onTestFinished(() => drop());
-    const env = { DATABASE_URL: url };
-    const loaded = async (more: Record<string, string>) => {
-      const scheduler = start(['scheduler'], { ...env, ...more, NODE_OPTIONS: tellsWhatIsLoaded() });
-      await waitFor('the scheduler', () => scheduler.stderr().includes('scheduler started'));
-      scheduler.kill('SIGTERM');
-      const { stdout } = await scheduler.ended;
-      const [, files] = stdout.split('loaded:');
-      expect(files).toContain('/node_modules/pg/');
-      return files ?? '';
-    };
-    const counting = await loaded({ METRICS_PORT: '0' });
-    expect(counting).toContain('/node_modules/prom-client/');
-    // Its library names the interface of OpenTelemetry, which does nothing by itself.
-    expect(counting).not.toMatch(/node_modules\/@opentelemetry\/(?!api\/)/);
-    const tracing = await loaded({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
-    expect(tracing).toContain('/node_modules/@opentelemetry/sdk-trace-base/');
-    expect(await loaded({})).not.toMatch(/node_modules\/(prom-client|@opentelemetry)/);
-  },
-  processesMs,
-);
-
-/** Has a process print, at its end, the files of the libraries that it has loaded: they are CommonJS, all of them. */
-function tellsWhatIsLoaded(): string {
-  const file = join(emptyDirectory(), 'loaded.cjs');
-  const print = `console.log('loaded:' + Object.keys(require('node:module')._cache).join('\\n'))`;
-  writeFileSync(file, `process.on('exit', () => ${print});`);
-  return `--require=${file}`;
-}

@@ -90,14 +90,3 @@ it('replaces its line on a terminal, and gives way to other output', () => {
   close();
   expect(screen.text()).toBe('tracking binance');
 });
-
-it('writes to the log of a process that has one', () => {
-  onTerminal(true);
-  const lines: string[] = [];
-  const { phase, close } = openPhases((line) => lines.push(line));
-  phase('connecting to the database');
-  vi.advanceTimersByTime(2000);
-  expect(lines).toEqual(['connecting to the database, 1 s so far']);
-  expect(written).toEqual([]);
-  close();
-});

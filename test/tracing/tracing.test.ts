@@ -110,8 +110,6 @@ describe('an unavailable collector', () => {
 
 it.each([
   undefined,
-  '',
-  '00-0-0-01',
   `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`,
   `99-${'1'.repeat(32)}-${'1'.repeat(16)}-01`,
 ])('a job that carries %j begins a trace of its own', (carried) =>

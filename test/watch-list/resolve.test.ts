@@ -55,12 +55,6 @@ describe('a watch list', () => {
     expect([...listsNeeded(read(`candles: [${entry}]`))]).toEqual(needed);
   });
 
-  it('needs the list of assets for ranks and patterns', () => {
-    expect([...listsNeeded(read('history: [{ asset: a, interval: d1, from: 1y }]'))]).toEqual([]);
-    expect([...listsNeeded(read('history: [{ asset: "a*", interval: d1, from: 1y }]'))]).toEqual(['assets']);
-    expect([...listsNeeded(read('lists: { asset-markets: [{ top: 3, every: 1h }] }'))]).toEqual(['assets']);
-  });
-
   it('resolves patterns, omitted names and exclusions to listed markets, and notes delisted ones', () => {
     const text = `candles:\n  - { exchange: b*, quote: [tether, bitcoin], interval: [h1, d1], from: 1y, except: { base: eth*, quote: bitcoin } }`;
     expect(resolved(text)).toEqual({

@@ -238,38 +238,6 @@ describeNeedingDuckdb('a lake', () => {
     await expectTrue(store, directory);
   });
 
-  it('keeps what retention drops from the store, and goes on in the same month', async () => {
-    const store = await openStore();
-    const directory = emptyDirectory();
-    const hour = await fillBoth(store);
-    await write(store, directory, { doubles: true });
-    const whole = await inStore(store);
-    const before = filesOf(directory);
-    const retention = {
-      nowMs: march,
-      chunkDays: { candles: 7, asset_history: 360, rates: 7 },
-    };
-    await writeRetention(store.database.pool as never, 'candles', '7d');
-    const [dropped] = await applyRetention(store.database, retention as never);
-    expect(dropped?.points).toBeGreaterThan(20 * 24);
-    const options = { now: () => retention.nowMs, chunkDays: retention.chunkDays as never };
-    expect(await write(store, directory, options)).toMatchObject({ written: 0, removed: 0 });
-    expect(differing(before, filesOf(directory))).toEqual([]);
-    // Also after it is turned off again.
-    await writeRetention(store.database.pool as never, 'candles', null);
-    await commitPoints(store.database, {
-      ...hour,
-      window: { startMs: february + 20 * dayMs, endMs: february + 21 * dayMs },
-    });
-    expect(await write(store, directory, options)).toMatchObject({ written: 1, removed: 0 });
-    const kept = await inLake(directory);
-    expect(kept.slice(0, whole.length)).toEqual(whole);
-    expect(kept.slice(whole.length - 24)).toEqual((await inStore(store)).slice(-48));
-    expect(manifestOf(directory).series[1].coverage).toEqual([
-      { from: '2024-01-15T00:00:00Z', to: '2024-02-22T00:00:00Z' },
-    ]);
-  });
-
   describe('in a month of which retention has dropped the beginning', () => {
     const options = { now: () => march, chunkDays: { candles: 7, asset_history: 360, rates: 7 } as never };
     async function open() {

@@ -17,10 +17,8 @@ const archives = 'binance-archive, binance-archive-daily';
 
 it.each([
   ['binance: { archive: kraken }', `has an archive, kraken, without its files: use one of ${archives}`],
-  ['binance: { archive: nope }', `has an archive, nope, without its files: use one of ${archives}`],
   ['kraken: { archive: binance-archive }', 'has an archive, but no source has files of kraken: leave it out'],
   ['coincap-v3: { key-variable: A, key-file: b }', 'has key-variable and key-file: leave one out'],
-  ['kraken: { key-file: b }', 'has a key, but kraken uses none: leave key-file out'],
   ['kraken: { key-variable: A }', 'has a key, but kraken uses none: leave key-variable out'],
   ['binance: { credits: 10 }', 'has credits, but binance has none: budget limits what is used each minute'],
 ])('refuses an option that has no effect: %s', async (entry, message) => {

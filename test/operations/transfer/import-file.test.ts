@@ -38,17 +38,4 @@ describeNeeding('timescale', 'the import of a file', () => {
     });
     expect((await contentOf(to.database)).series).toEqual({});
   });
-
-  it('rejects a sidecar that states a series twice', async () => {
-    const from = await openStore('main');
-    await fill(from.database, { series: minutes, window: { startMs, endMs: startMs + hourMs } });
-    const path = join(emptyDirectory(), 'twice.csv');
-    await tidemark(['export', 'candles', ...market, '--interval', 'm1', '--out', path], from.env);
-    const sidecar = JSON.parse(readFileSync(`${path}.meta.json`, 'utf8'));
-    sidecar.series.push(sidecar.series[0]);
-    writeFileSync(`${path}.meta.json`, JSON.stringify(sidecar));
-    await expect(checkFile(importing(path, from.database))).rejects.toMatchObject({
-      message: expect.stringMatching(/ states binance bitcoin\/tether m1 twice$/),
-    });
-  });
 });

@@ -164,6 +164,11 @@ it('a copy of an older answer ends its poll and stores nothing', async () => {
   expect(await count('polls where given_up_at is not null and reason is not null')).toBe(1);
 });
 
+it('a time far ahead is not used as the time of an answer', async () => {
+  await answerNext([assetOf('a', 1)], { timeMs: at(0) + 400 * 24 * hourMs, nowMs: at(0) });
+  expect(await stateNow()).toMatchObject([{ time: at(0) }]);
+});
+
 it('a poll with pages too far apart is given up, and the next one starts over', async () => {
   await poll(database, at(0), [assetOf('a', 1), assetOf('b', 2)]);
   await answerNext([assetOf('a', 5)], { timeMs: at(1) });

@@ -72,11 +72,3 @@ export function assetOf(
     ...Object.fromEntries(decimals),
   };
 }
-
-/** The stored rows, with everything as text. */
-export async function keptRows(database: Database, view: string): Promise<string[]> {
-  const result = await database.pool.query<{ row: string }>(
-    `select s::text as row from ${view} s order by 1`,
-  );
-  return result.rows.map(({ row }) => row);
-}
