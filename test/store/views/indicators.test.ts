@@ -1,7 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { hourMs, type Interval, intervalMs } from '../../../contract/intervals.ts';
 import { useStore } from '../open-store.ts';
-import * as doubles from './by-doubles.ts';
 import { market } from './candles.ts';
 import { rowsIn, storeLine } from './price-line.ts';
 
@@ -113,14 +112,8 @@ it('takes no return across a gap of one series where the other had no trade', as
   await put('open', 'h1', x);
   await storeLine(store.database, { key: market('quiet', 'h1'), startMs, endMs, prices: y });
   const pair = `'x open/tether', 'x quiet/tether', 'h1'`;
-  const known = (line: readonly (string | null)[]) =>
-    line.flatMap((price, place) => {
-      const before = line[place - 1] ?? null;
-      return price === null || before === null ? [] : [Math.log(Number(price) / Number(before))];
-    });
-  const { correlation } = doubles.correlation(known(x), known(y));
   expect(await rows(`select round(correlation, 12), observations from correlation(${pair})`)).toEqual([
-    `${correlation.toFixed(12)} | 7`,
+    '0.669308383531 | 7',
   ]);
   const nulls = `select to_char(time, 'HH24') from rolling_correlation(${pair}, periods => 2) where correlation is null`;
   // At 05:00 the second one has no row. The windows of the two hours after it lack the return across the gap.
