@@ -1,208 +1,160 @@
 import { beforeAll, expect, it } from 'vitest';
-import { compareDecimals, type DecimalText, decimalText } from '../../../contract/decimal.ts';
-import { type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs, intervalMs } from '../../../contract/intervals.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
-import { ask, priceAt, rowsIn, storeLine } from './price-line.ts';
+import { ask, rowsIn, storeLine } from './price-line.ts';
 
 const zone = 'America/New_York';
-const yearMs = Date.UTC(2023, 11, 28);
-const yearHours = 370 * 24;
-/** Around the days on which clocks in New York go forward and back. */
-const springMs = Date.UTC(2024, 2, 9);
-const minutes = 3 * 1440;
-const autumnMs = Date.UTC(2024, 10, 2);
-
-interface Point {
-  readonly timeMs: EpochMs;
-  readonly price: DecimalText;
-}
-
-const pointAt = (place: number) =>
-  place % 53 === 7 || (place > 2000 && place < 2030) ? null : priceAt(place);
-const isCovered = (place: number) => place <= 2010 || place >= 2025;
-const line = (count: number) => Array.from({ length: count }, (_, place) => pointAt(place));
-
-/** Exact sum, with the most decimals of any. */
-function sum(values: readonly string[]): string {
-  const scale = Math.max(...values.map((value) => (value.split('.')[1] ?? '').length));
-  const total = values.reduce((all, value) => {
-    const [whole = '', fraction = ''] = value.split('.');
-    return all + BigInt(whole + fraction.padEnd(scale, '0'));
-  }, 0n);
-  const digits = String(total).padStart(scale + 1, '0');
-  return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
-}
-
-const digitsOf = (price: string) => (price.split('.')[1] ?? '').length;
-const furthest = (points: readonly Point[], sign: 1 | -1) =>
-  points.reduce((best, point) => {
-    const order =
-      sign * compareDecimals(point.price, best.price) || digitsOf(point.price) - digitsOf(best.price);
-    return order > 0 ? point : best;
-  }).price;
-
-/** What the definition says, from the points: rows of `begin | open | high | low | close | volume | coverage`. */
-function expected(
-  bounds: readonly (readonly [EpochMs, EpochMs])[],
-  { startMs, everyMs, count }: { startMs: EpochMs; everyMs: number; count: number },
-): string[] {
-  return bounds.flatMap(([begins, ends]) => {
-    const places = Array.from(
-      { length: (ends - begins) / everyMs },
-      (_, nth) => (begins - startMs) / everyMs + nth,
-    );
-    const points = places.flatMap((place) => {
-      const price = place >= 0 && place < count ? pointAt(place) : null;
-      return price === null ? [] : [{ timeMs: startMs + place * everyMs, price: decimalText(price) }];
-    });
-    const known = places.filter((place) => place >= 0 && place < count && isCovered(place)).length;
-    const coverage = String(Math.floor((known / places.length) * 1e6) / 1e6);
-    const begin = new Date(begins).toISOString().slice(0, 16);
-    const [first] = points;
-    if (first === undefined)
-      return known === places.length ? [] : [`${begin} | - | - | - | - | - | ${coverage}`];
-    const values = [first.price, furthest(points, 1), furthest(points, -1), points.at(-1)?.price];
-    return [`${begin} | ${values.join(' | ')} | ${sum(points.map(() => '0.250'))} | ${coverage}`];
-  });
-}
-
-const local = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' });
-/** `2024-03-10 03:00` */
-const localOf = (timeMs: EpochMs) => local.format(timeMs);
-
-/** The times of a range at which the text of the local time begins anew. */
-function beginnings(
-  fromMs: EpochMs,
-  toMs: EpochMs,
-  everyMs: number,
-  isBeginning: (text: string) => boolean,
-): EpochMs[] {
-  const times: EpochMs[] = [];
-  for (let timeMs = fromMs; timeMs <= toMs; timeMs += everyMs)
-    if (isBeginning(localOf(timeMs))) times.push(timeMs);
-  return times;
-}
-const pairs = (times: readonly EpochMs[]) =>
-  times.slice(0, -1).map((timeMs, place) => [timeMs, times[place + 1] ?? 0] as const);
-
 const store = useStore();
-const year = { startMs: yearMs, everyMs: hourMs, count: yearHours };
-const spring = { startMs: springMs, everyMs: minuteMs, count: minutes };
-const autumn = { startMs: autumnMs, everyMs: minuteMs, count: minutes };
+const rows = rowsIn(store);
 beforeAll(async () => {
-  for (const [base, { startMs, everyMs, count }] of Object.entries({ year, spring, autumn }))
+  // The numbers of hours or minutes since the beginning, and every second one down from 9,000 instead.
+  const line = (count: number) =>
+    Array.from({ length: count }, (_, place) => `${place % 2 ? 9000 - place : place}.50`);
+  // Two days of the year are not covered.
+  for (const [base, interval, startMs, days] of [
+    ['year', 'h1', Date.UTC(2023, 11, 28), 370],
+    // Around the days on which clocks in New York go forward and back.
+    ['spring', 'm1', Date.UTC(2024, 2, 9), 3],
+    ['autumn', 'm1', Date.UTC(2024, 10, 2), 3],
+  ] as const) {
+    const count = (days * dayMs) / intervalMs[interval];
     await storeLine(store.database, {
-      key: market(base, everyMs === hourMs ? 'h1' : 'm1'),
-      ...{ startMs, endMs: startMs + count * everyMs, prices: line(count), volume: '0.250' },
-      covered: [
-        [0, 2011],
-        [2025, count],
-      ],
+      key: market(base, interval),
+      ...{ startMs, endMs: startMs + days * dayMs, volume: '0.250' },
+      prices: line(count).map((price, hour) =>
+        base === 'year' && hour >= 2400 && hour < 2448 ? null : price,
+      ),
+      covered:
+        base === 'year'
+          ? [
+              [0, 2400],
+              [2448, count],
+            ]
+          : [[0, count]],
     });
+  }
 });
 
-const rows = rowsIn(store);
-const buckets = (base: string, rest: string) => {
-  const columns = `to_char(time, 'YYYY-MM-DD"T"HH24:MI'), open, high, low, close, volume, coverage`;
-  return rows(`select ${columns} from ohlcv_by('x', '${base}', 'tether', ${rest})`);
-};
+/** Of a call: begin, open, high, low, close, volume, length in hours, and the covered share where it is not whole. */
+const buckets = (base: string, rest: string) =>
+  rows(`select to_char(time, 'MM-DD HH24:MI'), open, high, low, close, volume,
+               trim_scale(extract(epoch from ends - time) / 3600) || case coverage when 1 then '' else ' ' || coverage end
+        from ohlcv_by('x', '${base}', 'tether', ${rest})`);
 const source = (base: string, rest: string) =>
   rows(`select distinct derived_from from ohlcv_by('x', '${base}', 'tether', ${rest})`);
 
 it('days of a time zone, of 23 and of 25 hours', async () => {
-  const days = pairs(
-    beginnings(Date.UTC(2024, 0, 1), Date.UTC(2024, 11, 30), hourMs, (text) => text.endsWith('00:00')),
-  );
-  expect(new Set(days.map(([begins, ends]) => (ends - begins) / hourMs))).toEqual(new Set([23, 24, 25]));
-  const range = `'2024-01-01Z', '${new Date(days.at(-1)?.[0] ?? 0).toISOString()}'::timestamptz + interval '1 second'`;
-  expect(await buckets('year', `'1 day', ${range}, zone => '${zone}'`)).toEqual(expected(days, year));
-  expect(await source('year', `'1 day', ${range}, zone => '${zone}'`)).toEqual(['h1']);
+  const days = (from: string, to: string) =>
+    buckets('year', `'1 day', '${from}', '${to}', zone => '${zone}'`);
+  expect(await days('2024-03-09 05:00Z', '2024-03-11 05:00Z')).toEqual([
+    '03-09 05:00 | 7267.50 | 7267.50 | 1734.50 | 1756.50 | 6.000 | 24',
+    '03-10 05:00 | 7243.50 | 7243.50 | 1758.50 | 7221.50 | 5.750 | 23',
+    '03-11 04:00 | 1780.50 | 7219.50 | 1780.50 | 7197.50 | 6.000 | 24',
+  ]);
+  expect(await days('2024-11-03 04:00Z', '2024-11-04 06:00Z')).toEqual([
+    '11-03 04:00 | 7468.50 | 7492.50 | 1509.50 | 7492.50 | 6.250 | 25',
+    '11-04 05:00 | 1507.50 | 7516.50 | 1485.50 | 7516.50 | 6.000 | 24',
+  ]);
+  expect(await days('2024-04-05 04:00Z', '2024-04-07 05:00Z')).toEqual([
+    '04-05 04:00 | 2380.50 | 6619.50 | 2380.50 | 6601.50 | 5.000 | 24 0.833333',
+    '04-06 04:00 | - | - | - | - | - | 24 0',
+    '04-07 04:00 | 2448.50 | 6551.50 | 2448.50 | 6549.50 | 1.000 | 24 0.166666',
+  ]);
+  expect(await source('year', `'1 day', '2024-03-09Z', '2024-03-11Z', zone => '${zone}'`)).toEqual(['h1']);
 });
 
 it('calendar months and quarters, of a time zone and of UTC', async () => {
-  const firsts = (toMs: EpochMs, step: number) =>
-    pairs(
-      beginnings(Date.UTC(2024, 0, 1, 1), toMs, hourMs, (text) => text.endsWith('-01 00:00')).filter(
-        (_, place) => place % step === 0,
-      ),
-    );
-  const toMs = Date.UTC(2024, 11, 2);
-  expect(await buckets('year', `'1 month', '2024-01-01Z', '2024-11-15Z', zone => '${zone}'`)).toEqual(
-    expected(firsts(toMs, 1), year),
-  );
-  expect(await buckets('year', `'3 months', '2024-01-01Z', '2024-07-15Z', zone => '${zone}'`)).toEqual(
-    expected(firsts(toMs, 3), year),
-  );
-  const utc = [0, 1, 2].map((month) => [Date.UTC(2024, month), Date.UTC(2024, month + 1)] as const);
-  expect(await buckets('year', `'1 month', '2024-01-01Z', '2024-04-01Z'`)).toEqual(expected(utc, year));
+  const of = (length: string, more = '') =>
+    buckets('year', `'${length}', '2024-01-15Z', '2024-05-01Z'${more}`);
+  expect(await of('1 month', `, zone => '${zone}'`)).toEqual([
+    '02-01 05:00 | 8155.50 | 8155.50 | 846.50 | 1540.50 | 174.000 | 696',
+    '03-01 05:00 | 7459.50 | 7459.50 | 1542.50 | 6717.50 | 185.750 | 743',
+    '04-01 04:00 | 2284.50 | 6715.50 | 2284.50 | 5997.50 | 168.000 | 720 0.933333',
+  ]);
+  expect(await of('3 months', `, zone => '${zone}'`)).toEqual([
+    '04-01 04:00 | 2284.50 | 6715.50 | 2284.50 | 4533.50 | 534.000 | 2184 0.978021',
+  ]);
+  expect(await of('1 month')).toEqual([
+    '02-01 00:00 | 840.50 | 8159.50 | 840.50 | 7465.50 | 174.000 | 696',
+    '03-01 00:00 | 1536.50 | 7463.50 | 1536.50 | 6721.50 | 186.000 | 744',
+    '04-01 00:00 | 2280.50 | 6719.50 | 2280.50 | 6001.50 | 168.000 | 720 0.933333',
+  ]);
   expect(await source('year', `'1 month', '2024-01-01Z', '2024-04-01Z'`)).toEqual(['d1']);
 });
 
 it('without a beginning, the first bucket is that in which the data begin', async () => {
-  const months = Array.from(
-    { length: 13 },
-    (_, nth) => [Date.UTC(2023, 11 + nth), Date.UTC(2023, 12 + nth)] as const,
-  );
-  expect(await buckets('year', `'1 month'`)).toEqual(expected(months, year));
-  const evenings = pairs(
-    beginnings(springMs - 24 * hourMs, springMs + 4 * 24 * hourMs, minuteMs, (text) =>
-      text.endsWith('17:00'),
-    ),
-  ).slice(0, 4);
-  expect(await buckets('spring', `'1 day', zone => '${zone}', session_from => '17:00'`)).toEqual(
-    expected(evenings, spring),
-  );
+  expect(await buckets('year', `'1 year'`)).toEqual([
+    '01-01 00:00 | 0.50 | 8999.50 | 0.50 | 8905.50 | 24.000 | 8760 0.010958',
+    '01-01 00:00 | 96.50 | 8903.50 | 96.50 | 121.50 | 2184.000 | 8784 0.994535',
+  ]);
+  expect(await buckets('spring', `'1 day', zone => '${zone}', session_from => '17:00'`)).toEqual([
+    '03-08 22:00 | 0.50 | 8999.50 | 0.50 | 7681.50 | 330.000 | 24 0.916666',
+    '03-09 22:00 | 1320.50 | 7679.50 | 1320.50 | 6301.50 | 345.000 | 23',
+    '03-10 21:00 | 2700.50 | 6299.50 | 2700.50 | 4861.50 | 360.000 | 24',
+    '03-11 21:00 | 4140.50 | 4859.50 | 4140.50 | 4681.50 | 45.000 | 24 0.125',
+  ]);
 });
 
 it('seven minutes, which divide no day, count on', async () => {
-  const originMs = Date.UTC(2000, 0, 3);
-  const step = 7 * minuteMs;
-  const fromMs = originMs + Math.floor((springMs - originMs) / step) * step;
-  const bounds = Array.from(
-    { length: 500 },
-    (_, nth) => [fromMs + nth * step, fromMs + (nth + 1) * step] as const,
-  );
-  const to = new Date(fromMs + 500 * step).toISOString();
-  expect(await buckets('spring', `'7 minutes', to_time => '${to}'`)).toEqual(expected(bounds, spring));
+  const all = await buckets('spring', `'7 minutes'`);
+  // 618 of them fit, and the first and the last one are not whole.
+  expect([all.length, ...all.slice(0, 2), all.at(-1)]).toEqual([
+    618,
+    '03-08 23:56 | 0.50 | 8999.50 | 0.50 | 2.50 | 0.750 | 0.11666666666666666667 0.428571',
+    '03-09 00:03 | 8997.50 | 8997.50 | 4.50 | 8991.50 | 1.750 | 0.11666666666666666667',
+    '03-11 23:55 | 4685.50 | 4685.50 | 4316.50 | 4681.50 | 1.250 | 0.11666666666666666667 0.714285',
+  ]);
 });
 
 it.each([
-  ['spring', spring],
-  ['autumn', autumn],
-] as const)('hours that divide the day begin with each day, in %s', async (base, points) => {
-  const { startMs } = points;
-  const midnights = beginnings(startMs, startMs + 3 * 24 * hourMs, hourMs, (text) => text.endsWith('00:00'));
-  const step = 6 * hourMs;
-  const bounds = pairs(midnights).flatMap(([begins, ends]) =>
-    Array.from({ length: Math.ceil((ends - begins) / step) }, (_, nth) => {
-      const at = begins + nth * step;
-      return [at, Math.min(at + step, ends)] as const;
-    }),
-  );
-  const last = new Date(midnights.at(-1) ?? 0).toISOString();
-  const first = new Date(midnights[0] ?? 0).toISOString();
-  expect(await buckets(base, `'6 hours', '${first}', '${last}', zone => '${zone}'`)).toEqual(
-    expected(bounds, points),
-  );
+  [
+    'spring',
+    '2024-03-10 05:00Z',
+    '2024-03-11 04:00Z',
+    [
+      '03-10 05:00 | 1740.50 | 7259.50 | 1740.50 | 6901.50 | 90.000 | 6',
+      '03-10 11:00 | 2100.50 | 6899.50 | 2100.50 | 6541.50 | 90.000 | 6',
+      '03-10 17:00 | 2460.50 | 6539.50 | 2460.50 | 6181.50 | 90.000 | 6',
+      '03-10 23:00 | 2820.50 | 6179.50 | 2820.50 | 5881.50 | 75.000 | 5',
+    ],
+  ],
+  [
+    'autumn',
+    '2024-11-03 04:00Z',
+    '2024-11-04 05:00Z',
+    [
+      '11-03 04:00 | 1680.50 | 7319.50 | 1680.50 | 6961.50 | 90.000 | 6',
+      '11-03 10:00 | 2040.50 | 6959.50 | 2040.50 | 6601.50 | 90.000 | 6',
+      '11-03 16:00 | 2400.50 | 6599.50 | 2400.50 | 6241.50 | 90.000 | 6',
+      '11-03 22:00 | 2760.50 | 6239.50 | 2760.50 | 5881.50 | 90.000 | 6',
+      '11-04 04:00 | 3120.50 | 5879.50 | 3120.50 | 5821.50 | 15.000 | 1',
+    ],
+  ],
+])('hours that divide the day begin with each day, in %s', async (base, from, to, expected) => {
+  expect(await buckets(base, `'6 hours', '${from}', '${to}', zone => '${zone}'`)).toEqual(expected);
 });
 
 it('sessions of a day, whole and in parts, also over midnight', async () => {
-  const at = (clock: string, fromMs: EpochMs) =>
-    beginnings(fromMs, fromMs + 3 * 24 * hourMs, minuteMs, (text) => text.endsWith(clock));
-  const opens = at('09:30', springMs);
-  const sessions = opens.map((open) => [open, open + 6.5 * hourMs] as const);
   const range = `'2024-03-09Z', '2024-03-12Z', '${zone}'`;
-  expect(await buckets('spring', `'1 day', ${range}, '09:30', '16:00'`)).toEqual(expected(sessions, spring));
-  const halves = sessions.flatMap(([begins, ends]) => [
-    [begins, begins + 4 * hourMs] as const,
-    [begins + 4 * hourMs, ends] as const,
+  expect(await buckets('spring', `'1 day', ${range}, '09:30', '16:00'`)).toEqual([
+    '03-09 14:30 | 870.50 | 8129.50 | 870.50 | 7741.50 | 97.500 | 6.5',
+    '03-10 13:30 | 2250.50 | 6749.50 | 2250.50 | 6361.50 | 97.500 | 6.5',
+    '03-11 13:30 | 3690.50 | 5309.50 | 3690.50 | 4921.50 | 97.500 | 6.5',
   ]);
-  expect(await buckets('spring', `'4 hours', ${range}, '09:30', '16:00'`)).toEqual(expected(halves, spring));
-  const evenings = pairs(at('17:00', springMs));
-  expect(evenings.map(([begins, ends]) => (ends - begins) / hourMs)).toEqual([23, 24]);
+  expect(await buckets('spring', `'4 hours', ${range}, '09:30', '16:00'`)).toEqual([
+    '03-09 14:30 | 870.50 | 8129.50 | 870.50 | 7891.50 | 60.000 | 4',
+    '03-09 18:30 | 1110.50 | 7889.50 | 1110.50 | 7741.50 | 37.500 | 2.5',
+    '03-10 13:30 | 2250.50 | 6749.50 | 2250.50 | 6511.50 | 60.000 | 4',
+    '03-10 17:30 | 2490.50 | 6509.50 | 2490.50 | 6361.50 | 37.500 | 2.5',
+    '03-11 13:30 | 3690.50 | 5309.50 | 3690.50 | 5071.50 | 60.000 | 4',
+    '03-11 17:30 | 3930.50 | 5069.50 | 3930.50 | 4921.50 | 37.500 | 2.5',
+  ]);
   const trading = `'1 day', '2024-03-09Z', '2024-03-11Z', '${zone}', '17:00'`;
-  expect(await buckets('spring', trading)).toEqual(expected(evenings, spring));
+  expect(await buckets('spring', trading)).toEqual([
+    '03-09 22:00 | 1320.50 | 7679.50 | 1320.50 | 6301.50 | 345.000 | 23',
+    '03-10 21:00 | 2700.50 | 6299.50 | 2700.50 | 4861.50 | 360.000 | 24',
+  ]);
 });
 
 // On 10 March clocks go from 02:00 to 03:00.

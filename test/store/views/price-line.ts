@@ -94,13 +94,3 @@ export async function ask(
 export function rowsIn(store: { readonly url: string }): (sql: string) => Promise<string[]> {
   return async (sql) => (await ask(store.url, sql, 'UTC')).rows;
 }
-
-/** Prices without the periods without trades; zeros, ties, and values of any size with any number of decimals. */
-export function priceAt(place: number): string {
-  if (place % 997 === 5) return '0';
-  if (place % 1009 === 5) return `0.${'0'.repeat(29)}1`;
-  if (place % 1013 === 5) return `1${'0'.repeat(42)}`;
-  if (place % 1019 === 5) return '0.00478300';
-  if (place % 83 === 5) return '64999.98';
-  return `${100 + (Math.imul(place, 2654435761) >>> 28)}${['', '.0', '.50', '.123456789012345678'][place % 4]}`;
-}
