@@ -225,22 +225,6 @@ describe('the headline', () => {
     ]);
   });
 
-  it('says that it is catching up only where something may move', () => {
-    const okx = { ...answering, source: 'okx' };
-    const queue = {
-      schedulers: 1,
-      sources: [
-        { ...running, workers: 0 },
-        { ...running, source: 'okx' },
-      ],
-    };
-    const kinds = (given: Partial<StateFacts>) =>
-      stateOf(facts({ ...due, ...given })).also.map(({ kind }) => kind);
-    expect(kinds({ sources: [{ ...answering, outage }] })).toEqual([]);
-    expect(kinds({ sources: [answering, okx], queue })).toEqual(['catching_up']);
-    expect(kinds({ queue })).toEqual([]);
-  });
-
   it('calls for a worker of a source only where that source has something to do', () => {
     const idle = { ...answering, source: 'okx' };
     const of = (one: SourceFacts) => stateOf(facts({ ...due, sources: [...due.sources, one] })).headline;

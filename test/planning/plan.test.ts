@@ -181,19 +181,6 @@ describe('planWindows', () => {
     expect(later.windows).toEqual([]);
   });
 
-  it('refreshes an open candle when it is due, together with two closed ones', () => {
-    const closedUpToMs = closedUpTo(btc, nowMs, graceMs);
-    const due = series(1, [], { refreshDue: true, newestMs: closedUpToMs, trackedFromMs: 0 });
-    expect(plan([due]).windows).toEqual([
-      expect.objectContaining({
-        startMs: closedUpToMs - 2 * minuteMs,
-        endMs: periodStart(nowMs, 'm1') + minuteMs,
-        lane: 'refresh',
-      }),
-    ]);
-    expect(plan([{ ...due, refreshDue: false }]).windows).toEqual([]);
-  });
-
   it('refreshes the given number of closed periods, with or without a new one', () => {
     const closedUpToMs = closedUpTo(btc, nowMs, graceMs);
     const quiet = series(1, [], { refreshDue: true, newestMs: closedUpToMs, trackedFromMs: 0 });

@@ -4,7 +4,7 @@ import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { rereadSlots } from '../../planning/budget.ts';
 import { lengthMs, normalize } from '../../planning/ranges.ts';
-import { planRereads, roundStart } from '../../planning/reread.ts';
+import { planRereads } from '../../planning/reread.ts';
 import { longestRange, type Window } from '../../planning/windows.ts';
 
 const roundMs = Date.UTC(2024, 5, 15);
@@ -49,20 +49,6 @@ describe('planRereads', () => {
       most: 4,
     });
     expect(windows.map(({ seriesId }) => seriesId)).toEqual([4, 5, 6, 4]);
-  });
-});
-
-describe('roundStart', () => {
-  it('is midnight UTC for rounds of a day, and on one grid for every time in a round', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 1, max: 200 }), (nowMs, hours) => {
-        expect(roundStart(nowMs, dayMs) % dayMs).toBe(0);
-        const start = roundStart(nowMs, hours * hourMs);
-        expect(nowMs - start).toBeGreaterThanOrEqual(0);
-        expect(nowMs - start).toBeLessThan(hours * hourMs);
-        expect(roundStart(start, hours * hourMs)).toBe(start);
-      }),
-    );
   });
 });
 

@@ -28,17 +28,7 @@ describe('an invalid watch list', () => {
       "candles:\n  - { source: binance, interval: h1, from: '2024-01-01' }",
       ['t:2:5: names no market'],
     ],
-    [
-      'symbols beside other names',
-      "candles:\n  - { source: binance, symbol: BTC/USDT, base: bitcoin, interval: h1, from: '2024-01-01' }",
-      ['t:2:5: names markets by symbol: exchange, base, quote, top and except name others'],
-    ],
     ['a tab', 'candles:\n\t- a: 1', ['t:2:1: invalid YAML: Tabs are not allowed as indentation']],
-    [
-      'a tag',
-      'candles: !!js/function x',
-      ['t:1:10: invalid YAML: Unresolved tag: tag:yaml.org,2002:js/function'],
-    ],
     [
       'an unknown key, and what is missing',
       'candles:\n  - exchange: binance\n    intervall: h1\n    from: 1y\n',
@@ -69,21 +59,6 @@ describe('an invalid watch list', () => {
       ],
     ],
     [
-      'a scalar where a list is meant',
-      'candles: x',
-      ['t:1:10: candles must be a list of entries, not the text "x"'],
-    ],
-    [
-      'an interval of candles in a history',
-      'history: [{ asset: a, interval: w1, from: 1y }]',
-      ['t:1:33: interval must be one of m1, m5, m15, m30, h1, h2, h6, h12, d1: histories have no "w1"'],
-    ],
-    [
-      'a name with a space',
-      'history: [{ asset: " a", interval: d1, from: 1y }]',
-      ['t:1:20: asset " a" is not an id or a pattern'],
-    ],
-    [
       'no name',
       'history: [{ interval: d1, from: 1y }]\ncandles: [{ interval: d1, from: 1y }]',
       [
@@ -97,22 +72,11 @@ describe('an invalid watch list', () => {
       ['t:1:46: from 2024-02-01 is not before to 2024-02-01'],
     ],
     [
-      'a start in the future',
-      'candles: [{ exchange: b, interval: h1, from: 2026-11-21 }]',
-      ['t:1:46: from 2026-11-21 lies in the future'],
-    ],
-    [
       'a rank that is none',
       `candles: [{ ${entry}, top: 1.5 }]`,
       ['t:1:55: top must be a whole number from 1 to 100000, not the number 1.5'],
     ],
     ['retentions', 'retention: { candles: 6h, history: 2, rates: forever }', ['t:1:36', 't:1:46']],
-    [
-      'a retention of hours',
-      'retention: { candles: 6h }',
-      ['t:1:23: candles 6h is not an age between a day and the years since 1970'],
-    ],
-    ['yes', 'prune: yes\ncandles: []', ['t:1:8: prune must be true or false, not the text "yes"']],
     ['an anchor in itself', 'candles: &a [*a]', ['t:1:14: an entry of candles must be a map']],
     ...[
       'http://user:sekret@x.example',

@@ -72,33 +72,3 @@ test('COPY reads the same values in the binary format as in text', async () => {
     { numRuns: 40 },
   );
 });
-
-test('a COPY of several pieces fails as a whole at a row that exists, and when a piece cannot be made', async () => {
-  const database = await openEmptyDatabase();
-  await database.pool.query(
-    'create table points (series_id int, time timestamptz, one numeric, primary key (series_id, time))',
-  );
-  const timesMs = Array.from({ length: 200_000 }, (_, place) => place * 60_000);
-  const points = { timesMs, text: Buffer.from('1.50\n'), starts: timesMs.map(() => 0) };
-  const pieces = () => binaryCopy([{ seriesId: 7, points }], 1);
-  const statement = 'copy points from stdin (format binary)';
-  const failing = function* () {
-    for (const piece of pieces()) {
-      yield piece;
-      throw new RangeError('no piece');
-    }
-  };
-  expect([...pieces()].length).toBeGreaterThan(10);
-  const copy = (from: Iterable<Buffer>) =>
-    inTransaction(database, (client) => copyData(client, statement, from));
-  await expect(copy(failing())).rejects.toThrow('no piece');
-  expect(await copy(pieces())).toBe(true);
-  const repeated = inTransaction(database, async (client) => {
-    expect(await copyData(client, statement, pieces())).toBe(false);
-    throw new Error('rolled back');
-  });
-  await expect(repeated).rejects.toThrow('rolled back');
-  const stored = await database.pool.query('select count(*)::int as rows from points');
-  expect(stored.rows).toEqual([{ rows: timesMs.length }]);
-  expect(database.pool.totalCount).toBe(1);
-});

@@ -2,8 +2,6 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
-import { isAlive } from '../../../store/embedded/postmaster.ts';
-import { waitFor } from '../../parts/wait-for.ts';
 import { leave, query, scratchDirectory, serverPid, startHolder, urlHeldBy } from './scratch.ts';
 
 const modeOf = (...path: string[]) => statSync(join(...path)).mode & 0o777;
@@ -49,22 +47,6 @@ describe('the first command', () => {
 });
 
 describe('commands that share a database', () => {
-  it('use the same server, which the last one stops', async () => {
-    const directory = scratchDirectory();
-    const [first, second] = [startHolder(directory), startHolder(directory)];
-    const url = await urlHeldBy(first);
-    expect(await urlHeldBy(second)).toBe(url);
-    const pid = serverPid(directory);
-
-    await leave(first);
-    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
-    expect(serverPid(directory)).toBe(pid);
-
-    await leave(second);
-    expect(serverPid(directory)).toBeNull();
-    await waitFor('the server to be gone', () => pid !== null && !isAlive(pid));
-  });
-
   it('may all start at once in a directory that does not exist yet', async () => {
     const directory = scratchDirectory();
     const holders = [startHolder(directory), startHolder(directory), startHolder(directory)];

@@ -241,11 +241,6 @@ it('polls begin once when they are due, and the pause after failures grows', asy
   await beginPolls(database, at(5) - 1);
   expect(await openPages(database)).toEqual([]);
   await beginPolls(database, at(0) + hourMs);
-  const again = await onlyPage(database);
-  await answerPage(database, again, [], { timeMs: at(0) + hourMs });
-  await beginPolls(database, at(0) + hourMs + 5 * minuteMs - 1);
-  expect(await openPages(database)).toEqual([]);
-  await beginPolls(database, at(0) + hourMs + 5 * minuteMs);
   await onlyPage(database);
   expect(await untrackList(database, assets, at(20))).toBe(true);
   expect(await untrackList(database, assets, at(20))).toBe(false);

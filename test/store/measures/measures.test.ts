@@ -154,13 +154,3 @@ it('measures count the quarantine by dataset, and the bytes of the database', as
   ]);
   expect(await databaseBytes(database)).toBeGreaterThan(1_000_000);
 });
-
-it('measures read no points: the results are the same without any', async () => {
-  const before = [await measureIntervals(database, at), await measureGaps(database, at)];
-  for (const table of ['candle_points', 'asset_history_points', 'point_revisions'])
-    await database.pool.query(`alter table tidemark.${table} rename to away_${table}`);
-  expect([await measureIntervals(database, at), await measureGaps(database, at)]).toEqual(before);
-  await measurePolls(database, { nowMs, ratesEveryMs: 1 });
-  await measureRequests(database, nowMs);
-  await measureQuarantine(database);
-});

@@ -49,25 +49,6 @@ onEachDatabase('refreshing rollups', (kind) => {
     expect(await stored('rollup_days')).toHaveLength((todayMs - startMs) / dayMs);
   });
 
-  it('includes a backfill that comes out of order, and touches no other series', async () => {
-    await refresh();
-    const before = await stored('rollup_hours');
-    const other = await trackSeries(database, market('b', 'm1'), startMs, null);
-    for (const [seed, month] of [10, 9, 11].entries()) {
-      const fromMs = Date.UTC(2023, month, 3);
-      await put(database, other.seriesId, candles(fromMs, 7 * minuteMs, 200, seed));
-    }
-    // Before all stored points.
-    await put(database, other.seriesId, candles(Date.UTC(2021, 4, 5), hourMs, 200));
-    expect(await behind()).toHaveLength(4);
-    await expectCandlesToAgree(database);
-    await refresh();
-    expect(await behind()).toEqual([]);
-    await expectRollupsToAgree(database);
-    await expectCandlesToAgree(database);
-    expect((await stored('rollup_hours')).filter((row) => row.series_id === seriesId)).toEqual(before);
-  });
-
   it('recomputes the day of a revision, lists it in between, and rewrites nothing else', async () => {
     await refresh();
     const before = await stored('rollup_days');

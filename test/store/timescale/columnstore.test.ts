@@ -53,19 +53,6 @@ describeNeeding('timescale', 'the columnstore', () => {
     const size = async () =>
       (await database.pool.query('select hypertable_size($1)', [`tidemark.${table}`])).rows;
 
-    it(`compresses whole chunks of ${table} and merges them`, async () => {
-      const states = await chunkStates();
-      expect(new Set(states)).toEqual(new Set([1]));
-      // 84 days touch three or four chunks of 30 days, and one or two of 90.
-      expect(states.length).toBeLessThanOrEqual(2);
-      const limit = await database.pool.query<{ limit: string }>(
-        `select current_setting('timescaledb.max_tuples_decompressed_per_dml_transaction') as limit`,
-      );
-      expect(limit.rows[0]?.limit).toBe('100000');
-      expect((await storedPoints(database, of)).size).toBe(first.length * 1440);
-      expect(first.length * 1440).toBeGreaterThan(100_000);
-    });
-
     it(`keeps ${table} unchanged to the byte when a re-fetch brings nothing new`, async () => {
       const before = await size();
       // More often than a prepared statement is replanned for its values.

@@ -1,8 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { dayMs } from '../../../contract/intervals.ts';
-import { trackSeries } from '../../../store/series/series.ts';
-import { describeNeeding } from '../../parts/describe-needing.ts';
-import { onEachDatabase, openOwnStore, useStore } from '../open-store.ts';
+import { onEachDatabase, useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { rowsIn, storeLine } from './price-line.ts';
 
@@ -58,38 +56,4 @@ onEachDatabase('plans', (kind) => {
       expect(called).toEqual(await of(`candles where ${named}`));
     },
   );
-});
-
-describeNeeding('timescale', 'plans on the columnstore', () => {
-  it('filter by the segment of the series, and take the bounds of candles() from a row beside it', async () => {
-    const store = await openOwnStore();
-    const { pool } = store.database;
-    const rows = rowsIn(store);
-    const range = [startMs, Date.UTC(2023, 2, 1)] as const;
-    const bases = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
-    for (const base of bases) await trackSeries(store.database, market(base, 'm1'), ...range);
-    await pool.query(
-      `insert into tidemark.candle_points (series_id, time, open, high, low, close, volume)
-       select id, t, 1, 1, 1, 1, extract(minute from t)
-       from tidemark.series, generate_series(timestamptz '2023-01-01Z', '2023-03-01Z', '1 minute') t order by 1, 2`,
-    );
-    await pool.query(`select compress_chunk(c) from show_chunks('tidemark.candle_points') c`);
-    await pool.query('vacuum analyze tidemark.candle_points');
-    const day = `'2023-01-03Z', '2023-01-04Z'`;
-    const [statement] = await rows(`select tidemark.ohlcv_statement('x', 'b', 'tether', 'm1', ${day}, true)`);
-    const plan = (await rows(`explain (costs off) ${statement}`)).join('\n');
-    expect(plan).toContain('ColumnarScan');
-    const { rows: series } = await pool.query(`select id from tidemark.series where base_id = 'b'`);
-    const filter = `compress\\w*.*\\n.*(?:Index Cond|Filter): .*series_id = ${series[0].id}\\)`;
-    expect(plan).toMatch(new RegExp(filter));
-    expect(await rows(`select count(close) from ohlcv('x', 'b', 'tether', 'm1', ${day})`)).toEqual(['1440']);
-    const bounded = await pool.query(
-      `select c.time, c.volume
-       from (select time, ends from ohlcv_by('x', 'b', 'tether', '7 minutes', ${day})
-             order by volume limit 1) b,
-            candles('x', 'b', 'tether', 'm1', b.time, b.ends) c
-       order by c.time`,
-    );
-    expect(bounded.rows).toHaveLength(7);
-  });
 });

@@ -42,15 +42,7 @@ beforeAll(async () => {
   await put('b', 'd1', prices(3));
 });
 
-it('computes volatility with a year of 365 days, and bands with other deviations', async () => {
-  const differing = await rows(
-    `select time from (
-       select time, stddev_samp(log_return) over w * sqrt(365) as wanted, count(log_return) over w as returns
-       from returns('x a/tether') window w as (order by time rows 29 preceding)
-     ) r join volatility('x a/tether', periods => 30) using (time)
-     where case when returns < 30 then volatility is not null else abs(volatility - wanted) < 1e-9 is not true end`,
-  );
-  expect(differing).toEqual([]);
+it('computes bands with other deviations', async () => {
   const ratios = await rows(
     `select distinct round((half.upper_band - half.middle_band) / (usual.upper_band - usual.middle_band), 9)
      from bollinger('x a/tether', deviations => 0.5) half join bollinger('x a/tether') usual using (time)

@@ -91,20 +91,6 @@ it('names the last price of the other series however long ago it was, in any ran
     expect(some.length).toBeGreaterThan(10);
     expect(all).toEqual(expect.arrayContaining(some));
   }
-  // Of what is derived too.
-  const derived = await rows(
-    `select other_price, other_time, other_age from asof('a', 'x a/tether', 'h1', '2024-03-01 07:00', '2024-03-01 13:00', 'h4', '0')`,
-  );
-  const closes = await rows(
-    `select close, time, time + interval '4 hours' from ohlcv('x', 'a', 'tether', 'h4') where close is not null`,
-  );
-  expect(derived.length).toBeGreaterThan(3);
-  for (const row of derived) {
-    const [price, time, age = ''] = row.split(' | ');
-    const close = closes.find((one) => one.includes(` | ${time} | `))?.split(' | ')[0];
-    expect(price).toBe(age === '00:00:00' ? close : '-');
-    expect(age).toMatch(/^0[0-7]:00:00$/);
-  }
 });
 
 it('several series on one grid, as rows and as one row a time', async () => {

@@ -56,14 +56,6 @@ describeNeeding('timescale', 'a query of candles by names', () => {
     expect(await chunksIn(nodesOf(byName))).toEqual(await chunksIn(nodesOf(byId)));
   });
 
-  it('reads the chunks of its range by series, and only the requested part of rollups', async () => {
-    expect(await chunksIn(nodesOf(await plan(`select * from ${named('m1')}`)))).toHaveLength(5);
-    const nodes = nodesOf(await plan(`select * from ${named('h4')} and ${march}`));
-    const read = await chunksIn(nodes.filter(isRead));
-    expect(new Set(read.map((chunk) => chunk.of))).toEqual(new Set(['rollup_hours']));
-    for (const node of nodes.filter(isOfChunk)) expect(JSON.stringify(node)).toContain('series_id =');
-  });
-
   it('for the newest candle of each series reads the newest chunk alone', async () => {
     await store.database.pool.query(`update tidemark.series set newest = '2024-04-30'`);
     const newest = await plan('select exchange, base, quote, time, close from latest_candles');
