@@ -39,19 +39,6 @@ test.each(['icelandic-króna', 'a(b)', '𝒳'])('accepts the id %j', (id) => {
   expect(rate.parse({ ...dollar, id }).id).toBe(id);
 });
 
-test('reads the id of an exchange from id or exchangeId', () => {
-  expect(exchange.parse({ exchangeId: 'kraken', name: 'Kraken' }).id).toBe('kraken');
-  expect(exchange.parse({ id: 'kraken', name: 'Kraken' }).id).toBe('kraken');
-});
-
-test('reads a rank from text or a number', () => {
-  const bitcoin = { id: 'bitcoin', symbol: 'BTC', name: 'Bitcoin' };
-  expect([asset.parse({ ...bitcoin, rank: '1' }).rank, asset.parse({ ...bitcoin, rank: 1 }).rank]).toEqual([
-    1, 1,
-  ]);
-  expect(asset.safeParse({ ...bitcoin, rank: '1.5' }).success).toBe(false);
-});
-
 test('accepts only integer milliseconds as times', () => {
   const point = { priceUsd: '1', time: 0 };
   expect(historyPoint.safeParse(point).success).toBe(true);

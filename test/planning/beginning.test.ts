@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, minuteMs } from '../../contract/intervals.ts';
 import { type Beginning, evaluateProbe, holdBack, probesAgain } from '../../planning/beginning.ts';
 import type { Range } from '../../planning/ranges.ts';
 
@@ -49,11 +49,6 @@ describe('the ranges held back until the beginning of a series is known', () => 
     expect(held(nothing, { probeSpanMs: 10 * dayMs })).toEqual(all);
     expect(held(nothing, { spanMs: 300 * dayMs })).toEqual(all);
   });
-
-  it('are probed in pieces when the maximum range of days is shorter', () => {
-    const { ahead } = held({ ...nothing, isAsked: true }, { probeSpanMs: 365 * dayMs });
-    expect(ahead).toEqual({ startMs, endMs: day(364), lane: 'probe' });
-  });
 });
 
 describe('the answer of a probe', () => {
@@ -93,13 +88,6 @@ describe('the probes that verify the years before a series', () => {
   const before = { startMs: day(0), endMs: day(1000) };
   const said = (probes: Iterable<Range>) =>
     [...probes].map((probe) => ({ startMs: probe.startMs, endMs: probe.endMs - dayMs }));
-
-  it('include the day that is known to have a point', () => {
-    expect([...probesAgain(before, day(1001) + hourMs, 5000 * dayMs)]).toEqual([
-      { startMs: day(0), endMs: day(1002) },
-    ]);
-    expect([...probesAgain(before, null, 5000 * dayMs)]).toEqual([{ startMs: day(0), endMs: day(1001) }]);
-  });
 
   it('leave no day between two of them', () => {
     for (const days of [1, 2, 3, 7, 100, 999, 1000, 1001, 1002, 1003]) {

@@ -25,14 +25,6 @@ it('keeps the newest points as rows and the rest compressed, except at the peak'
   expect(diskFor([], rules)).toEqual({ bytes: 0, peakBytes: 0 });
 });
 
-it('has no peak without compression', () => {
-  const rows = 100 * 24 * 100;
-  const never = { bytes, rowDays: Number.POSITIVE_INFINITY, nowMs, hourlyShare: 1 };
-  expect(diskFor([planned(null)], never)).toEqual({ bytes: rows, peakBytes: rows });
-  const plain = { ...never, bytes: { row: 100, kept: 100 }, rowDays: 40 };
-  expect(diskFor([planned(null)], plain)).toEqual({ bytes: rows, peakBytes: rows });
-});
-
 it('assumes that all of a short backfill arrives within the hour', () => {
   expect([null, 0, hourMs / 2, hourMs, 4 * hourMs].map(hourlyShareOf)).toEqual([1, 1, 1, 1, 0.25]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type CandleInterval, dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { type CandleInterval, dayMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { type EstimateRules, estimate, type PlannedSeries, refreshEveryMs } from '../../planning/estimate.ts';
+import { type EstimateRules, estimate, type PlannedSeries } from '../../planning/estimate.ts';
 import { longestRange } from '../../planning/windows.ts';
 
 const rules: EstimateRules = {
@@ -75,11 +75,5 @@ describe('the estimate of a plan', () => {
     expect(freshness.everyMsInBackfill).toBe(2.5 * minuteMs);
     expect(freshness).toMatchObject({ neededPerMinute: 1000, maxThatFit: 500 });
     expect(estimate([], rules).freshness).toMatchObject({ wantedEveryMs: null, everyMs: null });
-  });
-
-  it('refreshes a series at each of its periods, an open candle more often, and daily history once a day', () => {
-    expect(refreshEveryMs(market('m1'), 15 * minuteMs)).toBe(minuteMs);
-    expect(refreshEveryMs(market('d1'), 15 * minuteMs)).toBe(15 * minuteMs);
-    expect(refreshEveryMs({ dataset: 'asset_history', assetId: 'a', interval: 'd1' }, hourMs)).toBe(dayMs);
   });
 });

@@ -278,19 +278,6 @@ describeNeedingDuckdb('a lake', () => {
       expect(kept.slice(0, whole.length)).toEqual(whole);
       expect(kept).toHaveLength(whole.length + 24);
     });
-
-    it('writes every other month when its file is lost, and says so', async () => {
-      const { store, directory, more, day } = await open();
-      rmSync(join(directory, file('02')));
-      await more(day(20));
-      await fill(store, { ...days, assetId: 'new' }, { startMs: january, endMs: march });
-      for (const check of [false, true, false])
-        await expect(write(store, directory, { ...options, check })).rejects.toMatchObject({
-          code: 'FILE_NOT_USABLE',
-          message: expect.stringContaining(`${file('02')} is missing or damaged`),
-        });
-      expect([...filesOf(directory).keys()].filter((path) => path.endsWith('/new.parquet'))).toHaveLength(2);
-    });
   });
 
   it('is refused without its manifest, and to another database', async () => {

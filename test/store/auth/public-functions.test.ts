@@ -73,18 +73,6 @@ describeNeeding('timescale', 'read-only roles', () => {
     for (const role of [viewer, readerRole]) expect(await as(role, statement)).toBe('42501');
   });
 
-  it.each([
-    `select time_bucket_gapfill('1 day', time, now() - interval '3 days', now()) as day, locf(last(close, time))
-     from candles group by 1`,
-    `select hypertable_size('tidemark.candle_points')`,
-    'select * from timescaledb_information.hypertables',
-    'select * from tidemark.rollups_behind',
-    `select * from ohlcv('x', 'a', 'tether', 'd1')`,
-  ])('a viewer may still read: %s', async (statement) => {
-    // An unknown market is a different error from a missing privilege.
-    expect(['done', 'P0001', 'P0002', '22023']).toContain(await as(viewer, statement));
-  });
-
   it('a function that an upgrade brings is revoked from public by the next migrate', async () => {
     const { pool } = store.database;
     await pool.query('grant execute on function public.delete_job(integer) to public');

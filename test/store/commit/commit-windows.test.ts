@@ -297,11 +297,6 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await known('upper(covered) as upto')).toEqual({ upto: minute(30) });
   });
 
-  it('does not request a period again at once when a lagging source had not closed it', async () => {
-    expect(await answered(upTo(40), { answer: { sourceTimeMs: minute(40) } })).toMatch(/^filled/);
-    expect(await gaps()).toEqual(['40-60 stale']);
-  });
-
   it('covers nothing when no row is readable, or none belongs to the window', async () => {
     const rejected = [{ raw: '{"message":"unavailable"}', reason: 'open: missing' }];
     expect(await commit([], { answer: { rejected } })).toMatchObject({ covered: null });

@@ -82,7 +82,7 @@ it('has another version after every commit, and leaves out untracked series', as
   expect(await read()).toEqual([]);
 });
 
-it('shows a gap of an hour in a year, and its size does not grow with the number of ranges', async () => {
+it('shows a gap of an hour in a year', async () => {
   const database = await opened();
   const startMs = Date.UTC(2023, 0, 1);
   const endMs = startMs + 365 * dayMs;
@@ -111,15 +111,7 @@ it('shows a gap of an hour in a year, and its size does not grow with the number
     failed: [],
     gap: [column, column + 1],
   });
-  await database.pool.query(
-    `update tidemark.series set covered = (
-       select range_agg(tstzrange(t, t + interval '30 minutes')) from generate_series(lower(tracked), upper(tracked), '1 hour') t)`,
-  );
-  const [many] = await readBands(database, asked);
-  expect(many).toMatchObject({ covered: [0, 100], gap: [0, 100] });
-  const [close] = await readBands(database, {
-    ...asked,
-    ...{ range: { startMs, endMs: startMs + 2 * hourMs }, columns: 4 },
-  });
-  expect(close).toMatchObject({ covered: [0, 1, 2, 3], gap: [1, 2, 3, 4] });
+  const range = { startMs: hole - hourMs, endMs: hole + hourMs };
+  const [close] = await readBands(database, { ...asked, range, columns: 4 });
+  expect(close).toMatchObject({ covered: [0, 2], gap: [2, 4] });
 });

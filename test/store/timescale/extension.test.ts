@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { explainDatabaseError } from '../../../store/db/failure.ts';
 import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
-import { isTooOld, upgradeRemedy } from '../../../store/timescale/extension.ts';
+import { isTooOld } from '../../../store/timescale/extension.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { connect, openEmptyDatabase } from '../open-store.ts';
 
@@ -11,17 +11,6 @@ it.each([
 ])('takes for too old (%s): %j', (isOld, versions) => {
   expect(versions.filter((version) => isTooOld(version) !== isOld)).toEqual([]);
 });
-
-it.each([
-  ['2.28.1', 'the server has 2.28.1: run `alter extension timescaledb update`'],
-  ['2.27.0', "upgrade the server's TimescaleDB package to 2.28 or newer, then"],
-  [null, "upgrade the server's TimescaleDB package to 2.28 or newer, then"],
-])(
-  'suggests ALTER EXTENSION where the server has a newer version, an upgrade where it has %s',
-  (available, remedy) => {
-    expect(upgradeRemedy(available).slice(0, remedy.length)).toBe(remedy);
-  },
-);
 
 async function migrated(on: 'main' | 'plain') {
   const database = await openEmptyDatabase(on);

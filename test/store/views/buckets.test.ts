@@ -64,16 +64,13 @@ it('days of a time zone, of 23 and of 25 hours', async () => {
   expect(await source('year', `'1 day', '2024-03-09Z', '2024-03-11Z', zone => '${zone}'`)).toEqual(['h1']);
 });
 
-it('calendar months and quarters, of a time zone and of UTC', async () => {
+it('calendar months, of a time zone and of UTC', async () => {
   const of = (length: string, more = '') =>
     buckets('year', `'${length}', '2024-01-15Z', '2024-05-01Z'${more}`);
   expect(await of('1 month', `, zone => '${zone}'`)).toEqual([
     '02-01 05:00 | 8155.50 | 8155.50 | 846.50 | 1540.50 | 174.000 | 696',
     '03-01 05:00 | 7459.50 | 7459.50 | 1542.50 | 6717.50 | 185.750 | 743',
     '04-01 04:00 | 2284.50 | 6715.50 | 2284.50 | 5997.50 | 168.000 | 720 0.933333',
-  ]);
-  expect(await of('3 months', `, zone => '${zone}'`)).toEqual([
-    '04-01 04:00 | 2284.50 | 6715.50 | 2284.50 | 4533.50 | 534.000 | 2184 0.978021',
   ]);
   expect(await of('1 month')).toEqual([
     '02-01 00:00 | 840.50 | 8159.50 | 840.50 | 7465.50 | 174.000 | 696',
@@ -161,7 +158,6 @@ it('sessions of a day, whole and in parts, also over midnight', async () => {
 it.each([
   ['1 day', '02:00'],
   ['15 minutes', '02:30'],
-  ['15 minutes', '02:15', '02:45'],
 ])('has no session of %s from %s on a day that skips it', async (bucket, opens, closes = '03:00') => {
   const range = `'2024-03-09Z', '2024-03-12Z', '${zone}', '${opens}', '${closes}'`;
   const days = await rows(
@@ -176,12 +172,7 @@ it.each([
     `'1 day', '2023-11-04', '2023-11-07', 'America/Havana'`,
     ['11-04 04:00 24', '11-05 04:00 25', '11-06 05:00 24'],
   ],
-  [
-    `'12 hours', '2023-11-05', '2023-11-06 05:00Z', 'America/Havana'`,
-    ['11-05 04:00 12', '11-05 16:00 12', '11-06 04:00 1'],
-  ],
   [`'1 month', '2023-11-01', '2023-12-01', 'America/Havana'`, ['11-01 04:00 721']],
-  [`'1 day', '2023-10-28', '2023-10-29', 'Europe/Berlin', '22:00', '02:30'`, ['10-28 20:00 4.5']],
   [`'1 day', '2023-10-29', '2023-10-30', 'Europe/Berlin', '02:30', '22:00'`, ['10-29 00:30 20.5']],
   [`'1 day', '2023-11-05', '2023-11-06', '${zone}', '01:00', '02:00'`, ['11-05 05:00 2']],
   [
@@ -201,7 +192,6 @@ it.each([
     `'1 day', '2023-09-02 04:00Z', '2023-09-04 03:00Z', 'America/Santiago'`,
     ['09-02 04:00 24', '09-03 04:00 23'],
   ],
-  [`'1 day', '2023-09-03', '2023-09-04', 'America/Santiago', '00:30', '02:00'`, ['09-03 04:00 1']],
   [`'1 day', '2024-03-10', '2024-03-11', '${zone}', '02:30', '04:00'`, ['03-10 07:00 1']],
 ])('begins when clocks have skipped its beginning: %s', async (rest, expected) => {
   const [bucket, first, ending, place, opens = 'null', closes = 'null'] = rest.split(', ');
@@ -220,7 +210,6 @@ it('has the same sessions whatever the time zone of the caller is', async () => 
 it.each([
   [`'1 month 1 day'`, 'a bucket is a number of months'],
   [`'1 day', zone => null`, 'zone must be given'],
-  [`'1 day', session_to => '16:00'`, 'session_from must be given'],
   [`'7 minutes'`, 'no tracked interval of x year/tether fits'],
   [`'1 day', zone => 'Mars'`, 'time zone "Mars" not recognized'],
   [`'1 month', session_from => '09:00'`, 'a bucket of sessions is at most one day'],

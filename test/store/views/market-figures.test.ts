@@ -195,9 +195,4 @@ it('opens by the rate at the start and closes by that at the end, never by a lat
   ]);
   // The same rates wherever the range begins.
   expect(await converted(`, '2024-01-11 03:00Z', max_age => '1 day'`)).toEqual(all.slice(3));
-  const inEuro = (rest: string) =>
-    rows(
-      `select time, price, rate_time from prices_in('x a/tether', 'euro', 'h1', max_age => '1 day'${rest})`,
-    );
-  expect(await inEuro(`, from_time => '2024-01-11 02:00Z'`)).toEqual((await inEuro('')).slice(2));
 });

@@ -111,11 +111,6 @@ it.each([
   ]);
 });
 
-it('derives nothing of a period that had not ended', async () => {
-  for (const call of [`candles_as_known_at('x', 'a', 'tether'`, `history_as_known_at('coin'`])
-    expect(await rows(`select from ${call}, 'h2', '2024-01-01 03:30Z')`)).toHaveLength(1);
-});
-
 it('shows each change with names, before and after', async () => {
   const shown = await rows(
     `select dataset, exchange, base, asset, interval, to_char(time, 'HH24'), to_char(seen_at, 'DD'),
