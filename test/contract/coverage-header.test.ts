@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { maxMissingRanges, readCoverage, writeCoverage } from '../../contract/coverage-header.ts';
+import { readCoverage, writeCoverage } from '../../contract/coverage-header.ts';
 
 it('reads a header as it was written', () => {
   const missing = [
@@ -11,12 +11,6 @@ it('reads a header as it was written', () => {
   expect(readCoverage(text)).toEqual({ untilMs: 14_400_000, missing });
   const whole = writeCoverage({ share: '1', gaps: 0, untilMs: 14_400_000, missing: [] });
   expect(readCoverage(whole)).toEqual({ untilMs: 14_400_000, missing: [] });
-});
-
-it('lists as many missing ranges as it has room for', () => {
-  const missing = Array.from({ length: maxMissingRanges }, (_, i) => ({ startMs: 2 * i, endMs: 2 * i + 1 }));
-  const text = writeCoverage({ share: '0.1', gaps: 1000, untilMs: 64, missing });
-  expect(readCoverage(text)).toEqual({ untilMs: 64, missing });
 });
 
 it.each([

@@ -7,9 +7,7 @@ import { waitFor } from '../parts/wait-for.ts';
 import { market, type Running, start, tidemark } from '../scripts/command.ts';
 
 export interface RunningProcesses {
-  /** What each says at /metrics now. */
   scrape(): Promise<Record<'scheduler' | 'worker' | 'serve', string>>;
-  /** Where each is read. */
   readonly addresses: readonly string[];
   /** The service's address, ending in `/v2`. */
   readonly serviceUrl: string;
@@ -20,7 +18,6 @@ export const secrets = { sourceKey: 'a-key-of-the-source' } as const;
 
 const series = [...market, '--interval', 'm5,h1'];
 
-/** They end with the test. */
 export async function startProcesses(on: 'main' | 'plain' = 'main'): Promise<RunningProcesses> {
   const { url, drop } = await createMigratedDatabase(on);
   onTestFinished(() => drop());
@@ -48,7 +45,6 @@ export async function startProcesses(on: 'main' | 'plain' = 'main'): Promise<Run
     worker: await scraperOf(worker),
     serve: await scraperOf(service),
   };
-  // It says where its metrics are before it has a queue and a source to tell of.
   await waitFor('the worker to work', async () =>
     (await scrapers.worker()).includes('tidemark_windows_total'),
   );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clip, cut, lengthMs, normalize, type Range, subtract } from '../../planning/ranges.ts';
+import { clip, lengthMs, normalize, type Range, subtract } from '../../planning/ranges.ts';
 
 const range = fc
   .tuple(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 20 }))
@@ -52,23 +52,6 @@ describe('range arithmetic agrees with sets of milliseconds', () => {
         expectTidy(result);
         const within = members([bounds]);
         expect(members(result)).toEqual(new Set([...members(list)].filter((ms) => within.has(ms))));
-      }),
-    );
-  });
-
-  it('cut tiles a range with pieces of at most the given length', () => {
-    fc.assert(
-      fc.property(range, fc.integer({ min: 1, max: 15 }), (whole, pieceMs) => {
-        const pieces = [...cut(whole, pieceMs)];
-        expect(pieces).toHaveLength(Math.ceil((whole.endMs - whole.startMs) / pieceMs));
-        let expectedStart = whole.startMs;
-        for (const piece of pieces) {
-          expect(piece.startMs).toBe(expectedStart);
-          expect(piece.endMs - piece.startMs).toBeGreaterThan(0);
-          expect(piece.endMs - piece.startMs).toBeLessThanOrEqual(pieceMs);
-          expectedStart = piece.endMs;
-        }
-        if (pieces.length > 0) expect(expectedStart).toBe(whole.endMs);
       }),
     );
   });

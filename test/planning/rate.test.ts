@@ -26,12 +26,6 @@ describe('the rate', () => {
     expect(perMs(steadily(60, 8, slow))).toBeCloseTo(0.008, 6);
   });
 
-  it('uses a longer period when items are rarer', () => {
-    const perHour = (perMs(steadily(900, 1 / 40)) ?? 0) * 3_600_000;
-    expect(perHour).toBeGreaterThan(80);
-    expect(perHour).toBeLessThan(100);
-  });
-
   it('is unknown when work has stopped, however fast it was', () => {
     const fast = steadily(60, 8);
     expect(perMs(steadily(20, 0, fast))).not.toBeNull();

@@ -9,11 +9,9 @@ export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
-  /** Nanoseconds since 1970. */
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** Attributes of the process that it came from. */
   readonly resource: Readonly<Record<string, unknown>>;
 }
 

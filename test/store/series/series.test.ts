@@ -48,16 +48,6 @@ it('widens the tracked range to whole periods and ends the gap at the last close
   expect(await gapsOf(hours.seriesId)).toEqual([[Date.UTC(2024, 5, 1), Date.UTC(2024, 5, 12, 8)]]);
 });
 
-it('stays one series when it is tracked again, and its range grows', async () => {
-  const first = await track('b', fromMs, fromMs + dayMs);
-  const second = await track('b', fromMs - 3 * dayMs, fromMs - 2 * dayMs);
-  expect([first.created, second.created]).toEqual([true, false]);
-  expect(second.seriesId).toBe(first.seriesId);
-  expect(await gapsOf(first.seriesId)).toEqual([[Date.UTC(2024, 4, 29), Date.UTC(2024, 5, 2, 0, 1)]]);
-  await track('b', fromMs);
-  expect((await gapsOf(first.seriesId))[0]?.[1]).toBe(Date.UTC(2024, 5, 12, 10, 29));
-});
-
 it('requests nothing of an untracked series, which keeps its id', async () => {
   const { seriesId } = await track('c', fromMs);
   const untrackedMs = fromMs + dayMs;

@@ -90,18 +90,7 @@ it('carries no close of a period whose end is not known', async () => {
   ).toEqual(['2 | 2 | f | 0.5', '- | 0 | t | 1', '3 | 1 | f | 1']);
 });
 
-it('answers an interval that follows from a finer one as candles does, with the share that is covered', async () => {
-  const columns = 'time, open, high, low, close, volume, derived_from';
-  for (const interval of ['h2', 'h4', 'h8', 'h12', 'd1', 'w1']) {
-    const given = await rows(
-      `select ${columns} from ohlcv('x', 'a', 'tether', '${interval}') where open is not null`,
-    );
-    const named = `exchange = 'x' and base = 'a' and interval = '${interval}'`;
-    const seen = await rows(`select ${columns} from candles where ${named} order by time`);
-    // The week began before the tracked range.
-    expect(given).toEqual(interval === 'w1' ? [] : seen);
-    expect(seen.length).toBeGreaterThan(0);
-  }
+it('answers an interval that follows from a finer one, with the share that is covered', async () => {
   const days = `ohlcv('x', 'a', 'tether', 'd1', '2024-03-09Z', '2024-03-12Z')`;
   expect(await rows(`select time::date, open, close, volume, derived_from, coverage from ${days}`)).toEqual([
     '2024-03-09 | - | - | - | h1 | 0',

@@ -37,7 +37,6 @@ const hour = `to_char(time, 'HH24')`;
 
 it.each([
   ['ohlcv', `${named}, 'h1'`, 'close'],
-  ['prices', `'x a/tether', 'h1'`, 'price'],
   ['prices', `'a', 'h1'`, 'price'],
   ['price_history', `'a', 'h1'`, 'price_usd'],
 ])('%s(%s) has a row of nulls, and fills nothing after it', async (name, call, price) => {
