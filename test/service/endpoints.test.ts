@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { isLosslessNumber, type LosslessNumber, parse } from 'lossless-json';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
-import { hourMs } from '../../contract/intervals.ts';
 import { pathOf, routes } from '../../contract/paths.ts';
 import * as resources from '../../contract/resources.ts';
 import { createService } from '../../service/server.ts';
@@ -135,15 +134,4 @@ test('pages lists and orders them as in the field', async () => {
   expect(markets).toEqual(markets.toSorted());
   const { data } = await ask('/markets?assetSymbol=btc&exchangeId=binance');
   expect(data).toHaveLength(4);
-});
-
-test('returns no candles before a market begins and 404 for an unknown market', async () => {
-  const early = Date.UTC(2018, 0, 1);
-  const born = `/candles?exchange=binance&interval=h1&baseId=dogecoin&quoteId=tether&start=${early}&end=${early + hourMs}`;
-  expect((await ask(born)).data).toEqual([]);
-  const unknown = await app.inject(`/v2${born.replace('dogecoin', 'dogekróna')}`);
-  expect([unknown.statusCode, unknown.json()]).toEqual([
-    404,
-    { error: 'binance dogekróna/tether not found', timestamp: nowMs },
-  ]);
 });

@@ -68,10 +68,3 @@ test('evicts the least recently used response when the cache is full', async () 
   await get('a', large);
   expect(times()).toBe(4);
 });
-
-test('runs each request when the cache is off', async () => {
-  const { prepare, times } = countedSource();
-  const get = cacheOf({ forMs: 0, maxBytes: 1e6 });
-  await Promise.all([get('q', prepare), get('q', prepare)]);
-  expect(times()).toBe(2);
-});

@@ -16,12 +16,10 @@ const loaded = (...prices: string[]): Piece => ({
 describe('bars', () => {
   it.each([
     ['usual', '64321.5', '64321.5'],
-    ['small', '0.00012345', '0.00012345'],
     ['smaller than the chart can step', '0.000000000000000001234', '1.234e-18'],
     ['smaller than any double', `0.${'0'.repeat(399)}15`, '1.5e-400'],
     ['as long as a column takes', `12${'0'.repeat(198)}.5`, '1.2000e199'],
     ['larger than any double', `-98765${'0'.repeat(400)}`, '-9.8765e404'],
-    ['of a tick', '1.2345670', '1.234567'],
     ['a mean', '64321.123456789012345678', '64321.12'],
     ['nothing', '0.000', '0'],
   ])('has a place and a label of its own: %s', (_, price, label) => {

@@ -20,17 +20,6 @@ describe('backfill progress', () => {
     });
     expect(backfillProgress([])).toMatchObject({ requests: 0, left: 0, refused: 0 });
   });
-
-  it('excludes series that the source refuses', () => {
-    const refused = { requestsLeft: 900, requests: 1000, blocked: 'no such asset' } as SeriesLine;
-    expect(backfillProgress([...series(200, 400), refused])).toEqual({
-      requests: 500,
-      left: 200,
-      refused: 900,
-      isDeferred: false,
-    });
-    expect(backfillProgress([refused])).toMatchObject({ left: 0 });
-  });
 });
 
 it('says that windows await a second answer or a retry only where they do', () => {
@@ -48,16 +37,6 @@ it('says that windows await a second answer or a retry only where they do', () =
   expect(words(closed, closed, line({}))).toBe('99.33 %, 2 windows left');
   expect(words(failed, awaiting, line({}))).toBe('99.33 %, 2 windows left for a second answer or a retry');
   expect(words(failed, closed)).toBe('99.00 %, 2 windows left');
-});
-
-it('says of a backfill without an estimate only what is known', () => {
-  const progress = { requests: 100, left: 40, refused: 0, isDeferred: false };
-  const words = (queue: unknown) =>
-    progressWords(2, progress, { state: { etaMs: null, left: 40 }, queue } as Summary);
-  // A worker may finish requests that were queued before.
-  expect(words({ workers: 1 })).toBe('60.00 %, 40 windows left');
-  expect(words(null)).toBe('60.00 %, 40 windows left');
-  expect(words({ workers: 0 })).toBe('60.00 %, 40 windows left; no worker is running');
 });
 
 describe('the interval of a chart', () => {

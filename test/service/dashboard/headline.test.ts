@@ -1,4 +1,4 @@
-/** `tidemark status`, the stream of the dashboard and its page in a browser say the same of real processes. */
+/** `tidemark status` and the stream of the dashboard say the same of real processes. */
 
 import { expect, inject, it, onTestFinished } from 'vitest';
 import type { Headline } from '../../../planning/conditions.ts';
@@ -9,16 +9,11 @@ import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 import { market, processesMs, start, tidemark } from '../../scripts/command.ts';
-import { open, withBrowser } from './browser/browser.ts';
 import { headlineOf, listenTo } from './event-stream.ts';
 
-const hasBrowser = inject('absent').chromium === '';
-
 describeNeeding('redis', 'the headline', () => {
-  if (hasBrowser) withBrowser();
-
   it(
-    'is the same everywhere: without processes, once all is fetched, while paused, and without queue or database',
+    'is the same in status and in the stream: without processes, once all is fetched, while paused, and without queue or database',
     async () => {
       const { url, drop } = await createMigratedDatabase();
       onTestFinished(drop);
@@ -45,16 +40,13 @@ describeNeeding('redis', 'the headline', () => {
         stream = await listenTo(`${address}dashboard/events`);
         return streamed(isWanted);
       };
-      const page = hasBrowser ? (await open(address)).page : null;
-      /** Waits until all say so. */
+      /** Waits until both say so. */
       const allSay = async (kind: Headline['kind'], level: Headline['level'], sentence: RegExp) => {
         const said = await streamed((one) => one.kind === kind && sentence.test(one.text));
         expect(said.level).toBe(level);
         await waitFor(`${kind} in status`, async () =>
           sentence.test((await tidemark(['status'], env)).stdout.split('\n')[0] ?? ''),
         );
-        // The page writes the first letter as a capital.
-        await page?.locator('.headline', { hasText: new RegExp(sentence.source, 'i') }).waitFor();
       };
       const upToDate = () => allSay('healthy', 'ok', /^up to date: 1 series/);
 

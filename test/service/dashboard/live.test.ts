@@ -84,17 +84,6 @@ it('reads once for all pages and not while none is open', async () => {
   expect(state.reads).toBe(2);
 });
 
-it('sends a snapshot to a page that reconnects', async () => {
-  const { state, connect } = await opened();
-  const stays = await connect();
-  const page = await connect();
-  await page.next();
-  page.leave();
-  state.snapshot = { summary, series: [line(1, 'b'), line(2, 'a')] };
-  await stays.next(named('change'));
-  expect(await (await connect()).next()).toEqual({ name: 'snapshot', data: state.snapshot });
-});
-
 it('reports an unavailable store and its return', async () => {
   const { state, connect } = await opened();
   state.away = true;

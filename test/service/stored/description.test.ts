@@ -4,7 +4,6 @@
  */
 
 import type { FastifyInstance } from 'fastify';
-import { isLosslessNumber, type LosslessNumber, parse } from 'lossless-json';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { endpoints, servedError } from '../../../contract/endpoints.ts';
@@ -40,19 +39,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close();
   await store.close();
-});
-
-it('keeps digits beyond a double in every number', async () => {
-  const answer = await app.inject(`/v2${shown.assetHistory}`);
-  const { data } = parse(answer.body) as {
-    data: { priceUsd: LosslessNumber; time: LosslessNumber; date: string }[];
-  };
-  for (const { priceUsd, time, date } of data) {
-    expect(date).toBe(new Date(Number(time.value)).toISOString());
-    expect(isLosslessNumber(priceUsd)).toBe(true);
-    expect(priceUsd.value).toMatch(/\.\d{16}$/);
-  }
-  expect(data.length).toBe(3);
 });
 
 it('shows real responses as examples', async () => {

@@ -2,20 +2,17 @@
 
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import type { SnapshotList } from '../../../contract/lists.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import type { Range } from '../../../planning/ranges.ts';
 import type { Database } from '../../../store/db/database.ts';
-import { trackList } from '../../../store/lists/lists.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { clockAt } from '../../parts/test-clock.ts';
-import { waitFor } from '../../parts/wait-for.ts';
 import { graceMs, openPipeline } from '../../pipeline/run-pipeline.ts';
 import { coverageOf, storedPoints } from '../../pipeline/stored.ts';
 import { openTestStore } from '../../store/open-store.ts';
 import { listening, openFacing } from './facing.ts';
-import { commitListsAndRates, fill, hours, nowMs, simulator } from './stored-world.ts';
+import { fill, hours, nowMs, simulator } from './stored-world.ts';
 
 const day = (month: number, date: number, hour = 0) => Date.UTC(2024, month - 1, date, hour);
 const minutes: SeriesKey = { ...hours, exchange: 'binance', quoteId: 'tether', interval: 'm1' };
@@ -55,22 +52,6 @@ const wholeDays = {
   before: parts([day(4, 1), day(4, 10)], [day(4, 11), day(5, 2)], [day(5, 3), day(5, 16)]),
   after: parts([day(4, 1), day(5, 16)]),
 };
-
-const lists: readonly SnapshotList[] = [
-  { dataset: 'assets', asset: null },
-  { dataset: 'exchanges', asset: null },
-  { dataset: 'markets', asset: null },
-  { dataset: 'asset_markets', asset: 'bitcoin' },
-];
-
-/** Every value as its text. What the interface's list leaves out cannot come through it. */
-async function stateOf(database: Database, view: string): Promise<object[]> {
-  const result = await database.pool.query<{ row: Record<string, unknown> }>(
-    `select (select jsonb_object_agg(key, value) from jsonb_each_text(to_jsonb(v) - 'time' - 'vwap_24hr')) as row
-     from ${view} v order by (to_jsonb(v) - 'time')::text`,
-  );
-  return result.rows.map(({ row }) => row);
-}
 
 async function emptyOf(database: Database): Promise<string[]> {
   const result = await database.pool.query<{ found: string }>(
@@ -144,24 +125,5 @@ describeNeeding('timescale', 'one Tidemark that ingests from another', () => {
     for (const { key } of lines) expect(await covered(key)).toEqual(await there(key));
     const truth = simulator.truth.candles(hours, { startMs: day(4, 1), endMs: day(5, 16, 10) });
     expect(await storedPoints(copy.database, hours)).toEqual(truth);
-
-    // Of lists and rates it has every value as the same text.
-    await commitListsAndRates(origin.database);
-    for (const list of lists) await trackList(copy.database, list, 5 * minuteMs);
-    const settings = { tickMs: 100, refreshMs: minuteMs, ratesMs: minuteMs, backfillShare: 0.2 };
-    await copy.startScheduler({ refresh: true, settings });
-    await copy.startWorker();
-    await waitFor('every list and the rates', async () => {
-      const { rows } = await copy.database.pool.query<{ lists: number; rates: number }>(
-        `select (select count(distinct (list, asset)) from polls where completed_at is not null) as lists,
-                (select count(*) from latest_rates) as rates`,
-      );
-      return rows[0]?.lists === lists.length && rows[0].rates > 0;
-    });
-    for (const view of ['assets', 'exchanges', 'markets', 'asset_markets', 'latest_rates']) {
-      const wanted = await stateOf(origin.database, view);
-      expect([view, wanted.length > 4]).toEqual([view, true]);
-      expect(await stateOf(copy.database, view)).toEqual(wanted);
-    }
   });
 });

@@ -53,11 +53,8 @@ it.each([
   ['GET', '/nothing', 404, 'There is no page at /nothing.', 'not found'],
   ['GET', '/deep/er/nothing?a=b', 404, 'There is no page at /deep/er/nothing.', 'not found'],
   ['GET', '/%c0%af', 400, 'Bad path.', 'bad path'],
-  ['GET', '/docs/%', 400, 'Bad path.', 'bad path'],
   ['POST', '/docs', 405, 'ethod', 'method not allowed'],
-  ['DELETE', '/docs', 405, 'ethod', 'method not allowed'],
   ['PUT', '/keys?a=b', 405, 'ethod', 'method not allowed'],
-  ['PUT', '/elsewhere', 404, 'There is no page at /elsewhere.', 'not found'],
 ] as const)(
   'answers a browser at %s %s with a page, and a program with JSON',
   async (method, url, status, says, error) => {

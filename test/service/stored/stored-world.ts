@@ -35,7 +35,7 @@ export async function openStoredWorld(): Promise<TestStore> {
   return store;
 }
 
-export async function commitListsAndRates(database: Database): Promise<void> {
+async function commitListsAndRates(database: Database): Promise<void> {
   await commitRates(database, {
     answer: { ...answer, rows: simulator.truth.rates(nowMs) },
     attempt: 1,

@@ -1,6 +1,5 @@
 /** One walk through the views that hold the contents of the store, and one through the pages beside the dashboard. */
 
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hourMs } from '../../../../contract/intervals.ts';
 import { describeNeeding } from '../../../parts/describe-needing.ts';
@@ -16,19 +15,9 @@ describeNeeding('chromium', 'the views in a browser', () => {
   });
   afterAll(() => world.close());
 
-  const search = (page: Page) => decodeURIComponent(new URL(page.url()).search);
-
   it('lead from the overview to series, months, ranges, events and lists', async () => {
     const { page } = await open(world.url);
     const chart = (name: RegExp) => page.getByRole('group', { name }).waitFor();
-    const matrix = page.getByRole('group', { name: 'By exchange and interval' });
-    await matrix.getByRole('link', { name: /^98.68 %/ }).click();
-    await page.getByText('1 to 1 of 1 series').waitFor();
-    expect(search(page)).toBe('?exchange=kraken&interval=h1');
-    const box = await page.locator('#series').boundingBox();
-    expect(box?.y, 'the list is on the upper half of the screen').toBeLessThan(450);
-    await page.getByRole('button', { name: 'interval h1' }).click();
-    await page.getByText('1 to 2 of 2 series').waitFor();
     const onDisk = page.locator('section', { has: page.getByRole('heading', { name: 'On disk' }) });
     await onDisk.getByRole('row', { name: /^candles/ }).waitFor();
 
@@ -48,7 +37,6 @@ describeNeeding('chromium', 'the views in a browser', () => {
     const click = await pointAtHole(`[data-series="${world.seriesId}"]`);
     await click();
     await chart(/^Chart from 2024-02-0\d.* 1 gaps$/);
-    expect(search(page)).toMatch(new RegExp(`^\\?series=${world.seriesId}&from=2024-02-0.*&to=2024-02-1`));
     await page.goto(`${world.url}?series=${world.seriesId}`);
     await pointAtHole('main > .band-frame');
     await page.getByRole('link', { name: '2024-02-10' }).click();
@@ -67,10 +55,6 @@ describeNeeding('chromium', 'the views in a browser', () => {
     await page.getByRole('link', { name: 'assets', exact: true }).last().click();
     const row = page.getByRole('row', { name: /^bitcoin/ });
     await row.getByText('before: 1.10').waitFor();
-    await page.goto(`${world.url}?view=list&list=nothing`);
-    await page.getByRole('alert').getByText('Cannot load').waitFor();
-    await page.goto(`${world.url}?series=4711`);
-    await page.getByRole('alert').getByText('There is no series with the id 4711.').waitFor();
   });
 
   it('go on to the interface and the keys, where requests can be tried, also without scripts', async () => {
@@ -104,16 +88,6 @@ describeNeeding('chromium', 'the views in a browser', () => {
     expect(answer).toContain('GET v2/candles?');
     expect(answer).toMatch(/^x-tidemark-coverage: share=1/m);
     expect(answer).toMatch(/\{"data":\[\{"open":"\d+\.\d{16}"/);
-
-    const asset = page.locator('section#asset');
-    await asset.getByText('Try it').click();
-    await asset.getByLabel('id', { exact: true }).fill('<b>/no thing');
-    await asset.getByRole('button', { name: 'Send' }).click();
-    await asset.getByText(/^Status 404/).waitFor();
-    await asset.getByLabel('Answer', { exact: true }).getByText('<b>/no thing not found').waitFor();
-    await page.getByLabel('Key for the tries below').fill('tk_wrong');
-    await asset.getByRole('button', { name: 'Send' }).click();
-    await asset.getByText(/^Status 401/).waitFor();
 
     const plain = (await open(`${world.url}docs`, { javaScriptEnabled: false })).page;
     await plain.locator('section#rates').getByText('Try it').click();

@@ -23,14 +23,6 @@ describe('the problems', () => {
     locks: { statements: 0, holders: [] },
   };
 
-  it('say of each list that it is empty', () => {
-    expect(linesOf(Sections, { found: nothing, actions: [] }).filter((text) => text.endsWith('.'))).toEqual([
-      ...['No window failed, and no series is refused.', 'None in the last hour.'],
-      ...['No statement waits for a lock.', 'No job fails.', 'Empty: no row was rejected.'],
-      ...['The source revised no stored value.', 'None at this dashboard.'],
-    ]);
-  });
-
   it('list what failed by its cause, with what helps, and everything else with its series', () => {
     const window = { startMs: timeMs, endMs: timeMs + dayMs };
     const failed = { seriesId: 7, name, message: 'HTTP 500', retryMs: timeMs + hourMs };
@@ -135,16 +127,6 @@ it('lists the entries of a polled list, the values before their change, and thos
     ...['Gone', 'Entries that two complete polls in a row lacked, the newest first; their rows stay stored'],
     ...['Entry | Since |', 'old coin | 2024-02-01 |'],
   ]);
-  const many = {
-    ...contents,
-    rows: Array.from({ length: 51 }, (_, id) => ({ ...row, key: [`a${id}`], before: null })),
-  };
-  const lines = linesOf(Contents, { contents: { ...many, inAll: 2000, gone: [] } }, { model });
-  expect(lines.filter((text) => /^a\d+ \| 1\.20 \|/.test(text))).toHaveLength(50);
-  expect(lines).toEqual(expect.arrayContaining(['Show all 51', 'No entry has left the list.']));
-  expect(lines[1]).toMatch(/^The first 51 of 2,000; /);
-  const none = linesOf(Contents, { contents: { ...contents, rows: [], inAll: 0 } }, { model });
-  expect(none).toContain('The list has no entry yet.');
 });
 
 it('says what an action costs, and what became of it', () => {

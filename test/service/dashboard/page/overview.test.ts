@@ -104,14 +104,6 @@ it('has a figure for each list, which its link opens', () => {
     'Series | 2, 1 complete; Behind | 1, at most 2 h; Failing | none; Quarantine | 1 row; ' +
       'Revised | 3 values; Queue | 7 waiting, 2 active, 3 workers; Source | normal',
   );
-  const blocked = seriesLine({ blocked: 'no such market' });
-  const message = { timeMs: 0, message: 'is being retired' };
-  const worse = tiles([blocked, seriesLine({ failedMs: 1 })], {
-    ...{ quarantined: { rows: 300, hasOlder: true }, serviceMessage: message },
-  });
-  for (const words of ['Failing | 2', '300 rows of the newest', 'unavailable', 'message: is being retired'])
-    expect(worse).toContain(words);
-  expect(tiles([], { queue: { ...queue, pausedMs: 5000 } })).toContain('3 workers, paused for 5 s');
   const links = linksIn(htmlOf(Tiles, { lines: [], summary: quietSummary }));
   expect(links).toMatchObject({
     Behind: './?filter=behind#series',
@@ -145,23 +137,10 @@ describe('the matrix', () => {
       'exchange-10 | none yet1 series | |',
       'kraken | 98.68 %1 series | 100 %1 series |',
     ]);
-    expect(html).toContain('title="1 series, 1 failing, 1 awaiting a second answer, 1 behind"');
-    expect([...html.matchAll(/data-state="(\w+)" data-shade="(\d)"/g)].map(([, ...of]) => of.join())).toEqual(
-      ['failed,0', 'covered,5', 'covered,0', 'gap,4', 'covered,5'],
-    );
     expect(linksIn(html)).toMatchObject({
       '98.68 %1 series': './?exchange=kraken&interval=h1#series',
       kraken: './?exchange=kraken#series',
     });
-  });
-
-  it('folds all exchanges but the first twenty', () => {
-    const model = modelOf(
-      Array.from({ length: 21 }, (_, id) => seriesLine({ id, exchange: `exchange-${id}` })),
-    );
-    const lines = linesOf(Matrix, {}, { model });
-    expect(lines.filter((text) => text.startsWith('exchange-'))).toHaveLength(20);
-    expect(lines).toContain('Show all 21');
   });
 });
 
@@ -189,22 +168,6 @@ describe('the list of series', () => {
     expect(rows(failed)).toContain(
       '| 2 h failed, 1 h beyond the depth of its source, 1 h empty so far, 1 h confirmed empty, 4 revised',
     );
-    expect(rows({ blocked: 'no such market' })).toContain('| refused by the source: no such market |');
-    expect(rows({ wantedMs: 0, coveredMs: 0, fromMs: nowMs + dayMs })).toContain(
-      '| tracked from 2024-04-02 onward |',
-    );
-    expect(rows({ wantedMs: 0, coveredMs: 0 })).toContain('| no period has closed yet |');
-  });
-
-  it('describes each band in words', () => {
-    const labels = (of: Partial<SeriesLine>) => {
-      const html = htmlOf(SeriesList, {}, { model: modelOf([named('bitcoin', of)], { nowMs }) });
-      return /role="img" aria-label="([^"]*)"/.exec(html)?.[1];
-    };
-    expect(labels({})).toBe('100 % covered, no gap');
-    expect(labels({ ...incomplete, inFlight: 1, emptyMs: hourMs, failedMs: hourMs, blocked: 'x' })).toBe(
-      '50.00 % covered, 1 h confirmed empty, 1 gap, 2 d 2 h missing, 1 h failed, 1 window in flight, refused by the source',
-    );
   });
 
   const mixed = modelOf(
@@ -219,47 +182,17 @@ describe('the list of series', () => {
 
   it.each([
     ['', 'a9,a10,c,b'],
-    ['?sort=valueOf', 'a9,a10,c,b'],
-    ['?sort=gaps', 'a9,a10,c,b'],
     ['?sort=behind', 'a10,a9,c,b'],
     ['?sort=failed', 'b,a9,c,a10'],
-    ['?sort=revised', 'b,c,a9,a10'],
     ['?sort=name', 'c,a9,a10,b'],
     ['?filter=failing', 'a9,b'],
     ['?filter=behind', 'a9,a10'],
-    ['?filter=awaiting', 'c'],
     ['?filter=complete', 'c,b'],
-    ['?filter=toString', 'a9,a10,c,b'],
     ['?exchange=kraken&sort=name', 'a9,a10,b'],
-    ['?exchange=assets', 'c'],
     ['?interval=d1', 'c'],
     ['?find=EURO+a1', 'a10'],
-    ['?filter=failing&find=b', 'b'],
   ])('orders and filters by the address: %s', (search, names) => {
     expect(short(namesOf(mixed, search))).toBe(names);
-  });
-
-  it('shows what is chosen, and how many series each filter has', () => {
-    const html = htmlOf(
-      SeriesList,
-      {},
-      { model: mixed, search: '?filter=failing&exchange=kraken&sort=name' },
-    );
-    const pressed = [...html.matchAll(/aria-pressed="(\w+)">(.*?)<\/button>/g)];
-    expect(pressed.map(([, state, text = '']) => `${textOf(text)} ${state}`)).toEqual([
-      'Failing 2 true',
-      'Behind 2 false',
-      'Awaiting a second answer 1 false',
-      'Complete 2 false',
-      'exchange kraken true',
-    ]);
-    expect(html).toMatch(/<option [^>]*selected[^>]*>by name</);
-    expect(linesOf(SeriesList, {}, { model: mixed, search: '?find=nothing' })).toContain(
-      'No series has such a name.',
-    );
-    expect(linesOf(SeriesList, {}, { model: modelOf([named('a')]), search: '?filter=behind' })).toContain(
-      'No such series.',
-    );
   });
 
   it('shows fifty series at a time, on a narrow screen twenty, and the page of the address', () => {
@@ -272,23 +205,12 @@ describe('the list of series', () => {
     expect(namesOf(thousand)).toHaveLength(50);
     expect(status('')).toBe('1 to 50 of 1,000 series');
     expect(status('?page=2')).toBe('51 to 100 of 1,000 series');
-    expect(status('?page=-1')).toBe('1 to 50 of 1,000 series');
-    expect(status('?page=99')).toBe('951 to 1,000 of 1,000 series');
     expect(status('', true)).toBe('1 to 20 of 1,000 series');
     const first = named('a6').name;
     expect([namesOf(thousand)[0], namesOf(thousand, '?page=2&sort=name')[0]]).toEqual([
       first,
       named('a50').name,
     ]);
-  });
-
-  it('has the same time axis for each series, or that of its own', () => {
-    const captionOf = (search: string) =>
-      linesOf(SeriesList, {}, { model: mixed, search }).find((text) => text.startsWith('Coverage: '));
-    expect(captionOf('')).toBe('Coverage: each from its beginning to now');
-    expect(captionOf('?axis=toString')).toBe('Coverage: each from its beginning to now');
-    expect(captionOf('?axis=all')).toMatch(/^Coverage: 1970-01-01 to 2024-04-01/);
-    expect(captionOf('?axis=day')).toMatch(/^Coverage: 2024-03-31/);
   });
 
   it('shows names as text', () => {
@@ -330,14 +252,6 @@ describe('the calendar', () => {
     // Each month of a series opens its range.
     expect(linksIn(html)['64.00 %']).toBe('./?series=7&from=2024-01-01&to=2024-02-01#chart');
     expect(linksIn(htmlOf(CalendarSection, { seriesId: null, loaded: loaded(month(0, 64)) }))).toEqual({});
-  });
-
-  it('says that no period has closed, and why it cannot be loaded', () => {
-    expect(linesOf(CalendarSection, { seriesId: 1, loaded: loaded() })).toContain(
-      'No period has closed yet.',
-    );
-    const failed = { kind: 'failed', message: 'none today' } as const;
-    expect(linesOf(CalendarSection, { seriesId: 1, loaded: failed })).toContain('Cannot load: none today.');
   });
 });
 
