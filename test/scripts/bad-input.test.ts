@@ -30,37 +30,25 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     ['nonsense', 'nonsense'],
     ['status --nonsense', '--nonsense'],
     ['statsu', 'Did you mean status?'],
-    ['status --jsn', 'Did you mean --json?'],
     ['status --every 2s', '--every goes with --watch'],
-    ['status --watch --every 500', 'is not a length from 1s to 1h'],
     ['status --watch --every 2h', 'is not a length from 1s to 1h'],
     ['status --watch --check', 'exclude each other'],
     ['track candles --exchange binance', '--base'],
-    [`track candles ${market} --interval m7 --from 1d`, 'm7'],
     [`track candles ${market} --interval h6 --from 1d`, 'h6'],
-    [`track candles ${market} --interval m1, --from 1d`, 'comma'],
     [`track candles ${market} --interval , --from 1d`, 'comma'],
-    [`track candles ${market} --interval  --from 1d`, 'names no interval;'],
-    ['track history --asset bitcoin --interval w1 --from 1d', 'w1'],
-    ['track history --asset  --interval d1 --from 1d', '--asset'],
     [
       'track history --asset bitcoin,ethereum --interval d1 --from 1d',
       '--asset "bitcoin,ethereum" is not one id',
     ],
     [`backfill candles ${market} --base bitcoin,dogecoin --interval h1 --from 1d`, 'tidemark.yaml'],
-    [`track candles ${market} --interval m1 --from 2024-02-31`, '2024-02-31'],
     [`backfill candles ${market} --interval m1 --from 2024-02-03 --to 2024-02-03`, '--from'],
     ['track history --asset \u202ebitcoin --interval d1 --from 1y', '"\\u202ebitcoin" is not an id'],
     ['worker --concurrency 0', '--concurrency'],
     ['simulate --port 70000', '70000'],
     ['simulate --host 192.0.2.1', '192.0.2.1'],
-    ['simulate --host nobody.invalid', 'nobody.invalid'],
-    ['simulate --error-rate 1.5', '--error-rate'],
     ['simulate --error-rate 0.7 --html-rate 0.7', 'sum'],
-    ['migrate sideways', 'sideways'],
     ['migrate down', '--yes'],
     ['viewer pg_monitor', 'invalid role name'],
-    ['viewer a"b', 'invalid role name'],
     ['viewer looks --password-file /nowhere/at/all', '--password-file'],
     ['export candles', '--exchange'],
     [`export candles ${market} --interval m7`, '--interval: candles has no interval "m7"'],
@@ -69,22 +57,15 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
       'export rates --format csv --out /nowhere/rates.parquet',
       '--format csv does not match the file name /nowhere/rates.parquet',
     ],
-    ['export rates --format xls', 'Allowed choices are csv, jsonl, parquet'],
     ['export rates --from 2024-01-02 --to 2024-01-01', '--from 2024-01-02 is not before'],
     ['import x.csv --format kraken --exchange kraken', '--format kraken needs --base, --quote, --interval'],
     ['import x.csv --base bitcoin', '--base needs --format binance, kraken, cryptodatadownload, ccxt-json'],
-    ['import x.csv --format csv --interval m1', '--interval needs --format binance'],
     [`import x.csv --format binance ${market} --interval m1,h1`, '--interval m1,h1 names several intervals'],
-    [`import x.csv --format binance ${market} --interval 1m`, '--interval: candles has no interval "1m"'],
     [`import x.csv --format binance ${market} --interval m1 --follow`, '--follow is for files of `export`'],
     ['move --to secret', '--to is not an address that begins with postgres://; '],
-    ['move --to https://a:secret@b/c', '--to is not an address'],
     ['complete ksh', 'ksh'],
-    ['verify --sample 0', '--sample "0"'],
     ['verify --sample 3 --all', '--all'],
-    ['repair --empty-older-than yesterday', '--empty-older-than "yesterday"'],
     ['track assets --every 9s', '--every "9s"'],
-    ['track asset-markets', '--asset'],
     ['untrack markets --asset x', '--asset'],
   ])('%s', async (words, word) => {
     const ended = await run(words, unused);
@@ -95,7 +76,6 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
   it.each([
     [{ SOURCE_URL: 'not a url' }, 'SOURCE_URL'],
     [{ SOURCE_URL: 'https://x.example/v1' }, '/v2'],
-    [{ SOURCE_REQUESTS_PER_MINUTE: 'lots' }, 'lots'],
   ])('%j', async (env, word) => {
     expectRefusal(await run('status', { ...unused, ...env }), 2, 'BAD_CONFIGURATION', word);
   });
@@ -107,15 +87,15 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     expectRefusal(await start(['status'], {}, directory).ended, 2, 'BAD_CONFIGURATION', '.env');
   });
 
-  it.each([
-    ...['status', 'status --watch', 'gaps', 'why 1', 'plan', 'untrack 1', 'retention show'],
-    ...['keys list', 'viewer looks', 'move --to postgres://127.0.0.1:1/none'],
-  ])('creates no database to read: %s', async (words) => {
-    const directory = emptyDirectory();
-    const ended = await runInProcess(words.split(' '), { SOURCE_URL: nowhere }, directory);
-    expectRefusal(ended, 5, 'NO_DATABASE', directory, '`tidemark run`');
-    expect(readdirSync(directory)).toEqual([]);
-  });
+  it.each([...['status', 'untrack 1', 'keys list', 'move --to postgres://127.0.0.1:1/none']])(
+    'creates no database to read: %s',
+    async (words) => {
+      const directory = emptyDirectory();
+      const ended = await runInProcess(words.split(' '), { SOURCE_URL: nowhere }, directory);
+      expectRefusal(ended, 5, 'NO_DATABASE', directory, '`tidemark run`');
+      expect(readdirSync(directory)).toEqual([]);
+    },
+  );
 
   it.each([
     [`${history} bitcoin`, 2, 'BAD_CONFIGURATION', 'SOURCE_URL is not set', 'set it'],
@@ -135,16 +115,13 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     expect(ended.stderr).toContain('Usage: tidemark');
   });
 
-  it.each(['', 'track', 'apply', 'track candles', 'backfill history', 'simulate', 'demo'])(
-    'explains itself: %s --help, and help %s',
-    async (name) => {
-      const words = name.split(' ').filter((word) => word !== '');
-      const ended = await tidemark([...words, '--help'], unused);
-      expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-      expect(ended.stdout).toContain(`Usage: ${['tidemark', ...words].join(' ')}`);
-      expect(await tidemark(['help', ...words], unused)).toEqual(ended);
-    },
-  );
+  it.each(['', 'track', 'backfill history'])('explains itself: %s --help, and help %s', async (name) => {
+    const words = name.split(' ').filter((word) => word !== '');
+    const ended = await tidemark([...words, '--help'], unused);
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(ended.stdout).toContain(`Usage: ${['tidemark', ...words].join(' ')}`);
+    expect(await tidemark(['help', ...words], unused)).toEqual(ended);
+  });
 });
 
 describe('names what is unreachable or unusable in one line', () => {
@@ -160,7 +137,7 @@ describe('names what is unreachable or unusable in one line', () => {
   });
 
   it('an unreachable database, without its password', async () => {
-    for (const words of ['status', 'status --watch', 'migrate']) {
+    for (const words of ['status', 'migrate']) {
       const ended = await run(words, { DATABASE_URL: nobody });
       expectRefusal(ended, 5, 'DATABASE_UNREACHABLE', '127.0.0.1:1');
       expect(ended.stdout + ended.stderr).not.toContain('hush');
@@ -234,15 +211,14 @@ describe('names what is unreachable or unusable in one line', () => {
     expectRefusal(ended, 4, 'SOURCE_UNREACHABLE', '127.0.0.1:1');
   });
 
-  it.each([
-    ['HTML', 200, 'text/html', '<!doctype html><title>Welcome</title>'],
-    ['HTML with 404', 404, 'text/html', '<!doctype html><title>Not here</title>'],
-    ['other JSON', 200, 'application/json', '{"hello":"world"}'],
-  ])('a source that answers with %s', async (_, status, type, body) => {
-    const { baseUrl } = await serveBody(body, status, { 'content-type': type });
-    const env = environment({ SOURCE_URL: baseUrl });
-    expectRefusal(await run(`${history} bitcoin`, env), 4, 'SOURCE_NOT_A_MARKET_DATA_SERVICE');
-  });
+  it.each([['HTML', 200, 'text/html', '<!doctype html><title>Welcome</title>']])(
+    'a source that answers with %s',
+    async (_, status, type, body) => {
+      const { baseUrl } = await serveBody(body, status, { 'content-type': type });
+      const env = environment({ SOURCE_URL: baseUrl });
+      expectRefusal(await run(`${history} bitcoin`, env), 4, 'SOURCE_NOT_A_MARKET_DATA_SERVICE');
+    },
+  );
 
   it('an asset and a market that the source does not know', async () => {
     const simulator = await startSimulator({ perMinute: null });

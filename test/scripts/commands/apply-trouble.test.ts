@@ -72,39 +72,6 @@ it('changes nothing when killed in the middle', async () => {
   expect(await watched.say('apply')).toMatch(/^nothing to do/);
 });
 
-it('two concurrent runs report their own changes', async () => {
-  const watched = await openWatched();
-  await prepared(watched);
-  const { held, release } = await holdUp(watched);
-  const both = [watched.begin('apply'), watched.begin('apply --json')];
-  await held(2);
-  await release();
-  const [text = '', json = ''] = await Promise.all(
-    both.map(async ({ ended }) => {
-      const { exitCode, stdout, stderr } = await ended;
-      expect([exitCode, stderr]).toEqual([0, '']);
-      return stdout;
-    }),
-  );
-  expect(await watched.say('apply')).toMatch(/^nothing to do/);
-  const document = JSON.parse(json);
-  expect(document).toMatchObject({ applied: true });
-  // Either may be the first.
-  if (document.series.length === 0) {
-    expect(document).toMatchObject({ lists: [], retention: [], readAgain: null });
-    expect(text).toMatch(/\napplied\n$/);
-    expect(text).not.toContain('meanwhile');
-  } else {
-    expect(text).toMatch(
-      /\nanother process changed it meanwhile; the remaining changes:\nnothing to do: [^\n]+\n$/,
-    );
-    const ids = await watched.query('select id from tidemark.series order by id');
-    expect(document.series.map(({ seriesId }: { seriesId: number }) => seriesId).sort()).toEqual(
-      ids.map(({ id }) => id),
-    );
-  }
-});
-
 test('a database that is lost in the middle ends it in one line, and nothing is half done', async (context) => {
   const cluster = await ownCluster(context);
   await migrate({ url: cluster.url, direction: 'up', ifBusy: 'wait' });
@@ -143,20 +110,5 @@ describe('when the lists of a pattern cannot be polled', () => {
     // A source that is there again is asked at once, whatever the failure was.
     expect(await say('apply')).toMatch(/\napplied\n$/);
     expect(simulator.requests().total).toBe(2);
-  });
-
-  it('stops at Ctrl-C, and gives up its polls', async () => {
-    const watched = await openWatched();
-    watched.simulator.setFaults({ latencyMs: 600_000 });
-    watched.write(pattern);
-    const running = watched.begin('apply');
-    await waitFor('its request', () => watched.simulator.requests().total === 1);
-    running.kill('SIGINT');
-    const ended = await running.ended;
-    expect(ended).toMatchObject({ exitCode: 130, stdout: '' });
-    expect(ended.stderr).toMatch(/^tidemark: INTERRUPTED: [^\n]+\n$/);
-    expect(
-      await watched.query('select given_up_at is not null as "isGivenUp" from tidemark.list_polls'),
-    ).toEqual([{ isGivenUp: true }]);
   });
 });

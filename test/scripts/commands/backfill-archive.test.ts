@@ -57,16 +57,6 @@ it('takes every month from the archive, and nothing a second time', async () => 
   expect(files()).toEqual(months);
 });
 
-it('takes days from an archive that is set to be the daily one', async () => {
-  const { backfill, files, stored, truth, list, daily } = await open();
-  list({ binance: ', archive: binance-archive-daily' });
-  await backfill('2024-01-11');
-  expect(files(daily)).toEqual(
-    ['01', '02', '03', '04', '05', '06', '07', '08', '09', '10'].map((day) => `2024-01-${day}`),
-  );
-  expect(await stored()).toEqual(truth(Date.UTC(2024, 0, 11)));
-});
-
 it('files with any defect are filled from the next source', async () => {
   const { backfill, truth, stored, klines, files, query } = await open(1);
   await backfill();
@@ -82,42 +72,4 @@ it('files with any defect are filled from the next source', async () => {
       { source: 'binance', verdict: 'filled' },
     ]),
   );
-});
-
-it('rows of a file that are rejected are filled from the next source', async () => {
-  const { backfill, truth, stored, archive, revise } = await open();
-  // A month, a day at the start of the next one, and single hours.
-  const month = 31 * 24;
-  const hours = [...Array.from({ length: month + 24 }, (_, hour) => hour), month + 100, month + 500];
-  revise(archive, hours, { high: '0.1' });
-  await backfill('2024-04-01');
-  expect(await stored()).toEqual(truth(Date.UTC(2024, 3, 1)));
-});
-
-it('compares with REST and with days: every altered row is found with both values, and none is overwritten', async () => {
-  const { run, json, backfill, archive, daily, revise, stored, query } = await open();
-  const altered = Array.from({ length: 120 }, (_, place) => place * 12 + 1);
-  revise(archive, altered, { volume: '7.25' });
-  const changed = [5, 77, 400];
-  revise(daily, altered, { volume: '7.25' });
-  revise(daily, changed, { volume: '7.5' });
-  await backfill('2024-03-01');
-  const before = await stored();
-  expect(await run('verify --against binance --all')).toMatchObject({ exitCode: 7 });
-  const found = await run('verify --against binance-archive-daily --all --json');
-  expect(found).toMatchObject({ exitCode: 7 });
-  expect(JSON.parse(found.stdout)).toMatchObject({ compared: 60, differing: 3, differingPoints: 3 });
-  const kept = (source: string, side: 'here' | 'there') =>
-    query(
-      `select (extract(epoch from time) * 1000)::bigint as time, ${side}->>'volume' as volume
-       from tidemark.cross_differences where source = $1 and kind = 'changed' order by time`,
-      [source],
-    );
-  const at = (hours: readonly number[], volume: string) =>
-    hours.map((hour) => ({ time: fromMs + hour * hourMs, volume }));
-  expect(await kept('binance', 'here')).toEqual(at(altered, '7.25'));
-  expect(await kept('binance-archive-daily', 'there')).toEqual(at(changed, '7.5'));
-  expect(await stored()).toEqual(before);
-  // With itself, by months.
-  expect(await json('verify --against binance-archive --all')).toMatchObject({ compared: 2, differing: 0 });
 });

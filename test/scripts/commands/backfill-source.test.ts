@@ -4,7 +4,6 @@ import type { Candle } from '../../../contract/resources.ts';
 import { profiles } from '../../../source/profiles/profiles.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
 import { serve } from '../../source/local-server.ts';
-import { processesMs } from '../command.ts';
 import { openVenues } from './watch-list-parts.ts';
 
 /** Venues with all their history, and a market that each has. */
@@ -89,74 +88,6 @@ it('of kraken, as far back as it keeps candles; the rest is a gap with this reas
   expect(await json('status')).toMatchObject({ budget: null });
 });
 
-it('of a watch list, by symbols, and reports what the source lacks', async () => {
-  const { say, json, list, venues, database } = await openVenues(['binance']);
-  const dates = "from: '2024-03-01', to: '2024-03-03'";
-  list(
-    {},
-    `candles:
-  - { source: binance, symbol: [BTC/USDT, ETHUSDT, NO/SUCH], interval: [h1, d1], ${dates} }
-  - { source: kraken-x, symbol: BTC/USD, interval: h1, ${dates} }
-`,
-  );
-  const applied = await json<Record<'series' | 'sources' | 'notes', Record<string, unknown>[]>>('apply');
-  expect(applied.series.map(({ baseId, interval }) => `${baseId} ${interval}`).sort()).toEqual([
-    ...['BTC d1', 'BTC h1', 'ETH d1', 'ETH h1'],
-  ]);
-  expect(applied.sources).toHaveLength(4);
-  expect(applied.sources[0]?.sources).toEqual([
-    { source: 'binance', symbol: expect.stringMatching(/^(BTC|ETH)USDT$/) },
-  ]);
-  expect(applied.notes.map(({ message }) => message)).toEqual([
-    expect.stringContaining('"NO/SUCH" is not a market of binance'),
-    expect.stringContaining('no source is named "kraken-x"'),
-  ]);
-  // Again it changes nothing, and the list of markets is not read again.
-  expect(await say('apply')).toContain('nothing to do');
-  expect(venues.binance.requests().total).toBe(1);
-
-  await say(`backfill candles --exchange binance --base ETH --quote USDT --interval h1 ${days}`);
-  expect(await storedPoints(database, { ...hourly, baseId: 'ETH', quoteId: 'USDT' })).toEqual(
-    venues.binance.truth.candles({ ...hourly, baseId: 'ethereum', quoteId: 'tether' }, range),
-  );
-});
-
-it('by the ids that aliases give its codes, as one series under either name', async () => {
-  const { say, list, query } = await openVenues(['binance']);
-  const track = (symbol: string) =>
-    say(`track candles --source binance --symbol ${symbol} --interval h1 ${days}`);
-  expect(await track('ETH/USDT')).toContain('tracking binance ETH/USDT h1');
-  list({}, 'aliases: { BTC: bitcoin, ETH: ethereum, USDT: tether, binance: { SOL: solana } }\n');
-  expect(await say('apply --dry-run')).toContain('aliases: BTC bitcoin, ETH ethereum');
-  expect(await query('select from tidemark.asset_aliases')).toHaveLength(0);
-  await say('apply');
-  for (const [symbol, line] of [
-    ['BTC/USDT', 'tracking binance bitcoin/tether h1'],
-    ['SOLUSDT', 'tracking binance solana/tether h1'],
-    // Without an alias it keeps its code.
-    ['ADA/USDT', 'tracking binance ADA/tether h1'],
-    // The series that was there goes on under its name.
-    ['ETH/USDT', 'already tracked, range unchanged: binance ETH/USDT h1'],
-  ])
-    expect(await track(symbol ?? '')).toContain(line);
-  for (const name of ['ethereum/tether', 'ETH/USDT', 'BTC/USDT']) await say(`why binance ${name} h1`);
-  const ofSql = (base: string, quote: string) =>
-    query(`select count(*) from candles('binance', '${base}', '${quote}', 'h1')`);
-  for (const name of ['bitcoin/tether', 'BTC/USDT', 'ethereum/tether', 'ETH/USDT', 'BTC/tether']) {
-    const [base = '', quote = ''] = name.split('/');
-    expect(await ofSql(base, quote)).toHaveLength(1);
-  }
-  await expect(ofSql('XBT', 'USDT')).rejects.toThrow('unknown base "XBT"');
-  expect(
-    await query(
-      `select base, base_id, quote_id from source_markets where symbol in ('BTCUSDT', 'ADAUSDT') order by symbol`,
-    ),
-  ).toEqual([
-    { base: 'ADA', base_id: 'ADA', quote_id: 'tether' },
-    { base: 'BTC', base_id: 'bitcoin', quote_id: 'tether' },
-  ]);
-});
-
 it('of two sources, the next of what the first does not know', async () => {
   const { say, venues, write, database, query } = await openVenues(['binance']);
   const first = await serve((_request, response) => {
@@ -228,35 +159,3 @@ it('of coincap-v3 with its key, and no further than its credits reach', async ()
   const stored = await query('select * from tidemark.fetches');
   expect(JSON.stringify(stored) + stopped.stderr).not.toContain(apiKey);
 });
-
-// Long, because each pause after failures in a row is longer than the last.
-it.each(venues)(
-  'of $profile, whose requests fail in every way',
-  async (venue) => {
-    const { profile, symbol } = venue;
-    const { say, run, venues, database, query } = await openVenues([profile]);
-    const simulator = Object.values(venues)[0];
-    const endMs = range.startMs + 8 * (profiles[profile]?.longestRangeMs.candles.m1 ?? 0);
-    // The list of markets is read once, without retries.
-    await say(`markets --source ${profile}`);
-    simulator?.setFaults({
-      ...{ errorRate: 0.15, truncateRate: 0.1, htmlRate: 0.1, resetRate: 0.1, dripRate: 0.02 },
-      ...{ timeoutRate: 0.02, rateLimitRate: 0.05, rateLimitBurst: 2, rateLimitResetMs: 1000 },
-    });
-    const ended = await run(
-      `backfill candles --source ${profile} --symbol ${symbol} --interval m1 --from 2024-03-01 --to ${new Date(endMs).toISOString()} --json`,
-      { SOURCE_TIMEOUT_SECONDS: '2', WORKER_ATTEMPTS: '20' },
-    );
-    expect(ended.exitCode).toBe(0);
-    const [baseId = '', quoteId = ''] = symbol.split('/');
-    const stored = { dataset: 'candles', exchange: profile, baseId, quoteId, interval: 'm1' } as const;
-    expect(await storedPoints(database, stored)).toEqual(
-      simulator?.truth.candles(
-        { ...stored, baseId: venue.base, quoteId: venue.quote },
-        { startMs: range.startMs, endMs },
-      ),
-    );
-    expect(await query('select from tidemark.fetches where error is not null')).not.toHaveLength(0);
-  },
-  processesMs * 3,
-);

@@ -1,6 +1,5 @@
 import { expect, inject, it } from 'vitest';
 import { waitFor } from '../../parts/wait-for.ts';
-import { proxyTo } from '../../queue/cuttable-proxy.ts';
 import { serveBody } from '../../source/local-server.ts';
 import { openWatched } from './watch-list-parts.ts';
 
@@ -84,20 +83,4 @@ it('joins a running scheduler and worker, with the queue of the configuration', 
   service.kill('SIGTERM');
   expect((await service.ended).exitCode).toBe(0);
   expect(await json('gaps')).toEqual(noGap);
-});
-
-it('waits for an unreachable database, and continues when it is back', async () => {
-  const { beginHere, url, simulator } = await openWatched();
-  const proxy = await proxyTo(url);
-  const running = beginHere(`${candles} --interval m1 --from 2024-03-01 --to 2024-03-31`, {
-    ...{ DATABASE_URL: proxy.url, SOURCE_REQUESTS_PER_MINUTE: '300' },
-  });
-  await waitFor('its first requests', () => simulator.requests().total >= 2);
-  await proxy.cut();
-  const away = /^tidemark: DATABASE_UNREACHABLE: [^\n]+; retrying until [\d: -]+Z, \d+ s so far$/m;
-  await waitFor('the absence to be said', () => away.test(running.stderr()));
-  await proxy.mend();
-  const { exitCode, stdout } = await running.ended;
-  expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/^complete: /m);
 });

@@ -45,10 +45,8 @@ const words = async (line: string, variables = env) =>
 
 it.each<[string, string[]]>([
   ['re', ['repair', 'resume', 'retention', 'retry']],
-  ['track h', ['history']],
-  ['status --w', ['--watch']],
   ['complete ', ['bash', 'fish', 'zsh']],
-  ...['why', 'verify', 'repair', 'untrack'].flatMap((command): [string, string[]][] => [
+  ...['why', 'untrack'].flatMap((command): [string, string[]][] => [
     [`${command} b`, ['binance']],
     [`${command} eth`, ['ethereum']],
     [`${command} binance bit`, ['bitcoin/tether']],
@@ -57,21 +55,13 @@ it.each<[string, string[]]>([
     [`${command} ethereum d1 `, []],
   ]),
   ['why ', ['$(touch', 'binance', 'ethereum', 'kraken']],
-  ['verify --sample 5 --json kraken ', ['ethereum/euro']],
   ['verify 1 2', ['2']],
-  ['why 1 2', []],
   ['export candles --exchange ', [foreign, 'binance', 'kraken']],
-  ['export candles --exchange=k', ['kraken']],
-  ['export candles --base ', ['a:bc', 'bitcoin', 'ethereum']],
   ['export candles --exchange binance --base ', ['bitcoin']],
-  ['export history --asset ', ['ethereum']],
-  ['export candles --interval w', ['w1']],
   ['export history --interval w', []],
   ['backfill candles --source bi', ['binance', 'binance-archive', 'binance-archive-daily']],
-  ['markets --source ok', ['okx']],
   ['verify --against kr', ['kraken']],
   ['track candles --source binance --symbol ', ['BTC/USDT', 'ETH/USDT']],
-  ['track candles --source okx --symbol ', []],
 ])('suggests words for "%s"', async (line, expected) => expect(await words(line)).toEqual(expected));
 
 it('describes options, and the ids of series by their names', async () => {

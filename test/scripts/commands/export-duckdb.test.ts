@@ -93,22 +93,6 @@ describeNeedingDuckdb('DuckDB reads what export wrote', () => {
     );
   });
 
-  it('can filter by statistics: negative and positive values in several row groups', async () => {
-    const many = ['--exchange', 'kraken', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'm1'];
-    const path = await exported('x.parquet', 'candles', ...many);
-    const summary = 'count(*)::varchar as rows, sum(close)::varchar as sum, min(close)::varchar as least';
-    const exact = await store.database.pool.query(
-      `select count(*)::text as rows, sum(close)::numeric(38, 1)::text as sum, min(close)::numeric(38, 1)::text as least
-       from tidemark.candle_points where close < -55000`,
-    );
-    expect(await askDuckdb(`select ${summary} from '${path}' where close < -55000`)).toEqual(exact.rows);
-    expect(
-      await askDuckdb(
-        `select count(distinct row_group_id)::varchar as groups from parquet_metadata('${path}')`,
-      ),
-    ).toEqual([{ groups: '2' }]);
-  });
-
   it('runs the DuckDB examples of docs/export.md', async () => {
     const names = ['bitcoin.parquet', 'bitcoin.csv'] as const;
     const paths = {

@@ -53,22 +53,6 @@ it.each(fileFormats)(
   },
 );
 
-it('exports several series to one file, and a part of each', async () => {
-  const [from, to] = [await openStore('main'), await openStore('main')];
-  await fillAll(from.database);
-  const out = join(emptyDirectory(), 'both.csv');
-  const piece = ['--from', '2024-01-01T02:00Z', '--to', '2024-01-01T04:30Z'];
-  await tidemark(['export', 'candles', ...market, '--interval', 'm1,h1', ...piece, '--out', out], from.env);
-  expect(await tidemark(['import', out], to.env)).toMatchObject({ exitCode: 0, stderr: '' });
-  const { series } = await contentOf(to.database);
-  // Of hours whole ones: the one that holds the end is the last.
-  const covered = (hours: number) => [{ startMs: startMs + 2 * hourMs, endMs: startMs + hours * hourMs }];
-  expect(series).toMatchObject({
-    [name]: { pointCount: 150, covered: covered(4.5), confirmedEmpty: [] },
-    'binance bitcoin tether h1': { pointCount: 3, covered: covered(5) },
-  });
-});
-
 it('rejects a range with gaps, also of rejected rows only, and names them; with --allow-gaps they stay gaps', async () => {
   const [from, to] = [await openStore('main'), await openStore('main')];
   const skip = (timeMs: number) => timeMs === startMs + 30 * minuteMs;

@@ -107,30 +107,6 @@ it('quarantines impossible rows, and leaves their periods as gaps', async () => 
   expect(await query('select count(*)::int as count from tidemark.quarantine')).toEqual([{ count: 3 }]);
 });
 
-it('kraken: never covers an open period', async () => {
-  const { file, run, content } = emptyStore();
-  const row = (timeMs: number) => `${timeMs / 1000},1.1,2.0,1.0,1.5,0.12345678901234567890,3`;
-  const nowMs = Math.floor(Date.now() / minuteMs) * minuteMs;
-  const open = file('open_1.csv', lines([row(nowMs - 60 * minuteMs), row(nowMs)]));
-  expect(await run('kraken', open)).toMatchObject({ exitCode: 0, stderr: '' });
-  const last = (await content())?.covered.at(-1);
-  expect(last?.startMs).toBe(nowMs - 60 * minuteMs);
-  // It closes at this time at the latest.
-  expect(last?.endMs).toBeLessThanOrEqual(Math.floor(Date.now() / minuteMs) * minuteMs);
-});
-
-it('cryptodatadownload: says that the newest row is left out, and how the symbol is read', async () => {
-  const { file, run, content } = emptyStore();
-  const path = file('Binance_BTCUSDT_minute.csv', lines([site, header, ...[4, 3, 1, 0].map(shown)]));
-  const ended = await run('cryptodatadownload', path, '--json');
-  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(JSON.parse(ended.stdout).notes).toMatchObject([
-    { file: path, text: 'its symbol is BTCUSDT; it is imported as bitcoin/tether' },
-    { file: path, text: expect.stringContaining('its newest row, 2024-01-01 00:04Z, is not imported') },
-  ]);
-  expect(await content()).toMatchObject({ pointCount: 3, covered: [range(0, 2), range(3, 4)] });
-});
-
 it('refuses a file with its line before anything of any file is stored', async () => {
   const { file, run, content, query } = emptyStore();
   const wrong = lines([kline(44_640), kline(44_641).replace(',', ',,')]);

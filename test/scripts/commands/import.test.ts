@@ -86,44 +86,10 @@ it('refuses a file that is not the one its sidecar describes, and stores nothing
   expect(await content()).toBeUndefined();
 });
 
-it('with --points-only claims no coverage, and rejects a truncated row', async () => {
-  const { path, run, content } = await exported();
-  const text = readFileSync(path, 'utf8');
-  writeFileSync(path, text.slice(0, -3));
-  const ended = await run('--points-only');
-  expect(ended.stderr).toMatch(/ROWS_REFUSED: 1 row rejected, first: the file ends within this row/);
-  expect(ended.exitCode).toBe(3);
-  expect(await content()).toMatchObject({
-    pointCount: 179,
-    covered: [],
-    confirmedEmpty: [],
-    uncoveredPoints: [{ startMs, endMs: minute(179) }],
-  });
-});
-
 const row = (index: number, values: string) =>
   `binance,bitcoin,tether,m1,${new Date(minute(index)).toISOString().replace('.000', '')},${values}`;
 const reasonsIn = (stdout: string) =>
   JSON.parse(stdout).refusals.map(({ reason }: { reason: string }) => reason);
-
-it('rejects invalid rows and leaves their periods as gaps', async () => {
-  const { path, run, content, query } = await exported();
-  forge(path, (lines) => {
-    lines[1 + 10] = row(10, '5,4,6,5,1');
-    lines[1 + 20] = row(20, '1,1,1,NaN,1');
-    return lines;
-  });
-  const ended = await run('--json');
-  expect(ended.exitCode).toBe(3);
-  expect(JSON.parse(ended.stdout)).toMatchObject({ fresh: 178, refused: 2 });
-  expect(reasonsIn(ended.stdout)).toEqual(['high is below low', 'close: not a decimal']);
-  expect((await content())?.covered).toEqual([
-    { startMs, endMs: minute(10) },
-    { startMs: minute(11), endMs: minute(20) },
-    { startMs: minute(21), endMs: minute(180) },
-  ]);
-  expect(await query('select from tidemark.quarantine')).toHaveLength(2);
-});
 
 it('claims no coverage of a series with a wrong time or a missing row', async () => {
   const { path, run, content } = await exported();
@@ -207,20 +173,6 @@ it('never deletes a stored point that the file does not have, and reports it', a
   );
   expect(ended.exitCode).toBe(7);
   expect(await content()).toMatchObject({ pointCount: 180 });
-});
-
-it('replaces an open candle by the final one', async () => {
-  const { to, run, content, query } = await exported();
-  await fill(to.database, { series: minutes, window: { startMs, endMs: minute(2) } });
-  await query(`
-    update tidemark.series set covered = '{[2024-01-01T00:00Z,2024-01-01T00:01Z)}',
-           uncovered_points = '{[2024-01-01T00:01Z,2024-01-01T00:02Z)}';
-    update tidemark.candle_points set close = 5 where time = '2024-01-01T00:01Z'`);
-  const ended = await run('--json');
-  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(JSON.parse(ended.stdout)).toMatchObject({ fresh: 178, provisional: 1, revised: 0, differing: 0 });
-  expect(await content()).toMatchObject({ covered: [window], uncoveredPoints: [], pointCount: 180 });
-  expect(await query('select from tidemark.point_revisions')).toEqual([]);
 });
 
 it('overturns confirmed emptiness where the file has points, and claims none where a point is stored', async () => {

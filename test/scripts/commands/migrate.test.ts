@@ -1,11 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { hourMs } from '../../../contract/intervals.ts';
-import { rangesBehind } from '../../../store/rollups/refresh.ts';
-import { trackSeries } from '../../../store/series/series.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { openTestStore } from '../../store/open-store.ts';
-import { candles, expectRollupsToAgree, market, put } from '../../store/views/candles.ts';
 import { start, tidemark } from '../command.ts';
 
 it('rejects down while a worker or a scheduler is connected', async () => {
@@ -32,17 +27,4 @@ it('rejects down while a worker or a scheduler is connected', async () => {
   expect(down).toMatchObject({ exitCode: 0, stderr: '' });
   // There is nothing left to be in use.
   expect((await tidemark(['migrate', 'down', '--yes'], env)).exitCode).toBe(0);
-});
-
-it('rolls up the days that are not rolled up yet', async () => {
-  const { database, url, close } = await openTestStore();
-  onTestFinished(close);
-  const { seriesId } = await trackSeries(database, market('a', 'm1'), 0, null);
-  await put(database, seriesId, candles(Date.UTC(2024, 0, 1), hourMs, 72));
-  expect(await rangesBehind(database)).toHaveLength(1);
-  expect(await tidemark(['migrate'], { DATABASE_URL: url })).toMatchObject({ exitCode: 0 });
-  expect(await rangesBehind(database)).toEqual([]);
-  const stored = await database.pool.query('select from tidemark.rollup_days');
-  expect(stored.rowCount).toBe(3);
-  await expectRollupsToAgree(database);
 });

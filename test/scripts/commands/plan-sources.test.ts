@@ -36,26 +36,6 @@ it('counts only what a source still keeps, and warns of the rest', async () => {
   );
 });
 
-it('counts the months of an archive apart from the weight of what comes after them', async () => {
-  const { dry, cost, list } = await open(['binance', 'binance-archive']);
-  list({ binance: ', archive: binance-archive' });
-  const words = `${market('binance', 'BTC/USDT', 'm1')} 2024-01-01`;
-  const nowMs = Date.now();
-  const { sources, seconds } = await cost(words);
-  const months = (new Date(nowMs).getUTCFullYear() - 2024) * 12 + new Date(nowMs).getUTCMonth();
-  const [archive, rest] = sources;
-  expect(archive).toMatchObject({ source: 'binance-archive', unit: 'request', seconds: null });
-  // The newest month is there some days after its end.
-  expect([months + 1, months, months - 1]).toContain(archive?.requests);
-  expect(rest).toMatchObject({ source: 'binance', unit: 'weight', cost: 2 * (rest?.requests ?? 0) });
-  expect(rest?.requests).toBeLessThan(60);
-  // What the budget of the rest allows says nothing of the time that files take.
-  expect(seconds).toBeNull();
-  expect(await dry(words)).toMatch(
-    /^missing ranges take \d+ requests to several sources at a time: as long as the files of binance-archive take$/m,
-  );
-});
-
 it('counts credits, and warns when they will not do', async () => {
   const { dry, cost, list, say, query } = await open(['coincap-v3']);
   list({ 'coincap-v3': ', key-variable: COINCAP_KEY' });
@@ -81,24 +61,4 @@ it('counts credits, and warns when they will not do', async () => {
      values (now(), 'asset_history', 'backfill', 1, 'filled', 2500 * 999, 1, 'coincap-v3')`,
   );
   expect((await cost(`${words} d1 --to 2024-03-01`)).sources[0]?.left).toBe(3000);
-});
-
-it('says of each source how much staying fresh takes of its budget', async () => {
-  const { say, json } = await open(['kraken', 'coinbase']);
-  for (const source of ['kraken', 'coinbase']) await say(`track ${market(source, 'BTC/USD', 'm1')} 1h`);
-  const text = await say('plan');
-  expect(text).toMatch(/^staying fresh takes 2\.0\d requests a minute: 2\.00 for new periods/m);
-  for (const [source, share] of [
-    ['kraken', '1\\.9'],
-    ['coinbase', '0\\.2'],
-  ])
-    expect(text).toMatch(
-      new RegExp(
-        `^${source}: 1 request, .*; staying fresh takes 1\\.0\\d a minute, ${share} % of the budget$`,
-        'm',
-      ),
-    );
-  expect(await json('plan')).toMatchObject({
-    fresh: { refreshPerMinute: 2, wantedEverySeconds: 60, everySeconds: 60 },
-  });
 });

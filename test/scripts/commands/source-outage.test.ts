@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../../simulator/start.ts';
-import { openVenues, openWatched } from './watch-list-parts.ts';
+import { openWatched } from './watch-list-parts.ts';
 
 const name = 'binance bitcoin/tether m1';
 const series = '--exchange binance --base bitcoin --quote tether --interval m1';
@@ -31,17 +31,4 @@ it('status, gaps, why and plan state an outage of the source, until it answers',
   onTestFinished(() => again.close());
   await say(backfill);
   for (const words of ['status', 'gaps']) expect(await say(words)).not.toContain('unreachable');
-});
-
-it('gaps and why state no outage as the reason of a series that another source gives', async () => {
-  const { say, fails, list } = await openVenues(['binance']);
-  list({}, "  away: { profile: market-data-service, url: 'http://127.0.0.1:1/v2' }\n");
-  await say(`track candles --source binance --symbol ETH/USDT --interval m1 ${days}`);
-  await fails(`backfill candles --source away ${series} ${days}`, 4, 'SOURCE_UNREACHABLE');
-  const gaps = await say('gaps');
-  expect(gaps).toMatch(/^away is unreachable since /);
-  expect(gaps).toMatch(/binance ETH\/USDT m1 .* awaits a request$/m);
-  expect(gaps).not.toMatch(/bitcoin\/tether m1 .* awaits a request$/m);
-  expect(await say('why binance ETH/USDT m1')).not.toContain('unreachable');
-  expect(await say(`why ${name}`)).toMatch(/^away is unreachable since /);
 });

@@ -1,6 +1,3 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { documents } from '../../../scripts/output/documents.ts';
 import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
@@ -10,7 +7,6 @@ import { processesMs } from '../command.ts';
 import { openVenues } from './watch-list-parts.ts';
 
 const few = { WORKER_CONCURRENCY: '4' };
-const away = 'http://127.0.0.1:1';
 
 async function open(options: Parameters<typeof openVenues>[1] = {}) {
   const opened = await openVenues(['binance', 'bybit'], options);
@@ -75,32 +71,6 @@ it('lists the markets of a source with one request a day, and not while the sour
   expect(venues.bybit.requests().total).toBe(1);
 });
 
-it('applies the rest of a watch list while a source cannot list its markets, and uses the list that it gave before', async () => {
-  const { fails, say, query, venues, write } = await open();
-  const configure = (binanceUrl: string) =>
-    write(
-      `sources:\n  binance: { url: '${binanceUrl}' }\n  bybit: { url: '${venues.bybit.url}' }\n` +
-        'candles:\n  - { source: binance, symbol: BTC/USDT, interval: h1, from: 2d }\n' +
-        '  - { source: bybit, symbol: BTC/USDT, interval: h1, from: 2d }\n',
-    );
-  const exchanges = async () =>
-    (await query('select exchange_id as id from tidemark.series order by 1')).map(({ id }) => id);
-  configure(away);
-  expect(await fails('apply', 4, 'SOURCE_UNREACHABLE')).toMatch(
-    /binance is left out until its list of markets is read[\s\S]*\napplied\n$/,
-  );
-  expect(await exchanges()).toEqual(['bybit']);
-
-  configure(venues.binance.url);
-  await say('apply');
-  expect(await exchanges()).toEqual(['binance', 'bybit']);
-
-  configure(away);
-  await query("update tidemark.source_symbols set seen_at = seen_at - interval '2 days'");
-  const counts = /^the list of markets of binance cannot be read: that of [^\n]+ counts\n$/;
-  expect(await fails('apply', 0, counts)).toMatch(/^nothing to do/);
-});
-
 it(
   'a banned source stops no other one, and a running process fetches a source that is tracked later',
   async () => {
@@ -154,22 +124,6 @@ it(
   processesMs,
 );
 
-it('a worker serves a source as soon as its key is there, and the others meanwhile', async () => {
-  const { begin, venues, list, track } = await open();
-  for (const source of ['binance', 'bybit']) await track(source);
-  const key = join(mkdtempSync(join(tmpdir(), 'tidemark-key-')), 'key');
-  list({ binance: `, key-file: ${key}` });
-  const before = candleTimes(venues.binance).length;
-  const running = begin('run', { LOG_FORMAT: 'json' });
-  await waitFor('requests to the other one', () => candleTimes(venues.bybit).length >= 2);
-  expect(candleTimes(venues.binance)).toHaveLength(before);
-  writeFileSync(key, 'key');
-  await waitFor('requests to it', () => candleTimes(venues.binance).length > before);
-  running.kill('SIGTERM');
-  const { stdout, stderr } = await running.ended;
-  expect(`${stdout}${stderr}`.match(/no worker can be started for a source; retrying/g)).toHaveLength(1);
-});
-
 it('a source without its key stops only commands that ask it', async () => {
   const { say, fails, list, venues, sources, track, tracking } = await open();
   for (const [key, problem] of [
@@ -183,20 +137,4 @@ it('a source without its key stops only commands that ask it', async () => {
   }
   await track('bybit');
   expect(venues.binance.requests().total).toBe(0);
-});
-
-it('refuses a wrong description of a source', async () => {
-  const { fails, write } = await open();
-  for (const [text, words] of [
-    ['sources:\n  mine: { url: "http://127.0.0.1:1" }\n', 'needs a profile: one of'],
-    ['sources:\n  mine: { profile: coincap-v4 }\n', 'needs a profile: one of'],
-    ['sources:\n  mine: { profile: market-data-service }\n', 'needs a url'],
-    ['sources:\n  binance: { budget: lots }\n', ':2:'],
-    ['sources:\n  binance: { url: "http://me:hush@127.0.0.1:1" }\n', 'without a name, a password or a query'],
-    ['sources: [binance]\n', 'must be a map of sources'],
-    ['sources:\n  "Binance!": {}\n', 'is not lower-case letters, digits and hyphens'],
-  ]) {
-    write(text ?? '');
-    await fails('sources', 2, words ?? '');
-  }
 });

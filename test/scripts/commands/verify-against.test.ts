@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { decimalText } from '../../../contract/decimal.ts';
-import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import { hourMs } from '../../../contract/intervals.ts';
 import { openVenues } from './watch-list-parts.ts';
 
 const startMs = Date.UTC(2024, 2, 1);
@@ -60,24 +60,6 @@ it('finds every difference with both values, and overwrites none', async () => {
   expect(await query('select from tidemark.differences')).toHaveLength(0);
   expect(await run('verify --all')).toMatchObject({ exitCode: 0 });
   expect(await query('select from tidemark.cross_differences')).toHaveLength(3);
-});
-
-it('leaves the windows of a source that bans it for long, and compares those of others', async () => {
-  const { fails, backfill, binance, query, unanswered } = await open();
-  await backfill('bybit');
-  binance.setFaults({ banMs: 2 * dayMs });
-  const verified = await unanswered(
-    ' --json',
-    'WINDOWS_UNANSWERED: 1 window could not be compared, the first: binance accepts no request until ',
-  );
-  expect(JSON.parse(verified)).toMatchObject({ windows: 2, compared: 1, differing: 0 });
-  // Banned already.
-  await unanswered(' --against binance', '2 windows could not be compared, the first: binance accepts');
-  await query(
-    `insert into tidemark.differences (series_id, time, seen_at, kind, here)
-     select series_id, time, now(), 'missing_there', '{}' from tidemark.candle_points limit 1`,
-  );
-  await fails('repair', 3, 'the first: binance accepts no request until ');
 });
 
 it('compares to the tick of the coarser source, and nothing when the other one has no readable row', async () => {

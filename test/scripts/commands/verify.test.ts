@@ -319,31 +319,6 @@ it('requests the years before a series begins again, by days', async () => {
   expect((await storedPoints(database, born))[0]).toEqual({ period: firstMs, ...values });
 });
 
-it('joins running workers, and leaves nothing queued when it is stopped', async () => {
-  const { begin, run, say, json, simulator } = await backfilled();
-  const worker = begin('worker');
-  await waitFor('the worker', async () => (await run('status --check worker')).exitCode === 0);
-  // It could fetch nothing itself.
-  expect(await say('verify --all', nowhere)).toMatch(/^compared 5 of 5 covered windows, /);
-
-  simulator.setFaults({ timeoutRate: 1 });
-  const before = simulator.requests().total;
-  const verifying = begin('verify --all');
-  await waitFor('a request', () => simulator.requests().total > before);
-  verifying.kill('SIGINT');
-  const stopped = await verifying.ended;
-  expect(stopped.exitCode).toBe(130);
-  expect(stopped.stdout).toContain(
-    'compared 0 of 5 covered windows, 0 points, digit by digit: nothing differs so far',
-  );
-  expect(stopped.stderr).toMatch(
-    /INTERRUPTED: stopped after 0 windows; run the same command again: it starts over/,
-  );
-  worker.kill('SIGKILL');
-  await worker.ended;
-  expect(await json('status')).toMatchObject({ queue: { waiting: 0, delayed: 0 } });
-});
-
 it('requests windows again that were lost with the queue or its worker', async () => {
   const { run, simulator, query, url } = await backfilled();
   const before = simulator.requests().total;

@@ -1,5 +1,5 @@
-import { describe, expect, inject, it } from 'vitest';
-import { describeMissing, describeNeeding } from '../../parts/describe-needing.ts';
+import { describe, expect, it } from 'vitest';
+import { describeMissing } from '../../parts/describe-needing.ts';
 import { inTerminal, noPseudoTerminal, type TerminalSession } from '../../parts/pseudo-terminal.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
@@ -63,18 +63,6 @@ function terminalTests() {
     expectRestored(session);
   });
 
-  it('redraws at a change of size, not only at the next poll, and restores the terminal at SIGTERM', async () => {
-    const { env } = await tracked();
-    const session = await inSession('status --watch --every 1h', { ...env, NO_COLOR: '1' });
-    await drawn(session);
-    session.resize(40, 12);
-    await waitFor('a smaller drawing', () => /m1 ░{10} /.test(session.screen.text()));
-    expect(session.screen.styles).toBe(0);
-    session.kill('SIGTERM');
-    expect(await session.ended).toBe(130);
-    expectRestored(session);
-  });
-
   it('shows that the database is unreachable until it is back', async () => {
     const { env, url } = await tracked();
     const proxy = await proxyTo(url);
@@ -113,20 +101,6 @@ function terminalTests() {
     expect(screen.isCursorShown).toBe(true);
     // What is printed for good may be longer than a line.
     expect(screen.folded.filter((line) => !/^complete|^tidemark/.test(line))).toEqual([]);
-  });
-
-  it('a backfill shows failures, restores the cursor at Ctrl-C, and keeps printed lines', async () => {
-    const { env, simulator } = await tracked();
-    simulator.setFaults({ errorRate: 0.5 });
-    const slow = { ...env, SOURCE_REQUESTS_PER_MINUTE: '600' };
-    const session = await inSession(`backfill ${candles} --to 2024-03-26`, slow);
-    await waitFor('a failure', () => /^failed: \d+ server error/m.test(session.screen.text()));
-    session.type('\u0003');
-    expect(await session.ended).toBe(130);
-    expect(session.screen.isCursorShown).toBe(true);
-    expect(session.screen.text()).toMatch(
-      /%.*\n[\s\S]*windows left[\s\S]*^failed: [\s\S]*^interrupted: [\s\S]*INTERRUPTED/m,
-    );
   });
 }
 
@@ -185,27 +159,5 @@ describe('status --watch in a pipe', () => {
     expect(await json('status')).toMatchObject({
       ...{ etaSeconds: null, headline: { kind: 'no_worker', level: 'bad' } },
     });
-  });
-});
-
-describeNeeding('redis', 'status --watch and its queue on Redis', () => {
-  it('reports once that the queue is unreachable, with the cause, and continues', async () => {
-    const { begin, say, url } = await tracked();
-    const proxy = await proxyTo(inject('redisUrl') ?? '');
-    // A namespace of the test's own: Redis is shared by all of them.
-    const queue = { REDIS_URL: proxy.url, QUEUE_NAMESPACE: `t${new URL(url).pathname.slice(-12)}` };
-    await say('migrate', queue);
-    const watching = begin('status --watch --every 1s', queue);
-    await waitFor('a line', () => watching.stdout().includes('covered'));
-    await proxy.cut();
-    await waitFor('the loss', () => /Z QUEUE_UNREACHABLE: .*; retrying\n/.test(watching.stdout()));
-    await proxy.mend();
-    await waitFor('it to be back', () => /retrying\n.*covered/.test(watching.stdout()));
-    watching.kill('SIGINT');
-    const { exitCode, stdout, stderr } = await watching.ended;
-    expect([exitCode, stderr]).toEqual([130, '']);
-    expect(stdout.match(/retrying/g)).toHaveLength(1);
-    expect(stdout).toContain(`connect ECONNREFUSED ${new URL(proxy.url).host}`);
-    expect(stdout).not.toContain('maxRetriesPerRequest');
   });
 });

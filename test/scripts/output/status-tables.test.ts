@@ -36,11 +36,6 @@ function status(seriesId: number, exchange: string, missingDays: number): Series
   };
 }
 
-it('shows a row for each series when there are few', () => {
-  const few = Array.from({ length: 40 }, (_, index) => status(index, 'binance', 0));
-  expect(seriesOverview(few, nowMs).split('\n')).toHaveLength(41);
-});
-
 it('fits a terminal of 80 columns beside the prefix of the demo, also with long names, notes and numbers', () => {
   const noted = { ...status(3, 'binance', 6), wantedMs: 700 * dayMs, points: 85_797, gaps: 12 };
   const named = { ...noted.series, baseId: 'ethereum-classic' };

@@ -16,7 +16,7 @@ function body() {
   it('is reported in one line after the work', async () => {
     const { write, env, directory, series } = await openWatched();
     write('history: [{ asset: bitcoin, interval: d1, from: 2024-01-01 }]');
-    for (const words of ['--version', 'plan --json', 'apply --dry-run', 'status --watch --json'])
+    for (const words of ['--version', 'status --watch --json'])
       expect([words, await toFull(words, env, directory)]).toMatchObject([
         words,
         { exitCode: 8, stderr: line },
