@@ -180,21 +180,6 @@ describe('names what is unreachable or unusable in one line', () => {
       expectRefusal(await run(words, env), 6, 'QUEUE_UNREACHABLE', '127.0.0.1:1');
   });
 
-  it('a second migration while one runs', async () => {
-    const { url, drop } = await createTestDatabase();
-    onTestFinished(drop);
-    const both = await Promise.all([1, 2].map(() => run('migrate', { DATABASE_URL: url })));
-    const codes = both.map((ended) => ended.exitCode).sort();
-    // They may also have run one after the other; what must not happen is a third outcome.
-    expect([
-      [0, 0],
-      [0, 5],
-    ]).toContainEqual(codes);
-    for (const ended of both.filter((one) => one.exitCode === 5))
-      expectRefusal(ended, 5, 'MIGRATION_RUNNING');
-    expect((await run('status', { DATABASE_URL: url })).exitCode).toBe(0);
-  });
-
   it('a series that does not exist', async () => {
     for (const word of ['4711', 'bitcoin'])
       for (const command of ['untrack', 'verify', 'repair', 'why'])

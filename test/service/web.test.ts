@@ -2,7 +2,6 @@
 
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addHealth } from '../../service/health.ts';
 import { createService } from '../../service/server.ts';
 import { addWebSecurity } from '../../service/web-security.ts';
 import { simulatedMarketData } from '../../simulator/served.ts';
@@ -85,33 +84,5 @@ describe('an unavailable store', () => {
     expect(answer.body).not.toContain(error.message);
     expect(answer.headers['retry-after']).toBe(status === 503 ? '5' : undefined);
     await broken.close();
-  });
-
-  test('reports an unreadable store and shutdown at /readyz, not at /healthz', async () => {
-    const state = { reads: true, draining: false };
-    const service = createService({
-      data: simulator,
-      clock: clockAt(() => nowMs),
-      extend: (app) =>
-        addHealth(app, {
-          clock: clockAt(() => nowMs),
-          isDraining: () => state.draining,
-          assertReadable: async () => {
-            if (!state.reads) throw new Error('unreachable');
-          },
-        }),
-    });
-    const ready = async () => (await service.inject('/readyz')).statusCode;
-    expect(await ready()).toBe(200);
-    state.reads = false;
-    nowMs += 1000;
-    expect(await ready()).toBe(503);
-    state.reads = true;
-    nowMs += 1000;
-    expect(await ready()).toBe(200);
-    state.draining = true;
-    expect(await ready()).toBe(503);
-    expect((await service.inject('/healthz')).statusCode).toBe(200);
-    await service.close();
   });
 });

@@ -207,40 +207,6 @@ it('a retention that drops points must be confirmed; apply itself drops nothing'
   expect(await retentions()).toEqual([{ name: 'retention.asset_history', value: '2y' }]);
 });
 
-it('polls lists and reads again at the stated intervals, which override the environment, and stops lists that are off', async () => {
-  const { write, say, json, env } = await openWatched();
-  const tracked = `candles: [{ ${market}, interval: m1, from: 1d }]\n`;
-  const rereads = async () => (await json<{ fresh: Record<string, number> }>('plan')).fresh.rereadPerMinute;
-  const lists = async () => {
-    const status = await json<{
-      lists: { list: string; everySeconds: number }[];
-      rates: { everySeconds: number | null };
-    }>('status');
-    return [...status.lists.map(({ list, everySeconds }) => [list, everySeconds]), status.rates.everySeconds];
-  };
-  write(`${tracked}lists: { assets: 5m, rates: 30s, asset-markets: [{ asset: tether, every: 1h }] }`);
-  await say('apply');
-  expect(await lists()).toEqual([['assets', 300], ['asset_markets', 3600], 30]);
-  expect([env.REREAD_DAYS, await rereads()]).toEqual(['0', 0]);
-
-  write(`${tracked}lists: { assets: 10m, rates: off }\nread-again: { days: 12, every: 6h }`);
-  expect(await json('apply --dry-run')).toMatchObject({
-    readAgain: { before: {}, after: { days: 12, hours: 6 } },
-  });
-  const text = await say('apply');
-  expect(text).toContain('changed: assets every 10 min, was every 5 min\n');
-  expect(text).toContain('stopped: rates; stored data stays\n');
-  expect(text).toContain('1 list (markets of tether)\n');
-  expect(await lists()).toEqual([['assets', 600], ['asset_markets', 3600], expect.anything()]);
-  expect(await say('status')).toContain('rates: none polled yet, not polled\n');
-  expect(await rereads()).toBeCloseTo(12 / 360, 10);
-  expect(await say('apply')).toMatch(/^nothing to do/);
-
-  write(tracked);
-  expect(await say('apply')).toContain('read again: as configured, was the last 12 days, every 6 hours\n');
-  expect(await rereads()).toBe(0);
-});
-
 it('applies the example of the README', async () => {
   const { write, say, json, simulator } = await openWatched();
   write(readFileSync('config/tidemark.example.yaml', 'utf8'));

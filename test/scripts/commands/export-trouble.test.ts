@@ -22,15 +22,13 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 it('ends in one line when the pipe closes', async () => {
-  for (const format of ['csv', 'parquet']) {
-    const ended = await inShell([...m1, '--format', format], '| head -c 100 | wc -c', env);
-    expect(ended).toMatchObject({
-      exitCode: 130,
-      stderr:
-        'tidemark: INTERRUPTED: the reader of the output closed it early; this is expected with `| head`\n',
-    });
-    if (format === 'csv') expect(ended.stdout.trim()).toBe('100');
-  }
+  const ended = await inShell(m1, '| head -c 100 | wc -c', env);
+  expect(ended).toMatchObject({
+    exitCode: 130,
+    stderr:
+      'tidemark: INTERRUPTED: the reader of the output closed it early; this is expected with `| head`\n',
+  });
+  expect(ended.stdout.trim()).toBe('100');
 });
 
 it('leaves the previous file when killed or stopped, and the next export removes its part', async () => {
@@ -94,8 +92,6 @@ it('explains why it cannot write', async () => {
       join(directory, 'absent', 'x.csv'),
       /FILE_NOT_WRITTEN: .+: no such file or directory; create its directory first/,
     ],
-    [directory, /FILE_NOT_WRITTEN: .+: exists and is not a file; .+--out -/],
-    ['/dev/full', /FILE_NOT_WRITTEN: \/dev\/full: exists and is not a file; /],
   ] as const) {
     const ended = await tidemark([...m1, '--out', out], env);
     expect(ended).toMatchObject({ exitCode: 8, stdout: '', stderr: expect.stringMatching(line) });

@@ -62,3 +62,23 @@ it('counts credits, and warns when they will not do', async () => {
   );
   expect((await cost(`${words} d1 --to 2024-03-01`)).sources[0]?.left).toBe(3000);
 });
+
+it('says of each source how much staying fresh takes of its budget', async () => {
+  const { say, json } = await open(['kraken', 'coinbase']);
+  for (const source of ['kraken', 'coinbase']) await say(`track ${market(source, 'BTC/USD', 'm1')} 1h`);
+  const text = await say('plan');
+  expect(text).toMatch(/^staying fresh takes 2\.0\d requests a minute: 2\.00 for new periods/m);
+  for (const [source, share] of [
+    ['kraken', '1\\.9'],
+    ['coinbase', '0\\.2'],
+  ])
+    expect(text).toMatch(
+      new RegExp(
+        `^${source}: 1 request, .*; staying fresh takes 1\\.0\\d a minute, ${share} % of the budget$`,
+        'm',
+      ),
+    );
+  expect(await json('plan')).toMatchObject({
+    fresh: { refreshPerMinute: 2, wantedEverySeconds: 60, everySeconds: 60 },
+  });
+});

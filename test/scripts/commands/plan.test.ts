@@ -47,25 +47,3 @@ it('warns when the budget cannot keep the series fresh, and says what would be e
   expect(withKey).not.toContain('warning');
   expect(withKey).toContain('80.2 % of the budget');
 });
-
-it('shows deferred requests', async () => {
-  const { say, json, query } = await openWatched();
-  await query(
-    `with added as (
-       insert into tidemark.series (dataset, asset_id, interval, period, tracked, blocked_until)
-       select 'asset_history', id, 'd1', '1 day', '[2024-01-01Z, 2024-01-11Z)', blocked
-       from (values ('early', null), ('refused', '2999-01-02Z'::timestamptz), ('free', null)) s (id, blocked)
-       returning id, asset_id)
-     insert into tidemark.pending_windows (series_id, range, verdict, first_at, retry_at)
-     select id, range, 'empty', now(), at
-     from added, (values ('[2024-01-03Z, 2024-01-05Z)'::tstzrange, '2999-01-01Z'::timestamptz),
-                         ('[2024-01-07Z, 2024-01-08Z)', '2024-01-01Z')) w (range, at)
-     where asset_id = 'early'`,
-  );
-  expect(await json('plan')).toMatchObject({
-    ...{ requests: 3, laterRequests: 2, laterUntil: '2999-01-02T00:00:00.000Z' },
-  });
-  expect(await say('plan')).toContain(
-    'of them 2 deferred after failures or for a second answer: the last 2999-01-02',
-  );
-});

