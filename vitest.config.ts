@@ -10,7 +10,7 @@ const slow = [
   'test/docs/backup.test.ts',
   'test/queue/{cluster,outage}.test.ts',
   'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,phases,sources,verify-against}.test.ts',
-  'test/service/dashboard/{actions,headline,browser/{actions,every-view}}.test.ts',
+  'test/service/dashboard/{actions,browser/{actions,every-view}}.test.ts',
   'test/service/stored/hostile.test.ts',
   'test/store/embedded/crash.test.ts',
 ];

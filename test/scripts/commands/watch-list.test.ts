@@ -58,25 +58,3 @@ it('two schedulers apply a change once, and an invalid file never', async () => 
   expect(messages(again).filter((message) => message.includes('the watch list'))).toHaveLength(1);
   expect(await applied()).toEqual(begun);
 });
-
-it('polls the lists of its patterns, tracks and fetches the series', async () => {
-  const { write, begin, say, series, simulator, query } = await openWatched();
-  write('candles: [{ exchange: kraken, quote: euro, interval: d1, from: 2024-03-01, to: 2024-03-05 }]');
-  const running = begin('run');
-  await waitFor('all of it to be covered', async () => {
-    const lines = await series();
-    return lines.length === 4 && lines.every((line) => line.includes(' 4 {[2024-03-01 00:00,2024-03-05'));
-  });
-  // Two pages of the markets, of which the last was empty, and a window of each market; and no list is followed.
-  expect(simulator.requests().total).toBe(6);
-  expect(await query('select from tidemark.lists where untracked_at is null')).toEqual([]);
-
-  // Beside it `apply` polls nothing by itself: the two that run do.
-  write('history: [{ top: 2, interval: d1, from: 2024-03-01, to: 2024-03-05 }]', 'other.yaml');
-  expect(await say('apply --file other.yaml --dry-run', { SOURCE_URL: '' })).toContain(
-    'added: ethereum d1 from 2024-03-01 to 2024-03-05\n',
-  );
-  expect(simulator.requests().total).toBe(8);
-  running.kill('SIGTERM');
-  expect((await running.ended).exitCode).toBe(0);
-});

@@ -6,12 +6,6 @@ import { backfillProgress } from '../../../service/dashboard/page/state/model.ts
 import { inFlightPairs } from '../../../service/dashboard/queue.ts';
 import type { SeriesLine, Summary } from '../../../service/dashboard/shapes.ts';
 
-describe('backfill progress', () => {
-  const series = (requestsLeft: number, requests: number) => [
-    { requestsLeft, requests, blocked: null, failedMs: 0, awaitingMs: 0 } as SeriesLine,
-  ];
-});
-
 it('says that windows await a second answer or a retry only where they do', () => {
   const line = (of: Partial<SeriesLine>) =>
     ({ requests: 100, requestsLeft: 0, blocked: null, failedMs: 0, awaitingMs: 0, ...of }) as SeriesLine;

@@ -254,15 +254,6 @@ describe('X-Tidemark-Coverage', () => {
       `share=0.75, gaps=1, until=${march + dayMs}, missing=${march + 6 * hourMs}-${march + 12 * hourMs}`,
     );
   });
-  it('lists the first of very many missing ranges and ends before the next', async () => {
-    // Every other hour of three days.
-    const at = (place: number) => startMs + place * hourMs;
-    const odd = Array.from({ length: 36 }, (_, index) => 2 * index + 1);
-    const covered = odd.map((place): [number, number] => [at(place), at(place + 1)]);
-    const header = await coverageWhile('candles', covered, `/candles?${market}&${range(startMs, at(72))}`);
-    const missing = odd.slice(0, 32).map((place) => `${at(place - 1)}-${at(place)}`);
-    expect(header).toBe(`share=0.5, gaps=36, until=${at(64)}, missing=${missing.join(' ')}`);
-  });
 });
 
 it('serves the markets of an unpolled asset from all markets, without a share', async () => {

@@ -2,8 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { dayMs, hourMs } from '../../../../contract/intervals.ts';
-import { BandView, segmentAt } from '../../../../service/dashboard/page/parts/band.tsx';
-import { describePoints } from '../../../../service/dashboard/page/series/bars.ts';
+import { segmentAt } from '../../../../service/dashboard/page/parts/band.tsx';
 import { joinPieces, type Piece } from '../../../../service/dashboard/page/series/chart-piece.ts';
 import { pointedText, ValueTable } from '../../../../service/dashboard/page/series/chart-section.tsx';
 import { ComparedWords } from '../../../../service/dashboard/page/series/compare.tsx';
@@ -57,23 +56,6 @@ describe('a band', () => {
       null,
     ]);
     expect(segmentAt(band, 4)?.timeMs).toBe(startMs + 4.5 * dayMs);
-  });
-
-  it('draws each state by its own shape, and a hole below what is missing', () => {
-    const html = htmlOf(BandView, { band, label: '64.36 % covered' });
-    expect(html).toContain('role="img" aria-label="64.36 % covered"');
-    const drawn = [...html.matchAll(/<rect class="(\w+)" x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)"/g)];
-    expect(drawn.map(([, ...of]) => of.join(' '))).toEqual([
-      'tracked 0 5 9 2',
-      'covered 0 0 4 12',
-      'covered 6 0 3 12',
-      'empty 0 6 1 6',
-      'hole 4 0 2 12',
-      'gap 4 3 2 6',
-      'hole 5 0 1 12',
-      'failed 5 0 1 12',
-      'inFlight 6 0 1 3',
-    ]);
   });
 });
 
@@ -165,17 +147,6 @@ describe('the values of the chart', () => {
     ...of,
   });
 
-  it('say of what they are', () => {
-    const words = (of: Partial<Piece>, own = 'h1') => describePoints(piece(0, 1, of), own);
-    expect(words({})).toBe('Every candle of h1, as stored.');
-    expect(words({ kind: 'line' })).toBe('Every price of h1, as stored.');
-    expect(words({ interval: 'd1' })).toBe('Candles of d1, aggregated from h1.');
-    expect(words({ interval: 'd1', sampled: true })).toBe(
-      'One value per d1: the last h1 value of each period.',
-    );
-    expect(words({ rows: new Map() })).toBe('No stored data in this range.');
-  });
-
   it('of a new piece replace those of the loaded one, as far as they touch', () => {
     const layer = 'gap' as const;
     const held = piece(10, 20, { shades: [{ layer, startMs: 12, endMs: 20 }] });
@@ -208,9 +179,6 @@ it('says what a comparison shows, or why it shows nothing', () => {
   };
   expect(words(span(), span({ last: '5' }))).toBe(
     'From 100 at 2024-02-01: 150.00 at 2024-02-02, and other 250.00',
-  );
-  expect(words(span(), span({ first: '0', startMs: startMs + hourMs }))).toBe(
-    'From 100 at 2024-02-01: 150.00 at 2024-02-02, and other without a first value from 2024-02-01 01:00Z to 2024-02-02',
   );
   expect(words(null)).toBe('other has no value at the times and interval of the screen.');
   expect(words(null, span(), false)).toBe('other is not loaded.');
