@@ -115,11 +115,6 @@ describe('without a range', () => {
     expect((await times('/assets/ethereum/history?interval=d1')).length).toBeGreaterThan(355);
   });
 
-  test('ends candles with the open one', async () => {
-    expect((await times(`/candles?${market}&interval=m1`)).at(-1)).toBe(Date.UTC(2024, 4, 16, 10, 7));
-    expect((await times(`/candles?${market}&interval=w1`)).at(-1)).toBe(Date.UTC(2024, 4, 13));
-  });
-
   test('accepts one bound of a candles range', async () => {
     const start = Date.UTC(2024, 0, 1);
     const from = await times(`/candles?${market}&interval=m1&start=${start}`);

@@ -2,15 +2,9 @@ import { expect, it } from 'vitest';
 import { decimalText } from '../../../contract/decimal.ts';
 import { hourMs } from '../../../contract/intervals.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
+import { bitcoinHours as series } from '../../queue/queue-parts.ts';
 import { openVenues } from './watch-list-parts.ts';
 
-const series = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-} as const;
 const fromMs = Date.UTC(2024, 0, 1);
 const months = ['2024-01', '2024-02', '2024-03', '2024-04', '2024-05', '2024-06'];
 

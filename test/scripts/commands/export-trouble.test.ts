@@ -85,25 +85,6 @@ it('ends in one line when its database becomes unreachable, and leaves nothing',
   expect(readdirSync(directory)).toEqual([]);
 });
 
-it('explains why it cannot write', async () => {
-  const directory = emptyDirectory();
-  for (const [out, line] of [
-    [
-      join(directory, 'absent', 'x.csv'),
-      /FILE_NOT_WRITTEN: .+: no such file or directory; create its directory first/,
-    ],
-  ] as const) {
-    const ended = await tidemark([...m1, '--out', out], env);
-    expect(ended).toMatchObject({ exitCode: 8, stdout: '', stderr: expect.stringMatching(line) });
-  }
-  expect(await inShell(m1, '> /dev/full', env)).toMatchObject({
-    exitCode: 8,
-    stderr: expect.stringMatching(
-      /^tidemark: FILE_NOT_WRITTEN: standard output: no space left on device; .+ the output is truncated\n$/,
-    ),
-  });
-});
-
 describeWithSmallDisk('the disk that an export writes to fills up', () => {
   it('ends in one line, and leaves the previous file', async () => {
     const disk = mountSmallDisk(1);

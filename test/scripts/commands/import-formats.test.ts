@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { minuteMs } from '../../../contract/intervals.ts';
-import { zipOf } from '../../files/zip-of.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { describeRecordings, recordingFile } from '../../recordings.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';
@@ -40,34 +39,6 @@ function emptyStore() {
     );
   return { ...store, file, run, words, content, query, points };
 }
-
-it('binance: stores months and days to the last digit, and again changes nothing', async () => {
-  const { file, run, content, points, query } = emptyStore();
-  const month = zipOf({ 'x.csv': lines(upTo(6000).map((index) => kline(38_640 + index))) });
-  const files = [
-    file('BTCUSDT-1m-2024-01.zip', month),
-    file('BTCUSDT-1m-2024-02-01.csv', lines([44_640, 44_641, 44_645].map((index) => kline(index)))),
-  ];
-  const ended = await run('binance', ...files, '--json');
-  expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(JSON.parse(ended.stdout)).toEqual({
-    ...{ files: 2, fresh: 6003, unchanged: 0, rewritten: 0, provisional: 0, revised: 0 },
-    ...{ differing: 0, refused: 0, differences: [], refusals: [], notes: [] },
-  });
-  const values = { open: '1.10000000', high: '2.00000000', low: '1.00000000', close: '1.50000000' };
-  expect((await points()).at(-1)).toEqual({ time: minute(44_645), ...values, volume: '36304.20000000' });
-  const known = await content();
-  expect(known).toMatchObject({
-    ...{ pointCount: 6003, covered: [range(38_640, 44_642), range(44_645, 44_646)] },
-    ...{ confirmedEmpty: [], uncoveredPoints: [] },
-  });
-  expect(await query('select tracked::text, untracked_at from tidemark.series')).toEqual([
-    { tracked: '["2024-01-27 20:00:00+00","2024-02-01 00:06:00+00")', untracked_at: null },
-  ]);
-  const again = await run('binance', ...files);
-  expect(again.stdout).toMatch(/^imported 2 files: 0 new points, 6,003 unchanged; /);
-  expect(await content()).toEqual(known);
-});
 
 it('binance: verifies FILE.CHECKSUM where there is one', async () => {
   const { file, run, content } = emptyStore();

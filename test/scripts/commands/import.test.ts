@@ -260,24 +260,3 @@ it('--follow tracks open-ended what was tracked open-ended', async () => {
   await run('--follow');
   expect(await tracked()).toEqual([{ until: null }]);
 });
-
-it('keeps and reports a stored rate that differs', async () => {
-  const { env } = theStore();
-  const path = join(emptyDirectory(), 'rates.csv');
-  const header = 'currency,symbol,currency_symbol,type,time,rate_usd\n';
-  writeFileSync(path, `${header}euro,EUR,€,fiat,2024-01-01T00:00:00.007Z,1.10\n`);
-  expect(await tidemark(['import', '--points-only', path], env)).toMatchObject({ exitCode: 0 });
-  writeFileSync(
-    path,
-    `${header}euro,EUR,€,fiat,2024-01-01T00:00:00.007Z,1.11\neuro,EUR,€,fiat,2024-01-01T00:05:00Z,x\n`,
-  );
-  const ended = await tidemark(['import', '--points-only', '--json', path], env);
-  expect(JSON.parse(ended.stdout)).toMatchObject({
-    fresh: 0,
-    differing: 1,
-    refused: 1,
-    differences: [{ series: 'euro', stored: { rate_usd: '1.10' }, inFile: { rate_usd: '1.11' } }],
-    refusals: [{ reason: 'rateUsd: not a decimal' }],
-  });
-  expect(ended.exitCode).toBe(3);
-});

@@ -3,11 +3,10 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, start, tidemark } from '../command.ts';
-import { days, fill, fillMany, openStore, startMs } from './export-store.ts';
+import { fillMany, openStore } from './export-store.ts';
 
 function filesOf(directory: string): string[] {
   if (!existsSync(directory)) return [];
@@ -89,29 +88,5 @@ describeNeedingDuckdb('tidemark lake', () => {
     });
     expect(await inLake()).toEqual(await inStore());
     expect(filesOf(directory)).toEqual([...parquet(), join(directory, 'manifest.json')]);
-  });
-
-  it('names a month that it leaves out, and refuses another format and an unusable manifest', async () => {
-    const store = await openStore('main');
-    await fill(store.database, {
-      series: days,
-      window: { startMs, endMs: startMs + 40 * dayMs },
-      valueAt: (timeMs) => (timeMs === startMs + 35 * dayMs ? '0.000000000000000000001' : '1.10'),
-    });
-    const directory = emptyDirectory();
-    const run = (...words: string[]) => tidemark(['lake', directory, ...words], store.env);
-    expect(await run()).toMatchObject({
-      exitCode: 3,
-      stdout: expect.stringMatching(/^wrote 1 file with 31 rows/),
-      stderr: `tidemark: VALUES_TOO_LONG: not in the lake: bit,"coin" d1 2024-02, because price_usd of 2024-02-05T00:00:00Z has 21 fraction digits; DECIMAL(38, 20) holds 20; write a lake with other --decimals, or with --decimals text, into another directory\n`,
-    });
-    for (const [words, exitCode, said] of [
-      [['--decimals', '39'], 2, '--decimals must be a whole number from 0 to 38, or text, not 39'],
-      [['--decimals', 'text'], 2, `the lake in ${directory} has decimals 20`],
-      [['--doubles'], 2, `the lake in ${directory} has doubles false`],
-    ] as const) {
-      const ended = await run(...words);
-      expect([ended.exitCode, ended.stderr]).toEqual([exitCode, expect.stringContaining(said)]);
-    }
   });
 });

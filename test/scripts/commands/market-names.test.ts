@@ -70,24 +70,6 @@ candles:
   await say('why binance BTC/USDT d1');
 });
 
-it.each([['one of each', ['BTC', 'tether'], ['bitcoin', 'USDT']]] as const)(
-  'keeps one series of a market that a file gave by %s, though no source has listed it',
-  async (_, [base, quote], [otherBase, otherQuote]) => {
-    const { directory, names, say, byNames, query } = await open();
-    const file = twoHours(directory);
-    for (const [one, other] of [
-      [base, quote],
-      [otherBase, otherQuote],
-    ] as const)
-      await say(`import ${file} --format binance ${market(one, other)}`);
-    await byNames(otherBase, otherQuote, 'h1');
-    expect(await names()).toEqual([`binance ${base}/${quote} h1`]);
-    const points = `select from candles('binance', $1, $2, 'h1', '2024-05-01Z', '2024-05-02Z') where close is not null`;
-    expect(await query(points, [base, quote])).toHaveLength(2);
-    expect(await query(points, [otherBase, otherQuote])).toHaveLength(2);
-  },
-);
-
 it('keeps the series of a market under its name when aliases change, in commands and in the watch list', async () => {
   const { rest, names, say, bySymbol, refuses } = await open();
   // The aliases count before the list is applied.

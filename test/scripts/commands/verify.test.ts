@@ -2,10 +2,7 @@ import { expect, it } from 'vitest';
 import { decimalText } from '../../../contract/decimal.ts';
 import { dayMs, type EpochMs, minuteMs } from '../../../contract/intervals.ts';
 import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
-import { queueBeside } from '../../parts/test-database.ts';
-import { waitFor } from '../../parts/wait-for.ts';
 import { storedPoints, truthOf } from '../../pipeline/stored.ts';
-import { emptyQueue } from '../../queue/queue-parts.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 const minutes: CandleSeries = {
@@ -317,19 +314,4 @@ it('requests the years before a series begins again, by days', async () => {
   );
   await say(backfill, isEmptyAtOnce);
   expect((await storedPoints(database, born))[0]).toEqual({ period: firstMs, ...values });
-});
-
-it('requests windows again that were lost with the queue or its worker', async () => {
-  const { run, simulator, query, url } = await backfilled();
-  const before = simulator.requests().total;
-  simulator.setFaults({ latencyMs: 1500 });
-  const verifying = run('verify --all --json', { WORKER_CONCURRENCY: '1' });
-  await waitFor('two requests', () => simulator.requests().total >= before + 2);
-  // As a flushed Redis does: what waits is gone.
-  await emptyQueue(queueBeside(url));
-  simulator.setFaults({});
-  const { exitCode, stdout } = await verifying;
-  expect(exitCode).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ windows: 5, compared: 5, differing: 0 });
-  expect(await query('select * from tidemark.asked_windows')).toEqual([]);
 });

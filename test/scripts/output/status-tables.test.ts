@@ -64,9 +64,3 @@ it('groups many series by exchange and interval, folds complete groups, and show
     '`tidemark status --all` shows each series',
   ]);
 });
-
-it('tells a range that the source no longer keeps from one that failed', () => {
-  const lost = { ...status(1, 'kraken', 3), failedMs: 3 * dayMs, beyondDepthMs: 2 * dayMs };
-  expect(seriesTable([lost], nowMs)).toContain('1 d failed, 2 d beyond the depth of its source');
-  expect(seriesTable([{ ...lost, beyondDepthMs: 3 * dayMs }], nowMs)).not.toContain('failed');
-});

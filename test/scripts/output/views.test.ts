@@ -3,12 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { SeriesKey } from '../../../contract/series.ts';
 import type { Portion } from '../../../operations/progress.ts';
 import { type BackfillPace, backfillView } from '../../../scripts/output/backfill-progress.ts';
-import {
-  type LiveStatus,
-  liveStatusJson,
-  liveStatusLine,
-  liveStatusLines,
-} from '../../../scripts/output/live-status-view.ts';
+import { type LiveStatus, liveStatusLines } from '../../../scripts/output/live-status-view.ts';
 import { grouped } from '../../../scripts/output/series-groups.ts';
 import type { Space } from '../../../scripts/output/terminal.ts';
 
@@ -124,18 +119,6 @@ describe.each([
       }
       expect(lines.join('')).not.toMatch(/\p{Cc}/u);
     }
-  });
-});
-
-describe('the headline', () => {
-  const said =
-    'the source is unreachable since 2026-11-20 16:00Z: connect ECONNREFUSED 127.0.0.1:1; retrying now';
-
-  it('comes first in a watch and in its log', () => {
-    expect(liveStatusLines(watched, space(200, 60))[1]).toBe(`state     ${said}, 3 ranges failed`);
-    expect(liveStatusLine(watched)).toMatch(new RegExp(`^${said}, covered`));
-    expect(liveStatusJson(watched)).toMatchObject({ headline: { text: said }, also: [{}, {}] });
-    expect(liveStatusJson(watched).sourceOutage).toMatchObject({ kind: 'unreachable' });
   });
 });
 

