@@ -15,7 +15,6 @@ export type { Ended };
 
 export const program = resolve('dist/scripts/tidemark.js');
 
-/** The words that name the market which most tests use. */
 export const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
 
 /** Limit for a test that starts several processes, on a machine that has other things to do. */
@@ -23,9 +22,7 @@ export const processesMs = 180_000;
 
 export interface Running {
   readonly ended: Promise<Ended>;
-  /** What it has printed on standard output so far. */
   stdout(): string;
-  /** The same of standard error. */
   stderr(): string;
   /** Closes both pipes that it writes to, as a reader such as `head` does. */
   leaveUnread(): void;

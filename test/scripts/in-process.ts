@@ -18,7 +18,6 @@ let isInstalled = false;
 
 export interface RunningInProcess {
   readonly ended: Promise<Ended>;
-  /** What it has printed so far. */
   stdout(): string;
   stderr(): string;
 }
@@ -51,7 +50,6 @@ export function runInProcess(
   return beginInProcess(words, env, directory).ended;
 }
 
-/** Lets commands see their own environment, and keeps what they print. */
 function install(): void {
   const testEnv = process.env;
   Object.defineProperty(process, 'env', {

@@ -17,7 +17,6 @@ retention: { rates: 2y }
 prune: true
 `;
 
-/** Everything that a watch list can change. */
 async function state({ query, series }: Watched) {
   const others = await query(
     `select name as line from tidemark.settings where name like 'watch_list.%' or name like 'retention.%'
@@ -45,10 +44,10 @@ async function holdUp(watched: Watched) {
   const sessions = (condition: string) =>
     watched.query(`select from pg_stat_activity where application_name = 'tidemark apply' and ${condition}`);
   return {
-    held: (applies = 1) =>
+    held: () =>
       waitFor(
         'the apply to be held up',
-        async () => (await sessions(`wait_event_type = 'Lock'`)).length === applies,
+        async () => (await sessions(`wait_event_type = 'Lock'`)).length === 1,
       ),
     release: () => holder.query('rollback'),
     gone: () => waitFor('its session to end', async () => (await sessions('true')).length === 0),

@@ -1,42 +1,30 @@
 import { expect, it } from 'vitest';
-import { decimalText } from '../../../contract/decimal.ts';
-import { hourMs } from '../../../contract/intervals.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
 import { bitcoinHours as series } from '../../queue/queue-parts.ts';
 import { openVenues } from './watch-list-parts.ts';
 
-const fromMs = Date.UTC(2024, 0, 1);
 const months = ['2024-01', '2024-02', '2024-03', '2024-04', '2024-05', '2024-06'];
 
-/** REST, an archive of the same market by months, and one by days. @param badFileRate share of files with a defect. */
+/** REST, and an archive of the same market by months. @param badFileRate share of files with a defect. */
 async function open(badFileRate = 0) {
-  const opened = await openVenues(['binance', 'binance-archive', 'binance-archive-daily']);
-  const { binance: rest, 'binance-archive': archive, 'binance-archive-daily': daily } = opened.venues;
+  const opened = await openVenues(['binance', 'binance-archive']);
+  const { binance: rest, 'binance-archive': archive } = opened.venues;
   archive.setFaults({ badFileRate });
   opened.list({ binance: ', archive: binance-archive' });
   return {
     ...opened,
-    ...{ rest, archive, daily },
-    backfill: (to = '2024-07-01') =>
+    backfill: () =>
       opened.say(
-        `backfill candles --source binance --symbol BTC/USDT --interval h1 --from 2024-01-01 --to ${to} --json`,
+        'backfill candles --source binance --symbol BTC/USDT --interval h1 --from 2024-01-01 --to 2024-07-01 --json',
       ),
-    truth: (endMs = Date.UTC(2024, 6, 1)) => rest.truth.candles(series, { startMs: fromMs, endMs }),
+    truth: () => rest.truth.candles(series, { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 6, 1) }),
     stored: () => storedPoints(opened.database, { ...series, baseId: 'BTC', quoteId: 'USDT' }),
     klines: () => rest.requests().recent.filter(({ url }) => url.includes('klines')).length,
-    files: (of = archive) =>
-      of
+    files: () =>
+      archive
         .requests()
-        .recent.flatMap(({ url }) => /(\d{4}-\d\d(?:-\d\d)?)\.zip$/.exec(url)?.[1] ?? [])
+        .recent.flatMap(({ url }) => /(\d{4}-\d\d)\.zip$/.exec(url)?.[1] ?? [])
         .sort(),
-    /** Gives these hours other values in one of them. */
-    revise(of: typeof archive, hours: readonly number[], values: Readonly<Record<string, string>>) {
-      for (const hour of hours)
-        of.revise({
-          ...{ series, timeMs: fromMs + hour * hourMs, fromMs: 0 },
-          values: Object.fromEntries(Object.entries(values).map(([name, text]) => [name, decimalText(text)])),
-        });
-    },
   };
 }
 

@@ -30,7 +30,6 @@ it.each(venues)('of $profile, with the fewest requests, to the last digit', asyn
   const longest = profiles[profile]?.longestRangeMs.candles ?? {};
   const fewest = (interval: 'm1' | 'h1') => Math.ceil((2 * dayMs) / (longest[interval] ?? 0));
   expect(outcome).toMatchObject({ requests: fewest('m1') + fewest('h1'), windowsLeft: 0 });
-  // The list of markets is one more.
   expect(simulator?.requests().total).toBe(outcome.requests + 1);
 
   const [baseId = '', quoteId = ''] = symbol.split('/');

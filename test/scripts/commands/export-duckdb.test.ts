@@ -3,12 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dayMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs } from '../../../contract/intervals.ts';
 import type { FileFormat } from '../../../files/layout.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
 import { openTestStore, type TestStore } from '../../store/open-store.ts';
 import { emptyDirectory, market, tidemark } from '../command.ts';
-import { days, fill, fillAll, minutes, startMs } from './export-store.ts';
+import { days, fill, fillAll, startMs } from './export-store.ts';
 
 describeNeedingDuckdb('DuckDB reads what export wrote', () => {
   let store: TestStore;
@@ -17,17 +17,12 @@ describeNeedingDuckdb('DuckDB reads what export wrote', () => {
     store = await openTestStore();
     env = { DATABASE_URL: store.url };
     await fillAll(store.database);
-    // Values for which a DECIMAL is too short, and so many that they are written in several row groups.
+    // Values for which a DECIMAL is too short.
     const long = ['12345678901234567890', '0.1234567890123456789012345678901234567890', '-0.0'];
     await fill(store.database, {
       series: { ...days, assetId: 'long' },
       window: { startMs, endMs: startMs + 3 * dayMs },
       valueAt: (timeMs) => long[(timeMs - startMs) / dayMs] ?? '0',
-    });
-    await fill(store.database, {
-      series: { ...minutes, exchange: 'kraken' },
-      window: { startMs, endMs: startMs + 60_000 * minuteMs },
-      valueAt: (timeMs) => `${timeMs % 7 < 3 ? '-' : ''}${(timeMs - startMs) / minuteMs}.50`,
     });
   });
   afterAll(() => store.close());

@@ -24,14 +24,12 @@ const m1 = ['export', 'candles', ...market, '--interval', 'm1'];
 
 const theStore = sharedStore();
 
-/** Another store, with these minutes. */
 async function filledStore(filled = window) {
   const store = await openStore('main');
   await fill(store.database, { series: minutes, window: filled });
   return store;
 }
 
-/** The file of three hours and its sidecar, made once. */
 let files: { readonly csv: string; readonly sidecar: string } | undefined;
 
 async function exportedFiles() {

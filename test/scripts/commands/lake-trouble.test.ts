@@ -1,5 +1,3 @@
-/** A lake whose writer is killed, and what the command says. */
-
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

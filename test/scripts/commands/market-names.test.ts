@@ -34,7 +34,6 @@ async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
   };
 }
 
-/** A file of Binance's archive. */
 function twoHours(folder: string): string {
   const file = join(folder, 'BTCUSDT-1h-2024-05-01.csv');
   const row = (hour: number) => {
@@ -57,7 +56,6 @@ it('keeps one series of a market and an interval, whichever of its names a comma
   await bySymbol('d1');
   const both = ['binance BTC/USDT h1', 'binance bitcoin/tether d1'];
   expect(await names()).toEqual(both);
-  // A file, and an entry of the watch list.
   await say(`import ${twoHours(directory)} --format binance ${market('bitcoin', 'tether')}`);
   rest(`aliases: { BTC: bitcoin, USDT: tether }
 candles:
@@ -65,7 +63,6 @@ candles:
   - { source: binance, symbol: BTC/USDT, interval: [h1, d1], from: 2024-05-01 }`);
   await say('apply');
   expect(await names()).toEqual(both);
-  // Each is found by both names.
   await say('why binance bitcoin/tether h1');
   await say('why binance BTC/USDT d1');
 });

@@ -13,7 +13,6 @@ import { type Running, start, tidemark } from '../command.ts';
 import { openStore } from './export-store.ts';
 import { everyRow, fillEverything } from './move-store.ts';
 
-// Each runs several commands, one after the other.
 vi.setConfig({ testTimeout: 180_000 });
 
 const lastLine = (stderr: string) => stderr.trimEnd().split('\n').at(-1) ?? '';

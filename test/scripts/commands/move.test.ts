@@ -10,7 +10,6 @@ import { emptyDirectory, tidemark } from '../command.ts';
 import { openStore } from './export-store.ts';
 import { everyRow, fillEverything, nextIds } from './move-store.ts';
 
-// Each runs several commands, one after the other.
 vi.setConfig({ testTimeout: 180_000 });
 
 const why = inject('absent').timescale || inject('absent').plainPostgres;
@@ -43,7 +42,6 @@ const pairs = [
       expect(await nextIds(target.database)).toEqual(await nextIds(source.database));
       expect(await rangesBehind(target.database)).toEqual(await rangesBehind(source.database));
 
-      // Derived intervals too.
       const derived = `select exchange, base, quote, interval, time, open::text, high::text, low::text, close::text, volume::text
                        from candles where interval in ('m5', 'h1', 'd1') order by 1, 2, 3, 4, 5`;
       const rows = async ({ database }: typeof source) => (await database.pool.query(derived)).rows;
@@ -67,7 +65,6 @@ const pairs = [
       };
       const backfill =
         'backfill candles --exchange binance --base bitcoin --quote tether --interval m1,h1 --from 2024-01-01 --to';
-      // For the queue.
       for (const store of [source, target]) await run(store, 'migrate');
       await run(source, `${backfill} 2024-01-03`);
       await run(source, `move --json --to ${target.url}`);

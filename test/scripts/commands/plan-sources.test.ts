@@ -8,7 +8,6 @@ interface Cost {
   readonly sources: readonly Record<'requests' | 'cost' | 'seconds' | 'left' | 'lostSeconds', number>[];
 }
 
-/** With these sources, and the cost of a backfill from them. */
 async function open<Name extends VenueName>(names: readonly Name[]) {
   const opened = await openVenues(names);
   const dry = (words: string) =>

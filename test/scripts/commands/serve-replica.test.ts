@@ -35,21 +35,8 @@ it('serves from a replica, and reports how far it is behind', async (context) =>
     const ready = (await (await fetch(`${root}readyz`)).json()) as { replicaLagSeconds?: number | null };
     return ready.replicaLagSeconds ?? -1;
   };
-  const shown = async () => {
-    const over = new AbortController();
-    const events = await fetch(`${root}dashboard/events`, { signal: over.signal });
-    let text = '';
-    for await (const piece of events.body ?? []) {
-      text += Buffer.from(piece).toString();
-      if (text.includes('"database":')) break;
-    }
-    over.abort();
-    return /"database":"([^"]+)"/.exec(text)?.[1];
-  };
   await waitFor('the replica to follow', async () => (await lagOf()) === 0);
   expect(await asked()).toEqual({ rows: 0, lag: 0 });
-  expect(await shown()).toMatch(/^PostgreSQL [\d.]+, .+, replica, up to date$/);
-
   const [writer, replayer] = [await connected(primary), await connected(replica)];
   const insert = async (id: string) => {
     await writer.query(
@@ -67,9 +54,6 @@ it('serves from a replica, and reports how far it is behind', async (context) =>
   const behind = await asked();
   expect(behind.rows).toBe(1);
   expect(behind.lag).toBeGreaterThan(2);
-  // The page's state is read every few seconds.
-  await waitFor('the page', async () => /, replica, \d+ s behind$/.test((await shown()) ?? ''));
-
   await replayer.query('select pg_wal_replay_resume()');
   await waitFor('both rows', async () => (await asked()).rows === 2);
   await waitFor('the replica to catch up', async () => (await lagOf()) === 0);

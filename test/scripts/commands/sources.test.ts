@@ -33,7 +33,6 @@ async function open(options: Parameters<typeof openVenues>[1] = {}) {
   };
 }
 
-/** When it was asked for candles. */
 function candleTimes(simulator: RunningVenueSimulator): number[] {
   return simulator.requests().recent.flatMap(({ url, atMs }) => (/kline/.test(url) ? [atMs] : []));
 }

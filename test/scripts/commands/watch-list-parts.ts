@@ -24,16 +24,13 @@ export interface Directory {
   readonly directory: string;
   readonly env: Env;
   write(text: string, file?: string): void;
-  /** Starts a process: for signals and pipes. */
   begin(words: string, env?: Env): Running;
-  /** Begins a command in this process, and does not wait for its end. */
   beginHere(words: string, env?: Env): RunningInProcess;
   run(words: string, env?: Env): Promise<Ended>;
   /** As `run`, of a command that must end with exit 0 and without a message. @returns what it printed. */
   say(words: string, env?: Env): Promise<string>;
   /** As `run`, of a command that must end with this exit code and say this on standard error. @returns what it printed. */
   fails(words: string, exitCode: number, said: string | RegExp, env?: Env): Promise<string>;
-  /** As `run`, with the document that it prints. @throws Error when it fails. */
   json<Document = Record<string, unknown>>(words: string): Promise<Document>;
   query(sql: string, values?: unknown[]): Promise<pg.QueryResultRow[]>;
   /** Every series with its range, whether it is tracked or not, and how much is stored and covered. */
@@ -44,13 +41,12 @@ export interface Watched extends Directory {
   readonly simulator: RunningSimulator;
 }
 
-export async function openWatched(on: 'main' | 'plain' = 'main'): Promise<Watched> {
-  const { url, drop } = await createMigratedDatabase(on);
+export async function openWatched(): Promise<Watched> {
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(drop);
   return watchedAt(url);
 }
 
-/** @param url of a migrated database. */
 export async function watchedAt(url: string): Promise<Watched> {
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());

@@ -5,7 +5,6 @@ import { openWatched } from './watch-list-parts.ts';
 
 const market = 'exchange: binance, base: bitcoin, quote: tether';
 
-/** The messages of a service's log so far. */
 function messages(running: Running): string[] {
   return running
     .stderr()

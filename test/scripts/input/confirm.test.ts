@@ -12,7 +12,6 @@ const ways: ReadonlyArray<(session: TerminalSession) => void> = [
   (session) => session.kill('SIGTERM'),
 ];
 
-/** Hourly candles of 2024 are stored, and no retention is set. */
 async function stored() {
   const watched = await openWatched();
   await watched.say(

@@ -8,7 +8,6 @@ import { openWatched, type Watched } from '../commands/watch-list-parts.ts';
 
 const candles = 'candles --exchange binance --base bitcoin --quote tether --interval m1,h1 --from 2024-03-01';
 
-/** Tracks twenty days of minutes and hours: 21 windows. */
 async function tracked(): Promise<Watched> {
   const watched = await openWatched();
   await watched.say(`track ${candles} --to 2024-03-21`);

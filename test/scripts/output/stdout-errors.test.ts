@@ -7,7 +7,6 @@ import { openWatched } from '../commands/watch-list-parts.ts';
 const full = '/dev/full';
 
 function body() {
-  /** A command whose standard output is a disk that is full. */
   const toFull = (words: string, env: Record<string, string> = {}, cwd = emptyDirectory()) =>
     inShell(words.split(' '), `> ${full}`, env, cwd);
   const line =

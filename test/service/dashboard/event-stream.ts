@@ -1,5 +1,3 @@
-/** The events of a dashboard's stream, as they arrive. */
-
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { onTestFinished } from 'vitest';
@@ -12,13 +10,10 @@ export type StreamEvent =
   | { readonly name: 'trouble'; readonly data: Trouble };
 
 export interface EventStream {
-  /** All events so far. */
   readonly events: readonly StreamEvent[];
   /** The first event, of those that are not returned yet, that is wanted. It rejects when the stream ends before. */
   next(isWanted?: (event: StreamEvent) => boolean): Promise<StreamEvent>;
-  /** Ends the connection from this side. */
   leave(): void;
-  /** The connection is closed, by either side. */
   readonly ended: Promise<void>;
 }
 

@@ -43,8 +43,8 @@ const fetched = (
     [atMs / 1000, dataset, dataset === 'candles' ? seriesId : null, verdict, status, error, count],
   );
 
-function reader(facts: Partial<QueueSnapshot['facts']> = {}, ratesMs?: number) {
-  return stateReader({
+async function conditions(facts: Partial<QueueSnapshot['facts']> = {}): Promise<Record<string, string>> {
+  const read = stateReader({
     database: store.database,
     queue: createQueueReader(systemClock, async () => ({
       ...quietQueue,
@@ -52,12 +52,8 @@ function reader(facts: Partial<QueueSnapshot['facts']> = {}, ratesMs?: number) {
     })),
     clock: clockAt(() => nowMs),
     ...{ graceMs: 0, rangeLimits: {}, perMinute: 0, synthetic: false },
-    ...(ratesMs === undefined ? {} : { ratesMs }),
   });
-}
-
-async function conditions(facts: Partial<QueueSnapshot['facts']> = {}): Promise<Record<string, string>> {
-  const { headline, also } = (await reader(facts)()).summary.state;
+  const { headline, also } = (await read()).summary.state;
   return Object.fromEntries([headline, ...also].map(({ kind, text }) => [kind, text]));
 }
 

@@ -21,7 +21,6 @@ const days: SeriesKey = { ...hours, interval: 'd1' };
 
 interface Line {
   readonly key: SeriesKey;
-  /** What the first one has. */
   readonly covered: readonly Range[];
   /** What it comes to have later. */
   readonly later: readonly Range[];

@@ -37,7 +37,6 @@ export async function loadLists(
   }
 }
 
-/** Marks one as gone at the source since then. */
 export async function markGone(
   database: Database,
   dataset: SnapshotDataset,
@@ -77,7 +76,6 @@ async function store(
   );
 }
 
-/** Columns that are not named as the fields of their rows. */
 const renamed: Readonly<Record<string, string>> = {
   exchangeId: 'exchange',
   baseId: 'base',

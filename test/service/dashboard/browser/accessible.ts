@@ -1,5 +1,3 @@
-/** The accessibility check of a page as it is now. */
-
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';

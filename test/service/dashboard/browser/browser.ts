@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest';
 
 let browser: Browser;
 
-/** For a group of tests that share one browser. */
 export function withBrowser(): void {
   beforeAll(async () => {
     browser = await chromium.launch({

@@ -10,14 +10,10 @@ import { type DashboardWorld, market, openDashboardWorld, quietQueue } from '../
 
 export const startMs = Date.UTC(2023, 10, 1);
 export const endMs = Date.UTC(2024, 3, 1);
-/** The gap. */
 export const hole = { startMs: Date.UTC(2024, 1, 10), endMs: Date.UTC(2024, 1, 12) };
 
 export interface FilledWorld extends Pick<DashboardWorld, 'url' | 'close'> {
-  /** The market with the gap. */
   readonly seriesId: number;
-  /** The history that was never fetched. */
-  readonly emptyId: number;
   /** Neither worker nor scheduler from now on: a long sentence above the view, and another below it. */
   stopWork(): void;
 }
@@ -36,14 +32,13 @@ export async function openFilledWorld(): Promise<FilledWorld> {
   const other = await trackSeries(database, daily, startMs, endMs);
   await commitPoints(database, { seriesId: other.seriesId, series: daily, window: { startMs, endMs } });
   const history = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' } as const;
-  const empty = await trackSeries(database, history, startMs, endMs);
+  await trackSeries(database, history, startMs, endMs);
   await trackList(database, assets, hourMs);
   await poll(database, endMs, [assetOf('bitcoin', 1, { priceUsd: '1.10' })]);
   await poll(database, endMs + hourMs, [assetOf('bitcoin', 1, { priceUsd: '1.20' })]);
   return {
     url: world.url,
     seriesId,
-    emptyId: empty.seriesId,
     stopWork() {
       const none = { source: null, workers: 0, pausedMs: 0, perMinute: 200 };
       world.queue = { ...quietQueue, facts: { schedulers: 0, sources: [none] } };

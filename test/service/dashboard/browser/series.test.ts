@@ -31,7 +31,6 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await store.close();
   });
 
-  /** Tracks the range of the windows, and commits them. */
   async function filled(baseId: string, ...windows: (readonly [EpochMs, EpochMs])[]): Promise<number> {
     const series = { ...market, baseId };
     const [begin = endMs] = windows.flat();
@@ -70,7 +69,6 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       return interval === undefined ? [] : [{ interval, from: Number(from), to: Number(to) }];
     });
 
-  /** The time that a text begins with. */
   const timeIn = (text: string): EpochMs =>
     Date.parse(
       `${text.slice(0, text.indexOf(': ')).replace(' ', 'T').replace('Z', '')}Z`.replace(/^(.{10})Z$/, '$1'),
