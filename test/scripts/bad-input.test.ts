@@ -27,13 +27,10 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
   const unused = { DATABASE_URL: 'postgres://127.0.0.1:1/none' };
 
   it.each([
-    ['nonsense', 'nonsense'],
     ['status --nonsense', '--nonsense'],
     ['statsu', 'Did you mean status?'],
     ['status --every 2s', '--every goes with --watch'],
-    ['status --watch --every 2h', 'is not a length from 1s to 1h'],
     ['status --watch --check', 'exclude each other'],
-    ['track candles --exchange binance', '--base'],
     [`track candles ${market} --interval h6 --from 1d`, 'h6'],
     [`track candles ${market} --interval , --from 1d`, 'comma'],
     [
@@ -45,19 +42,16 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     ['track history --asset \u202ebitcoin --interval d1 --from 1y', '"\\u202ebitcoin" is not an id'],
     ['worker --concurrency 0', '--concurrency'],
     ['simulate --port 70000', '70000'],
-    ['simulate --host 192.0.2.1', '192.0.2.1'],
     ['simulate --error-rate 0.7 --html-rate 0.7', 'sum'],
     ['migrate down', '--yes'],
     ['viewer pg_monitor', 'invalid role name'],
     ['viewer looks --password-file /nowhere/at/all', '--password-file'],
-    ['export candles', '--exchange'],
     [`export candles ${market} --interval m7`, '--interval: candles has no interval "m7"'],
     ['export rates --json', '--json and the points'],
     [
       'export rates --format csv --out /nowhere/rates.parquet',
       '--format csv does not match the file name /nowhere/rates.parquet',
     ],
-    ['export rates --from 2024-01-02 --to 2024-01-01', '--from 2024-01-02 is not before'],
     ['import x.csv --format kraken --exchange kraken', '--format kraken needs --base, --quote, --interval'],
     ['import x.csv --base bitcoin', '--base needs --format binance, kraken, cryptodatadownload, ccxt-json'],
     [`import x.csv --format binance ${market} --interval m1,h1`, '--interval m1,h1 names several intervals'],
@@ -171,11 +165,6 @@ describe('names what is unreachable or unusable in one line', () => {
       ['rates --currency florin', 'no rate of florin is stored'],
     ])
       expectRefusal(await run(`export ${words}`, environment()), 2, 'UNKNOWN_SERIES', line ?? '');
-  });
-
-  it('a source that does not answer', async () => {
-    const ended = await run(`${history} bitcoin`, environment());
-    expectRefusal(ended, 4, 'SOURCE_UNREACHABLE', '127.0.0.1:1');
   });
 
   it.each([['HTML', 200, 'text/html', '<!doctype html><title>Welcome</title>']])(

@@ -172,26 +172,11 @@ it('a retention that drops points must be confirmed; apply itself drops nothing'
 
   const done = await json<Changes>('apply --confirm candles');
   expect(done.cut).toMatchObject([{ dataset: 'candles', age: '1y', series: [{ interval: 'd1' }] }]);
-  expect(done.retention).toMatchObject([
-    {
-      dataset: 'candles',
-      before: null,
-      after: '1y',
-      dropsBefore: expect.stringMatching(/T00:00:00.000Z$/),
-    },
-    { dataset: 'history', after: '2y', dropsBefore: null },
-  ]);
   expect(await retentions()).toHaveLength(2);
   const [d1, h1] = await series();
   // What is new begins where it is kept from; the rest goes when retention is applied.
   expect(d1).not.toContain('[2024-03-01');
   expect(h1).toMatch(/\[2024-03-01 00:00,\) tracked 96 /);
-
-  write('candles: []\nretention: { candles: off, history: 2y }');
-  expect((await json<Changes>('apply')).retention).toMatchObject([
-    { dataset: 'candles', before: '1y', after: null },
-  ]);
-  expect(await retentions()).toEqual([{ name: 'retention.asset_history', value: '2y' }]);
 });
 
 it('applies the example of the README', async () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { trackSeries } from '../../../store/series/series.ts';
 import { storeMarkets } from '../../../store/series/sources.ts';
 import { openTestStore, type TestStore } from '../../store/open-store.ts';
-import { emptyDirectory, program, tidemark } from '../command.ts';
+import { emptyDirectory, program } from '../command.ts';
 import { runInProcess } from '../in-process.ts';
 
 /** Names that a source may have, as far as a shell is concerned. */
@@ -67,17 +67,6 @@ it.each<[string, string[]]>([
 it('describes options, and the ids of series by their names', async () => {
   expect(await suggested('track candles --exch')).toEqual([['--exchange', 'exchange, such as binance']]);
   expect(await suggested('why 1')).toEqual([['1', 'binance bitcoin/tether h1']]);
-});
-
-it('suggests only tracked series for untrack, and none without a database', async () => {
-  await tidemark(['untrack', 'ethereum', 'd1'], env);
-  expect([await words('untrack e'), await words('untrack 4'), await words('why e')]).toEqual([
-    ['exchanges'],
-    [],
-    ['ethereum'],
-  ]);
-  for (const none of [{}, { DATABASE_URL: 'postgres://127.0.0.1:1/none' }])
-    expect(await words('why ', none)).toEqual([]);
 });
 
 /** What bash inserts for the last of the words of each line, which are the user's text, quotes included. */

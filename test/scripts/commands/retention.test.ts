@@ -1,5 +1,4 @@
-import { describe, expect, it } from 'vitest';
-import { confirmByName } from '../../../scripts/input/confirm.ts';
+import { expect, it } from 'vitest';
 import { openWatched } from './watch-list-parts.ts';
 
 it('is off by default, must be confirmed by name, limits later tracking, and can be switched off', async () => {
@@ -46,31 +45,4 @@ it('is off by default, must be confirmed by name, limits later tracking, and can
   expect(await say('retention off candles')).toContain('kept forever from now on');
   expect(await settings()).toEqual([]);
   await say(`${track} d1 --from 11y`);
-});
-
-describe('confirmByName', () => {
-  const confirmation = { name: 'candles', consequence: 'This drops much.', given: undefined };
-
-  it('prompts for the name after explaining the consequence', async () => {
-    const questions: string[] = [];
-    const ask = (answer: string) => async (question: string) => {
-      questions.push(question);
-      return answer;
-    };
-    await confirmByName({ ...confirmation, ask: ask(' candles ') });
-    expect(questions).toEqual(['This drops much.\nType candles to confirm: ']);
-    for (const answer of ['', 'y', 'yes', 'candle', 'Candles']) {
-      await expect(confirmByName({ ...confirmation, ask: ask(answer) })).rejects.toMatchObject({
-        code: 'BAD_ARGUMENT',
-      });
-    }
-  });
-
-  it('does not prompt when the name is given', async () => {
-    const ask = () => Promise.reject(new Error('asked'));
-    await confirmByName({ ...confirmation, given: 'candles', ask });
-    await expect(confirmByName({ ...confirmation, given: 'rates', ask })).rejects.toMatchObject({
-      code: 'BAD_ARGUMENT',
-    });
-  });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { dayMs, minuteMs } from '../../../contract/intervals.ts';
-import { seriesOverview, seriesTable } from '../../../scripts/output/status-tables.ts';
+import { dayMs } from '../../../contract/intervals.ts';
+import { seriesOverview } from '../../../scripts/output/status-tables.ts';
 import type { SeriesStatus } from '../../../store/series/status.ts';
 
 const startMs = Date.parse('2024-01-01Z');
@@ -35,18 +35,6 @@ function status(seriesId: number, exchange: string, missingDays: number): Series
     blocked: null,
   };
 }
-
-it('fits a terminal of 80 columns beside the prefix of the demo, also with long names, notes and numbers', () => {
-  const noted = { ...status(3, 'binance', 6), wantedMs: 700 * dayMs, points: 85_797, gaps: 12 };
-  const named = { ...noted.series, baseId: 'ethereum-classic' };
-  const lines = seriesTable([{ ...noted, series: named as never }], nowMs, 68).split('\n');
-  expect(lines.filter((line) => line.length > 68)).toEqual([]);
-  expect(lines[0]).toMatch(/^id +series +covered +missing +age +note$/);
-  const aged = { ...noted, series: named as never, newestMs: nowMs - (29 * minuteMs + 18_000) };
-  const shorter = seriesTable([aged], nowMs, 68).split('\n');
-  expect(shorter.filter((line) => line.length > 68)).toEqual([]);
-  expect(shorter[0]).toMatch(/^id +series +covered +age +note$/);
-});
 
 it('groups many series by exchange and interval, folds complete groups, and shows the total', () => {
   const many = ['binance', 'kraken', 'okx'].flatMap((exchange, index) =>

@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
 import { printable } from '../../../contract/names.ts';
 import { logProgress } from '../../../scripts/output/progress.ts';
-import { asFits, bar, fitted, terminalOf } from '../../../scripts/output/terminal.ts';
+import { bar, fitted, terminalOf } from '../../../scripts/output/terminal.ts';
 
 const words = fc.string({ unit: 'binary' });
 const width = fc.integer({ min: 1, max: 60 });
@@ -20,16 +20,6 @@ it('fits a text to a width, and keeps both ends of a longer one', () => {
 
 it('strips control characters from foreign text', () => {
   expect(printable('\u001b[2J\u001b[31mgone\r\n\u001b]0;title\u0007 now\u202e!\u0000')).toBe('gone now !');
-});
-
-it('joins as many parts as fit', () => {
-  const parts = ['one', 'two', 'three'];
-  expect([40, 10, 7, 2].map((columns) => asFits(parts, columns))).toEqual([
-    'one, two, three',
-    'one, two',
-    'one',
-    'one',
-  ]);
 });
 
 it('fills a bar only when nothing is left', () => {

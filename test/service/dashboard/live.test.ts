@@ -100,30 +100,6 @@ it('reports an unavailable store and its return', async () => {
   await page.next(named('change'));
 });
 
-it('repeats the trouble event while a reading hangs, and recovers by itself', async () => {
-  const { state, connect } = await opened(100);
-  const page = await connect();
-  await page.next(named('snapshot'));
-  let answer = () => {};
-  state.hang = new Promise((resolve) => {
-    answer = resolve;
-  });
-  await page.next(named('trouble'));
-  // A page that is opened now must not take what was read before for the present.
-  const late = await connect();
-  await late.next(named('trouble'));
-  state.nowMs += 10_000;
-  const later = await connect();
-  await page.next(named('trouble'));
-  await later.next(named('trouble'));
-  expect(later.events.filter(({ name }) => name !== 'trouble')).toEqual([]);
-  state.hang = null;
-  answer();
-  await page.next(named('change'));
-  await late.next(named('change'));
-  await later.next(named('snapshot'));
-});
-
 it('never sends a new page a snapshot from before a sleep', async () => {
   const { state, happened, connect } = await opened();
   let page = await connect();

@@ -52,6 +52,7 @@ it.each([
   '/markets?assetSymbol=eur',
   '/markets/data?assetId=euro',
   '/exchanges',
+  '/exchanges/all',
   '/exchanges/kraken',
   pathOf('rate', 'icelandic-króna'),
   `/candles?${market}&${range(march)}`,

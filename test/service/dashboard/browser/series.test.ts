@@ -1,4 +1,4 @@
-/** The chart of a series in a browser: what it draws, where it moves, what it keeps, and what it says when a request fails. */
+/** The chart of a series in a browser: what it draws, where it moves, and what it keeps. */
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -40,17 +40,6 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
         await commitPoints(store.database, {
           ...{ seriesId: id, series, window: { startMs: at, endMs: Math.min(at + 365 * dayMs, to) } },
         });
-    return id;
-  }
-  /** A hundred or more hours of given prices. */
-  async function priced(baseId: string, hours: number, priceOf: (place: number) => string): Promise<number> {
-    const series = { ...market, baseId };
-    const window = { startMs: endMs - hours * hourMs, endMs };
-    const { seriesId: id } = await trackSeries(store.database, series, window.startMs, endMs);
-    const changed = new Map(
-      Array.from({ length: hours }, (_, place) => [window.startMs + place * hourMs, priceOf(place)]),
-    );
-    await commitPoints(store.database, { seriesId: id, series, window, changed });
     return id;
   }
 
@@ -263,46 +252,5 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await page.keyboard.press('End');
     await chartEnds(87);
     expect(pointsAsked(asked).length).toBeGreaterThan(2);
-  });
-
-  it('compares two series as parts of 100', async () => {
-    const values = (period: number) => (place: number) => String(100 + ((place * 31) % period));
-    const own = await priced('compared-97', 120 * 24, values(97));
-    const other = await priced('compared-89', 120 * 24, values(89));
-    const { page } = await open(`${world.url}docs`);
-    await page.addInitScript(recordDrawnTexts);
-    // The first bar is half visible. The text says what the axis has.
-    const [from, to] = [endMs - 100.5 * hourMs, endMs].map((timeMs) => new Date(timeMs).toISOString());
-    await page.goto(at(own, `&compare=${other}&from=${from}&to=${to}`));
-    await holds(
-      page,
-      `(() => {
-      const values = document.querySelector('.compared')?.textContent.match(/\\d+\\.\\d\\d\\b/g) ?? [];
-      return values.length === 2 && values.every((value) => window.drawn.includes(value));
-    })()`,
-    );
-    const both = page.getByText(/^From 100 at .* and kraken compared-89\/euro \w+ \d+\.\d\d$/);
-    await page.goto(at(own, `&compare=${other}`));
-    await both.waitFor();
-    expect(await button(page, 'Log scale').isDisabled()).toBe(true);
-    await expectAccessible(page, 'a comparison');
-  });
-
-  it('requests each part of the page again that could not be loaded', async () => {
-    const { page } = await open(`${world.url}docs`);
-    const failed = new Set<string>();
-    await page.route(/\/points\?|\/calendar\?|\/dashboard\/series\/\d+$|\/bands\?/, async (route) => {
-      const [part = ''] = /points|calendar|bands|\d+$/.exec(new URL(route.request().url()).pathname) ?? [];
-      if (failed.has(part)) return route.continue();
-      failed.add(part);
-      await route.fulfill({ status: 500, json: { error: 'none today' } });
-    });
-    await page.goto(at(seriesId));
-    await page.getByText('none today').first().waitFor();
-    await asStored(page);
-    await page.locator('.calendar').waitFor();
-    await page.locator('.band rect.covered').first().waitFor();
-    await page.getByText('none today').waitFor({ state: 'detached' });
-    expect(failed.size).toBe(4);
   });
 });

@@ -61,10 +61,6 @@ describeNeeding('chromium', 'the views in a browser', () => {
     const { page } = await open(`${world.url}no/such/page`);
     const go = (name: string) => page.getByRole('navigation').first().getByRole('link', { name }).click();
     await page.getByRole('heading', { name: 'Not found' }).waitFor();
-    await go('Keys');
-    await page.getByRole('heading', { name: 'Ask for a key' }).waitFor();
-    await go('Dashboard');
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await go('Interface');
     await page.getByRole('heading', { name: 'Market Data Service' }).waitFor();
 

@@ -1,15 +1,13 @@
 /** The words, states, order and links of the overview, and of the state above every view. */
 
 import { describe, expect, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../../../contract/intervals.ts';
+import { dayMs, hourMs } from '../../../../contract/intervals.ts';
 import type { Headline } from '../../../../planning/conditions.ts';
 import { Status } from '../../../../service/dashboard/page/app.tsx';
 import { BeginHere } from '../../../../service/dashboard/page/overview/begin-here.tsx';
-import { Lists } from '../../../../service/dashboard/page/overview/lists.tsx';
 import { Matrix } from '../../../../service/dashboard/page/overview/matrix.tsx';
 import { Overview } from '../../../../service/dashboard/page/overview/overview.tsx';
 import { SeriesList } from '../../../../service/dashboard/page/overview/series-list.tsx';
-import { StorageSection } from '../../../../service/dashboard/page/overview/storage.tsx';
 import { Tiles } from '../../../../service/dashboard/page/overview/tiles.tsx';
 import { CalendarSection } from '../../../../service/dashboard/page/parts/calendar.tsx';
 import { State } from '../../../../service/dashboard/page/parts/headline.tsx';
@@ -243,26 +241,4 @@ describe('the calendar', () => {
     expect(linksIn(html)['64.00 %']).toBe('./?series=7&from=2024-01-01&to=2024-02-01#chart');
     expect(linksIn(htmlOf(CalendarSection, { seriesId: null, loaded: loaded(month(0, 64)) }))).toEqual({});
   });
-});
-
-it('has the polled lists with their age, and the bytes of each dataset', () => {
-  const rates = { name: 'rates', everyMs: 5 * minuteMs, newestMs: nowMs - 7000, rows: 1234, problem: null };
-  const never = { name: 'asset_markets', everyMs: 0, newestMs: null, rows: null, problem: 'HTTP 500' };
-  const html = htmlOf(Lists, { lists: [rates, never] }, { model: modelOf([], { nowMs }) });
-  expect(textOf(html).split('\n').slice(3)).toEqual([
-    'rates | 5 min | 7 s ago | 1,234 | |',
-    'asset markets | | never | | HTTP 500 |',
-  ]);
-  expect(linksIn(html)).toMatchObject({ 'asset markets': './?view=list&list=asset_markets' });
-  const stored = [
-    { dataset: 'candles', bytes: 3e9, compressed: 2.5e9 },
-    { dataset: 'rates', bytes: 1e9, compressed: 0 },
-    { dataset: 'history', bytes: 0, compressed: 0 },
-  ];
-  expect(linesOf(StorageSection, { loaded: { kind: 'loaded', value: stored } }).slice(1)).toEqual([
-    '4.0 GB with indexes, as of the opening of the page',
-    'Dataset | Size | Share | In the columnstore |',
-    'candles | 3.0 GB | 75.00 % | 2.5 GB |',
-    'rates | 1.0 GB | 25.00 % | nothing |',
-  ]);
 });
