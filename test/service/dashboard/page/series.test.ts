@@ -1,6 +1,6 @@
 /** The words of the page of a series: facts, bands, gaps, requests, values, times and the comparison. */
 
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dayMs } from '../../../../contract/intervals.ts';
 import { segmentAt } from '../../../../service/dashboard/page/parts/band.tsx';
 import { joinPieces, type Piece } from '../../../../service/dashboard/page/series/chart-piece.ts';
@@ -169,13 +169,4 @@ it('says what a comparison shows, or why it shows nothing', () => {
   );
   expect(words(null)).toBe('other has no value at the times and interval of the screen.');
   expect(words(null, span(), false)).toBe('other is not loaded.');
-});
-
-describe('times', () => {
-  const { TZ } = process.env;
-  afterEach(() => {
-    if (TZ === undefined) delete process.env.TZ;
-    else process.env.TZ = TZ;
-    vi.unstubAllGlobals();
-  });
 });
