@@ -6,7 +6,7 @@ const containers = ['test/deploy/compose.test.ts'];
 /** Faults, hostile sources, random trials, simulated exchanges: the first part of `npm run test:slow`. */
 const slow = [
   'test/{faults,fuzz,hostile,model}/**/*.test.ts',
-  'test/deploy/{package,scraped}.test.ts',
+  'test/deploy/package.test.ts',
   'test/docs/backup.test.ts',
   'test/queue/{cluster,outage}.test.ts',
   'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,phases,sources,verify-against}.test.ts',

@@ -20,6 +20,11 @@ const worker = 'instance="10.0.0.1:9464",job="tidemark"';
 const request = (outcome: string) =>
   `tidemark_source_requests_total{endpoint="candles",outcome="${outcome}"}`;
 const used = (lane: string) => `tidemark_budget_used_requests_per_minute{lane="${lane}"}`;
+const budget = (limit: number, backfill: number, missing: number) => ({
+  tidemark_budget_limit_requests_per_minute: always(limit),
+  [used('backfill')]: always(backfill),
+  [gap('not_asked')]: always(missing),
+});
 const served = (status: string) => `tidemark_served_requests_total{route="/v2/candles",status="${status}"}`;
 const disk = (what: string) =>
   `node_filesystem_${what}_bytes{fstype="ext4",instance="host-metrics:9100",mountpoint="/"}`;
@@ -142,38 +147,15 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'TidemarkBudgetUnused',
-    fires: {
-      tidemark_budget_limit_requests_per_minute: always(500),
-      [used('backfill')]: always(60),
-      [used('refresh')]: always(40),
-      [gap('not_asked')]: always(1e6),
-    },
+    fires: { ...budget(500, 60, 1e6), [used('refresh')]: always(40) },
     summary: 'Data is missing, and only 100 requests a minute of the budget are used.',
     quiet: [
-      // The budget is used; no range is missing; the missing range waits for its second answer; the source has no
-      // limit.
-      {
-        tidemark_budget_limit_requests_per_minute: always(500),
-        [used('backfill')]: always(450),
-        [gap('not_asked')]: always(1e6),
-      },
-      {
-        tidemark_budget_limit_requests_per_minute: always(500),
-        [used('backfill')]: always(0),
-        [gap('not_asked')]: always(0),
-        [gap('awaits_second_answer')]: always(7200),
-      },
-      {
-        tidemark_budget_limit_requests_per_minute: always(0),
-        [used('backfill')]: always(10),
-        [gap('not_asked')]: always(1e6),
-      },
+      // The budget is used; the missing range waits for its second answer; the source has no limit.
+      budget(500, 450, 1e6),
+      { ...budget(500, 0, 0), [gap('awaits_second_answer')]: always(7200) },
+      budget(0, 10, 1e6),
       // Refreshes only: each minute a range is missing briefly.
-      {
-        tidemark_budget_limit_requests_per_minute: always(500),
-        [used('refresh')]: always(100),
-        [gap('not_asked')]: Array.from({ length: 100 }, () => '6000 0').join(' '),
-      },
+      { ...budget(500, 0, 0), [used('refresh')]: always(100), [gap('not_asked')]: '6000 0 '.repeat(100) },
     ],
   },
   {
@@ -233,13 +215,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [`tidemark_database_waiting{${worker},pool="work"}`]: always(3) },
     labels: { instance: '10.0.0.1:9464', job: 'tidemark', pool: 'work' },
     summary: 'Queries of work at 10.0.0.1:9464 always wait for a connection.',
-    quiet: [
-      {
-        [`tidemark_database_waiting{${worker},pool="work"}`]: Array.from({ length: 50 }, () => '9 0').join(
-          ' ',
-        ),
-      },
-    ],
+    quiet: [{ [`tidemark_database_waiting{${worker},pool="work"}`]: '9 0 '.repeat(50) }],
   },
   {
     alert: 'TidemarkDatabaseJobsFailing',
@@ -280,13 +256,10 @@ export const alertCases: readonly AlertCase[] = [
     quiet: [
       { [disk('avail')]: always(5e10), [disk('size')]: always(1e11) },
       { tidemark_disk_free_bytes: always(5e10), tidemark_disk_size_bytes: always(1e11) },
-      // A small one in memory, which is always full.
+      // One in memory and a read-only medium are always full.
       {
         'node_filesystem_avail_bytes{fstype="tmpfs"}': always(1),
         'node_filesystem_size_bytes{fstype="tmpfs"}': always(1000),
-      },
-      // A read-only medium is always full too.
-      {
         'node_filesystem_avail_bytes{fstype="iso9660"}': always(0),
         'node_filesystem_size_bytes{fstype="iso9660"}': always(1000),
         'node_filesystem_readonly{fstype="iso9660"}': always(1),

@@ -98,11 +98,9 @@ onEachDatabase('SQL of the dashboards', (on) => {
   });
 
   const ofTime = queries('rawSql').filter(({ query }) => query.includes('$__time'));
-  const [second, year] = [1000, 365 * dayMs];
+  const year = 365 * dayMs;
   it.each([
-    ['an hour', { fromMs: startMs + dayMs, toMs: startMs + dayMs + 3600 * second }],
     ['a week', { fromMs: startMs + dayMs, toMs: startMs + 8 * dayMs }],
-    ['60 days', { fromMs: startMs, toMs: startMs + 60 * dayMs }],
     ['ten years', { fromMs: startMs - 9 * year, toMs: startMs + year }],
     ['all times', { fromMs: 0, toMs: Date.UTC(2040, 0, 1) }],
   ])('return no more rows than the cap in %s', async (_, range) => {
@@ -147,36 +145,5 @@ onEachDatabase('SQL of the dashboards', (on) => {
       currency: ['united-states-dollar', 'bitcoin', 'euro'],
       currencies: ['bitcoin', 'euro', 'united-states-dollar'],
     });
-  });
-
-  it('query as a role that may change nothing and sees no keys', async () => {
-    const code = (sql: string) =>
-      viewer.query(sql).then(
-        () => 'done',
-        (error: pg.DatabaseError) => error.code,
-      );
-    const [readOnly, refused] = ['25006', '42501'];
-    expect(await code('delete from tidemark.series')).toBe(readOnly);
-    await viewer.query('set default_transaction_read_only = off');
-    for (const sql of [
-      'delete from tidemark.series',
-      'update tidemark.candle_points set close = 0',
-      'create table tidemark.mine (a int)',
-      'select * from tidemark.api_keys',
-      'select * from tidemark.request_times',
-      `select tidemark.key_of('')`,
-    ])
-      expect([sql, await code(sql)]).toEqual([sql, refused]);
-    const known = await viewer.query<{ name: string }>(
-      `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname = 'public'`,
-    );
-    for (const { name } of known.rows)
-      expect([name, await code(`select * from ${name} limit 1`)]).toEqual([name, 'done']);
-    expect(known.rows.length).toBeGreaterThan(15);
-    expect(await grantViewer(store.database, { role, password: null })).toBe(false);
-    const owner = new URL(store.url).username || 'postgres';
-    await expect(grantViewer(store.database, { role: owner, password: 'x' })).rejects.toThrow(
-      'was not created by',
-    );
   });
 });

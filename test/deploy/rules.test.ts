@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { emptyDirectory } from '../scripts/command.ts';
 import { type AlertCase, alertCases } from './alerts.ts';
+import { queries, writtenOut } from './grafana.ts';
 import { describeWithPromtool, promtool } from './prometheus-tools.ts';
 
 const rulesFile = 'deploy/prometheus/rules.yml';
@@ -29,10 +30,19 @@ it('every required process is looked up by its name, which is its label', () => 
 });
 
 describeWithPromtool('the rules, as Prometheus reads them', () => {
-  it('are valid, and so is the configuration that names them', () => {
+  it('are valid, and so are the configuration that names them and the expressions of the dashboards', () => {
     expect(promtool(['check', 'rules', rulesFile])).toMatchObject({ status: 0 });
     const config = promtool(['check', 'config', 'deploy/prometheus/prometheus.yml']);
     expect([config.status, config.said]).toEqual([0, expect.stringContaining('1 rule files found')]);
+    // The expressions of the dashboards, as rules.
+    const file = join(emptyDirectory(), 'expressions.yml');
+    const rules = queries('expr').map(({ query }, place) => ({
+      record: `panel_${place}`,
+      expr: writtenOut(query),
+    }));
+    writeFileSync(file, JSON.stringify({ groups: [{ name: 'panels', rules }] }));
+    const expressions = promtool(['check', 'rules', file]);
+    expect(expressions.status, expressions.said).toBe(0);
   });
 
   it('fire when they have to, with their summary, and not at similar samples', () => {

@@ -89,17 +89,6 @@ async function backUpAndRestore(
   }
 }
 
-async function goesOn(url: string, env: Record<string, string>): Promise<void> {
-  const restored = { ...env, DATABASE_URL: url };
-  expect(await tidemark(['verify', '--all'], restored)).toMatchObject({ exitCode: 0 });
-  expect(await tidemark(backfill('2024-03-05'), restored)).toMatchObject({ exitCode: 0 });
-  const days = await databaseAt(url).pool.query(
-    `select count(*)::int as days, bool_and(points > 1400) as whole from candles where interval = 'd1'`,
-  );
-  expect(days.rows).toEqual([{ days: 4, whole: true }]);
-  expect(await tidemark(['verify', '--all'], restored)).toMatchObject({ exitCode: 0 });
-}
-
 it('the backup command locks every table with compressed chunks', () => {
   const [, listed = ''] = /lock table ([^;]+) in access share mode/.exec(blockOf(page, 'A backup')) ?? [];
   const named = listed.split(',').map((name) => name.trim());
@@ -108,53 +97,50 @@ it('the backup command locks every table with compressed chunks', () => {
 });
 
 function suite({ folder, timescale, plain }: Exclude<typeof programs, string>): void {
-  it('restores TimescaleDB to another server with the same rows, views and policies, and ingestion resumes', async () => {
-    const env = await source();
-    const [old, restored] = await Promise.all([startCluster(timescale), startCluster(timescale)]);
-    expect(await tidemark(['migrate'], { DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
-    expect(await tidemark(backfill('2024-03-03'), { ...env, DATABASE_URL: old })).toMatchObject({
-      exitCode: 0,
-    });
-    const { pool } = databaseAt(old);
-    const jobs = await pool.query(
-      `select job_id from timescaledb_information.jobs where proc_name = 'policy_compression'`,
-    );
-    for (const { job_id } of jobs.rows) await pool.query(`call run_job(${job_id})`);
-    const target = new URL(restored);
-    target.pathname = '/tidemark';
-    await databaseAt(restored).pool.query('create database tidemark template template0');
-    await backUpAndRestore(folder, old, target.href, 'TimescaleDB');
-    const [before, after] = [await seenOf(old), await seenOf(target.href)];
-    expect(after).toEqual(before);
-    expect(before.timescale?.chunks).toContainEqual(
-      expect.objectContaining({ hypertable_name: 'candle_points', is_compressed: true }),
-    );
-    expect(before.timescale?.jobs.length).toBeGreaterThanOrEqual(9);
-    expect(before.candles.length).toBeGreaterThan(2 * 1400);
-    await goesOn(target.href, env);
-  });
-
-  it('restores PostgreSQL to another database', async () => {
-    const env = await source();
-    const old = await startCluster(plain);
-    expect(await tidemark(['migrate'], { DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
-    expect(await tidemark(backfill('2024-03-03'), { ...env, DATABASE_URL: old })).toMatchObject({
-      exitCode: 0,
-    });
-    await databaseAt(old).pool.query('create database tidemark template template0');
-    const target = new URL(old);
-    target.pathname = '/tidemark';
-    // The path of the file is a directory.
-    const cwd = emptyDirectory();
-    mkdirSync(join(cwd, 'tidemark.dump'));
-    const failed = await runBlock(blockOf(page, 'A backup'), { folder, cwd, env: { DATABASE_URL: old } });
-    expect(failed.exitCode).not.toBe(0);
-    await backUpAndRestore(folder, old, target.href, 'PostgreSQL');
-    const [before, after] = [await seenOf(old), await seenOf(target.href)];
-    expect(before.timescale).toBeUndefined();
-    expect(after).toEqual(before);
-    await goesOn(target.href, env);
-  });
+  it.each(['TimescaleDB', 'PostgreSQL'] as const)(
+    'restores %s to another server with the same rows, views and policies, and ingestion resumes',
+    async (kind) => {
+      const env = await source();
+      const clusters = kind === 'TimescaleDB' ? timescale : plain;
+      const [old, restored] = await Promise.all([startCluster(clusters), startCluster(clusters)]);
+      expect(await tidemark(['migrate'], { DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
+      expect(await tidemark(backfill('2024-03-03'), { ...env, DATABASE_URL: old })).toMatchObject({
+        exitCode: 0,
+      });
+      if (kind === 'TimescaleDB') {
+        const { pool } = databaseAt(old);
+        const jobs = await pool.query(
+          `select job_id from timescaledb_information.jobs where proc_name = 'policy_compression'`,
+        );
+        for (const { job_id } of jobs.rows) await pool.query(`call run_job(${job_id})`);
+      }
+      const target = new URL(restored);
+      target.pathname = '/tidemark';
+      await databaseAt(restored).pool.query('create database tidemark template template0');
+      // The path of the file is a directory.
+      const cwd = emptyDirectory();
+      mkdirSync(join(cwd, 'tidemark.dump'));
+      const failed = await runBlock(blockOf(page, 'A backup'), { folder, cwd, env: { DATABASE_URL: old } });
+      expect(failed.exitCode).not.toBe(0);
+      await backUpAndRestore(folder, old, target.href, kind);
+      const [before, after] = [await seenOf(old), await seenOf(target.href)];
+      expect(after).toEqual(before);
+      expect(before.candles.length).toBeGreaterThan(2 * 1400);
+      if (kind === 'TimescaleDB') {
+        expect(before.timescale?.chunks).toContainEqual(
+          expect.objectContaining({ hypertable_name: 'candle_points', is_compressed: true }),
+        );
+        expect(before.timescale?.jobs.length).toBeGreaterThanOrEqual(9);
+      }
+      const there = { ...env, DATABASE_URL: target.href };
+      expect(await tidemark(['verify', '--all'], there)).toMatchObject({ exitCode: 0 });
+      expect(await tidemark(backfill('2024-03-05'), there)).toMatchObject({ exitCode: 0 });
+      const days = await databaseAt(target.href).pool.query(
+        `select count(*)::int as days, bool_and(points > 1400) as whole from candles where interval = 'd1'`,
+      );
+      expect(days.rows).toEqual([{ days: 4, whole: true }]);
+    },
+  );
 }
 
 if (typeof programs === 'string') {

@@ -27,8 +27,6 @@ export interface HostileSource {
   url(name: string): string;
   /** From now on the source answers correctly at this URL. */
   calm(name: string): void;
-  /** From now on the source misbehaves in this way at this URL. Null: it answers correctly. */
-  behave(name: string, as: string | null): void;
   close(): Promise<void>;
 }
 
@@ -55,8 +53,7 @@ function periodsOf({ startMs, endMs }: Range): EpochMs[] {
 }
 
 export async function startHostileSource(): Promise<HostileSource> {
-  /** The behaviour of a URL where it differs from its name. Null: correct. */
-  const behaviours = new Map<string, string | null>();
+  const calmed = new Set<string>();
   const states = new Map<string, SourceState>();
 
   function listener(request: IncomingMessage, response: ServerResponse): void {
@@ -92,9 +89,8 @@ export async function startHostileSource(): Promise<HostileSource> {
           .end(JSON.stringify({ data: rows, timestamp: timestampMs }));
       },
     };
-    const behaviour = behaviours.has(name) ? behaviours.get(name) : name;
-    const misbehave = misbehaviours[behaviour ?? '']?.answer;
-    if (misbehave === undefined) answer.send(answer.rows);
+    const misbehave = misbehaviours[name]?.answer;
+    if (misbehave === undefined || calmed.has(name)) answer.send(answer.rows);
     else misbehave(answer);
   }
 
@@ -104,13 +100,7 @@ export async function startHostileSource(): Promise<HostileSource> {
   const origin = `http://127.0.0.1:${portOf(server.address())}`;
   return {
     url: (name) => `${origin}/${encodeURIComponent(name)}/v2`,
-    calm: (name) => void behaviours.set(name, null),
-    behave(name, as) {
-      behaviours.set(name, as);
-      // The counts start again. Earlier requests stay known.
-      const state = states.get(name);
-      if (state !== undefined) Object.assign(state, { count: 0, firstMs: Date.now() });
-    },
+    calm: (name) => void calmed.add(name),
     async close() {
       server.closeAllConnections();
       server.close();

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../metrics/metrics.ts';
+import { queries, writtenOut } from '../deploy/grafana.ts';
 import { anyState } from './any-state.ts';
 
 const page = readFileSync('docs/metrics.md', 'utf8');
@@ -18,15 +19,18 @@ function documented() {
   );
 }
 
-function counted() {
+function everyMetric() {
   const metrics = createMetrics({ command: 'run', version: '1.2.3' });
   metrics.work();
   metrics.planning();
   metrics.serving();
   metrics.measureReplica(() => null);
   metrics.measureState(anyState());
-  return metrics.registry
-    .getMetricsAsArray()
+  return metrics.registry.getMetricsAsArray();
+}
+
+function counted() {
+  return everyMetric()
     .filter(({ name }) => name.startsWith('tidemark_'))
     .map((metric) => ({
       name: metric.name,
@@ -49,4 +53,20 @@ it('names metrics with their unit and counters with _total', () => {
     expect([name, base.endsWith('_seconds')]).toEqual([name, unit.startsWith('seconds')]);
     expect([name, base.endsWith('_bytes')]).toEqual([name, unit === 'bytes']);
   }
+});
+
+it('rules and dashboards use no metric that does not exist', () => {
+  const texts = [
+    readFileSync('deploy/prometheus/rules.yml', 'utf8'),
+    ...queries('expr').map(({ query }) => writtenOut(query)),
+  ];
+  const known = everyMetric().flatMap(({ name, type }) =>
+    String(type) === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name],
+  );
+  const used = texts
+    .join('\n')
+    .replace(/"[^"]*"|'[^']*'/g, '')
+    .match(/\b(?:tidemark|nodejs|process)_[a-z0-9_]+\b/g);
+  expect(new Set(used).size).toBeGreaterThan(30);
+  expect([...new Set(used)].filter((name) => !known.includes(name))).toEqual([]);
 });

@@ -8,7 +8,6 @@ import { market, type Running, start, tidemark } from '../scripts/command.ts';
 
 export interface RunningProcesses {
   scrape(): Promise<Record<'scheduler' | 'worker' | 'serve', string>>;
-  readonly addresses: readonly string[];
   /** The service's address, ending in `/v2`. */
   readonly serviceUrl: string;
   readonly databaseUrl: string;
@@ -58,7 +57,6 @@ export async function startProcesses(on: 'main' | 'plain' = 'main'): Promise<Run
       worker: await scrapers.worker(),
       serve: await scrapers.serve(),
     }),
-    addresses: [scheduler, worker, service].map((process) => metricsAddress(process) ?? ''),
     serviceUrl: /http:\S+\/v2/.exec(service.stdout())?.[0] ?? '',
     databaseUrl: url,
   };

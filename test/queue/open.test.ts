@@ -86,15 +86,3 @@ test("the migrations create and drop the queue's schema", async () => {
   await migrateQueueBackend(target, 'up');
   await (await opening()).close();
 });
-
-test('the queue keeps the settings in the address of the database and adds its own', async () => {
-  const database = await createTestDatabase();
-  onTestFinished(() => database.drop());
-  const url = new URL(database.url);
-  url.searchParams.set('options', '-c timezone=UTC');
-  const target = { databaseUrl: url.href, namespace: options.namespace };
-  await migrateQueueBackend(target, 'up');
-  const queues = await openQueueBackend({ ...options, ...target });
-  expect(await queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
-  await queues.close();
-});

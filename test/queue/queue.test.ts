@@ -69,20 +69,6 @@ onEachBackend('the requests queue', (kind) => {
     expect((await requests.claimedWindows()).load).toMatchObject({ backfill: 0 });
   });
 
-  test('passes a window to the worker unchanged', async () => {
-    const queues = await openQueue(await prepareQueue(kind));
-    const received: RequestAttempt[] = [];
-    const window = windowAt(438_000, 'refresh', 7);
-    await queues.requests.addWindows([window]);
-    startWorker(queues, (attempt) => {
-      received.push(attempt);
-      return done;
-    });
-    await waitFor('the job', () => received.length === 1);
-    expect(received[0]).toMatchObject({ id: windowJobId(window), number: 1, last: false });
-    expect(received[0]?.job).toEqual({ name: 'candles', data: window });
-  });
-
   test('counts running jobs and jobs that wait for a retry as claimed', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3, 'refresh')]);
@@ -107,19 +93,6 @@ onEachBackend('the requests queue', (kind) => {
     const shown = (await queues.requests.queuedRanges()).get(1) ?? [];
     expect(shown.map(({ startMs }) => startMs / 3_600_000).sort()).toEqual([1, 2]);
     release();
-  });
-
-  test('runs refreshes before backfill, even when they are added later', async () => {
-    const queues = await openQueue(await prepareQueue(kind));
-    await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3)]);
-    await queues.requests.addWindows([windowAt(8, 'refresh'), windowAt(9, 'refresh')]);
-    const ran: number[] = [];
-    startWorker(queues, ({ job }) => {
-      if ('startMs' in job.data) ran.push(job.data.startMs / 3_600_000);
-      return done;
-    });
-    await waitFor('all five', () => ran.length === 5);
-    expect(ran).toEqual([8, 9, 1, 2, 3]);
   });
 
   test('runs pages after refreshes and before backfill, each once', async () => {

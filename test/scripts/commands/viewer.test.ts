@@ -36,6 +36,9 @@ it('creates roles for queries and for the service that may change nothing, hides
   ]);
   expect(may.rows).toEqual([{ reads: true }]);
 
+  // A role that it did not create stays as it is.
+  expect((await run(new URL(url).username)).stderr).toContain('was not created by');
+
   expect(await run(`${role}`, '--serves', '--password-file', file)).toMatchObject({ exitCode: 0 });
   const asRole = new URL(url);
   asRole.username = role ?? '';
@@ -58,6 +61,7 @@ it('creates roles for queries and for the service that may change nothing, hides
   for (const sql of [
     'delete from tidemark.candle_points',
     'select * from tidemark.api_keys',
+    'select * from tidemark.request_times',
     'create table t ()',
   ])
     await expect(client.query(sql)).rejects.toThrow('permission denied');
