@@ -90,12 +90,6 @@ describe('the command line is parsed without heavy modules', () => {
     expect(heavy).toEqual([]);
   });
 
-  it('finds the packages of an action', () => {
-    expect([...loadedWith('scripts/actions/status.ts')]).toEqual(
-      expect.arrayContaining(['pg', 'pino', 'zod']),
-    );
-  });
-
   it('actions import no declaration', () => {
     const wrong = [...imports('scripts/actions')].filter(({ target }) =>
       target.startsWith('scripts/commands/'),

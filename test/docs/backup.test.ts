@@ -148,20 +148,3 @@ if (typeof programs === 'string') {
     it('needs the programs of PostgreSQL', () => {});
   });
 } else describe('a backup and its restoration', () => suite(programs));
-
-describe('a copy of the embedded database', () => {
-  it('is its directory, copied while no process runs', async () => {
-    const env = await source();
-    const directory = emptyDirectory();
-    const data = join(directory, '.tidemark');
-    expect(await tidemark(backfill('2024-03-03'), { ...env, TIDEMARK_DIR: data })).toMatchObject({
-      exitCode: 0,
-    });
-    const where = { folder: '/nowhere', cwd: directory, env: {} };
-    const ended = await runBlock(blockOf(page, 'The embedded database'), where);
-    expect(ended, ended.printed).toMatchObject({ exitCode: 0 });
-    const copy = { ...env, TIDEMARK_DIR: join(directory, 'tidemark-backup') };
-    expect(await tidemark(['verify', '--all'], copy)).toMatchObject({ exitCode: 0 });
-    expect(await tidemark(backfill('2024-03-05'), copy)).toMatchObject({ exitCode: 0 });
-  });
-});

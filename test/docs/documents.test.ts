@@ -42,14 +42,3 @@ function assertStrict(schema: Schema, place: string): void {
   for (const part of ['anyOf', 'oneOf', 'allOf'].flatMap((kind) => (schema[kind] ?? []) as Schema[]))
     assertStrict(part, place);
 }
-
-it('no product file loads the schemas to run', () => {
-  const files = readdirSync('.', { recursive: true, encoding: 'utf8' }).filter((path) =>
-    /^(?:scripts|runtime|operations|service)\/.*\.ts$/.test(path),
-  );
-  const imports = files.flatMap(
-    (path) => readFileSync(path, 'utf8').match(/^.*(?:from|import\()\s*'[^']*\/documents\.ts'.*$/gm) ?? [],
-  );
-  expect(imports.length).toBeGreaterThan(10);
-  expect(imports.filter((line) => !line.startsWith('import type '))).toEqual([]);
-});

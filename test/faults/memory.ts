@@ -3,17 +3,10 @@
 import type { ChildModule } from '../parts/child-module.ts';
 import { waitFor } from '../parts/wait-for.ts';
 
-export interface Memory {
-  /** Resident set, MB of 2^20. */
-  readonly rssMb: number;
-  /** The maximum so far. */
-  readonly maxMb: number;
-}
-
 const answer = /^rss (\d+) at most (\d+)$/gm;
 
-/** Asks a worker of `worker-process.ts`. */
-export async function memoryOf(worker: ChildModule): Promise<Memory> {
+/** Asks a worker of `worker-process.ts`: its resident set and the maximum so far, in MB of 2^20. */
+export async function memoryOf(worker: ChildModule) {
   const answers = () => [...worker.printed().matchAll(answer)];
   const before = answers().length;
   worker.process.stdin?.write('\n');

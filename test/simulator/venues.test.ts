@@ -10,7 +10,6 @@ import {
 import { profiles } from '../../source/profiles/profiles.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { describeRecordings, recording } from '../recordings.ts';
-import { runInProcess } from '../scripts/in-process.ts';
 import { sourceAt } from '../source/local-server.ts';
 import { candleSeries } from './exact.ts';
 
@@ -426,27 +425,6 @@ describe('faults', () => {
     venue?.setFaults({ banMs: 1000 });
     await get(path);
     expect(venue?.requests().refused).toBe(2);
-  });
-});
-
-describe('the command', () => {
-  const simulate = (...words: string[]) => runInProcess(['simulate', ...words], {});
-
-  test.each([
-    [['--profile', 'nonsense'], 'nonsense'],
-    [['--ban-ms', '3'], 'the profile market-data-service has no --ban-ms'],
-    [['--profile', 'coincap-v3', '--credits-per-month', 'many'], '--credits-per-month'],
-  ])('refuses %j', async (words, said) => {
-    const ended = await simulate(...words);
-    expect(ended.stderr).toContain('BAD_ARGUMENT');
-    expect(ended.stderr).toContain(said);
-  });
-
-  test('starts a venue with its options', async () => {
-    await begin('binance');
-    const options = ['--ban-ms', '5', '--per-minute', '0', '--error-rate', '0.5'];
-    const ended = await simulate('--profile', 'binance', '--port', String(venue?.port), ...options);
-    expect(ended.stderr).toContain(`port ${venue?.port} on 127.0.0.1 is in use`);
   });
 });
 

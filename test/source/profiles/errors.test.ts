@@ -9,17 +9,19 @@ const second = 1000;
 const minute = 60 * second;
 const day = 1440 * minute;
 
-interface Case {
-  readonly name: string;
-  readonly status: number;
-  readonly body: unknown;
-  readonly headers?: Record<string, string>;
-  readonly kind: SourceErrorKind;
-  /** Pause after `rate_limited`, milliseconds. */
-  readonly waitMs?: number;
-  readonly unknownId?: boolean;
-  readonly said: RegExp;
-}
+type Case = [
+  name: string,
+  status: number,
+  body: unknown,
+  kind: SourceErrorKind,
+  said: RegExp,
+  /** @param waitMs the pause after `rate_limited`. */
+  more?: {
+    readonly headers?: Record<string, string>;
+    readonly waitMs?: number;
+    readonly unknownId?: boolean;
+  },
+];
 
 const binanceError = (code: number, msg: string) => ({ code, msg });
 const krakenError = (...error: string[]) => ({ error });
@@ -27,262 +29,167 @@ const bybitError = (retCode: number, retMsg: string) => ({ retCode, retMsg, resu
 const okxError = (code: string, msg: string) => ({ code, msg, data: [] });
 
 const cases: readonly Case[] = [
-  {
-    name: 'binance',
-    status: 400,
-    body: binanceError(-1121, 'Invalid symbol.'),
-    kind: 'not_found',
-    unknownId: true,
-    said: /Invalid symbol/,
-  },
-  {
-    name: 'binance',
-    status: 400,
-    body: binanceError(-1100, 'Illegal characters found in a parameter.'),
-    kind: 'refused',
-    said: /Illegal characters/,
-  },
-  {
-    name: 'binance',
-    status: 429,
-    body: binanceError(-1003, 'Too much request weight used.'),
-    headers: { 'retry-after': '17' },
-    kind: 'rate_limited',
-    waitMs: 17 * second,
-    said: /request weight/,
-  },
-  {
-    name: 'binance',
-    status: 418,
-    body: '',
-    headers: { 'retry-after': String((9 * day) / second) },
-    kind: 'rate_limited',
-    waitMs: 3 * day,
-    said: /status 418/,
-  },
-  {
-    name: 'binance',
-    status: 451,
-    body: binanceError(0, 'Service unavailable from a restricted location.'),
-    kind: 'unauthorized',
-    said: /restricted location/,
-  },
-  {
-    name: 'binance',
-    status: 503,
-    body: binanceError(-1008, 'Server is busy.'),
-    kind: 'server_error',
-    said: /busy/,
-  },
-  {
-    name: 'kraken',
-    status: 200,
-    body: krakenError('EQuery:Unknown asset pair'),
-    kind: 'not_found',
-    unknownId: true,
-    said: /Unknown asset pair/,
-  },
-  {
-    name: 'kraken',
-    status: 200,
-    body: krakenError('EGeneral:Too many requests'),
-    kind: 'rate_limited',
-    waitMs: minute,
-    said: /Too many requests/,
-  },
-  {
-    name: 'kraken',
-    status: 200,
-    body: krakenError(`EService:Throttled: ${nowMs / second + 42}`),
-    kind: 'rate_limited',
-    waitMs: 42 * second,
-    said: /Throttled/,
-  },
-  {
-    name: 'kraken',
-    status: 200,
-    body: krakenError('EGeneral:Temporary lockout'),
-    kind: 'rate_limited',
-    waitMs: 15 * minute,
-    said: /lockout/,
-  },
-  {
-    name: 'kraken',
-    status: 200,
-    body: krakenError('WGeneral:Notice', 'EService:Busy'),
-    kind: 'server_error',
-    said: /: EService:Busy$/,
-  },
-  {
-    name: 'kraken',
-    status: 200,
-    body: krakenError('EGeneral:Invalid arguments'),
-    kind: 'refused',
-    said: /Invalid arguments/,
-  },
-  {
-    name: 'kraken',
-    status: 200,
-    body: krakenError('EGeneral:Permission denied'),
-    kind: 'unauthorized',
-    said: /Permission/,
-  },
-  {
-    name: 'kraken',
-    status: 200,
-    body: krakenError('EGeneral:Something new'),
-    kind: 'unexpected',
-    said: /Something new/,
-  },
-  {
-    name: 'coinbase',
-    status: 404,
-    body: { message: 'NotFound' },
-    kind: 'not_found',
-    unknownId: true,
-    said: /NotFound/,
-  },
-  {
-    name: 'coinbase',
-    status: 429,
-    body: { message: 'Public rate limit exceeded' },
-    kind: 'rate_limited',
-    waitMs: minute,
-    said: /rate limit exceeded/,
-  },
-  {
-    name: 'coinbase',
-    status: 400,
-    body: { message: 'granularity too small for the requested time range' },
-    kind: 'refused',
-    said: /granularity too small/,
-  },
-  {
-    name: 'coinbase',
-    status: 500,
-    body: { message: 'Internal server error' },
-    kind: 'server_error',
-    said: /Internal/,
-  },
-  {
-    name: 'bybit',
-    status: 200,
-    body: bybitError(10001, 'Not supported symbols'),
-    kind: 'not_found',
-    unknownId: true,
-    said: /Not supported symbols/,
-  },
-  {
-    name: 'bybit',
-    status: 200,
-    body: bybitError(10001, 'Invalid period!'),
-    kind: 'refused',
-    said: /Invalid period/,
-  },
-  {
-    name: 'bybit',
-    status: 200,
-    body: bybitError(10006, 'Too many visits!'),
-    headers: { 'x-bapi-limit-reset-timestamp': String(nowMs + 1234) },
-    kind: 'rate_limited',
-    waitMs: 1234,
-    said: /Too many visits/,
-  },
-  {
-    name: 'bybit',
-    status: 200,
-    body: bybitError(10018, 'Exceeded the IP Rate Limit.'),
-    kind: 'rate_limited',
-    waitMs: 10 * minute,
-    said: /IP Rate Limit/,
-  },
-  {
-    name: 'bybit',
-    status: 403,
-    body: '403, access too frequent',
-    kind: 'rate_limited',
-    waitMs: 10 * minute,
-    said: /too frequent/,
-  },
-  {
-    name: 'bybit',
-    status: 403,
-    body: 'The Amazon CloudFront distribution is configured to block access from your country.',
-    kind: 'unauthorized',
-    said: /your country/,
-  },
-  {
-    name: 'bybit',
-    status: 200,
-    body: bybitError(10016, 'Server error'),
-    kind: 'server_error',
-    said: /Server error/,
-  },
-  {
-    name: 'bybit',
-    status: 200,
-    body: bybitError(99999, 'Something new'),
-    kind: 'unexpected',
-    said: /Something new/,
-  },
-  {
-    name: 'okx',
-    status: 429,
-    body: okxError('50011', 'Rate limit reached.'),
-    kind: 'rate_limited',
-    waitMs: minute,
-    said: /Rate limit reached/,
-  },
-  {
-    name: 'okx',
-    status: 200,
-    body: okxError('51001', "Instrument ID doesn't exist."),
-    kind: 'not_found',
-    unknownId: true,
-    said: /Instrument ID/,
-  },
-  {
-    name: 'okx',
-    status: 400,
-    body: okxError('51000', 'Parameter bar error'),
-    kind: 'refused',
-    said: /Parameter bar/,
-  },
-  {
-    name: 'okx',
-    status: 200,
-    body: okxError('50001', 'Service temporarily unavailable.'),
-    kind: 'server_error',
-    said: /unavailable/,
-  },
-  {
-    name: 'okx',
-    status: 200,
-    body: okxError('99999', 'Something new'),
-    kind: 'unexpected',
-    said: /Something new/,
-  },
+  [
+    'binance',
+    400,
+    binanceError(-1121, 'Invalid symbol.'),
+    'not_found',
+    /Invalid symbol/,
+    { unknownId: true },
+  ],
+  [
+    'binance',
+    400,
+    binanceError(-1100, 'Illegal characters found in a parameter.'),
+    'refused',
+    /Illegal characters/,
+  ],
+  [
+    'binance',
+    429,
+    binanceError(-1003, 'Too much request weight used.'),
+    'rate_limited',
+    /request weight/,
+    { headers: { 'retry-after': '17' }, waitMs: 17 * second },
+  ],
+  [
+    'binance',
+    418,
+    '',
+    'rate_limited',
+    /status 418/,
+    { headers: { 'retry-after': String((9 * day) / second) }, waitMs: 3 * day },
+  ],
+  [
+    'binance',
+    451,
+    binanceError(0, 'Service unavailable from a restricted location.'),
+    'unauthorized',
+    /restricted location/,
+  ],
+  ['binance', 503, binanceError(-1008, 'Server is busy.'), 'server_error', /busy/],
+  [
+    'kraken',
+    200,
+    krakenError('EQuery:Unknown asset pair'),
+    'not_found',
+    /Unknown asset pair/,
+    { unknownId: true },
+  ],
+  [
+    'kraken',
+    200,
+    krakenError('EGeneral:Too many requests'),
+    'rate_limited',
+    /Too many requests/,
+    { waitMs: minute },
+  ],
+  [
+    'kraken',
+    200,
+    krakenError(`EService:Throttled: ${nowMs / second + 42}`),
+    'rate_limited',
+    /Throttled/,
+    { waitMs: 42 * second },
+  ],
+  [
+    'kraken',
+    200,
+    krakenError('EGeneral:Temporary lockout'),
+    'rate_limited',
+    /lockout/,
+    { waitMs: 15 * minute },
+  ],
+  ['kraken', 200, krakenError('WGeneral:Notice', 'EService:Busy'), 'server_error', /: EService:Busy$/],
+  ['kraken', 200, krakenError('EGeneral:Invalid arguments'), 'refused', /Invalid arguments/],
+  ['kraken', 200, krakenError('EGeneral:Permission denied'), 'unauthorized', /Permission/],
+  ['kraken', 200, krakenError('EGeneral:Something new'), 'unexpected', /Something new/],
+  ['coinbase', 404, { message: 'NotFound' }, 'not_found', /NotFound/, { unknownId: true }],
+  [
+    'coinbase',
+    429,
+    { message: 'Public rate limit exceeded' },
+    'rate_limited',
+    /rate limit exceeded/,
+    { waitMs: minute },
+  ],
+  [
+    'coinbase',
+    400,
+    { message: 'granularity too small for the requested time range' },
+    'refused',
+    /granularity too small/,
+  ],
+  ['coinbase', 500, { message: 'Internal server error' }, 'server_error', /Internal/],
+  [
+    'bybit',
+    200,
+    bybitError(10001, 'Not supported symbols'),
+    'not_found',
+    /Not supported symbols/,
+    { unknownId: true },
+  ],
+  ['bybit', 200, bybitError(10001, 'Invalid period!'), 'refused', /Invalid period/],
+  [
+    'bybit',
+    200,
+    bybitError(10006, 'Too many visits!'),
+    'rate_limited',
+    /Too many visits/,
+    { headers: { 'x-bapi-limit-reset-timestamp': String(nowMs + 1234) }, waitMs: 1234 },
+  ],
+  [
+    'bybit',
+    200,
+    bybitError(10018, 'Exceeded the IP Rate Limit.'),
+    'rate_limited',
+    /IP Rate Limit/,
+    { waitMs: 10 * minute },
+  ],
+  ['bybit', 403, '403, access too frequent', 'rate_limited', /too frequent/, { waitMs: 10 * minute }],
+  [
+    'bybit',
+    403,
+    'The Amazon CloudFront distribution is configured to block access from your country.',
+    'unauthorized',
+    /your country/,
+  ],
+  ['bybit', 200, bybitError(10016, 'Server error'), 'server_error', /Server error/],
+  ['bybit', 200, bybitError(99999, 'Something new'), 'unexpected', /Something new/],
+  [
+    'okx',
+    429,
+    okxError('50011', 'Rate limit reached.'),
+    'rate_limited',
+    /Rate limit reached/,
+    { waitMs: minute },
+  ],
+  [
+    'okx',
+    200,
+    okxError('51001', "Instrument ID doesn't exist."),
+    'not_found',
+    /Instrument ID/,
+    { unknownId: true },
+  ],
+  ['okx', 400, okxError('51000', 'Parameter bar error'), 'refused', /Parameter bar/],
+  ['okx', 200, okxError('50001', 'Service temporarily unavailable.'), 'server_error', /unavailable/],
+  ['okx', 200, okxError('99999', 'Something new'), 'unexpected', /Something new/],
 ];
 
-test.each(cases)(
-  '$name: $status $body is $kind',
-  async ({ name, status, body, headers = {}, ...expected }) => {
-    const { server, source } = await venueAt(name, body, { status, headers });
-    const error = await failureOf(source, (it) => it.candles({ ...market(name), interval: 'm1' }));
-    expect(error).toMatchObject({
-      kind: expected.kind,
-      status,
-      unknownId: expected.unknownId ?? false,
-      retryAtMs: expected.waitMs === undefined ? null : nowMs + expected.waitMs,
-    });
-    expect(error.message).toMatch(expected.said);
-    expect(server.requests).toHaveLength(1);
-  },
-);
+test.each(cases)('%s: %i %j is %s', async (name, status, body, kind, said, more = {}) => {
+  const { headers = {}, waitMs, unknownId = false } = more;
+  const { server, source } = await venueAt(name, body, { status, headers });
+  const error = await failureOf(source, (it) => it.candles({ ...market(name), interval: 'm1' }));
+  const retryAtMs = waitMs === undefined ? null : nowMs + waitMs;
+  expect(error).toMatchObject({ kind, status, unknownId, retryAtMs });
+  expect(error.message).toMatch(said);
+  expect(server.requests).toHaveLength(1);
+});
 
 describe.each(Object.keys(symbols))('%s', (name) => {
   test('has documented errors in the table', () => {
-    const kinds = cases.filter((one) => one.name === name).map(({ kind }) => kind);
+    const kinds = cases.flatMap(([of, , , kind]) => (of === name ? [kind] : []));
     expect(kinds).toEqual(expect.arrayContaining(['not_found', 'rate_limited', 'refused', 'server_error']));
   });
 

@@ -57,15 +57,6 @@ const keepNinetyDays = (database: Database, dataset: 'candles' | 'asset_history'
   writeRetention(database.pool, dataset, '90d');
 
 onEachDatabase('retention', (kind) => {
-  it('is off by default', async () => {
-    const { database, track, commit, apply, timesOf } = await opened(kind);
-    const of = await track(hour, edgeMs - 100 * dayMs);
-    await commit(of, edgeMs - dayMs, edgeMs);
-    expect(await listRetentions(database, { nowMs, chunkDays })).toEqual([]);
-    expect(await apply()).toEqual([]);
-    expect(await timesOf(of)).toHaveLength(24);
-  });
-
   it('drops whole chunks, and removes their coverage and tracked ranges', async () => {
     const { database, track, commit, apply, timesOf, rowOf } = await opened(kind);
     const of = await track(hour, edgeMs - 40 * dayMs);
