@@ -27,8 +27,8 @@ describeNeeding('timescale', 'a database with TimescaleDB', () => {
     await database.pool.query(`alter database ${name} set timescaledb.disable_load = 'on'`);
     const unloaded = connect(database.url, 1);
     onTestFinished(() => unloaded.close());
-    for (const refused of [assertMigrated(unloaded.pool), up()])
-      await expect(refused).rejects.toMatchObject({ code: 'TIMESCALE_NOT_LOADED' });
+    for (const refused of [() => assertMigrated(unloaded.pool), up])
+      await expect(refused()).rejects.toMatchObject({ code: 'TIMESCALE_NOT_LOADED' });
   });
 
   it("names the cause when the server lacks the library of the database's version", async () => {
