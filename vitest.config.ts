@@ -42,8 +42,8 @@ export default defineConfig(({ mode }) => ({
     // state or the environment of the process without putting it back.
     isolate: false,
     restoreMocks: true,
-    // For two cores: a test also waits.
-    maxWorkers: 3,
+    // For two cores: a test waits half of its time.
+    maxWorkers: 4,
     // Limits for what hangs; no test measures time.
     testTimeout: 240_000,
     hookTimeout: 120_000,
