@@ -50,6 +50,18 @@ describe('evaluateAnswer', () => {
     );
   });
 
+  it('covers only the points of an answer whose cap took the oldest', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 99 }), (cap) => {
+        expect(judged(upTo(100).slice(-cap))).toMatchObject({
+          verdict: 'cut_short',
+          covered: { startMs: minute(100 - cap), endMs: window.endMs },
+          rest: [{ startMs, endMs: minute(100 - cap) }],
+        });
+      }),
+    );
+  });
+
   it('covers no unbounded silence of a dense market, however large other answers were', () => {
     for (const maxRows of [0, 85, 86, 1440]) {
       expect(judged(upTo(85), { maxRows })).toMatchObject({
@@ -72,10 +84,11 @@ describe('evaluateAnswer', () => {
     expect(verdict(upTo(100).slice(15), { shown: witnessed(-1, 99) }).verdict).toBe('filled');
     expect(verdict(upTo(60).slice(15), { shown: witnessed(-1, 100) }).verdict).toBe('filled');
     // No point of its own, and one on either side: there were no trades.
-    expect(verdict([], { shown: witnessed(-1, 100), rows: 2 })).toEqual({
-      verdict: 'filled',
-      covered: window,
-    });
+    for (const rejected of [0, 1])
+      expect(verdict([], { shown: witnessed(-1, 100), rows: 2 + rejected, rejected })).toEqual({
+        verdict: 'filled',
+        covered: window,
+      });
     for (const shown of [witnessed(-1, -1), witnessed(100, 100)]) {
       expect(judged([], { shown, rows: 1, maxRows: 1440 })).toMatchObject({
         verdict: 'cut_short',
@@ -84,6 +97,46 @@ describe('evaluateAnswer', () => {
         isContradicted: false,
       });
     }
+  });
+
+  it('is truncated when a stored point at its edge is missing', () => {
+    const thin = { maxRows: 1440 };
+    const some = upTo(100).filter((index) => index % 4 === 0);
+    expect(judged(some, thin)).toMatchObject({ verdict: 'filled', isUnbounded: true });
+    expect(judged(some, { ...thin, contradicted: { atStart: false, atEnd: true } })).toMatchObject({
+      verdict: 'cut_short',
+      covered: { startMs, endMs: minute(97) },
+      isUnbounded: false,
+      isContradicted: true,
+    });
+    expect(judged([], { contradicted: { atStart: true, atEnd: false } })).toMatchObject({
+      verdict: 'cut_short',
+      covered: null,
+      isContradicted: true,
+    });
+  });
+
+  it('names the rest of a capped answer, up to the last closed period', () => {
+    const { rest } = judged(upTo(20), { closedUpToMs: minute(50), answeredUpToMs: minute(60) });
+    expect(rest).toEqual([{ startMs: minute(20), endMs: minute(50) }]);
+    expect(judged(upTo(100)).rest).toEqual([]);
+  });
+
+  it('covers only the points of a capped answer, despite a long outage in it', () => {
+    const withOutage = [...upTo(30), ...upTo(95).slice(75)];
+    expect(verdict(withOutage)).toEqual({ verdict: 'cut_short', covered: { startMs, endMs: minute(95) } });
+    const inTheMiddle = upTo(70).slice(50);
+    expect(judged(inTheMiddle)).toMatchObject({
+      covered: { startMs: minute(50), endMs: minute(70) },
+      rest: [
+        { startMs, endMs: minute(50) },
+        { startMs: minute(70), endMs: window.endMs },
+      ],
+    });
+    expect(verdict([7, 50, 98])).toEqual({
+      verdict: 'cut_short',
+      covered: { startMs: minute(7), endMs: minute(99) },
+    });
   });
 
   it('covers a silence at the edge of a thin market when pauses of that length occur throughout', () => {
@@ -143,6 +196,14 @@ describe('evaluateAnswer', () => {
       covered: { startMs, endMs: minute(50) },
     });
     expect(verdict(half, { rejected: 50, rejectedPeriods: 0 }).verdict).toBe('cut_short');
+  });
+
+  it('does not treat a market as thin because of one pause in a small answer', () => {
+    const outage = [...upTo(9), ...upTo(33).slice(24)];
+    expect(verdict(outage, { maxRows: 1440, window: { startMs, endMs: minute(45) } })).toEqual({
+      verdict: 'cut_short',
+      covered: { startMs, endMs: minute(33) },
+    });
   });
 
   it('covers no point that a cap took, whatever is left of an answer, as long as the market is not thin', () => {
@@ -210,5 +271,24 @@ describe('evaluateAnswer', () => {
     });
     expect(verdict([], { answeredUpToMs: startMs })).toEqual({ verdict: 'stale', covered: null });
     expect(verdict([], { answeredUpToMs: minute(-500) })).toEqual({ verdict: 'stale', covered: null });
+  });
+
+  it('never covers outside the window', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.nat(99), { maxLength: 100 }),
+        fc.nat(200),
+        fc.nat(200),
+        (indexes, closed, answered) => {
+          const { covered } = verdict(
+            indexes.sort((a, b) => a - b),
+            { closedUpToMs: minute(closed), answeredUpToMs: minute(answered) },
+          );
+          if (covered === null) return;
+          expect(covered.startMs).toBeGreaterThanOrEqual(startMs);
+          expect(covered.endMs).toBeLessThanOrEqual(Math.min(window.endMs, minute(closed), minute(answered)));
+        },
+      ),
+    );
   });
 });
