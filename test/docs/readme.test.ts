@@ -2,10 +2,6 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { limiterFor } from '../../planning/budget.ts';
 
-it('README stays short enough for five minutes', () => {
-  expect(readFileSync('README.md', 'utf8').split('\n').length).toBeLessThanOrEqual(200);
-});
-
 it('the configuration page states the share of a budget that the spacing uses', () => {
   const used = (perMinute: number) => {
     const { max, durationMs } = limiterFor(perMinute) ?? { max: 0, durationMs: 1 };

@@ -1,13 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { migrateQueueBackend, openQueueBackend } from '../../queue/backend.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { freePort } from '../parts/free-port.ts';
-import { startRedis } from '../parts/redis-part.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
-import { emptyDirectory } from '../scripts/command.ts';
 import { silent } from './queue-parts.ts';
 
 const options = { namespace: 'tidemark', attempts: 3, log: silent };
@@ -47,22 +44,6 @@ test('the error contains the reply of a Redis that refuses the connection, for e
     databaseUrl: 'postgres://127.0.0.1:1/none',
   });
   await expect(opening).rejects.toThrow(`Redis at 127.0.0.1:${port}: ${words}`);
-});
-
-describeNeeding('redis', 'a Redis that takes no more clients', () => {
-  test('is reported with its reply', async () => {
-    const port = await freePort();
-    const directory = emptyDirectory();
-    const server = await startRedis({ port, directory, removed: '', flags: { maxclients: '1' } });
-    onTestFinished(() => server.stop());
-    const redisUrl = `redis://127.0.0.1:${port}`;
-    const first = new Redis(redisUrl);
-    first.on('error', () => {});
-    onTestFinished(() => first.disconnect());
-    await first.ping();
-    const opening = openQueueBackend({ ...options, redisUrl, databaseUrl: 'postgres://127.0.0.1:1/none' });
-    await expect(opening).rejects.toThrow(`Redis at 127.0.0.1:${port}: ERR max number of clients reached`);
-  });
 });
 
 test('an unreachable PostgreSQL is reported', async () => {

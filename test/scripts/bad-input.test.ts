@@ -81,7 +81,7 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     expectRefusal(await start(['status'], {}, directory).ended, 2, 'BAD_CONFIGURATION', '.env');
   });
 
-  it.each([...['status', 'untrack 1', 'keys list', 'move --to postgres://127.0.0.1:1/none']])(
+  it.each(['status', 'untrack 1', 'keys list', 'move --to postgres://127.0.0.1:1/none'])(
     'creates no database to read: %s',
     async (words) => {
       const directory = emptyDirectory();
@@ -167,14 +167,12 @@ describe('names what is unreachable or unusable in one line', () => {
       expectRefusal(await run(`export ${words}`, environment()), 2, 'UNKNOWN_SERIES', line ?? '');
   });
 
-  it.each([['HTML', 200, 'text/html', '<!doctype html><title>Welcome</title>']])(
-    'a source that answers with %s',
-    async (_, status, type, body) => {
-      const { baseUrl } = await serveBody(body, status, { 'content-type': type });
-      const env = environment({ SOURCE_URL: baseUrl });
-      expectRefusal(await run(`${history} bitcoin`, env), 4, 'SOURCE_NOT_A_MARKET_DATA_SERVICE');
-    },
-  );
+  it('a source that answers with HTML', async () => {
+    const page = '<!doctype html><title>Welcome</title>';
+    const { baseUrl } = await serveBody(page, 200, { 'content-type': 'text/html' });
+    const env = environment({ SOURCE_URL: baseUrl });
+    expectRefusal(await run(`${history} bitcoin`, env), 4, 'SOURCE_NOT_A_MARKET_DATA_SERVICE');
+  });
 
   it('an asset and a market that the source does not know', async () => {
     const simulator = await startSimulator({ perMinute: null });

@@ -394,40 +394,6 @@ test.each([
   expect(`${market?.symbol} ${market?.base} ${market?.quote}`).toBe(first);
 });
 
-describe('faults', () => {
-  const path = '/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=9';
-
-  const lists = [
-    ['binance', path, (found: never) => found],
-    ['kraken', '/0/public/OHLC?pair=XBTUSD', (found: { result: { XXBTZUSD: [] } }) => found.result.XXBTZUSD],
-    ['coinbase', '/products/BTC-USD/candles', (found: never) => found],
-    [
-      'bybit',
-      '/v5/market/kline?category=spot&symbol=BTCUSDT&interval=1',
-      (found: { result: { list: [] } }) => found.result.list,
-    ],
-    ['okx', '/api/v5/market/history-candles?instId=BTC-USDT', (found: { data: [] }) => found.data],
-    ['coincap-v3', '/assets/bitcoin/history?interval=h1', (found: { data: [] }) => found.data],
-  ] as const;
-
-  test.each(lists)('apply to %s', async (profile, path, rowsOf) => {
-    await begin(profile, { faults: { emptyRate: 1 } });
-    const count = async () => (rowsOf(JSON.parse((await get(path)).text) as never) as unknown[]).length;
-    expect(await count()).toBe(0);
-    venue?.setFaults({ maxRows: 2 });
-    expect(await count()).toBe(2);
-    venue?.setFaults({ errorRate: 1 });
-    const failed = await get(path);
-    expect([failed.status, typeof JSON.parse(failed.text)]).toEqual([500, 'object']);
-    venue?.setFaults({ rateLimitRate: 1 });
-    await get(path);
-    expect(venue?.requests().refused).toBe(1);
-    venue?.setFaults({ banMs: 1000 });
-    await get(path);
-    expect(venue?.requests().refused).toBe(2);
-  });
-});
-
 describeRecordings('answers have the structure of recorded ones', () => {
   test.each([
     ['binance', '/api/v3/klines?symbol=BTCUSDT&interval=1m', 'binance-spot-klines-m1-BTCUSDT-20211022'],
