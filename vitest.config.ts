@@ -45,7 +45,7 @@ export default defineConfig(({ mode }) => ({
     // For two cores: a test waits half of its time.
     maxWorkers: 4,
     // Limits for what hangs; no test measures time.
-    testTimeout: 240_000,
+    testTimeout: 600_000,
     hookTimeout: 120_000,
     teardownTimeout: 120_000,
     expect: { poll: { timeout: 150_000 } },

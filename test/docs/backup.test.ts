@@ -16,7 +16,7 @@ import { everyRow } from '../scripts/commands/move-store.ts';
 import { blockOf, runBlock } from './shell-blocks.ts';
 
 // Each runs several commands and servers in sequence.
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 const page = 'docs/operations.md';
 const programs = dumpPrograms();

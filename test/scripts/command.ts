@@ -18,7 +18,7 @@ export const program = resolve('dist/scripts/tidemark.js');
 export const market = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether'];
 
 /** Limit for a test that starts several processes, on a machine that has other things to do. */
-export const processesMs = 180_000;
+export const processesMs = 600_000;
 
 export interface Running {
   readonly ended: Promise<Ended>;

@@ -12,7 +12,7 @@ import { type Running, start, tidemark } from '../command.ts';
 import { openStore } from './export-store.ts';
 import { everyRow, fillEverything } from './move-store.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 const lastLine = (stderr: string) => stderr.trimEnd().split('\n').at(-1) ?? '';
 

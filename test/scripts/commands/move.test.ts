@@ -10,7 +10,7 @@ import { emptyDirectory, tidemark } from '../command.ts';
 import { openStore } from './export-store.ts';
 import { everyRow, fillEverything, nextIds } from './move-store.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 const why = inject('absent').timescale || inject('absent').plainPostgres;
 const pairs = [

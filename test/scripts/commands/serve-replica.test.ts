@@ -7,7 +7,7 @@ import { waitFor } from '../../parts/wait-for.ts';
 import { startService, tidemark } from '../command.ts';
 
 // It starts three servers in sequence.
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 async function connected(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
