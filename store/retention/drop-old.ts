@@ -96,9 +96,13 @@ async function dropPoints(
 ): Promise<number> {
   const table = retainedTables[dataset];
   const dropped = await dropRows(client, table, 'series_id', cutMs);
-  // Points first and then the series' row, in the order of a commit: the other order could deadlock. A period
-  // that holds the cut has lost its point, so the kept part of a series begins with the next period. A week of a
-  // source may begin on any day, so one point of that period may be left, outside of coverage.
+  // Points first and then the series' rows, in the order of a commit: the other order could deadlock. The lock is a
+  // statement of its own: a statement that waited for a commit still reads the points as they were before it.
+  await client.query('select from tidemark.series where dataset = $1 order by id for no key update', [
+    dataset,
+  ]);
+  // A period that holds the cut has lost its point, so the kept part of a series begins with the next period. A week
+  // of a source may begin on any day, so one point of that period may be left, outside of coverage.
   await client.query(
     `with kept as (
        select s.id, date_bin(s.period, $2::timestamptz - interval '1 microsecond', $3) + s.period as since

@@ -1,4 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+
+type Queryable = Pick<pg.Pool | pg.Client, 'query'>;
 
 /**
  * Waits until `condition` holds, and checks it every `everyMs`: for what a server, a queue, a browser, another process or its
@@ -16,4 +19,16 @@ export async function waitFor(
     if (performance.now() > deadline) throw new Error(`timed out after ${withinMs} ms, waiting for: ${what}`);
     await delay(everyMs);
   }
+}
+
+/** Waits until a session of this database waits for a lock. */
+export const waitForLock = (database: Queryable) =>
+  waitFor('a session to wait for a lock', async () => (await lockWaits(database)) > 0);
+
+/** @returns how many sessions of this database wait for a lock. */
+export async function lockWaits(database: Queryable): Promise<number> {
+  const { rowCount } = await database.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rowCount ?? 0;
 }

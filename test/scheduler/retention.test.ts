@@ -6,7 +6,7 @@ import { startScheduler } from '../../scheduler/scheduler.ts';
 import { writeRetention } from '../../store/retention/retention.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { clockAt } from '../parts/test-clock.ts';
-import { waitFor } from '../parts/wait-for.ts';
+import { lockWaits, waitFor, waitForLock } from '../parts/wait-for.ts';
 import { collectingLog, defaultKind, silent } from '../queue/queue-parts.ts';
 import { commitPoints, storedPoints } from '../store/committing.ts';
 import { hourMs, openParts } from '../workers/worker-parts.ts';
@@ -75,20 +75,14 @@ test('a locked table blocks neither the start nor the end of a scheduler', async
       },
       clock: clockAt(() => startMs + 900 * dayMs),
     });
-  const waits = async () => {
-    const { rows } = await holder.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return rows.length;
-  };
   const first = await begin();
   onTestFinished(() => first.close());
   await waitFor('it to be said', () => lines.some((line) => line.includes('wait for a lock')));
   const before = passes;
   await waitFor('passes meanwhile', () => passes > before);
-  await waitFor('another try', async () => (await waits()) > 0);
+  await waitForLock(holder);
   await first.close();
-  expect(await waits()).toBe(0);
+  expect(await lockWaits(holder)).toBe(0);
   const second = await begin();
   onTestFinished(() => second.close());
   await holder.query('rollback');

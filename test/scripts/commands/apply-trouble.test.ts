@@ -2,7 +2,7 @@ import pg from 'pg';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { migrate } from '../../../store/db/migrate.ts';
 import { ownCluster } from '../../parts/own-cluster.ts';
-import { waitFor } from '../../parts/wait-for.ts';
+import { waitFor, waitForLock } from '../../parts/wait-for.ts';
 import { openWatched, type Watched, watchedAt } from './watch-list-parts.ts';
 
 const market = 'exchange: binance, base: bitcoin, quote: tether';
@@ -41,16 +41,12 @@ async function holdUp(watched: Watched) {
   onTestFinished(() => holder.end().catch(() => {}));
   await holder.query('begin');
   await holder.query(`select from tidemark.settings where name = 'watch_list.applied' for update`);
-  const sessions = (condition: string) =>
-    watched.query(`select from pg_stat_activity where application_name = 'tidemark apply' and ${condition}`);
+  const sessions = () =>
+    watched.query(`select from pg_stat_activity where application_name = 'tidemark apply'`);
   return {
-    held: () =>
-      waitFor(
-        'the apply to be held up',
-        async () => (await sessions(`wait_event_type = 'Lock'`)).length === 1,
-      ),
+    held: () => waitForLock(watched.database.pool),
     release: () => holder.query('rollback'),
-    gone: () => waitFor('its session to end', async () => (await sessions('true')).length === 0),
+    gone: () => waitFor('its session to end', async () => (await sessions()).length === 0),
   };
 }
 

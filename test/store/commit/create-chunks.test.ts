@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { dayMs } from '../../../contract/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { waitForLock } from '../../parts/wait-for.ts';
 import { commitPoints, storedPoints } from '../committing.ts';
 import { useStore } from '../open-store.ts';
 import { market } from '../views/candles.ts';
@@ -28,14 +29,7 @@ describeNeeding('timescale', 'chunks', () => {
         isFinished = true;
       });
       // It has written its points into a new chunk when it waits for the row of its series.
-      await expect
-        .poll(async () => {
-          const { rows } = await database.pool.query(
-            `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-          );
-          return rows.length;
-        })
-        .toBe(1);
+      await waitForLock(database.pool);
       const other = await commitPoints(database, { ...second, window: window(100) });
       expect(other).toMatchObject({ verdict: 'filled', fresh: 1440 });
       expect(isFinished).toBe(false);

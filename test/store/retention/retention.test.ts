@@ -10,6 +10,7 @@ import { listRetentions, writeRetention } from '../../../store/retention/retenti
 import { listGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { waitForLock } from '../../parts/wait-for.ts';
 import { commitPoints, commitRatesOf, storedPoints } from '../committing.ts';
 import { onEachDatabase, openOwnStore } from '../open-store.ts';
 import { market } from '../views/candles.ts';
@@ -175,6 +176,30 @@ onEachDatabase('retention', (kind) => {
       [edgeMs, edgeMs + 40 * dayMs].map(timestamp),
     );
     expect(claimed.rows).toEqual([{ exact: true }]);
+  });
+
+  it('reads the first kept point after the commits that it waited for', async () => {
+    const { database, track, commit, apply, rowOf } = await opened(kind);
+    const of = await track(hour, edgeMs - dayMs);
+    for (const startMs of [edgeMs - dayMs, edgeMs + dayMs]) await commit(of, startMs, startMs + dayMs);
+    await keepNinetyDays(database);
+    const open = await database.pool.connect();
+    try {
+      await open.query('begin');
+      await open.query(
+        `insert into tidemark.candle_points select (jsonb_populate_record(p, jsonb_build_object('time', $1::timestamptz))).*
+         from tidemark.candle_points p limit 1`,
+        [timestamp(edgeMs)],
+      );
+      await open.query('update tidemark.series set points = points + 1');
+      const applied = apply();
+      await waitForLock(database.pool);
+      await open.query('commit');
+      await applied;
+    } finally {
+      open.release();
+    }
+    expect(await rowOf(of)).toMatchObject({ earliest: edgeMs, points: 25 });
   });
 
   it('leaves no empty chunk of the ledger behind', async () => {

@@ -4,7 +4,7 @@ import { inTransaction } from '../../../store/db/database.ts';
 import { isListKnown, trackList, untrackList } from '../../../store/lists/lists.ts';
 import { failPoll } from '../../../store/lists/polls.ts';
 import { readListStates, readPollStates, requestListPoll } from '../../../store/settings/polled-lists.ts';
-import { waitFor } from '../../parts/wait-for.ts';
+import { waitForLock } from '../../parts/wait-for.ts';
 import { answerPage, assetOf, assets, onlyPage } from '../lists/polling.ts';
 import { openOwnStore } from '../open-store.ts';
 
@@ -44,12 +44,7 @@ test('a poll whose last page is being committed is not begun a second time', asy
   await inTransaction(database, async (client) => {
     await client.query('update tidemark.list_polls set completed_at = begun_at where id = $1', [id]);
     asked = ask(nowMs + 1);
-    await waitFor('it to wait', async () => {
-      const waiting = await database.pool.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return waiting.rowCount === 1;
-    });
+    await waitForLock(database.pool);
   });
   expect(await asked).toBeNull();
   expect((await database.pool.query('select from tidemark.list_polls')).rowCount).toBe(1);

@@ -3,7 +3,7 @@ import { dayMs } from '../../../contract/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { inSnapshot } from '../../../store/transfer/export-series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { waitFor } from '../../parts/wait-for.ts';
+import { lockWaits, waitFor } from '../../parts/wait-for.ts';
 import { commitPoints } from '../committing.ts';
 import { openOwnStore } from '../open-store.ts';
 import { market } from '../views/candles.ts';
@@ -32,12 +32,10 @@ describeNeeding('timescale', 'an export while a policy moves chunks to the colum
         for (const statement of others) await pool.query(statement);
         isOver = true;
       })();
-      await waitFor('the policy to end, or to wait for this', async () => {
-        const waiting = await pool.query(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        return isOver || waiting.rowCount === 1;
-      });
+      await waitFor(
+        'the policy to end, or to wait for this',
+        async () => isOver || (await lockWaits(pool)) > 0,
+      );
       const { rows } = await client.query('select count(*) as points from tidemark.candle_points');
       return rows[0].points;
     });
