@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { dayMs } from '../../../contract/intervals.ts';
+import { inTransaction } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { waitForLock } from '../../parts/wait-for.ts';
@@ -20,24 +21,16 @@ describeNeeding('timescale', 'chunks', () => {
     const { database } = store;
     const [first, second] = [await track('first'), await track('second')];
     const window = (day: number) => ({ startMs: startMs + day * dayMs, endMs: startMs + (day + 1) * dayMs });
-    const blocker = await database.pool.connect();
-    try {
-      await blocker.query('begin');
-      await blocker.query('select from tidemark.series where id = $1 for update', [first.seriesId]);
-      let isFinished = false;
-      const blocked = commitPoints(database, { ...first, window: window(0) }).finally(() => {
-        isFinished = true;
-      });
+    let blocked: Promise<unknown> = Promise.resolve();
+    await inTransaction(database, async (client) => {
+      await client.query('select from tidemark.series where id = $1 for update', [first.seriesId]);
       // It has written its points into a new chunk when it waits for the row of its series.
+      blocked = commitPoints(database, { ...first, window: window(0) });
       await waitForLock(database.pool);
       const other = await commitPoints(database, { ...second, window: window(100) });
       expect(other).toMatchObject({ verdict: 'filled', fresh: 1440 });
-      expect(isFinished).toBe(false);
-      await blocker.query('rollback');
-      expect(await blocked).toMatchObject({ verdict: 'filled', fresh: 1440 });
-    } finally {
-      blocker.release();
-    }
+    });
+    expect(await blocked).toMatchObject({ verdict: 'filled', fresh: 1440 });
     expect((await storedPoints(database, first)).size).toBe(1440);
   });
 });
