@@ -17,7 +17,6 @@ import { seriesWithGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { clockAt } from '../parts/test-clock.ts';
-import { waitFor } from '../parts/wait-for.ts';
 import { type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { openTestStore } from '../store/open-store.ts';
 
@@ -27,7 +26,7 @@ export interface GivenTime {
 }
 
 export interface RunningParts {
-  /** Waits until a whole planning pass at the clock's time finds nothing left to request. */
+  /** Waits for a planning pass that begins when nothing is left to request, and finds nothing. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -107,7 +106,7 @@ export async function openPipeline(
   }
 
   async function startOneScheduler(options: Partial<SchedulerOptions> = {}): Promise<RunningParts> {
-    let passes = 0;
+    const waiters = new Set<() => void>();
     const refresh = options.refresh ?? false;
     const scheduler = await startScheduler({
       database,
@@ -117,10 +116,17 @@ export async function openPipeline(
       graceMs,
       refresh,
       log: silent,
-      clock: clockAt(() => {
-        passes += 1;
-        return clock.nowMs;
-      }),
+      clock: clockAt(() => clock.nowMs),
+      async middleware(pass) {
+        const asking = [...waiters];
+        const wasSettled = asking.length > 0 && (await isSettled());
+        const tick = await pass();
+        for (const resolve of wasSettled && tick.added === 0 ? asking : []) {
+          waiters.delete(resolve);
+          resolve();
+        }
+        return tick;
+      },
       ...options,
     });
     onTestFinished(() => scheduler.close());
@@ -134,11 +140,7 @@ export async function openPipeline(
     }
 
     return {
-      async settled() {
-        const before = passes;
-        // Each pass reads the time once, so when a third pass begins, the second one was complete.
-        await waitFor('nothing left to request', async () => passes >= before + 3 && (await isSettled()));
-      },
+      settled: () => new Promise((resolve) => void waiters.add(resolve)),
       close: () => scheduler.close(),
     };
   }
