@@ -4,6 +4,7 @@ import type { QueueBackend } from '../../queue/backend.ts';
 import { type Attempt, done, type Outcome, putBack, type RequestJob, windowJobId } from '../../queue/jobs.ts';
 import { requestQueue } from '../../queue/requests.ts';
 import type { WorkerSettings } from '../../queue/worker.ts';
+import { Arrivals } from '../parts/arrivals.ts';
 import { startChildModule } from '../parts/child-module.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyQueue, loseJobs, onEachBackend, openQueue, prepareQueue, windowAt } from './queue-parts.ts';
@@ -25,6 +26,20 @@ function startWorker(
   return worker;
 }
 
+/** The place of a window, or a whole job of another kind. */
+const placeOf = ({ job }: RequestAttempt) => ('startMs' in job.data ? job.data.startMs / 3_600_000 : job);
+
+/** Runs the queued jobs. The one in place 1, 2, ... ends as `ends` says. @returns what `tell` says of each, in order. */
+function runJobs<Told>(
+  queues: QueueBackend,
+  tell: (attempt: RequestAttempt) => Told,
+  { ends = () => done, ...settings }: Partial<WorkerSettings> & { ends?: (place: number) => Outcome } = {},
+) {
+  const ran = new Arrivals<Told>();
+  startWorker(queues, (attempt) => ends(ran.push(tell(attempt))), settings);
+  return ran;
+}
+
 onEachBackend('the requests queue', (kind) => {
   test('queues a window once, whichever process adds it', async () => {
     const options = await prepareQueue(kind);
@@ -42,18 +57,14 @@ onEachBackend('the requests queue', (kind) => {
     ).toEqual([1, 2, 3]);
     expect(await one.requests.depth()).toEqual({ waiting: 3, active: 0, delayed: 0 });
 
-    const ran: string[] = [];
-    startWorker(one, (attempt) => {
-      ran.push(attempt.id);
-      return done;
-    });
+    const ran = runJobs(one, ({ id }) => id);
     await waitFor('an empty queue', async () => (await one.requests.claimedWindows()).windows.size === 0);
     expect(new Set(ran)).toEqual(new Set([1, 2, 3].map((place) => windowJobId(windowAt(place)))));
     expect(ran).toHaveLength(3);
 
     // The id is free again: a missing window can be requested again.
     await other.requests.addWindows([windowAt(1)]);
-    await waitFor('the window to run again', () => ran.length === 4);
+    await ran.until(4);
   });
 
   test('lists a window that moves while the states are read one after the other', async () => {
@@ -81,7 +92,7 @@ onEachBackend('the requests queue', (kind) => {
       await held;
       return done;
     });
-    await waitFor('one under way and one delayed', async () => {
+    await waitFor('one job to be under way and one delayed', async () => {
       const depth = await queues.requests.depth();
       return depth.active === 1 && depth.delayed === 1 && depth.waiting === 1;
     });
@@ -107,19 +118,15 @@ onEachBackend('the requests queue', (kind) => {
     await queues.requests.addPages([page(0)]);
     await queues.requests.addWindows([windowAt(8, 'refresh')]);
     expect((await queues.requests.claimedWindows()).pages).toEqual(new Set(['page_7_0', 'page_7_2000']));
-    const ran: unknown[] = [];
-    startWorker(queues, ({ job }) => {
-      ran.push('startMs' in job.data ? job.data.startMs / 3_600_000 : job);
-      return done;
-    });
-    await waitFor('all four', () => ran.length === 4);
+    const ran = runJobs(queues, placeOf);
+    await ran.until(4);
     expect(ran).toEqual([8, { name: 'page', data: page(0) }, { name: 'page', data: page(2000) }, 1]);
   });
 
   test('spaces the starts of all workers together', async () => {
     const options = await prepareQueue(kind);
     const [one, other] = [await openQueue(options), await openQueue(options)];
-    const starts: number[] = [];
+    const starts = new Arrivals<number>();
     const limiter = { max: 1, durationMs: 60 };
     for (const queues of [one, other]) {
       startWorker(
@@ -133,7 +140,7 @@ onEachBackend('the requests queue', (kind) => {
     }
     const jobs = 24;
     await one.requests.addWindows(Array.from({ length: jobs }, (_, place) => windowAt(place)));
-    await waitFor('all jobs', () => starts.length === jobs);
+    await starts.until(jobs);
     // A job may start up to one spacing after it was claimed, and the limiter spaces the claims.
     const spanMs = (starts.at(-1) ?? 0) - (starts[0] ?? 0);
     expect(spanMs).toBeGreaterThanOrEqual((jobs - 2) * limiter.durationMs);
@@ -152,16 +159,8 @@ onEachBackend('the requests queue', (kind) => {
       slow.mockRestore();
       timers.mockRestore();
     });
-    let ran = 0;
-    startWorker(
-      queues,
-      () => {
-        ran += 1;
-        return done;
-      },
-      { limiter: { max: 1, durationMs: 10 } },
-    );
-    await waitFor('all windows', () => ran === places.length);
+    const ran = runJobs(queues, ({ id }) => id, { limiter: { max: 1, durationMs: 10 } });
+    await ran.until(places.length);
     expect(timers.mock.calls.filter(([, ms]) => ms !== undefined && ms < 0)).toEqual([]);
   });
 
@@ -177,31 +176,21 @@ onEachBackend('the requests queue', (kind) => {
       const pausedAt = performance.now();
       await one.requests.pauseForMs(pauseMs);
 
-      let startedAt = 0;
-      startWorker(
-        other,
-        () => {
-          startedAt = performance.now();
-          return done;
-        },
-        { limiter },
-      );
+      const starts = runJobs(other, () => performance.now(), { limiter });
       await one.requests.addWindows([windowAt(1)]);
-      await waitFor('the job', () => startedAt > 0);
+      await starts.until(1);
       // Both clocks count whole milliseconds.
-      expect(startedAt - pausedAt).toBeGreaterThanOrEqual(pauseMs - 2);
+      expect(Number(starts[0]) - pausedAt).toBeGreaterThanOrEqual(pauseMs - 2);
     });
   }
 
   test('counts retries as attempts, and removes the job when they are used up', async () => {
     const queues = await openQueue(await prepareQueue(kind), { attempts: 3 });
-    const attempts: Array<[number, boolean]> = [];
-    startWorker(queues, (attempt) => {
-      attempts.push([attempt.number, attempt.last]);
-      return { kind: 'retry', inMs: 5, counted: true };
+    const attempts = runJobs(queues, ({ number, last }) => [number, last], {
+      ends: () => ({ kind: 'retry', inMs: 5, counted: true }),
     });
     await queues.requests.addWindows([windowAt(1)]);
-    await waitFor('the last attempt', () => attempts.length === 3);
+    await attempts.until(3);
     await waitFor('an empty queue', async () => (await queues.requests.claimedWindows()).windows.size === 0);
     expect(attempts).toEqual([
       [1, false],
@@ -212,20 +201,19 @@ onEachBackend('the requests queue', (kind) => {
 
   test('retries an attempt that throws', async () => {
     const queues = await openQueue(await prepareQueue(kind), { expect: /a defect/ });
-    const attempts: number[] = [];
-    startWorker(queues, (attempt) => {
-      attempts.push(attempt.number);
-      if (attempts.length === 1) throw new Error('a defect');
-      return done;
+    const attempts = runJobs(queues, ({ number }) => number, {
+      ends(place) {
+        if (place === 1) throw new Error('a defect');
+        return done;
+      },
     });
     await queues.requests.addWindows([windowAt(1)]);
-    await waitFor('another attempt', () => attempts.length === 2);
+    await attempts.until(2);
     expect(attempts).toEqual([1, 2]);
   });
 
   test('keeps the attempts of uncounted retries and returned jobs', async () => {
     const queues = await openQueue(await prepareQueue(kind), { attempts: 2 });
-    const attempts: number[] = [];
     const outcomes: Outcome[] = [
       putBack,
       { kind: 'retry', inMs: 5, counted: false },
@@ -233,24 +221,21 @@ onEachBackend('the requests queue', (kind) => {
       { kind: 'retry', inMs: 5, counted: false },
       done,
     ];
-    startWorker(queues, (attempt) => {
-      attempts.push(attempt.number);
-      return outcomes[attempts.length - 1] ?? done;
+    const attempts = runJobs(queues, ({ number }) => number, {
+      ends: (place) => outcomes[place - 1] ?? done,
     });
     await queues.requests.addWindows([windowAt(1)]);
-    await waitFor('the last outcome', () => attempts.length === outcomes.length);
+    await attempts.until(outcomes.length);
     expect(attempts).toEqual([1, 1, 1, 1, 1]);
   });
 
   test('runs a returned job next in its lane', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3)]);
-    const ran: number[] = [];
-    startWorker(queues, ({ job }) => {
-      if ('startMs' in job.data) ran.push(job.data.startMs / 3_600_000);
-      return ran.length === 1 ? putBack : done;
+    const ran = runJobs(queues, placeOf, {
+      ends: (place) => (place === 1 ? putBack : done),
     });
-    await waitFor('all', () => ran.length === 4);
+    await ran.until(4);
     expect(ran).toEqual([1, 1, 2, 3]);
   });
 
@@ -266,16 +251,8 @@ onEachBackend('the requests queue', (kind) => {
     await holder.end('SIGKILL');
     expect(await queues.requests.depth()).toMatchObject({ active: 1 });
 
-    const numbers: number[] = [];
-    startWorker(
-      queues,
-      (attempt) => {
-        numbers.push(attempt.number);
-        return done;
-      },
-      { lockMs },
-    );
-    await waitFor('the job to come back', () => numbers.length === 1);
+    const numbers = runJobs(queues, ({ number }) => number, { lockMs });
+    await numbers.until(1);
     expect(numbers).toEqual([1]);
     await waitFor('an empty queue', async () => (await queues.requests.claimedWindows()).windows.size === 0);
   });
@@ -287,34 +264,34 @@ onEachBackend('the requests queue', (kind) => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    let started = 0;
+    const started = new Arrivals<string>();
     let stopped = false;
     const worker = startWorker(queues, async (attempt) => {
-      started += 1;
+      started.push(attempt.id);
       attempt.stopping.addEventListener('abort', () => {
         stopped = true;
       });
       await held;
       return done;
     });
-    await waitFor('a job under way', () => started === 1);
+    await started.until(1);
     const closing = worker.close(30_000);
     release();
     await closing;
-    expect({ started, stopped }).toEqual({ started: 1, stopped: false });
+    expect({ started: started.length, stopped }).toEqual({ started: 1, stopped: false });
     expect(await queues.requests.depth()).toEqual({ waiting: 1, active: 0, delayed: 0 });
   });
 
   test('returns jobs that do not end in time when it closes', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2)]);
-    let started = 0;
+    const started = new Arrivals<string>();
     const worker = startWorker(queues, async (attempt) => {
-      started += 1;
+      started.push(attempt.id);
       await new Promise((resolve) => attempt.stopping.addEventListener('abort', resolve));
       return putBack;
     });
-    await waitFor('a job under way', () => started === 1);
+    await started.until(1);
     await worker.close(10);
     expect(await queues.requests.depth()).toEqual({ waiting: 2, active: 0, delayed: 0 });
   });
@@ -322,14 +299,14 @@ onEachBackend('the requests queue', (kind) => {
   test('closes during a long pause without waiting for its end', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2)]);
-    let started = 0;
+    const started = new Arrivals<string>();
     const worker = startWorker(queues, async (attempt) => {
       await queues.requests.pauseForMs(600_000);
-      started += 1;
+      started.push(attempt.id);
       await new Promise((resolve) => attempt.stopping.addEventListener('abort', resolve));
       return putBack;
     });
-    await waitFor('a job under way', () => started === 1);
+    await started.until(1);
     await worker.close(0);
     expect(await queues.requests.depth()).toEqual({ waiting: 2, active: 0, delayed: 0 });
     expect(await queues.requests.countWorkers()).toBe(0);
@@ -353,12 +330,8 @@ onEachBackend('the requests queue', (kind) => {
       ['backfill -', 'refresh -', 'repair 2222', 'reread -', 'verify 2222', 'verify aa11'].sort(),
     );
     await queues.requests.dropRun('2222');
-    const ran: string[] = [];
-    startWorker(queues, ({ job }) => {
-      if ('lane' in job.data) ran.push(job.data.lane);
-      return done;
-    });
-    await waitFor('all to run', () => ran.length === 4);
+    const ran = runJobs(queues, ({ job }) => ('lane' in job.data ? job.data.lane : job));
+    await ran.until(4);
     expect(ran).toEqual(['refresh', 'backfill', 'reread', 'verify']);
   });
 
@@ -379,7 +352,7 @@ onEachBackend('the requests queue', (kind) => {
     const worker = startWorker(queues, () => done);
     await worker.ready();
     await startWorker(queues, () => done).ready();
-    await waitFor('two workers', async () => (await queues.requests.countWorkers()) === 2);
+    await waitFor('two workers to be counted', async () => (await queues.requests.countWorkers()) === 2);
     await worker.close(0);
     await waitFor('one of them to leave', async () => (await queues.requests.countWorkers()) === 1);
   });
@@ -390,7 +363,7 @@ onEachBackend('the requests queue', (kind) => {
     const queues = await openQueue(options, { expect: /deadlock detected/ });
     await queues.requests.addWindows([windowAt(1), windowAt(2)]);
     await queues.requests.pollRatesEvery(50);
-    const ran: string[] = [];
+    const ran = new Arrivals<string>();
     startWorker(queues, ({ job }) => {
       // A returned window is the next of its lane: a poll without a higher priority would never run.
       if (job.name !== 'rates' && ran.length === 0) return putBack;
@@ -398,12 +371,11 @@ onEachBackend('the requests queue', (kind) => {
       return done;
     });
     const polls = () => ran.filter((name) => name === 'rates').length;
-    await waitFor('three polls and both windows', () => polls() >= 3 && ran.length - polls() === 2);
+    await ran.until(() => polls() >= 3 && ran.length - polls() === 2);
 
     await emptyQueue(options);
     await queues.requests.pollRatesEvery(50);
-    const before = ran.length;
-    await waitFor('polls after the loss', () => ran.length >= before + 2);
+    await ran.until(ran.length + 2);
 
     await queues.requests.pollRatesEvery(0);
     await waitFor('no poll to be left', async () => (await queues.requests.depth()).delayed === 0);
@@ -418,7 +390,8 @@ onEachBackend('the requests queue', (kind) => {
       return (await requests?.getJobs(['delayed', 'wait', 'prioritized']))?.map(({ id }) => id);
     };
     const [first] = (await polls()) ?? [];
-    await waitFor('it to be late', () => Date.now() > Number(first?.split(':').at(-1)) + 200);
+    const clock = Date.now;
+    vi.spyOn(Date, 'now').mockImplementation(() => clock() + 250);
     expect(await polls()).toEqual([first]);
     await loseJobs(options);
     expect(await polls()).toEqual([expect.stringMatching(/^repeat:rates:\d+$/)]);

@@ -2,9 +2,10 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../config.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { startScheduler } from '../../scheduler/scheduler.ts';
+import { type PassEvents, startScheduler } from '../../scheduler/scheduler.ts';
 import { writeRetention } from '../../store/retention/retention.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { Arrivals } from '../parts/arrivals.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { lockWaits, waitFor, waitForLock } from '../parts/wait-for.ts';
 import { collectingLog, defaultKind, silent } from '../queue/queue-parts.ts';
@@ -58,8 +59,8 @@ test('a locked table blocks neither the start nor the end of a scheduler', async
   await holder.connect();
   onTestFinished(() => holder.end());
   await holder.query('begin; lock table tidemark.candle_points in row exclusive mode');
-  const lines: string[] = [];
-  let passes = 0;
+  const lines = new Arrivals<string>();
+  const passes = new Arrivals<PassEvents>();
   const begin = () =>
     startScheduler({
       database,
@@ -70,16 +71,13 @@ test('a locked table blocks neither the start nor the end of a scheduler', async
       graceMs: 0,
       refresh: false,
       log: collectingLog(lines),
-      events: () => {
-        passes += 1;
-      },
+      events: (pass) => passes.push(pass),
       clock: clockAt(() => startMs + 900 * dayMs),
     });
   const first = await begin();
   onTestFinished(() => first.close());
-  await waitFor('it to be said', () => lines.some((line) => line.includes('wait for a lock')));
-  const before = passes;
-  await waitFor('passes meanwhile', () => passes > before);
+  await lines.until((all) => all.some((line) => line.includes('wait for a lock')));
+  await passes.until(passes.length + 1);
   await waitForLock(holder);
   await first.close();
   expect(await lockWaits(holder)).toBe(0);

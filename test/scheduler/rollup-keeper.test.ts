@@ -3,6 +3,7 @@ import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { keepRollups } from '../../scheduler/upkeep.ts';
 import { rangesBehind, refreshRollups } from '../../store/rollups/refresh.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { Arrivals } from '../parts/arrivals.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
@@ -47,7 +48,7 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     await refreshRollups(database, { nowMs });
     await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 100));
     await database.pool.query('alter table tidemark.rollup_days rename to elsewhere');
-    const said: string[] = [];
+    const said = new Arrivals<string>();
     const log = {
       ...silent,
       warn: () => said.push('trouble'),
@@ -56,13 +57,13 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     };
     const keeper = keepRollups({ database, everyMs: 10, log: log as never, clock: clockAt(() => nowMs) });
     onTestFinished(() => keeper.close());
-    await waitFor('a complaint', () => said.length > 0);
+    await said.until(1);
     await database.pool.query('alter table tidemark.elsewhere rename to rollup_days');
     await waitFor(
       'the rollups to be refreshed',
       async () => (await rangesBehind(database, { nowMs })).length === 0,
     );
-    await waitFor('the end of the failure', () => said.includes('well'));
+    await said.until(2);
     expect(said).toEqual(['trouble', 'well']);
   });
 });

@@ -5,6 +5,7 @@ import { recordFetch } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { setSeriesSources } from '../../store/series/sources.ts';
+import { Arrivals } from '../parts/arrivals.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyQueue, onEachBackend, silent } from '../queue/queue-parts.ts';
@@ -64,14 +65,14 @@ onEachBackend('scheduler and worker', (kind) => {
     const isDefault = source === null;
     if (!isDefault)
       await setSeriesSources(parts.database, seriesId, [{ source, symbol: 'BTCUSDT', isArchive: false }]);
-    const added: (number | null)[] = [];
+    const added = new Arrivals<number | null>();
     await startTestScheduler(parts, {
       requestsPerMinute: isDefault ? 0 : 500,
       sources: new Map(isDefault ? [] : [[source, unlimited]]),
       settings: { tickMs: 3_600_000, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
       events: (pass) => added.push(pass.added),
     });
-    await waitFor('three passes more', () => added.length === 4);
+    await added.until(4);
     expect(added).toEqual([10, 0, 0, 0]);
   });
 

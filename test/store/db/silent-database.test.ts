@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { copyData } from '../../../store/commit/write-points.ts';
 import { type Database, disableTimeouts, inTransaction, openDatabase } from '../../../store/db/database.ts';
+import { Arrivals } from '../../parts/arrivals.ts';
 import { createTestDatabase, execute } from '../../parts/test-database.ts';
-import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 
 const statementTimeoutMs = 200;
@@ -11,7 +11,7 @@ async function behindProxy() {
   const { url, drop } = await createTestDatabase();
   onTestFinished(() => drop());
   const proxy = await proxyTo(url);
-  const lost: string[] = [];
+  const lost = new Arrivals<string>();
   const database = openDatabase({
     url: proxy.url,
     applicationName: 'tidemark test',
@@ -57,7 +57,7 @@ it('times out a transaction, and a COPY within it', async () => {
       else await client.query(last);
     });
     await expect(lost).rejects.toThrow(noAnswer);
-    await waitFor('its connection to be gone', () => database.pool.totalCount === 0);
+    expect(database.pool.totalCount).toBe(0);
   }
   expect((await database.pool.query('select from numbers')).rowCount).toBe(0);
 });
@@ -77,6 +77,6 @@ it('waits for statements without a timeout, and only for those', async () => {
 it('reports the cause when an idle connection is lost', async () => {
   const { lost, endBackends } = await behindProxy();
   await endBackends();
-  await waitFor('the report', () => lost.length > 0);
+  await lost.until(1);
   expect(lost).toEqual(['terminating connection due to administrator command']);
 });
