@@ -4,6 +4,7 @@ import { done } from '../../queue/jobs.ts';
 import { openCluster } from '../../queue/redis.ts';
 import { redisCounter } from '../../service/admission/request-counter.ts';
 import { startSimulator } from '../../simulator/start.ts';
+import { Arrivals } from '../parts/arrivals.ts';
 import { ownRedisCluster } from '../parts/own-redis-cluster.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
@@ -34,8 +35,8 @@ describe('the queue on a Redis cluster', () => {
       await one.requests.addWindows([windowAt(1), windowAt(2), windowAt(8, 'refresh')]);
       await other.requests.addWindows([windowAt(2)]);
       expect((await other.requests.claimedWindows()).load).toMatchObject({ refresh: 1, backfill: 2 });
-      const ran: number[] = [];
-      const starts: number[] = [];
+      const ran = new Arrivals<number>();
+      const starts = new Arrivals<number>();
       const limiter = { max: 1, durationMs: 60 };
       for (const queues of [one, other]) {
         const worker = queues.startRequestWorker(
@@ -49,14 +50,14 @@ describe('the queue on a Redis cluster', () => {
         onTestFinished(() => worker.close(0));
         await worker.ready();
       }
-      await waitFor('all three', () => ran.length === 3);
+      await ran.until(3);
       expect(ran).toEqual([8, 1, 2]);
       // A worker is visible at the node of the queue, and connects to it when it first waits for a job.
-      await waitFor('both workers', async () => (await one.requests.countWorkers()) === 2);
+      await waitFor('both workers to be counted', async () => (await one.requests.countWorkers()) === 2);
 
       starts.length = 0;
       await one.requests.addWindows(Array.from({ length: 24 }, (_, place) => windowAt(place + 10)));
-      await waitFor('all jobs', () => starts.length === 24);
+      await starts.until(24);
       const spanMs = (starts.at(-1) ?? 0) - (starts[0] ?? 0);
       expect(spanMs).toBeGreaterThanOrEqual(22 * limiter.durationMs);
 

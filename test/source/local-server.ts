@@ -4,16 +4,17 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { openSource, type Source, type SourceOptions } from '../../source/source.ts';
+import { Arrivals } from '../parts/arrivals.ts';
 
 export interface LocalServer {
   readonly baseUrl: string;
   /** All received requests, in order. */
-  readonly requests: { readonly url: string; readonly headers: IncomingHttpHeaders }[];
+  readonly requests: Arrivals<{ readonly url: string; readonly headers: IncomingHttpHeaders }>;
 }
 
 /** Listens until the test ends. */
 export async function serve(listener: RequestListener): Promise<LocalServer> {
-  const requests: LocalServer['requests'] = [];
+  const requests: LocalServer['requests'] = new Arrivals();
   const server = createServer((request, response) => {
     requests.push({ url: request.url ?? '', headers: request.headers });
     listener(request, response);

@@ -4,7 +4,6 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../parts/free-port.ts';
-import { waitFor } from '../parts/wait-for.ts';
 import { failureAt, failureOf } from './failure-at.ts';
 import { portOf, serve, sourceAt } from './local-server.ts';
 
@@ -76,7 +75,7 @@ describe('deadline', () => {
     const server = await serve(() => {});
     const source = sourceAt(server.baseUrl, { timeoutMs: 600_000 });
     const failure = failureOf(source);
-    await waitFor('the request', () => server.requests.length === 1);
+    await server.requests.until(1);
     await source.abandon();
     expect(await failure).toMatchObject({ kind: 'unreachable', status: null });
   });
