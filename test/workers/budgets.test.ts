@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { limiterFor } from '../../planning/budget.ts';
-import { waitFor } from '../parts/wait-for.ts';
+import { Arrivals } from '../parts/arrivals.ts';
 import { collectingLog, onEachBackend } from '../queue/queue-parts.ts';
 import { serveCandles } from './candle-server.ts';
 import { noonMs, openParts, startTestWorker, trackHours } from './worker-parts.ts';
@@ -8,7 +8,7 @@ import { noonMs, openParts, startTestWorker, trackHours } from './worker-parts.t
 onEachBackend('the budget', (kind) => {
   test('is the lowest of all workers on one queue, and every worker logs it', async () => {
     const parts = await openParts(kind);
-    const starts: number[] = [];
+    const starts = new Arrivals<number>();
     const server = await serveCandles(
       () => noonMs,
       () => {
@@ -16,7 +16,7 @@ onEachBackend('the budget', (kind) => {
         return false;
       },
     );
-    const lines: { slow: string[]; fast: string[] } = { slow: [], fast: [] };
+    const lines = { slow: new Arrivals<string>(), fast: new Arrivals<string>() };
     await startTestWorker(parts, server.baseUrl, {
       requestsPerMinute: 600,
       log: collectingLog(lines.slow),
@@ -25,7 +25,7 @@ onEachBackend('the budget', (kind) => {
       requestsPerMinute: 6000,
       log: collectingLog(lines.fast),
     });
-    await waitFor('both to say so', () => lines.slow.length > 0 && lines.fast.length > 0);
+    await Promise.all([lines.slow.until(1), lines.fast.until(1)]);
     expect(lines.slow.join('')).toContain(
       '600 requests a minute here, 6000 requests a minute elsewhere; 600 requests a minute holds for all',
     );
@@ -34,7 +34,7 @@ onEachBackend('the budget', (kind) => {
     );
     const windows = await trackHours(parts, 12);
     await parts.queues.requests.addWindows(windows);
-    await waitFor('all windows', () => starts.length === windows.length);
+    await starts.until(windows.length);
     expect(starts).toHaveLength(12);
     // A job may start up to one spacing after it was claimed, and the limiter spaces the claims.
     const spanMs = (starts.at(-1) ?? 0) - (starts[0] ?? 0);

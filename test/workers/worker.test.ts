@@ -42,7 +42,7 @@ onEachBackend('a worker', (kind) => {
     await waitFor('every window to wait', async () => (await queues.requests.depth()).delayed >= 4);
     expect(server.requests).toEqual([]);
     await writePause(database, null);
-    await waitFor('the windows and rates', () => server.requests.length >= 5);
+    await server.requests.until(5);
     await queues.requests.pollRatesEvery(0);
     await untilIdle(parts);
     expect(await coveredOf(database)).toBe(wholeTrack(4));
@@ -127,7 +127,7 @@ onEachBackend('a worker', (kind) => {
     );
     await parts.queues.requests.addWindows(await trackHours(parts, 2));
     const first = await startTestWorker(parts, server.baseUrl);
-    await waitFor('a request under way', () => server.requests.length === 1);
+    await server.requests.until(1);
     await first.close(10);
     expect(await parts.queues.requests.depth()).toEqual({ waiting: 2, active: 0, delayed: 0 });
     for (const response of hanging) response.destroy();
@@ -150,7 +150,7 @@ onEachBackend('a worker', (kind) => {
     );
     await parts.queues.requests.addWindows(await trackHours(parts, 8));
     await startTestWorker(parts, server.baseUrl);
-    await waitFor('a pause', async () => (await parts.queues.requests.pausedForMs()) > 100);
+    await waitFor('the queue to be paused', async () => (await parts.queues.requests.pausedForMs()) > 100);
     away = false;
     await untilIdle(parts);
     expect(await coveredOf(parts.database)).toBe(wholeTrack(8));
