@@ -51,7 +51,7 @@ function terminalTests(): void {
       columns: 200,
       rows: 50,
     });
-    await waitFor('the points', async () => {
+    await waitFor('every point to be stored', async () => {
       const { stdout } = await tidemark(['status', '--json'], env);
       return JSON.parse(stdout).series[0].missingSeconds === 0;
     });

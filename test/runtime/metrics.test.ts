@@ -86,7 +86,7 @@ it(
     const run = start(['run'], env);
     const scrape = await scraperOf(run);
     const families = ['planning_passes_total', 'source_requests_total', 'budget_limit_requests_per_minute'];
-    await waitFor('all parts', async () => {
+    await waitFor('metrics of every part', async () => {
       const text = await scrape();
       return families.every((name) => sumOf(text, `tidemark_${name}`) !== null);
     });

@@ -42,7 +42,7 @@ it(
     const { port } = silent.address() as AddressInfo;
     const env = { DATABASE_URL: `postgres://tidemark@127.0.0.1:${port}/none` };
     const scheduler = start(['scheduler'], env);
-    await waitFor('a word', () => scheduler.stderr().includes('waiting for the database'));
+    await waitFor('a line about its wait', () => scheduler.stderr().includes('waiting for the database'));
     scheduler.kill('SIGTERM');
     const ended = await scheduler.ended;
     expect(ended).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('scheduler stopped') });

@@ -98,9 +98,9 @@ describe('an unavailable collector', () => {
         OTEL_EXPORTER_OTLP_TIMEOUT: '500',
       };
       const run = start(['run', '--no-serve'], env);
-      await waitFor('the line', () => run.stderr().includes('traces could not be sent'));
+      await waitFor('a failed export', () => run.stderr().includes('traces could not be sent'));
       const status = async () => (await tidemark(['status', '--json'], env)).stdout;
-      await waitFor('the data', async () => /"points": 96/.test(await status()), { everyMs: 500 });
+      await waitFor('96 stored points', async () => /"points": 96/.test(await status()), { everyMs: 500 });
       run.kill('SIGTERM');
       expect(await run.ended).toMatchObject({ exitCode: 0 });
     },

@@ -114,7 +114,7 @@ it(
       }
     const before = candleTimes(venues.binance).length;
     const running = begin('run --no-serve', few);
-    await waitFor('a pause', async () => ((await sources()).get('binance')?.pausedSeconds ?? 0) > 0);
+    await waitFor('a paused source', async () => ((await sources()).get('binance')?.pausedSeconds ?? 0) > 0);
     running.kill('SIGTERM');
     expect(await running.ended).toMatchObject({ exitCode: 0 });
     expect(candleTimes(venues.binance).length).toBeGreaterThan(before);

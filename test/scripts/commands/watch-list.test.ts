@@ -19,7 +19,7 @@ it('two schedulers apply a change once, and an invalid file never', async () => 
   const all = () => schedulers.flatMap(messages);
   const said = (text: string) => all().filter((message) => message.includes(text)).length;
   const tracked = async () => (await series()).map((line) => line.replace(/ 0 .*/, ''));
-  await waitFor('both to run', () => said('scheduler started') === 2);
+  await waitFor('both schedulers to start', () => said('scheduler started') === 2);
 
   write(`candles: [{ ${market}, interval: [h1, d1], from: 2024-03-01, to: 2024-03-05 }]`);
   await waitFor('the list to be applied', () => said('the watch list was applied') > 0);
@@ -53,7 +53,7 @@ it('two schedulers apply a change once, and an invalid file never', async () => 
   const again = begin('scheduler', { LOG_LEVEL: 'debug' });
   await waitFor('the scheduler to run', () => messages(again).includes('scheduler started'));
   write('candles: x');
-  await waitFor('it to look', () => messages(again).some((message) => message.includes('is invalid')));
+  await waitFor('a refused list', () => messages(again).some((message) => message.includes('is invalid')));
   expect(messages(again).filter((message) => message.includes('the watch list'))).toHaveLength(1);
   expect(await applied()).toEqual(begun);
 });

@@ -73,7 +73,7 @@ function terminalTests() {
     await waitFor('the loss to be shown', isLost);
     expect(session.screen.text()).toMatch(/^left {6}21 windows/m);
     await proxy.mend();
-    await waitFor('it to be back', () => !/^offline/m.test(session.screen.text()));
+    await waitFor('the screen to be online', () => !/^offline/m.test(session.screen.text()));
     await proxy.cut();
     await waitFor('the loss to be shown', isLost);
     session.type('\u0003');
