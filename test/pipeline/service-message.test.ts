@@ -50,11 +50,11 @@ onEachBackend('a source that answers with a service message in place of a list',
       await pipeline.startScheduler({ rangeLimits: hourly });
       // The default pause of a minute is too long for this test.
       await pipeline.startWorker({ serviceMessagePauses: { firstMs: 1000, longestMs: 2000 } });
-      await waitFor('a pause', async () => (await pipeline.queues.requests.pausedForMs()) > 500);
-      await waitFor('another request after it', () => server.requests.length > 8);
+      await waitFor('a paused queue', async () => (await pipeline.queues.requests.pausedForMs()) > 500);
+      await server.requests.until(9);
       expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
       server.answers();
-      await waitFor('all to be fetched', async () => {
+      await waitFor('the whole range to be covered', async () => {
         const [covered] = await coverageOf(pipeline.database, seriesId);
         return covered?.startMs === range.startMs && covered.endMs === range.endMs;
       });
@@ -69,7 +69,7 @@ onEachBackend('a source that answers with a service message in place of a list',
       const lines: string[] = [];
       const scheduler = await pipeline.startScheduler({ rangeLimits: hourly });
       const worker = await pipeline.startWorker({ log: collectingLog(lines) });
-      await waitFor('a long pause', async () => (await queues.requests.pausedForMs()) > 30_000);
+      await waitFor('a queue paused for long', async () => (await queues.requests.pausedForMs()) > 30_000);
       await waitFor('the running attempts to end', async () => (await queues.requests.depth()).active === 0);
       await scheduler.close();
       await worker.close();

@@ -5,6 +5,7 @@ import { keepColumnstore } from '../../scheduler/upkeep.ts';
 import { isLockWait } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { readFailingJobs, readUpkeep } from '../../store/timescale/upkeep.ts';
+import { Arrivals } from '../parts/arrivals.ts';
 import type { DatabasePart } from '../parts/database-part.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { obtainTimescale } from '../parts/obtain-database.ts';
@@ -103,7 +104,7 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
       onTestFinished(() => scheduler.close());
       schedulers.push(scheduler);
     }
-    await waitFor('the work to be done', async () => {
+    await waitFor('no chunk to be due and no rollup to be behind', async () => {
       // The check may fail on the locks of chunks that are being moved.
       const found = await upkeep().catch((error: unknown) => {
         if (isLockWait(error)) return null;
@@ -124,9 +125,9 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
     const { database } = store;
     const moved: string[] = [];
     const log = { ...silent, info: (_facts: object, line: string) => moved.push(line) };
-    let looks = 0;
+    const looks = new Arrivals<number>();
     const now = () => {
-      looks += 1;
+      looks.push(nowMs);
       return nowMs;
     };
     const keeper = keepColumnstore({
@@ -137,7 +138,7 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
       clock: clockAt(now),
     });
     onTestFinished(() => keeper.close());
-    await waitFor('some checks', () => looks > 3);
+    await looks.until(4);
     await keeper.close();
     expect(moved).toEqual([]);
     expect((await upkeep()).chunksDue).toBeGreaterThan(1);
