@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
 import { done, windowJobId } from '../../queue/jobs.ts';
+import { Arrivals } from '../parts/arrivals.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { proxyTo } from './cuttable-proxy.ts';
 import { collectingLog, onEachBackend, openQueue, prepareQueue, silent, windowAt } from './queue-parts.ts';
@@ -16,7 +17,7 @@ onEachBackend('a queue whose store is unreachable', (kind) => {
     onTestFinished(() => queues.close());
     const beside = await openQueue(options);
 
-    const ran: string[] = [];
+    const ran = new Arrivals<string>();
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -31,7 +32,7 @@ onEachBackend('a queue whose store is unreachable', (kind) => {
     );
     onTestFinished(() => worker.close(0));
     await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3)]);
-    await waitFor('a job under way', () => ran.length === 2);
+    await ran.until(2);
 
     await proxy.cut();
     release();
@@ -82,26 +83,24 @@ test.each([
   async (_, delayed) => {
     const { options, proxy, queues } = await openBehindProxy();
     const beside = await openQueue(options);
-    const ran = new Set<string>();
+    const ran = new Arrivals<string>();
     const retried = new Set(delayed.map(windowJobId));
     const worker = queues.startRequestWorker(
       async (attempt) => {
-        ran.add(attempt.id);
+        ran.push(attempt.id);
         return retried.has(attempt.id) ? { kind: 'retry', inMs: 3_600_000, counted: true } : done;
       },
       { concurrency: 1, limiter: null, lockMs: 1000 },
     );
     onTestFinished(() => worker.close(0));
     await queues.requests.addWindows([...delayed, windowAt(1)]);
-    await waitFor('the jobs that were added first', () => ran.size === delayed.length + 1);
+    await ran.until((all) => new Set(all).size === delayed.length + 1);
 
     proxy.freeze();
     await expect(queues.requests.depth()).rejects.toThrow(/read timeout/i);
     await beside.requests.addWindows([windowAt(2)]);
     // Each of the worker's connections may time out, one after the other.
-    await waitFor('the window that was added meanwhile', () => ran.size === delayed.length + 2, {
-      withinMs: 150_000,
-    });
+    await ran.until((all) => new Set(all).size === delayed.length + 2);
     // The end of a job may be lost with a connection; then it runs again.
     await waitFor('the end of every other job', async () => {
       const depth = await queues.requests.depth();
