@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { expect, onTestFinished, type TestContext } from 'vitest';
 import { openQueueBackend } from '../../queue/backend.ts';
+import { Arrivals } from '../parts/arrivals.ts';
 import { databaseOnSmallDisk, describeWithSmallDisk } from '../parts/small-disk.ts';
-import { waitFor } from '../parts/wait-for.ts';
 import { collectingLog, onEachBackend } from '../queue/queue-parts.ts';
 import { beginBackfill, concurrency, lockMs } from './backfill.ts';
 import { databaseAt } from './database-away.ts';
@@ -36,7 +36,7 @@ describeWithSmallDisk('a database whose disk is full', () => {
           ...{ windows: 150, store: { database }, complaints: /space|lock|job/i },
         });
         const { pipeline, clock, simulator } = backfill;
-        const lines: string[] = [];
+        const lines = new Arrivals<string>();
         const log = collectingLog(lines);
         const own = await openQueueBackend({ ...pipeline.queueOptions, attempts: 1, log });
         onTestFinished(() => own.close());
@@ -48,9 +48,9 @@ describeWithSmallDisk('a database whose disk is full', () => {
         fill();
         const full = () => lines.filter((line) => line.includes('No space left on device'));
         // A busy machine may lose the lock of a job before, and log that.
-        await waitFor('the line', () => full().length > 0);
+        await lines.until(() => full().length > 0);
         // A queue in the same database may have no space for a pause or any other row.
-        if (kind === 'redis') await waitFor('a few more attempts', () => pausesMs.length >= 6);
+        if (kind === 'redis') await pausesMs.until(6);
         await expectTrueSoFar(backfill);
         makeRoom();
         await untilWhole(backfill, 90_000);
