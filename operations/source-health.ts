@@ -114,7 +114,7 @@ export async function readOutage(
   context: Pick<OperationContext, 'database' | 'openQueues'>,
   nowMs: EpochMs,
 ): Promise<ExplainedOutage | null> {
-  const outage = await readSourceOutage(context.database);
+  const outage = await readSourceOutage(context.database, nowMs);
   if (outage === null) return null;
   const queues = await context.openQueues();
   try {

@@ -205,7 +205,7 @@ async function readPresentShares(
   const shares = await readShares(database, source, nowMs);
   const away = new Set<string>();
   for (const name of new Set([...shares.values()].flatMap(({ better }) => better))) {
-    const outage = await readOutageOf(database, name);
+    const outage = await readOutageOf(database, name, nowMs);
     const isAway = outage !== null && nowMs - outage.sinceMs >= passedOverAfterMs;
     // A usual 429 pauses for a minute at most.
     const isBanning = pausedForMs !== undefined && (await pausedForMs(name)) > passedOverAfterMs;

@@ -40,7 +40,7 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
         const [workers, pausedMs, outage] = await Promise.all([
           requests.countWorkers(),
           requests.pausedForMs(),
-          readOutageOf(database, source),
+          readOutageOf(database, source, nowMs),
         ]);
         const { series = 0, lastMinute = 0, lastRequestMs = null } = use.get(source) ?? {};
         return {

@@ -111,7 +111,7 @@ async function readSourceFacts(
       left: left.get(source) ?? 0,
       isFollowed,
       lastMinute: requests.get(source) ?? 0,
-      outage: await readOutageOf(database, source),
+      outage: await readOutageOf(database, source, nowMs),
       refusal: refusals.get(source) ?? null,
       isUsedUp: source !== null && (await isUsedUp(database, source, await sources(), nowMs)),
     });

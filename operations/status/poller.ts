@@ -43,7 +43,7 @@ export class StatusPoller {
       readRangeLimits(this.#context, 'history'),
       this.#recent(nowMs),
       readServiceMessage(database, nowMs),
-      readSourceOutage(database),
+      readSourceOutage(database, nowMs),
     ]);
     const stored = await readStoredFacts(this.#context, nowMs, gaps);
     const windows = windowsLeft(gaps, nowMs, longestRangeMs);

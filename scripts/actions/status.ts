@@ -144,7 +144,7 @@ async function gather(context: Context, nowMs: number) {
       readServiceMessage(database, nowMs),
       serverVersions(database),
       readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
-      readSourceOutage(database),
+      readSourceOutage(database, nowMs),
       readStoredFacts(context, nowMs),
       readQueueFacts(context, queues, inUse),
       joined.depth(),

@@ -1,8 +1,8 @@
 /** Reads from the ledger whether the source answers. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
+import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { type SourceOutage, sourceTrouble } from '../../planning/source-outage.ts';
-import type { Database } from '../db/database.ts';
+import { type Database, timestamp } from '../db/database.ts';
 import { type SourceName, sourcesInUse } from '../series/sources.ts';
 
 /**
@@ -12,43 +12,48 @@ import { type SourceName, sourcesInUse } from '../series/sources.ts';
 const fewestFailures = 3;
 
 /** How far back the newest success is looked for at first. Planning a statement costs time for each chunk that it may read. */
-const recently = "now() - interval '1 day'";
+const recentMs = dayMs;
 
 /**
  * Reads the ledger backwards, no further than to the newest success. All but the counts is null without failures.
  *
  * @param source null: the default one.
  */
-export async function readFailures(database: Database, source: SourceName = null): Promise<Failures> {
-  const recent = await readFailuresSince(database, source, recently);
-  return recent.successAtMs === null ? readFailuresSince(database, source, "'-infinity'") : recent;
+export async function readFailures(
+  database: Database,
+  source: SourceName,
+  nowMs: EpochMs,
+): Promise<Failures> {
+  const recent = await readFailuresSince(database, source, nowMs - recentMs);
+  return recent.successAtMs === null ? readFailuresSince(database, source, null) : recent;
 }
 
 type Failures = { failures: number; successAtMs: EpochMs | null } & {
   [Name in Exclude<keyof SourceOutage, 'source'>]: SourceOutage[Name] | null;
 };
 
+/** @param sinceMs null: the whole ledger. */
 async function readFailuresSince(
   database: Database,
   source: SourceName,
-  since: typeof recently | "'-infinity'",
+  sinceMs: EpochMs | null,
 ): Promise<Failures> {
   // Each has its index.
   const ofSource = source === null ? '$2::text is null and source is null' : 'source = $2';
   const result = await database.pool.query<Failures>({
-    name: `source-outage ${source === null ? 'default' : 'named'} ${since === recently ? 'recent' : 'whole'}`,
+    name: `source-outage ${source === null ? 'default' : 'named'} ${sinceMs === null ? 'whole' : 'recent'}`,
     text: `
       with newest as materialized (
         select time from tidemark.fetches
-        where error is null and time > ${since} and ${ofSource} order by time desc limit 1
+        where error is null and time > $3::timestamptz and ${ofSource} order by time desc limit 1
       )
       select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "sinceMs",
              max(time) as "lastTriedMs", (array_agg(verdict order by time desc))[1] as kind,
              (array_agg(error order by time desc))[1] as message
       from tidemark.fetches
-      where time > ${since} and time > coalesce((select time from newest), '-infinity')
+      where time > $3::timestamptz and time > coalesce((select time from newest), '-infinity')
         and ${ofSource} and verdict = any ($1) and status is distinct from 403`,
-    values: [sourceTrouble, source],
+    values: [sourceTrouble, source, sinceMs === null ? '-infinity' : timestamp(sinceMs)],
   });
   const [row] = result.rows;
   if (row === undefined) throw new Error('a query without rows');
@@ -56,17 +61,21 @@ async function readFailuresSince(
 }
 
 /** @returns the first outage among the default source and those of tracked series; null: all of them answer. */
-export async function readSourceOutage(database: Database): Promise<SourceOutage | null> {
+export async function readSourceOutage(database: Database, nowMs: EpochMs): Promise<SourceOutage | null> {
   for (const source of new Set([null, ...(await sourcesInUse(database))])) {
-    const outage = await readOutageOf(database, source);
+    const outage = await readOutageOf(database, source, nowMs);
     if (outage !== null) return outage;
   }
   return null;
 }
 
 /** @returns null while the source answers. */
-export async function readOutageOf(database: Database, source: SourceName): Promise<SourceOutage | null> {
-  const { failures, successAtMs: _, ...outage } = await readFailures(database, source);
+export async function readOutageOf(
+  database: Database,
+  source: SourceName,
+  nowMs: EpochMs,
+): Promise<SourceOutage | null> {
+  const { failures, successAtMs: _, ...outage } = await readFailures(database, source, nowMs);
   const fewest = outage.kind === 'notice' || outage.kind === 'unauthorized' ? 1 : fewestFailures;
   return failures < fewest ? null : ({ source, ...outage } as SourceOutage);
 }

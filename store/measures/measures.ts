@@ -98,7 +98,7 @@ export interface RequestMeasures {
 }
 
 export async function measureRequests(database: Database, nowMs: EpochMs): Promise<RequestMeasures> {
-  const { successAtMs, failures } = await readFailures(database);
+  const { successAtMs, failures } = await readFailures(database, null, nowMs);
   const lastMinute = await countFetchesSince(database, nowMs - 60_000);
   return { lastMinute, successAtMs, failuresSince: failures };
 }

@@ -5,29 +5,21 @@ import { readOutageOf } from '../../../store/ledger/source-outage.ts';
 import { useStore } from '../open-store.ts';
 
 const store = useStore();
-// The clock of the database decides what is recent.
-const startedMs = Date.now();
+const nowMs = Date.UTC(2024, 5, 1);
 beforeEach(async () => {
   await store.database.pool.query('truncate tidemark.fetches');
 });
 
 const answer = (agoMs: number, failure?: Pick<NewEntry, 'verdict' | 'error'>, source: string | null = null) =>
   recordFetch(store.database.pool, {
-    ...{
-      timeMs: startedMs - agoMs,
-      dataset: 'candles',
-      seriesId: null,
-      range: null,
-      lane: 'backfill',
-      attempt: 1,
-    },
+    ...{ timeMs: nowMs - agoMs, dataset: 'candles', seriesId: null, range: null },
     ...{ verdict: 'filled', status: failure === undefined ? 200 : 503, rejected: 0, bytes: 0, durationMs: 1 },
-    ...{ source, ...failure },
+    ...{ lane: 'backfill', attempt: 1, source, ...failure },
   });
 const fail = async (...agoMs: number[]) => {
   for (const ago of agoMs) await answer(ago, { verdict: 'server_error', error: 'status 503' });
 };
-const outage = (source: string | null = null) => readOutageOf(store.database, source);
+const outage = (source: string | null = null) => readOutageOf(store.database, source, nowMs);
 
 it.each([true, false])(
   'an outage is read back to its start, however long it lasts (a success before it: %s)',
@@ -35,7 +27,7 @@ it.each([true, false])(
     if (isAfter) await answer(9 * dayMs);
     await fail(8 * dayMs, 5 * dayMs, 2 * dayMs, 0.1 * dayMs);
     expect(await outage()).toMatchObject({
-      ...{ kind: 'server_error', sinceMs: startedMs - 8 * dayMs, lastTriedMs: startedMs - 0.1 * dayMs },
+      ...{ kind: 'server_error', sinceMs: nowMs - 8 * dayMs, lastTriedMs: nowMs - 0.1 * dayMs },
     });
   },
 );
@@ -45,7 +37,7 @@ it('an outage begins after the newest success of its source, and ends with one',
   await answer(3 * hourMs);
   await fail(50 * minuteMs, 40 * minuteMs, 30 * minuteMs);
   await answer(10 * minuteMs, undefined, 'kraken');
-  expect(await outage()).toMatchObject({ sinceMs: startedMs - 50 * minuteMs });
+  expect(await outage()).toMatchObject({ sinceMs: nowMs - 50 * minuteMs });
   expect(await outage('kraken')).toBeNull();
   await answer(10 * minuteMs);
   expect(await outage()).toBeNull();

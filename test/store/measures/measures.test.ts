@@ -111,15 +111,9 @@ it('measures report the last success of the source, and the failures since', asy
   expect(await measureRequests(database, nowMs)).toMatchObject({ successAtMs: null, failuresSince: 0 });
   const fetch = (agoMs: number, verdict: string, status: number | null = null) =>
     recordFetch(database.pool, {
-      ...{
-        timeMs: nowMs - agoMs,
-        dataset: 'candles',
-        seriesId: 1,
-        range: null,
-        lane: 'backfill',
-        attempt: 1,
-      },
-      ...{ verdict, status, bytes: 0, durationMs: 1, error: verdict === 'filled' ? null : verdict },
+      ...{ timeMs: nowMs - agoMs, dataset: 'candles', seriesId: 1, range: null, lane: 'backfill' },
+      ...{ attempt: 1, verdict, status, bytes: 0, durationMs: 1 },
+      error: verdict === 'filled' ? null : verdict,
     });
   await fetch(90_000, 'timeout');
   await fetch(80_000, 'filled');
@@ -131,12 +125,13 @@ it('measures report the last success of the source, and the failures since', asy
   const measured = await measureRequests(database, nowMs);
   expect(measured).toMatchObject({ successAtMs: nowMs - 80_000, failuresSince: 2 });
   expect(measured.lastMinute).toMatchObject({ backfill: 3, refresh: 0 });
+  const outage = () => readSourceOutage(database, nowMs);
   // A 404 that names no id, as sources in trouble send on valid paths.
   await fetch(25_000, 'not_found', 404);
   expect(await measureRequests(database, nowMs)).toMatchObject({ failuresSince: 3 });
-  expect(await readSourceOutage(database)).toMatchObject({ kind: 'not_found', sinceMs: nowMs - 70_000 });
+  expect(await outage()).toMatchObject({ kind: 'not_found', sinceMs: nowMs - 70_000 });
   await fetch(20_000, 'filled');
-  expect(await readSourceOutage(database)).toBeNull();
+  expect(await outage()).toBeNull();
   expect(await measureRequests(database, nowMs)).toMatchObject({
     successAtMs: nowMs - 20_000,
     failuresSince: 0,
